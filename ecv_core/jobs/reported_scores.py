@@ -29,7 +29,7 @@ from ecv_core.jobs.reported_tables import (
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
-from ecv_core.records.run import AMOUNT, UserScores
+from ecv_core.records.run import AMOUNT, FoldResult, UserScores
 from ecv_core.stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -56,6 +56,17 @@ class Measured:
     """None where one number was reported."""
     note: str = ""
     """What should be known of how it came about; mostly empty."""
+
+    def result(self, index: int, **spent: Any) -> FoldResult:  # noqa: ANN401
+        """What a run keeps of fold `index`, with the fields that say what was spent."""
+        return FoldResult(
+            fold=index,
+            score=self.score,
+            metrics=self.metrics,
+            users=self.users,
+            user_scores=self.user_scores,
+            **spent,
+        )
 
 
 def measure(

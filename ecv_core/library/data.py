@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROLES = ("user_id", "item_id", "rating", "timestamp", "cluster")
 _TEXTS = ("user_id", "item_id", "cluster")
 _DATA = (
-    "give a dataset's id, a pandas or polars frame, a scipy sparse matrix (users x items), a "
+    "give a dataset's id, a pandas or polars frame, a matrix (users x items), sparse or dense, a "
     "LensKit Dataset, or arrays (users, items[, ratings[, timestamps[, clusters]]])"
 )
 
@@ -52,7 +52,7 @@ class Data:
         """A table, with the columns that cannot be recognised by their names.
 
         Args:
-            frame: a pandas or polars frame.
+            frame: a pandas or polars frame, lazy or not.
             user, item, rating, timestamp: names of columns; what is not named is recognised, as
                 'userId' is, and rating and timestamp may be missing.
             cluster: the column that says which users belong together, as a household does; by
@@ -84,21 +84,39 @@ class Data:
 
 def as_data(source: object) -> Data:
     """Anything that holds interactions. Raises: InputError for what does not."""
-    import pandas as pd
-
     if isinstance(source, Data):
         return source
     if isinstance(source, Interactions):
         return _from_interactions(source)
-    if isinstance(source, pd.DataFrame) or hasattr(source, "to_pandas"):
+    if _is_frame(source):
         return Data.from_frame(source)
     if issparse(source):
         return _from_matrix(source)
+    if _is_dense_matrix(source):
+        return _from_matrix(np.nan_to_num(source))  # NaN says as 0 does that nothing is there
     if hasattr(source, "interaction_table"):  # LensKit's Dataset
         return Data.from_frame(source.interaction_table(format="pandas", original_ids=True))
     if isinstance(source, tuple | list) and 2 <= len(source) <= len(ROLES):
         return _from_arrays(source)
     raise InputError(f"data of the type {type(source).__name__} cannot be used; {_DATA}")
+
+
+def _is_frame(source: object) -> bool:
+    import pandas as pd
+
+    return isinstance(source, pd.DataFrame) or hasattr(source, "to_pandas") or _is_lazy(source)
+
+
+def _is_lazy(source: object) -> bool:
+    """Whether it is a frame of polars that is not computed yet."""
+    return hasattr(source, "collect_schema") and not hasattr(source, "to_pandas")
+
+
+def _is_dense_matrix(source: object) -> TypeGuard[NDArray[Any]]:
+    """Whether it is an array of numbers with rows and columns."""
+    if not isinstance(source, np.ndarray):
+        return False
+    return source.ndim == 2 and source.dtype.kind in "biuf"
 
 
 def _from_interactions(interactions: Interactions) -> Data:
@@ -117,7 +135,7 @@ def _from_interactions(interactions: Interactions) -> Data:
     return Data(pd.DataFrame(columns))
 
 
-def _from_matrix(matrix: Any) -> Data:  # noqa: ANN401  any sparse matrix
+def _from_matrix(matrix: Any) -> Data:  # noqa: ANN401  any matrix
     """The cells of a matrix (users x items) that are not 0; other values than 1 are ratings."""
     import pandas as pd
 
@@ -200,7 +218,9 @@ def add(given: object, name: str) -> str:
 def _pandas(frame: object) -> pd.DataFrame:
     import pandas as pd
 
-    table = frame
+    table: Any = frame
+    if _is_lazy(table):
+        table = table.collect()
     if hasattr(table, "to_pandas"):
         table = table.to_pandas()
     if not isinstance(table, pd.DataFrame):

@@ -70,12 +70,14 @@ def evaluate(
 
     Args:
         dataset: an id of `datasets()`, on disk, see `load`; or data in memory: `Data`, a pandas or
-            polars frame, a scipy sparse matrix (users x items), a LensKit Dataset, or arrays
+            polars frame, a matrix (users x items) of scipy or numpy, a LensKit Dataset, or arrays
             (users, items[, ratings[, timestamps]]). Their content names them.
         algorithm: an id, such as 'ease'; or a model: an object with `fit(matrix)` and
             `score(users) -> users x items`, or `recommend` as implicit has it, a scorer or pipeline
-            of LensKit, or a function of the training matrix that returns users x items. Each fold
-            fits a copy of it, here, in this process.
+            of LensKit, a model of Cornac, or a function of the training matrix that returns users x
+            items. With metric='rmse' or 'mae' the matrix holds the ratings, and an object may have
+            `predict(users, items)` instead, by rows and columns of it; a model of Surprise serves
+            too. Each fold fits a copy of it, here, in this process.
         name: what a model that is no id is called in tables and pages; by default its class.
         rule: when to stop: an instance, of the package or any object with `decide(results)`; or
             an id. By default `EFold(alpha=1e-4)`, or `Never()` for a split with one fold.
@@ -102,7 +104,6 @@ def evaluate(
         return _compute(spec, own_rule, keep=keep, anew=anew, on=on, on_fold=on_fold)
     if on is not None:
         raise InputError(f"a model in memory is computed here, not on {on}: leave `on` out")
-    compute_fold = fold_computer(algorithm)
     tracked = track(
         name or name_of(algorithm),
         dataset=dataset,
@@ -111,6 +112,7 @@ def evaluate(
         keep=keep,
         **settings,
     )
+    compute_fold = fold_computer(algorithm, ranks=tracked.spec.task.ranks)
     try:
         for part in tracked:
             tracked.report(compute_fold(tracked.spec, part))

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
+from ecv_core.evaluation.any_scores import AnyScores
+from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,77 +25,286 @@ if TYPE_CHECKING:
 
 _MODELS = (
     "give the id of an algorithm, or an object with fit(matrix) and score(users) -> users x items, "
-    "or with fit(matrix) and recommend(users, matrix, N=...) as implicit's, a scorer or pipeline "
-    "of LensKit, or a function of the training matrix that returns users x items"
+    "or with fit(matrix) and recommend(users, matrix, N=...) as implicit's, a model of Cornac, a "
+    "scorer or pipeline of LensKit, or a function of the training matrix that returns users x items"
+)
+_RATING_MODELS = (
+    "ratings are predicted by the id of an algorithm, an object with fit(matrix) and "
+    "predict(users, items) or score(users), a model of Surprise or Cornac, or a function of the "
+    "training matrix that returns users x items"
 )
 ComputesFold = Callable[["RunSpec", "TrackedFold"], object]
 """Computes a fold: gives what `Tracked.report` takes."""
+Ways = Sequence[tuple[Callable[[object], bool], Callable[..., object]]]
+"""Whether a model can be used in a way, and what computes a fold so: (model, spec, fold)."""
 
 
-def fold_computer(model: object) -> ComputesFold:
+def fold_computer(model: object, *, ranks: bool) -> ComputesFold:
     """How a model in memory computes a fold; each fold fits a copy of its own.
 
+    Args:
+        model: as of `evaluate`.
+        ranks: whether items are ranked; otherwise ratings are predicted.
+
     Raises:
-        InputError: for what is no model.
+        InputError: for what is no model, or none that does this.
     """
     if isinstance(model, type):
         raise InputError(
             f"a model of the type type (the class {model.__name__}, not an object of it) cannot be "
             f"used; {_MODELS}"
         )
-    if hasattr(model, "train") and type(model).__module__.startswith("lenskit"):
-        return lambda spec, fold: _lenskit_lists(model, spec, fold)
-    if callable(getattr(model, "fit", None)):
-        if callable(getattr(model, "recommend", None)):
-            return lambda spec, fold: _recommended(copy.deepcopy(model), spec, fold)
-        if callable(getattr(model, "score", None)) and len(_arguments(model, "score")) == 1:
-            return lambda spec, fold: _fitted(copy.deepcopy(model), fold)
-    elif callable(model):
-        return lambda spec, fold: model(fold.matrices.train)
-    raise InputError(f"a model of the type {type(model).__name__} cannot be used; {_MODELS}")
+    if ranks:
+        return _way_of(model, _RANKING, f"cannot be used; {_MODELS}")
+    return _way_of(model, _RATING, f"predicts no ratings; {_RATING_MODELS}")
+
+
+def _way_of(model: object, ways: Ways, otherwise: str) -> ComputesFold:
+    """The first way that this model has. Raises: InputError with `otherwise` where it has none."""
+    for can_be_used, compute in ways:
+        if can_be_used(model):
+            return partial(compute, model)
+    raise InputError(f"a model of the type {type(model).__name__} {otherwise}")
 
 
 def name_of(model: object) -> str:
-    """What a model is called where nobody says otherwise."""
-    return str(getattr(model, "__name__", type(model).__name__))
+    """What a model is called where nobody says otherwise: as its class, which an algorithm of the
+    package may be called too."""
+    name = str(getattr(model, "__name__", type(model).__name__))
+    for algorithm in ALGORITHMS.values():
+        if name.casefold() in (algorithm.id.casefold(), algorithm.title.casefold()):
+            return f"my {name}"
+    return name
+
+
+# What a model can do, by its methods.
+
+
+def _has(model: object, method: str) -> bool:
+    return callable(getattr(model, method, None))
 
 
 def _arguments(model: Any, method: str) -> Mapping[str, Any]:  # noqa: ANN401  any object
     return signature(getattr(model, method)).parameters
 
 
-def _fitted(model: Any, fold: TrackedFold) -> Any:  # noqa: ANN401  any object
-    """The model, fitted on the training part; quietly, and with the fold's seed, if it can."""
+def _is_of_lenskit(model: object) -> bool:
+    return _has(model, "train") and type(model).__module__.startswith("lenskit")
+
+
+def _is_of_surprise(model: object) -> bool:
+    """Whether it is fitted on Surprise's kind of data."""
+    return _has(model, "fit") and "trainset" in _arguments(model, "fit")
+
+
+def _is_of_cornac(model: object) -> bool:
+    """Whether it is fitted on Cornac's kind of data."""
+    return _has(model, "fit") and "train_set" in _arguments(model, "fit")
+
+
+def _recommends(model: object) -> bool:
+    return _has(model, "fit") and _has(model, "recommend")
+
+
+def _predicts(model: object) -> bool:
+    return _has(model, "fit") and _has(model, "predict")
+
+
+def _scores_users(model: object) -> bool:
+    """Whether it has `score(users)`; `score(X, y)` is an estimator's."""
+    return _has(model, "fit") and _has(model, "score") and len(_arguments(model, "score")) == 1
+
+
+def _is_function(model: object) -> bool:
+    return callable(model) and not _has(model, "fit")
+
+
+# Models of users x items.
+
+
+def _function_scores(model: Any, _spec: RunSpec, fold: TrackedFold) -> object:  # noqa: ANN401
+    return model(fold.matrices.train)
+
+
+def _scorer(model: Any, _spec: RunSpec, fold: TrackedFold) -> object:  # noqa: ANN401
+    return _fitted(model, fold.matrices.train, fold)
+
+
+def _fitted(model: Any, matrix: Any, fold: TrackedFold) -> Any:  # noqa: ANN401  any object
+    """A copy, fitted on a matrix; quietly, and with the fold's seed, if it can."""
     arguments = _arguments(model, "fit")
     options: dict[str, Any] = {}
     if "show_progress" in arguments:
         options["show_progress"] = False
     if "seed" in arguments:
         options["seed"] = fold.seed
-    model.fit(fold.matrices.train, **options)
-    return model
+    fitted = copy.deepcopy(model)
+    fitted.fit(matrix, **options)
+    return fitted
 
 
 def _recommended(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
     """Lists of a model with `recommend(users, matrix, N=...)`, which gives items and scores."""
     import pandas as pd
 
-    _fitted(model, fold)
+    # implicit takes no csr_array, and some of its models no float32.
+    train = csr_matrix(fold.matrices.train, dtype=np.float64)
+    fitted = _fitted(model, train, fold)
     users = np.unique(fold.matrices.held_out.nonzero()[0])
-    items, scores = model.recommend(users, fold.matrices.train[users], N=_longest_list(spec))
+    items, scores = fitted.recommend(users, train[users], N=_longest_list(spec))
     items = np.asarray(items)
     scores = np.asarray(scores)
-    # Where a user has too few candidates, implicit fills up with -1, or with items that it has
-    # filtered out, whose score is the least float32.
-    is_item = (items >= 0) & (scores > np.finfo(np.float32).min)
+    known_items = np.maximum(items, 0)
+    in_training = train[users[:, None], known_items].toarray() != 0
+    is_item = _recommended_items(items, scores, in_training)
     rows, _ = np.nonzero(is_item)
-    return pd.DataFrame(
-        {
-            "user_id": fold.data.user_ids[users[rows]],
-            "item_id": fold.data.item_ids[items[is_item]],
-            "score": scores[is_item],
-        }
+    user_ids = fold.data.user_ids[users]
+    lists = pd.DataFrame({"user_id": user_ids[rows]})
+    lists["item_id"] = fold.data.item_ids[items[is_item]]
+    lists["score"] = scores[is_item]
+    return lists
+
+
+def _recommended_items(
+    items: NDArray[np.integer], scores: NDArray[np.floating], in_training: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which places of implicit's lists hold a recommendation; shape (users, n), as all arguments.
+
+    Where a user has too few candidates, implicit fills up with -1, or with items that it has
+    filtered out, whose score is the least float32 or, after all candidates, any.
+    """
+    is_item = (items >= 0) & (scores > np.finfo(np.float32).min)
+    is_candidate = is_item & ~in_training
+    backwards = np.flip(is_candidate, axis=1)
+    before_candidate = np.logical_or.accumulate(backwards, axis=1)
+    return is_item & np.flip(before_candidate, axis=1)
+
+
+# Predicted ratings.
+
+
+def _predictions(fold: TrackedFold, predicted: Any) -> pd.DataFrame:  # noqa: ANN401  any array
+    """The held-out pairs with what is predicted for each. Raises: InputError for a wrong shape."""
+    values = np.asarray(predicted)
+    pairs = fold.test[["user_id", "item_id"]]
+    if values.shape != (len(pairs),):
+        raise InputError(
+            f"predict(users, items) gave an array of shape {values.shape} for {len(pairs):,} "
+            "pairs; give one rating for each"
+        )
+    return pairs.assign(prediction=values)
+
+
+def _ratings(fold: TrackedFold) -> csr_matrix:
+    """The ratings to learn from, users x items; only those that are stored are known."""
+    ratings = fold.matrices.train_ratings
+    assert ratings is not None  # a run of RMSE or MAE is refused without
+    return csr_matrix(ratings)
+
+
+def _held_out_users(fold: TrackedFold) -> NDArray[np.intp]:
+    """Users of the held-out pairs, as rows of the matrix; shape (pairs,)."""
+    return fold.data.users[fold.matrices.tested].astype(np.intp)
+
+
+def _held_out_items(fold: TrackedFold) -> NDArray[np.intp]:
+    """Likewise items, as columns."""
+    return fold.data.items[fold.matrices.tested].astype(np.intp)
+
+
+def _predicted(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
+    """Ratings of a model with `predict(users, items)`."""
+    fitted = _fitted(model, _ratings(fold), fold)
+    return _predictions(fold, fitted.predict(_held_out_users(fold), _held_out_items(fold)))
+
+
+def _scored_ratings(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
+    """Ratings of a model with `score(users)`."""
+    return _cells(fold, _fitted(model, _ratings(fold), fold))
+
+
+def _function_ratings(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
+    """Ratings of a function of the training matrix."""
+    return _cells(fold, model(_ratings(fold)))
+
+
+def _cells(fold: TrackedFold, scores: Any) -> pd.DataFrame:  # noqa: ANN401  as of `AnyScores`
+    """Predictions out of users x items; only users with held-out pairs are asked for."""
+    users, rows = np.unique(_held_out_users(fold), return_inverse=True)
+    of_users = AnyScores(scores, fold.matrices.train.shape).score(users)
+    return _predictions(fold, of_users[rows, _held_out_items(fold)])
+
+
+# Models of other libraries.
+
+
+def _surprise_ratings(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
+    """Ratings of a model of Surprise, for users and items by their ids."""
+    from surprise import Dataset, Reader
+
+    ratings = fold.train["rating"]
+    reader = Reader(rating_scale=(ratings.min(), ratings.max()))
+    columns = fold.train[["user_id", "item_id", "rating"]]
+    fitted = copy.deepcopy(model)
+    fitted.fit(Dataset.load_from_df(columns, reader).build_full_trainset())
+    predicted = []
+    for user, item in zip(fold.test.user_id, fold.test.item_id, strict=True):
+        predicted.append(fitted.predict(user, item).est)
+    return _predictions(fold, predicted)
+
+
+def _fitted_on_cornac(model: Any, fold: TrackedFold, values: NDArray[Any]) -> Any:  # noqa: ANN401
+    """A copy of a model of Cornac, fitted on training interactions with these values."""
+    from cornac.data import Dataset
+
+    learnt = fold.matrices.learnt
+    users = fold.data.users[learnt].tolist()
+    items = fold.data.items[learnt].tolist()
+    triples = zip(users, items, values.tolist(), strict=True)
+    # Maps with everybody have Cornac number users and items as the matrix does.
+    train_set = Dataset.build(
+        list(triples),
+        global_uid_map=_everybody(fold.data.n_users),
+        global_iid_map=_everybody(fold.data.n_items),
+        seed=fold.seed,
     )
+    fitted = copy.deepcopy(model)
+    fitted.verbose = False
+    fitted.fit(train_set)
+    return fitted
+
+
+def _everybody(count: int) -> OrderedDict[int, int]:
+    """Code -> the same code."""
+    codes = range(count)
+    return OrderedDict(zip(codes, codes, strict=True))
+
+
+def _cornac_ratings(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
+    """Ratings of a model of Cornac; of whom it does not know what it takes by default."""
+    assert fold.data.ratings is not None  # a run of RMSE or MAE is refused without
+    fitted = _fitted_on_cornac(model, fold, fold.data.ratings[fold.matrices.learnt])
+    predicted = []
+    for user, item in zip(_held_out_users(fold), _held_out_items(fold), strict=True):
+        predicted.append(fitted.rate(user, item))
+    return _predictions(fold, predicted)
+
+
+class _CornacScores:
+    """A model of Cornac, fitted on who has what, as one with `score(users)`."""
+
+    def __init__(self, model: Any, _spec: RunSpec, fold: TrackedFold) -> None:  # noqa: ANN401
+        """Fit a copy."""
+        self._items = fold.data.n_items
+        self._fitted = _fitted_on_cornac(model, fold, np.ones(fold.matrices.learnt.sum()))
+
+    def score(self, users: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Scores of all items; shape (users, items), -inf of items that training does not know."""
+        scores = np.full((len(users), self._items), -np.inf)
+        for row, user in enumerate(users):
+            of_user = np.asarray(self._fitted.score(user))
+            scores[row, : len(of_user)] = of_user
+        return scores
 
 
 def _lenskit_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
@@ -109,3 +324,21 @@ def _lenskit_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame
 
 def _longest_list(spec: RunSpec) -> int:
     return max(*spec.cutoffs, spec.n)
+
+
+_RANKING: Ways = (
+    (_is_of_lenskit, _lenskit_lists),
+    (_is_of_cornac, _CornacScores),
+    (_recommends, _recommended),
+    (_scores_users, _scorer),
+    (_is_function, _function_scores),
+)
+"""How a model ranks items; the first that serves is taken."""
+_RATING: Ways = (
+    (_is_of_surprise, _surprise_ratings),
+    (_is_of_cornac, _cornac_ratings),
+    (_predicts, _predicted),
+    (_scores_users, _scored_ratings),
+    (_is_function, _function_ratings),
+)
+"""How a model predicts ratings, alike."""

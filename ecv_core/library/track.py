@@ -27,7 +27,7 @@ from ecv_core.library.run import Run
 from ecv_core.library.settings import Settings, spec_for
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import Cancelled, InputError, RunError, StoreError
-from ecv_core.records.run import FoldResult, RunState
+from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import StoppingRule
 from ecv_core.store.ownership import this_process
@@ -165,17 +165,13 @@ class Tracked:
         processor_seconds = own_seconds_since(current.used)
         energy = current.meter.stop()
         current.reported = True
-        result = FoldResult(
-            fold=index,
-            score=measured.score,
-            metrics=measured.metrics,
-            users=measured.users,
+        result = measured.result(
+            index,
             fit_seconds=fitted - current.begun,
             evaluate_seconds=end - fitted,
             total_seconds=end - current.begun,
             processor_seconds=processor_seconds,
             energy=energy,
-            user_scores=measured.user_scores,
         )
         assert self._run_id is not None  # a loop has begun
         run = self._store.run(self._run_id)

@@ -63,14 +63,23 @@ class FoldMatrices:
     @property
     def held_out_ratings(self) -> scipy.sparse.csr_array | None:
         """Of what is held out, stored where `held_out` is; None where there are none."""
+        return self._ratings(self.tested)
+
+    @property
+    def train_ratings(self) -> scipy.sparse.csr_array | None:
+        """Of what may be learnt from, stored where `train` is; None where there are none."""
+        return self._ratings(self.learnt)
+
+    def _ratings(self, chosen: Mask) -> scipy.sparse.csr_array | None:
+        """The chosen interactions with their ratings in a matrix of users and items."""
         if self.interactions.ratings is None:
             return None
-        users = self.interactions.users[self.tested]
-        items = self.interactions.items[self.tested]
-        values = self.interactions.ratings[self.tested].astype(np.float64)
-        ratings = scipy.sparse.csr_array((values, (users, items)), shape=self.held_out.shape)
+        users = self.interactions.users[chosen]
+        items = self.interactions.items[chosen]
+        values = self.interactions.ratings[chosen].astype(np.float64)
+        ratings = scipy.sparse.csr_array((values, (users, items)), shape=self.train.shape)
         each = np.ones(len(users))
-        counts = scipy.sparse.csr_array((each, (users, items)), shape=self.held_out.shape)
+        counts = scipy.sparse.csr_array((each, (users, items)), shape=self.train.shape)
         # An item that is there twice has the mean of its ratings.
         ratings.data /= counts.data
         return ratings

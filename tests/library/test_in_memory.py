@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 
 import ecv_core as ecv
 from ecv_core.records.errors import DatasetError, InputError
@@ -42,9 +42,12 @@ class LikeImplicit(Popular):
 
     def fit(self, matrix, show_progress=True):
         assert not show_progress
+        assert isinstance(matrix, csr_matrix)
+        assert matrix.dtype == np.float64
         super().fit(matrix)
 
     def recommend(self, users, matrix, N=10):
+        assert isinstance(matrix, csr_matrix)
         scores = np.where(matrix.toarray() > 0, -np.inf, self.counts)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :N]
         return best, np.take_along_axis(scores, best, axis=1)
@@ -68,6 +71,7 @@ def test_every_kind_of_data_has_the_same_interactions(embedded, table):
     numbers = pd.DataFrame({"user_id": embedded.users, "item_id": embedded.items})
     kinds = {
         "sparse": csr_array((ones, codes)),
+        "dense": csr_array((ones, codes)).toarray(),
         "arrays": codes,
         "numbers": numbers,
         "floats": numbers.astype(np.float64),
@@ -80,6 +84,27 @@ def test_every_kind_of_data_has_the_same_interactions(embedded, table):
         assert pairs == {(str(u), str(i)) for u, i in zip(*codes, strict=True)}, kind
     assert len({found.dataset for found in loaded.values()}) == 1  # the content names them
     assert len(ecv.load(embedded)) == len(ecv.load(table)) == len(embedded)
+
+
+def test_in_a_dense_array_neither_0_nor_nan_is_an_interaction():
+    ratings = np.full((6, 6), 3.5)
+    ratings[0, 0] = 0
+    ratings[1, 1] = np.nan
+    loaded = ecv.load(ecv.Data.from_frame(as_rows(ratings)))
+    assert len(ecv.load(ratings)) == len(loaded) == 34
+    assert set(ecv.load(ratings).ratings) == {3.5}
+
+
+def as_rows(ratings):
+    there = np.nan_to_num(ratings) != 0
+    users, items = np.nonzero(there)
+    return pd.DataFrame({"user": users, "item": items, "rating": ratings[there]})
+
+
+def test_a_lazy_frame_is_the_frame_that_it_becomes(table):
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    lazy = polars.LazyFrame({name: table[name].tolist() for name in table})
+    assert ecv.load(lazy).dataset == ecv.load(table).dataset
 
 
 def test_times_and_ratings_come_along():
@@ -113,16 +138,170 @@ class FilledUp(LikeImplicit):
         return best, np.maximum(scores, np.finfo(np.float32).min)
 
 
+class FilledUpWithScores(LikeImplicit):
+    """Gives such items any score after all candidates, as implicit's neighbourhood models do."""
+
+    def recommend(self, users, matrix, N=10):
+        best, scores = super().recommend(users, matrix, N=matrix.shape[1])
+        return best, np.where(np.isfinite(scores), scores, 0.0)
+
+
 @pytest.mark.parametrize(
     "model",
-    [Popular(), LikeImplicit(), FilledUp(), by_hand],
-    ids=["ours", "implicit", "filled up", "f"],
+    [Popular(), LikeImplicit(), FilledUp(), FilledUpWithScores(), by_hand],
+    ids=["ours", "implicit", "filled up", "filled up with scores", "f"],
 )
 def test_a_model_in_memory_scores_as_the_same_model_of_the_package(model):
     ours = ecv.evaluate("synthetic", "popular", rule=TWO, keep=False)
     theirs = ecv.evaluate("synthetic", model, name="mine", rule=TWO, keep=False)
     assert theirs.spec.algorithm == "mine"
     assert theirs.scores == ours.scores
+
+
+class Unfiltered(Popular):
+    """Recommends what users have already."""
+
+    def recommend(self, users, matrix, N=10):
+        best = np.argsort(-np.tile(self.counts, (len(users), 1)), axis=1, kind="stable")[:, :N]
+        return best, self.counts[best]
+
+
+def test_a_model_that_recommends_what_users_have_is_refused():
+    with pytest.raises(InputError, match="in training"):
+        ecv.evaluate("synthetic", Unfiltered(), rule=TWO, keep=False)
+
+
+# Models of the libraries themselves, where they are installed.
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_model_of_implicit_is_better_than_popularity():
+    als = pytest.importorskip("implicit.als", reason="implicit is not installed")
+    model = als.AlternatingLeastSquares(factors=8, random_state=0)
+    run = ecv.evaluate("synthetic", model, rule=TWO, keep=False)
+    popular = ecv.evaluate("synthetic", "popular", rule=TWO, keep=False)
+    assert run.mean > popular.mean
+
+
+@pytest.mark.filterwarnings("default")
+def test_every_item_of_implicits_neighbourhood_models_is_a_candidate():
+    neighbours = pytest.importorskip("implicit.nearest_neighbours", reason="no implicit here")
+    run = ecv.evaluate("synthetic", neighbours.ItemItemRecommender(), rule=TWO, keep=False)
+    assert len(run.scores) == 2
+
+
+@pytest.mark.filterwarnings("default")
+def test_cornacs_popularity_and_average_are_those_of_the_package(rated):
+    models = pytest.importorskip("cornac.models", reason="Cornac is not installed")
+    theirs = ecv.evaluate("synthetic", models.MostPop(), rule=TWO, keep=False)
+    ours = ecv.evaluate("synthetic", "popular", rule=TWO, keep=False)
+    assert theirs.scores == pytest.approx(ours.scores, abs=2e-3)  # float32 may tie other counts
+    average = ecv.evaluate(rated, models.GlobalAvg(), metric="rmse", rule=TWO, keep=False)
+    assert average.scores == pytest.approx(errors_of_the_mean(rated), abs=1e-6)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_model_of_surprise_predicts_ratings(rated):
+    surprise = pytest.importorskip("surprise", reason="Surprise is not installed")
+
+    class Mean(surprise.AlgoBase):
+        def estimate(self, user, item):
+            return self.trainset.global_mean
+
+    run = ecv.evaluate(rated, Mean(), metric="rmse", rule=TWO, keep=False)
+    assert run.scores == pytest.approx(errors_of_the_mean(rated))
+
+
+# Ratings.
+
+
+@pytest.fixture(scope="module")
+def rated(table) -> pd.DataFrame:
+    ratings = np.random.default_rng(0).integers(1, 6, len(table))
+    return table.assign(rating=ratings).rename(columns={"Customer ID": "user", "sku": "item"})
+
+
+def errors_of_the_mean(rated) -> list[float]:
+    """RMSE of the training part's mean in each fold, by hand."""
+    cv = ecv.track("by hand", dataset=rated, metric="rmse", rule=TWO, keep=False)
+    errors = []
+    for fold in cv:
+        mean = fold.train.rating.mean()
+        errors.append(float(np.sqrt(((fold.test.rating - mean) ** 2).mean())))
+        cv.report(fold.test[["user_id", "item_id"]].assign(prediction=mean))
+    return errors
+
+
+class Mean:
+    """Predicts the mean of all ratings for each pair."""
+
+    def fit(self, matrix):
+        self.mean = matrix.data.mean()
+        self.shape = matrix.shape
+
+    def predict(self, users, items):
+        assert users.max() < self.shape[0]
+        assert items.max() < self.shape[1]
+        return np.full(len(users), self.mean)
+
+
+class DenseMean(Mean):
+    predict = None
+
+    def score(self, users):
+        return np.full((len(users), self.shape[1]), self.mean)
+
+
+def mean_of(matrix):
+    return np.full(matrix.shape, matrix.data.mean())
+
+
+@pytest.mark.parametrize("model", [Mean(), DenseMean(), mean_of], ids=["predict", "score", "f"])
+def test_ratings_are_predicted_by_a_model_in_memory(model, rated):
+    run = ecv.evaluate(rated, model, metric="rmse", rule=TWO, keep=False)
+    assert run.scores == pytest.approx(errors_of_the_mean(rated))
+
+
+class MeanOfUser(Mean):
+    """Predicts each user's own mean."""
+
+    def fit(self, matrix):
+        self.of_user = matrix.sum(axis=1).A1 / np.maximum(matrix.getnnz(axis=1), 1)
+
+    def predict(self, users, items):
+        return self.of_user[users]
+
+
+def test_pairs_are_rows_and_columns_of_the_matrix(table):
+    users = pd.factorize(table["Customer ID"])[0]
+    of_users = table.assign(rating=1 + users % 5).rename(columns={"Customer ID": "user"})
+    of_users = of_users.rename(columns={"sku": "item"})
+    run = ecv.evaluate(of_users, MeanOfUser(), metric="rmse", rule=TWO, keep=False)
+    assert run.scores == pytest.approx([0, 0], abs=1e-9)  # all ratings of a user are equal
+
+
+class WrongLength(Mean):
+    def predict(self, users, items):
+        return [1.0]
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [(LikeImplicit(), "predicts no ratings"), (WrongLength(), r"shape \(1,\)")],
+)
+def test_what_predicts_no_ratings_is_one_sentence(model, said, rated):
+    with pytest.raises(InputError, match=said):
+        ecv.evaluate(rated, model, metric="rmse", rule=TWO)
+    assert open_store().runs() == []
+
+
+class ItemKNN(Popular):
+    """Its name is the title of an algorithm of the package."""
+
+
+def test_a_class_named_as_an_algorithm_is_evaluated_beside_it():
+    run = ecv.evaluate("synthetic", ItemKNN(), rule=TWO, keep=False)
+    assert run.spec.algorithm == "my ItemKNN"
 
 
 class FirstThree:
@@ -223,7 +402,8 @@ def test_a_model_that_cannot_be_used_is_one_sentence_and_leaves_nothing(model, s
 HALF = pd.DataFrame({"user_id": [1, 2, None], "item_id": ["a", "b", "c"]})
 DATA = {
     "number": (5, InputError, "type int"),
-    "array": (np.zeros((3, 2)), InputError, "type ndarray"),
+    "array": (np.zeros((3, 2, 2)), InputError, "type ndarray"),
+    "dense and empty": (np.zeros((3, 2)), DatasetError, "no rows"),
     "lengths": (([1], [1, 2]), InputError, r"have \(1,\), \(2,\)"),
     "no user": (HALF[["item_id"]], InputError, "recognised as the user"),
     "no such column": (lambda: ecv.Data.from_frame(HALF, user="who"), InputError, "'who'"),
