@@ -59,4 +59,4 @@ for model in (LogisticRegression(C=0.3, solver="liblinear"), FactorizationMachin
         rule=ecv.Precision(0.01),
     )
     loss, auc = -found["test_neg_log_loss"].mean(), found["test_roc_auc"].mean()
-    print(f"{found.sentence}\nLog loss {loss:.4f}, AUC {auc:.4f} over {len(found['fold'])} folds.")
+    print(f"{found.sentence}\nLog loss {loss:.4f}, AUC {auc:.4f} over {len(found.folds)} folds.")
