@@ -28,7 +28,7 @@ from ecv_core.energy.load import works_for
 from ecv_core.fold.computing import run_fold
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.plan import FoldTask
-from ecv_core.records.errors import EcvError, RunError, what_to_install
+from ecv_core.records.errors import EcvError, RunError, Terminated, what_to_install
 from ecv_core.records.run import FoldResult, Node, Progress, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.environment import hardware, host
@@ -64,9 +64,9 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
                     yield place, replace(result, node=node_here(seconds))
                 return
             result = run_fold(specs[0], index, meter=meter, progress=progress)
-    except EcvError:
+    except (EcvError, KeyboardInterrupt, Terminated, GeneratorExit):
         raise
-    except Exception as error:  # a stranger's exception may not survive the way to the driver
+    except BaseException as error:  # a stranger's exception may not survive the way to the driver
         if what_to_install(error) is None:
             log.exception("fold %d of %s failed", index, specs[0].algorithm)
         raise RunError(failure(error)) from None

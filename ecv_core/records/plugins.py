@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import CodeType
 from typing import TypeVar
 
-from ecv_core.records.errors import InputError
+from ecv_core.records.errors import InputError, Terminated
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -87,7 +87,9 @@ class Registry(MutableMapping[str, T]):
             name, entry = self._accept(point.load(), point.name)
             if name in self._entries or name in self.added:
                 raise ValueError(f"there is a '{name}' already")
-        except (Exception, SystemExit) as error:  # noqa: BLE001  a stranger's code raises anything
+        except (KeyboardInterrupt, Terminated):
+            raise
+        except BaseException as error:  # noqa: BLE001  a stranger's code raises anything
             cause = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             log.warning(
                 "the plug-in '%s' (%s) of %s cannot be loaded and is left out: %s",

@@ -14,7 +14,16 @@ import pytest
 import torch
 
 from ecv_core.jobs import executors
-from ecv_core.jobs.executors import Compute, Computed, Ended, Here, Results, Workers, WrongAnswer
+from ecv_core.jobs.executors import (
+    Compute,
+    Computed,
+    Ended,
+    Here,
+    Results,
+    Workers,
+    WrongAnswer,
+    compute,
+)
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.records.errors import InputError, RunError, UnknownName
 from ecv_core.records.run import Progress, no_progress
@@ -106,6 +115,29 @@ def test_every_result_of_a_task_is_told_and_then_its_end(kind: type[Here | Worke
     assert [one.result.score for one in results] == [3.0] * 3
     assert end == Ended(task=task)
     executor.close()
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), BaseException("no more")], ids=repr)
+def test_whatever_a_model_raises_ends_its_run_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def raises(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("ecv_core.jobs.executors.run_fold", raises)
+    with pytest.raises(RunError, match=type(error).__name__):
+        list(compute([SPEC], 0, no_progress))
+
+
+def test_who_presses_ctrl_c_while_a_fold_is_computed_is_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ecv_core.jobs.executors.run_fold", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(compute([SPEC], 0, no_progress))
 
 
 def test_here_a_result_is_taken_before_the_next_is_computed() -> None:

@@ -172,7 +172,9 @@ def test_what_the_project_has_comes_first_and_cannot_be_replaced(monkeypatch, ca
 
 
 @pytest.mark.parametrize(
-    "error", [ImportError("no"), SystemExit(3), KeyError("x"), RecursionError("deep")], ids=repr
+    "error",
+    [ImportError("no"), SystemExit(3), KeyError("x"), RecursionError("deep"), BaseException("end")],
+    ids=repr,
 )
 def test_whatever_a_package_raises_the_others_are_there(monkeypatch, caplog, error):
     known = registry(monkeypatch, _Point("bad", error), _Point("good", 3))
