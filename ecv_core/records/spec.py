@@ -342,7 +342,7 @@ class RunSpec:
     full: bool = setting(
         False,
         Role.STOP,
-        label="Go on to k after the stop, to check it",
+        label="Run all k folds, to check the stop",
         help="Runs the folds that the rule would have saved, and shows how far the score at the "
         "stop is from the k-fold mean. Costs the energy that stopping saves.",
         row="goes on after the stop",

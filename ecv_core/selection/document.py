@@ -117,12 +117,12 @@ def withheld_sentence(terms: Terms) -> str | None:
     if terms.bounded:
         return None
     reason = (
-        "This score has no bound: a single sample can cost any amount, and folds without such a "
-        "sample look calm"
+        "This score has no bound: a single sample can change it by any amount, and folds without "
+        "such a sample do not show that"
     )
     if terms.certain:
         return f"{reason}, so nothing is certain before all {terms.k} folds have run."
-    return f"{reason}, so nothing is said of how much may be lost in the folds that did not run."
+    return f"{reason}, so it is not said how much may be lost in the folds that did not run."
 
 
 def _withheld_end(terms: Terms) -> str:
@@ -239,10 +239,10 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
         listing = listed(as_good)
         margin = percent_text(terms.indifference)
         sentence += f" {listing} {_verb(as_good)} as good: within {margin} of its mean"
-        sentence += f" of all {terms.k} folds, either way."
+        sentence += f" over all {terms.k} folds, above or below."
     claims = _claims(names, verdict)
     if claims.worse:
-        sentence += f" On new data {listed(claims.worse)} {_verb(claims.worse)} worse."
+        sentence += f" On new data, {listed(claims.worse)} {_verb(claims.worse)} worse."
     if claims.alike:
         alike = listed(claims.alike)
         sentence += f" No claim is made about the difference to {alike} on new data."
@@ -360,16 +360,16 @@ def _indifferent_sentence(names: Sequence[str], terms: Terms, played: Played, wh
         if contender not in verdict.as_good:
             undecided.append(names[contender])
     folds = folds_text(played.rounds[-1].n)
-    loss = f"Taking {winner} loses at most {margin} of its mean of all {terms.k} folds"
-    doubt = f"that {listed(undecided)} {_verb(undecided)} as good is not shown."
+    loss = f"Taking {winner} loses at most {margin} of its mean over all {terms.k} folds"
+    doubt = f"It is not shown that {listed(undecided)} {_verb(undecided)} as good."
     if not as_good:
-        return f"{loss}{where}: decided after {folds}; {doubt}"
+        return f"{loss}{where}: decided after {folds}. {doubt}"
     listing = listed(as_good)
-    sentence = f"{winner}, or as good as it {listing}{where}: decided after {folds}; "
+    sentence = f"{winner}, with {listing} as good{where}: decided after {folds}. "
     sentence += f"{listing} {_verb(as_good)} within {margin} of the mean of {winner} "
     sentence += f"over all {terms.k} folds, above or below."
     if undecided:
-        sentence += f" {loss}; {doubt}"
+        sentence += f" {loss}. {doubt}"
     return sentence
 
 
@@ -380,8 +380,8 @@ def _tied_sentence(
     winner = names[verdict.winner]
     level = listed([winner, *_names_at(verdict.tied, names)])
     sentence = (
-        f"No difference found between {level}{where}: all {terms.k} folds are used; {winner} has "
-        "the best mean."
+        f"No difference found between {level}{where}: all {terms.k} folds have run, and {winner} "
+        "has the best mean."
     )
     # Of those that are tied nothing more is said.
     others = tuple(contender for contender in verdict.order if contender not in verdict.tied)
@@ -415,14 +415,14 @@ def _loss_words(terms: Terms, last: Round) -> str:
 
 
 def _cost_words(terms: Terms, played: Played, energy: float | None) -> str:
-    """'after 2 folds, 37.5 % of all folds': the folds of the leader, and what all of them took."""
+    """'after 2 folds, with 37.5 % of all folds': those of the leader, and what all took."""
     counts = played.folds_used
     after = f"after {folds_text(played.rounds[-1].n)}"
     if len(set(counts)) == 1:
         after += " each"
     if energy is not None:
-        return f"{after}, {percent_text(energy)} of the energy"
-    return f"{after}, {percent_text(sum(counts) / len(counts) / terms.k)} of all folds"
+        return f"{after}, with {percent_text(energy)} of the energy"
+    return f"{after}, with {percent_text(sum(counts) / len(counts) / terms.k)} of all folds"
 
 
 def _runner_up_words(names: Sequence[str], played: Played, mean: float) -> str:
@@ -436,10 +436,10 @@ def _runner_up_words(names: Sequence[str], played: Played, mean: float) -> str:
     if gap is None or not mean:
         return "."
     if not math.isfinite(gap.high):
-        return f"; {names[second]} is next."
+        return f". {names[second]} is second."
     low = 100 * gap.low / abs(mean)
     high = 100 * gap.high / abs(mean)
-    return f"; {names[second]}, the next, is {_sides(low, high)}."
+    return f". {names[second]}, the second, is {_sides(low, high)}."
 
 
 def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
@@ -453,7 +453,7 @@ def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
     alike_words = listed(alike)
     if len(alike) > _NAMED:
         alike_words = f"{len(alike)} others"
-    sentence = f" Whether {alike_words} would also be behind on new data is not shown"
+    sentence = f" It is not shown whether {alike_words} would also be behind on new data"
     if len(worse) == 1:
         sentence += f"; {worse[0]} would be"
     elif worse:
@@ -470,9 +470,9 @@ def _luck_sentence(verdict: Verdict, mean: float) -> str:
         return ""
     corrected = mean - math.copysign(verdict.optimism, mean)
     return (
-        f" Its score so far, {mean:.4f}, is expected to be {corrected:.4f} over all folds "
-        "(which are not new data): picked for being best, it was also lucky "
-        f"({percent_text(share)})."
+        f" Its score so far, {mean:.4f}, is probably too good by {percent_text(share)}, because "
+        f"the best so far was picked: {corrected:.4f} is expected over all folds, which are not "
+        "new data."
     )
 
 
@@ -488,13 +488,14 @@ def side_of(percent: float) -> str:
 
 
 def _sides(low: float, high: float) -> str:
-    """'8.8 to 21.5 % behind'; '1.1 % ahead to 8.1 % behind' where they differ."""
+    """'8.8 to 21.5 % behind'; 'from 1.1 % ahead to 8.1 % behind' where they differ."""
     first = side_of(low)
     if low == high:
         return first
-    if (low < 0) == (high < 0):
-        first, _ = first.split(maxsplit=1)
-    return f"{first} to {side_of(high)}"
+    if (low < 0) != (high < 0):
+        return f"from {first} to {side_of(high)}"
+    number, _ = first.split(maxsplit=1)
+    return f"{number} to {side_of(high)}"
 
 
 def folds_text(count: int) -> str:
@@ -538,7 +539,7 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
         terms: of the selection.
         rounds: so far.
     """
-    sentences = [f"{len(titles)} contenders, {terms.k} folds: everybody runs the first fold."]
+    sentences = [f"{len(titles)} contenders, up to {terms.k} folds: all run the first fold."]
     left_before = set(range(len(titles)))
     for selection_round in rounds:
         text = f"After {folds_text(selection_round.n)}, {titles[selection_round.leader]} leads"
@@ -546,12 +547,12 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
         if names_out and terms.until == "order":
             text += f"; the place of {listed(names_out)} is known"
         elif names_out:
-            text += f"; {listed(names_out)} {_verb(names_out)} out"
+            text += f"; {listed(names_out)} {_verb(names_out)} dropped"
         names_back = [
             titles[contender] for contender in selection_round.left if contender not in left_before
         ]
         if names_back:
-            text += f"; {listed(names_back)} may win again, for folds differ more than it seemed"
+            text += f"; {listed(names_back)} can win again, as folds differ more than it seemed"
         sentences.append(f"{text}. {_outlook_sentence(terms, selection_round)}")
         left_before = set(selection_round.left)
     return sentences
@@ -561,8 +562,8 @@ def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
     """Whether a round decides, or how many are still in."""
     if selection_round.decided:
         if selection_round.n == terms.k:
-            return "All folds are used."
-        return "That decides it."
+            return "All folds have run."
+        return "This decides it."
     if terms.until == "order":
         return f"{len(selection_round.left)} still have to be told apart."
     sentence = f"{others_text(len(selection_round.left) - 1)} can still win."
@@ -715,7 +716,7 @@ class _Step:
             return self._dropped(lane, after)
         says = _sides(lane.low, lane.high)
         if math.isinf(lane.high):
-            says = f"{side_of(lane.behind)} so far; how sure, the next fold says"
+            says = f"{side_of(lane.behind)} so far; the next fold tells how certain that is"
         return replace(lane, state="in", says=says)
 
     def _dropped(self, lane: _Lane, after: str) -> _Lane:
@@ -731,11 +732,11 @@ class _Step:
     def _tie_words(self, place: int, folds: int) -> str:
         leader = self.titles[self.selection_round.leader]
         if folds == self.terms.k:
-            return f"no difference to {leader} found over all folds"
+            return f"no difference from {leader} found over all folds"
         margin = percent_text(self.terms.indifference)
         if self.verdict is not None and place in self.verdict.as_good:
             return f"as good as {leader}: within {margin} of its mean"
-        return f"ahead of {leader} by {margin} at most; as good is not shown"
+        return f"at most {margin} ahead of {leader}; not shown to be as good"
 
     def _percent_of_mean(self, difference: float) -> float:
         if not self.mean:

@@ -54,7 +54,8 @@ def choose() -> Choice:
             format_func=labels.__getitem__,
             key=_CHOICE,
             on_change=_open_picked,
-            help="Recorded ones are played from folds that ran before; nothing is computed.",
+            help="Recorded selections are replayed from folds that ran before. Nothing is "
+            "computed.",
         )
         if selection != FILE and not why_not(Action.UPLOAD):
             st.button(
@@ -70,8 +71,9 @@ def choose() -> Choice:
             [_USE, _CLAIM],
             "question",
             label_visibility="collapsed",
-            help="To use one, it is enough to lose next to nothing by it. To claim that it is the "
-            "best, no other may be able to catch up, which takes more folds where some are close.",
+            help="To use a contender, it is enough that next to nothing is lost by it. To claim "
+            "that it is the best, no other may be able to catch up, which takes more folds where "
+            "some are close.",
         )
         write_into_link({SELECTION: selection})
     return Choice(selection, question == _CLAIM)
@@ -167,8 +169,8 @@ def pick_question(*, claim: bool) -> Question:
     """
     question = _pick_certainty() if claim else _pick_loss_and_budget()
     st.caption(
-        "For recorded selections and files too; one that was started keeps what it was started "
-        "with."
+        "This applies to recorded selections and files too. A selection that was started keeps "
+        "its settings."
     )
     return question
 
@@ -182,16 +184,16 @@ def _pick_loss_and_budget() -> Question:
         key="expected_loss",
         **KEPT,
         format_func=lambda share: f"{100 * share:g} % of the score",
-        help="It ends once no more than this is expected to be lost by taking the leader instead "
-        "of whoever is best over all folds.",
+        help="The selection ends once no more than this is expected to be lost by taking the "
+        "leader instead of whichever contender is best over all folds.",
     )
     text = right.text_input(
         "Budget (optional)",
         key="budget",
         **KEPT,
         placeholder="50 Wh, 20 min or 30 folds",
-        help="Folds go where they lower the expected loss most for what they cost, until it is "
-        "low enough or this is used up.",
+        help="Each fold is given to the contender where it lowers the expected loss most for its "
+        "cost, until the loss is low enough or the budget is spent.",
     )
     budget = None
     if text and text.strip():
@@ -211,7 +213,7 @@ def _pick_certainty() -> Question:
         format="%g",
         key="indifference",
         **KEPT,
-        help="It is decided once nobody can be ahead of the leader by more than this.",
+        help="The selection ends once no contender can be ahead of the leader by more than this.",
     )
     confidence = right.select_slider(
         "Confidence of the selection",
@@ -220,17 +222,17 @@ def _pick_certainty() -> Question:
         key="sure",
         **KEPT,
         format_func=lambda share: f"{100 * share:g} %",
-        help="How likely, at least, the winner is the one that all folds would show: over all "
-        "contenders and all looks together.",
+        help="The winner is the one that all folds would show with at least this probability, over "
+        "all contenders and all looks together.",
     )
     if indifference:
         st.caption(
-            f"Taking the winner may lose {indifference:g} % of its mean. As good as it are only "
-            "those shown to be within that, above or below."
+            f"Taking the winner may lose up to {indifference:g} % of its mean. Only contenders "
+            "shown to be within that margin, above or below, are called as good."
         )
     else:
         st.caption(
-            "However close two contenders are, they are told apart if the folds allow it: give an "
-            "indifference to be done sooner."
+            "Contenders are told apart however close they are, if the folds allow it. With an "
+            "indifference the selection ends sooner."
         )
     return {"indifference": indifference / 100, "confidence": float(confidence)}

@@ -146,7 +146,7 @@ def _follow(selection_id: str, before: _Stages, drawn: float) -> None:
             if active:
                 _show_computing(record, active)
             elif _is_about_to_go_on(runs):
-                st.markdown("Looking which fold comes next.", width="content")
+                st.markdown("Choosing the next fold ...", width="content")
             else:
                 _show_stopped(record, runs)
 
@@ -156,7 +156,7 @@ def _show_computing(record: PlanRecord, active: Sequence[RunRecord]) -> None:
     speaker = min(active, key=_is_silent)  # of runs that share their work, one reports it
     words = _fold_words(_titles(record)[speaker.spec.score_key], speaker)
     if len(active) > 1:
-        words += f", with {counted(len(active) - 1, 'other')} that share its work"
+        words += f", with {counted(len(active) - 1, 'other run')} sharing its work"
     st.badge("live", icon=":material/sensors:", color="blue")
     st.markdown(words, width="content")
     if not acting().may(Action.CANCEL, speaker.started_by):
@@ -184,7 +184,7 @@ def _fold_words(title: str, run: RunRecord) -> str:
         fold = run.spec.only_folds[-1] + 1
     words = f"**{title}**, fold {fold} of {run.spec.k}"
     if run.queue_position:
-        return f"{words}, waits for {counted(run.queue_position, 'run')} before it"
+        return f"{words}, queued behind {counted(run.queue_position, 'run')}"
     if run.progress is not None:
         words += f": {escaped(run.progress.phase)}"
         if run.progress.steps:
@@ -220,7 +220,7 @@ def _show_stopped(record: PlanRecord, runs: Sequence[RunRecord]) -> None:
         if contender.spec.tracked:  # its folds are computed by a program of its own
             folds = scores.folds(contender.spec)
             why = sentence(missing(contender.name, contender.spec, needed.fold, folds))
-            st.info(f"{why} It is used as soon as it is there.", icon=":material/terminal:")
+            st.info(f"{why} It is used as soon as it arrives.", icon=":material/terminal:")
             return
     if acting().may(Action.START_MANY, record.started_by) and st.button(
         "Resume", icon=":material/resume:", type="primary", key="resume-selection"
@@ -238,8 +238,8 @@ def _show_terms(record: PlanRecord, terms: Terms) -> None:
     metric = escaped(metric_label(record.content.runs[0].spec))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            f"Goes on until {_until_words(terms)}; {metric}, {terms.k} folds, "
-            f"{_certainty_words(terms)}.",
+            f"It runs until {_until_words(terms)}, by {metric} and with up to "
+            f"{counted(terms.k, 'fold')} each. {_certainty_sentence(terms)}",
             width="content",
         )
         if any(run.state.active for run in store().group(record.plan_id)):
@@ -257,7 +257,7 @@ def _show_terms(record: PlanRecord, terms: Terms) -> None:
 def _until_words(terms: Terms) -> str:
     """What ends a selection with these terms."""
     if terms.expected_loss is not None:
-        return f"the expected loss is at most {100 * terms.expected_loss:g} %"
+        return f"the expected loss is at most {100 * terms.expected_loss:g} % of the score"
     if terms.budget is not None:
         return "the budget is spent"
     if terms.until == "winner":
@@ -265,14 +265,14 @@ def _until_words(terms: Terms) -> str:
     return "the whole order is known"
 
 
-def _certainty_words(terms: Terms) -> str:
+def _certainty_sentence(terms: Terms) -> str:
     """How sure its answer is, or what it may cost."""
     if terms.certain:
-        confidence = f"confidence {100 * terms.confidence:g} %"
-        return f"{confidence}, indifference {100 * terms.indifference:g} %"
+        confidence = f"Its confidence is {100 * terms.confidence:g} %"
+        return f"{confidence}, its indifference {100 * terms.indifference:g} % of the mean."
     if terms.budget is not None:
-        return f"within {terms.budget.text}"
-    return "which to use is asked"
+        return f"Its budget is {terms.budget.text}."
+    return "Its question is which contender to use."
 
 
 def _forget(selection_id: str) -> None:

@@ -115,7 +115,7 @@ class Shown:
         spec = self.specs[0]
         return (
             f"{metric_label(spec)}, seed {spec.seed}, up to {counted(self.terms.k, 'fold')} each. "
-            f"{reused} of its {counted(len(used), 'fold')} had been computed before."
+            f"{reused} of the {counted(len(used), 'fold')} used had been computed before."
         )
 
     @property
@@ -200,7 +200,7 @@ def leader_sentence(chosen: Shown) -> str:
     folds_used = chosen.played.folds_used[leader]
     folds = counted(folds_used, "fold")
     title = chosen.titles[leader]
-    return f"Mean of {title} over {folds}: {mean:.4f}. {line}"
+    return f"The mean of {title} over {folds} is {mean:.4f}. {line}"
 
 
 def _draw_player(chosen: Shown, sentences: Sequence[str], *, autoplay: bool) -> None:
@@ -354,8 +354,8 @@ def _grid(name: str) -> tuple[list[Scores], list[RunSpec]]:
 _COLUMNS = ", ".join(f"`{name}`" for name in COLUMNS)
 _FORM = (
     f"One row per contender and fold, with the columns {_COLUMNS} (or `Model,Fold,NDCG@10`), or "
-    f"one column per contender. With every user's score, in a column `{USER}` more, it is decided "
-    "earlier. It stays on this computer."
+    f"one column per contender. With the score of every user, in a further column `{USER}`, fewer "
+    "folds are needed. The file stays on this computer."
 )
 
 

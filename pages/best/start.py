@@ -89,17 +89,17 @@ def pick_from_space() -> Contenders:
             key=f"space_of_{picked}",
             **KEPT,
             width=160,
-            help="Values that are declared beside the model; `paper` are those of Anelli et al. "
-            "(2019). Your own take their place.",
+            help="The values declared with the model; `paper` has those of Anelli et al. (2019). "
+            "Your own values replace them.",
         )
     parameters = ", ".join(parameter.name for parameter in algorithm.parameters)
     text = st.text_area(
-        "Own values, a parameter a line",
+        "Your own values, one parameter per line",
         key="space_own",
         **KEPT,
         height=90,
         placeholder="neighbours=20,50,100,200\nshrink=0,10",
-        help=f"`name=v1,v2`, of: {parameters}",
+        help=f"Write each line as `name=v1,v2`. The parameters are {parameters}.",
     )
     of_folds = fold_settings(task)
     own = _own_values(text or "")
@@ -107,7 +107,7 @@ def pick_from_space() -> Contenders:
     if declared == _NO_SPACE:
         name = None
         if not own:
-            st.caption("Give values of your own, or take a declared space.")
+            st.caption("Enter values of your own, or pick a declared space.")
             return Contenders([], ready=False)
     space = space_of(algorithm, name, own)
     if not ready:
@@ -128,14 +128,15 @@ def _configurations(algorithm: Algorithm, space: Space, spec: RunSpec) -> Named:
     kept, left_out = allowed_by(space, algorithm, data_of(spec))
     for name, values in left_out.items():
         title = dataset_title(spec.dataset)
-        st.caption(f"Left out, for {title} has fewer: {name} {', '.join(map(str, values))}.")
+        values_text = ", ".join(map(str, values))
+        st.caption(f"{name} {values_text} is left out, because {title} does not allow so many.")
     size = size_of(kept)
     drawn = list(sampled(kept, "grid", min(size, MOST), seed=spec.seed))
     words = counted(len(drawn), "configuration")
     if size > MOST:
         words += f", drawn from {size:,}; `tune` runs all of them"
     tried = "; ".join(f"{name} {', '.join(map(str, values))}" for name, values in kept.items())
-    st.caption(f"{words}: {escaped(tried)}. What their fits share is computed once.")
+    st.caption(f"{words}: {escaped(tried)}. Work that their fits share is done once.")
     names = [contender_word(algorithm.id, configuration) for configuration in drawn]
     return list(zip(names, specs_of(spec, drawn), strict=True))
 
@@ -152,7 +153,10 @@ def _own_values(text: str) -> dict[str, list[str]]:
             continue
         name, equals, values = line.strip().partition("=")
         if not equals:
-            raise InputError(f"'{line.strip()}' is no name=v1,v2; write it as neighbours=20,50,100")
+            raise InputError(
+                f"'{line.strip()}' is not of the form name=v1,v2; write for example "
+                "neighbours=20,50,100"
+            )
         values_of[name.strip()] = [value.strip() for value in values.split(",") if value.strip()]
     return values_of
 
@@ -262,7 +266,7 @@ def _pick_algorithms() -> Contenders:
         entry.tasks,
         key="contenders",
         default=SENSIBLE[entry.tasks[0]],
-        what="Each is a contender, on the same folds.",
+        what="Each algorithm is a contender. All are evaluated on the same folds.",
     )
     offer_usual_of_task(names)
     task = entry.tasks[0]
@@ -289,8 +293,8 @@ def _pick_runs() -> Contenders:
         list(runs),
         format_func=lambda run_id: choice_label(runs[run_id]),
         key="contender_runs",
-        help="Their folds are used; only folds that they lack are computed. They must share "
-        "dataset, split, seed, metric and protocol.",
+        help="Folds that have run are used, and only missing ones are computed. The runs must "
+        "share dataset, split, seed, metric and protocol.",
     )
     return Contenders(_named_contenders(runs[run_id].spec for run_id in chosen))
 
@@ -298,5 +302,5 @@ def _pick_runs() -> Contenders:
 _CONTENDERS = {
     "a list of algorithms": _pick_algorithms,
     "a search space": pick_from_space,
-    "runs that are there": _pick_runs,
+    "existing runs": _pick_runs,
 }

@@ -105,8 +105,8 @@ def _choose_own(line: DeltaGenerator, own: Sequence[ListedRun]) -> Chosen:
         return _NOTHING
     if not own:
         st.info(
-            "No run of yours has all its k folds yet. Start one with **Go on to k after the "
-            "stop**, or look at the recorded ones.",
+            "No run of yours has all its k folds yet. Start one with **Run all k folds, to check "
+            "the stop**, or look at the recorded runs.",
             icon=":material/info:",
         )
         st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
@@ -160,7 +160,7 @@ def _wait_for_folds() -> bool:
     if not active:
         return False
     st.info(
-        f"{done} of {expected} folds of these {counted(named, 'run')} are in; the answer comes "
+        f"{done} of {expected} folds of the {counted(named, 'run')} have run. The answer appears "
         "with the last one.",
         icon=":material/hourglass_empty:",
     )

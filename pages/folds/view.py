@@ -36,7 +36,7 @@ from ecv_core.figures.tradeoff import (
 )
 from ecv_core.figures.words import alpha_text, counted, new_data_line
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.parameters import ParamValue
+from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.folds.curves import Explored
@@ -153,7 +153,7 @@ def show_new_data(runs: Sequence[RunRecord]) -> None:
     if run.at_stop is None:
         return
     line = new_data_line(results().with_user_scores(run))
-    mean = f"Mean of {counted(run.folds_used, 'fold')}: {run.at_stop.mean:.4f}"
+    mean = f"The mean of {counted(run.folds_used, 'fold')} is {run.at_stop.mean:.4f}"
     st.caption(escaped(f"{mean}. {line[0].upper()}{line[1:]}."))
 
 
@@ -201,11 +201,13 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
     folds = number("folds", "%.1f", "Expected folds used, over all orders of the folds.")
     cost = number(f"share of {explored.cost}", "%.0f %%", "Of all folds, averaged over runs.")
     difference = number(None, "%.2f %%", "The difference that 95 % of orders do not exceed.")
-    kept_by = text(None, "The promise is about the average over runs; so many keep it one by one.")
+    kept_by = text(
+        None,
+        "How many of the runs keep the promise individually. The promise is about their average.",
+    )
     checked = text(
         None,
-        "The setting is chosen on all datasets but one and used on that one, for each: on how "
-        "many of them it keeps the promise.",
+        "On how many datasets the promise is kept where the setting was chosen on all the others.",
     )
     table(
         frame,
@@ -224,13 +226,15 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
     st.caption(f"Risk: {risk}")
     failing = [RULES[rule].title for rule in advice.failing if rule in RULES]
     if failing:
-        st.caption(f"Keeps it at no setting that saves anything: {escaped(', '.join(failing))}.")
+        st.caption(
+            f"No setting of {escaped(listed(failing))} keeps this promise and saves anything."
+        )
     compared = {other.rule for other in explored.others}
     for rule in RULES.values():
         if rule.needs_user_scores and rule.id not in compared:
             st.caption(
                 f"{escaped(rule.title)} needs the score of every user, or sample, which some of "
-                "these runs come without."
+                "these runs lack."
             )
 
 
@@ -286,14 +290,14 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
     outcome = explored.tradeoff.average.at(alpha)
     stop = f"the rule stops after {outcome.mean_stop:.1f} of {k} folds on average"
     cost = f"{outcome.cost_percent:.0f} % of the {explored.cost}"
-    score = f"a score {outcome.mean_difference_percent:.2f} % from the {k}-fold mean"
+    score = f"{outcome.mean_difference_percent:.2f} % from the {k}-fold mean"
     largest = f"{outcome.difference_quantiles[0.95]:.2f} %"
-    within = f"{100 * (outcome.within or 0.0):.0f} % within {explored.within_percent:g} %"
+    within = f"{100 * (outcome.within or 0.0):.0f} % end within {explored.within_percent:g} %"
     return (
-        f"With alpha {alpha_text(alpha)}, {stop} (paper {PAPER_STOP}): {cost} (paper "
-        f"{PAPER_COST_PERCENT} %), and {score} (paper {PAPER_DIFFERENCE_PERCENT} %). 95 % of the "
-        f"orders end within {largest} of it, {within}; the interval at the stop holds it in "
-        f"{100 * outcome.coverage:.0f} %."
+        f"With alpha {alpha_text(alpha)}, {stop} (paper: {PAPER_STOP}), uses {cost} (paper: "
+        f"{PAPER_COST_PERCENT} %) and ends {score} (paper: {PAPER_DIFFERENCE_PERCENT} %). Of all "
+        f"orders, 95 % end within {largest} of that mean and {within}; the interval at the stop "
+        f"holds it in {100 * outcome.coverage:.0f} %."
     )
 
 

@@ -56,8 +56,8 @@ def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -
     said = verdict(app)
     assert said.startswith("**Use EASE on MovieLens 100K**\n\nIt has the best mean so far.")
     assert "(allowed: 0.1 %)" in said
-    assert "% of the energy; NMF, the next, is " in said
-    assert "nDCG@10, seed 42, up to 10 folds each. All of its" in texts(app)
+    assert "% of the energy. NMF, the second, is " in said
+    assert "nDCG@10, seed 42, up to 10 folds each. All of the" in texts(app)
     app.session_state["paper-best"] = True
     app.run()
     assert "it allows for the choice of the best of" in texts(app)
@@ -162,7 +162,7 @@ def begun(store: Store) -> Callable[[int], str]:
 def test_one_that_is_decided_gives_its_verdict(app: AppTest, begun: Callable[[int], str]) -> None:
     open_best(app, begun(3))
     assert verdict(app).startswith(
-        "**EASE is best on Synthetic**\n\nDecided after 1 fold each, 10 % of"
+        "**EASE is best on Synthetic**\n\nDecided after 1 fold each, with 10 % of"
     )
     assert "forget-selection" in [one.key for one in app.button]
     assert "resume-selection" not in [one.key for one in app.button]
@@ -245,7 +245,7 @@ def test_runs_that_are_there_become_contenders_and_are_not_run_again(
     begun(3)
     open_best(app)
     app.session_state["best-start-0"] = True
-    app.session_state["contenders_from"] = "runs that are there"
+    app.session_state["contenders_from"] = "existing runs"
     app.run()
     runs = {run.spec.algorithm: run.run_id for run in store.runs()}
     app.multiselect(key="contender_runs").set_value([runs["ease"], runs["popular"]]).run()
@@ -262,7 +262,7 @@ def test_runs_that_share_no_folds_are_refused(
     (own,) = store.runs()
     open_best(app)
     app.session_state["best-start-0"] = True
-    app.session_state["contenders_from"] = "runs that are there"
+    app.session_state["contenders_from"] = "existing runs"
     app.run()
     recorded = next(run.run_id for run in recorded_runs() if run.spec.dataset == "ml-100k")
     app.multiselect(key="contender_runs").set_value([own.run_id, recorded]).run()
@@ -277,7 +277,7 @@ def test_after_each_run_the_manager_goes_on_with_its_selection(
     selection_id = begun(0)
     go(store, selection_id, most=1)
     open_best(app, selection_id)
-    assert "Looking which fold comes next." in texts(app)
+    assert "Choosing the next fold" in texts(app)
     assert go_on(store, selection_id)
     app.run()
     assert "**ItemKNN**, fold 1 of 10" in texts(app)

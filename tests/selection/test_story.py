@@ -95,9 +95,9 @@ def test_a_lane_is_its_distance_to_the_leader_in_percent_of_the_leaders_mean():
     assert first.loc["B", ["behind", "low", "high"]].tolist() == pytest.approx([20, -10, 50])
     assert first.loc["A", ["behind", "low", "high"]].tolist() == [0, 0, 0]
     assert first["state"].to_dict() == {"A": "leader", "B": "in", "C": "out", "D": "in"}
-    assert first.loc["B", "says"] == "10.0 % ahead to 50.0 % behind"
+    assert first.loc["B", "says"] == "from 10.0 % ahead to 50.0 % behind"
     assert first.loc["C", "says"] == "dropped after 1 fold: at least 40.0 % behind"
-    assert first.loc["D", "says"] == "10.0 % behind so far; how sure, the next fold says"
+    assert first.loc["D", "says"] == "10.0 % behind so far; the next fold tells how certain that is"
 
 
 def test_who_is_out_keeps_its_interval_and_says_what_may_be_claimed():
@@ -122,9 +122,9 @@ def test_before_the_first_fold_nobody_has_an_interval_and_lanes_never_change_pla
 
 def test_each_round_is_a_sentence():
     assert step_sentences(TITLES, TERMS, ROUNDS) == [
-        "4 contenders, 4 folds: everybody runs the first fold.",
-        "After 1 fold, A leads; C is out. 2 others can still win.",
-        "After 2 folds, A leads; B and D are out. That decides it.",
+        "4 contenders, up to 4 folds: all run the first fold.",
+        "After 1 fold, A leads; C is dropped. 2 others can still win.",
+        "After 2 folds, A leads; B and D are dropped. This decides it.",
     ]
 
 
@@ -147,9 +147,9 @@ def test_all_folds_used_leaves_ties_and_places():
     frame = lanes(CONTENDERS[:1] * 3, TITLES[:3], TERMS, [last], verdict)
     last_step = frame[frame["step"] == 1].set_index("contender")
     assert last_step["state"].to_dict() == {"A": "leader", "B": "tied", "C": "behind"}
-    assert last_step.loc["B", "says"] == "no difference to A found over all folds"
+    assert last_step.loc["B", "says"] == "no difference from A found over all folds"
     assert last_step.loc["C", "says"] == "60.0 % behind, all folds used"
-    found = "No difference found between A and D: all 4 folds are used; A has the best mean."
+    found = "No difference found between A and D: all 4 folds have run, and A has the best mean."
     verdict = replace(verdict, worse=(2,))
     three = played([last], verdict, (4, 4, 4))
     said = verdict_sentence(["A", "D", "C"], TERMS, three, mean=0.5)
@@ -163,21 +163,21 @@ def test_all_folds_used_leaves_ties_and_places():
     [
         (
             (),
-            "Taking A loses at most 10 % of its mean of all 4 folds: decided after 2 folds; that B "
-            "and C are as good is not shown.",
-            "ahead of A by 10 % at most; as good is not shown",
+            "Taking A loses at most 10 % of its mean over all 4 folds: decided after 2 folds. It "
+            "is not shown that B and C are as good.",
+            "at most 10 % ahead of A; not shown to be as good",
         ),
         (
             ((0, 1), (0, 2)),
-            "A, or as good as it B and C: decided after 2 folds; B and C are within 10 % of the "
+            "A, with B and C as good: decided after 2 folds. B and C are within 10 % of the "
             "mean of A over all 4 folds, above or below.",
             "as good as A: within 10 % of its mean",
         ),
         (
             ((0, 1),),
-            "A, or as good as it B: decided after 2 folds; B is within 10 % of the mean of A "
-            "over all 4 folds, above or below. Taking A loses at most 10 % of its mean of all 4 "
-            "folds; that C is as good is not shown.",
+            "A, with B as good: decided after 2 folds. B is within 10 % of the mean of A "
+            "over all 4 folds, above or below. Taking A loses at most 10 % of its mean over all "
+            "4 folds. It is not shown that C is as good.",
             "as good as A: within 10 % of its mean",
         ),
     ],
@@ -223,8 +223,9 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
     assert said.endswith("1 other can still win.")
     said = verdict_sentence(TITLES, TERMS, played(), mean=0.5, on="ML", energy=0.257)
     assert said == (
-        "A is best on ML: decided after 2 folds, 25.7 % of the energy; B, the next, is 10.0 to "
-        "30.0 % behind. Whether B and D would also be behind on new data is not shown; C would be."
+        "A is best on ML: decided after 2 folds, with 25.7 % of the energy. B, the second, is "
+        "10.0 to 30.0 % behind. It is not shown whether B and D would also be behind on new data; "
+        "C would be."
     )
 
 
@@ -235,10 +236,10 @@ def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
     assert said == (
         "Use A: it has the best mean so far. Taking it rather than whichever is best over all 4 "
         "folds is expected to cost at most 0.1 % of its score (allowed: 0.2 %). Decided after 2 "
-        "folds, 37.5 % of all folds; B, the next, is 10.0 to 30.0 % behind. On new data, too, all "
-        "others are shown to be worse. Its score so far, 0.5000, is expected to be 0.4900 over all "
-        "folds (which are not new data): picked for "
-        "being best, it was also lucky (2 %)."
+        "folds, with 37.5 % of all folds. B, the second, is 10.0 to 30.0 % behind. On new data, too, "
+        "all others are shown to be worse. Its score so far, 0.5000, is probably too good by 2 "
+        "%, because the best so far was picked: 0.4900 is expected over all folds, which are not "
+        "new data."
     )
     within = Terms(k=4, budget=Budget(amount=6, unit="folds"))
     said = verdict_sentence(TITLES, within, played(), mean=0.5)
@@ -263,7 +264,7 @@ def test_a_sentence_for_a_paper_says_which_question_was_asked() -> None:
     assert certain == (
         "We asked which contender is best: 4 contenders were evaluated on the same folds, each "
         "until no other contender could have the best mean of all 4 folds, with 95 % confidence "
-        "for all looks together (6 of 16 folds). A was chosen. On new data C is worse. No "
+        "for all looks together (6 of 16 folds). A was chosen. On new data, C is worse. No "
         "claim is made about the difference to D and B on new data."
     )
     loss = methods_sentence(TITLES, Terms(k=4, expected_loss=0.001), ended)

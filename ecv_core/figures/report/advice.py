@@ -27,16 +27,16 @@ def promise_words(advice: FoldsAdvice) -> str:
 def decision_sentence(
     advice: FoldsAdvice, *, whose: str = "On your data", cost: str = "energy"
 ) -> str:
-    """The answer: 'On your data, at most 2 % from ... of orders: 7 folds (70 % of the energy).'
+    """The answer: 'On your data, to end at most 2 % from ...: 7 folds (70 % of the energy).'
 
     Args:
         advice: how many folds are enough.
         whose: on which data.
         cost: what is spent: 'energy', or 'folds' where some system has no energy.
     """
-    promise = f"{whose}, {promise_words(advice)}"
+    promise = f"{whose}, to end {promise_words(advice)}"
     if advice.best.rule == ALL_FOLDS:
-        return f"{promise}: all {advice.k} folds. No rule keeps this with fewer."
+        return f"{promise}: all {advice.k} folds. No rule keeps this promise with fewer."
     spent = f"{advice.best.outcome.cost_percent:.0f} % of the {cost}"
     return f"{promise}: {option_words(advice.best, advice.k)} ({spent})."
 
@@ -78,8 +78,8 @@ def way_out_sentence(advice: FoldsAdvice) -> str:
     if acceptable <= advice.within_percent:
         return ""
     return (
-        f"What would be enough: {counted(advice.k - 1, 'fold')} with an acceptable difference of "
-        f"{acceptable:g} %."
+        f"With an acceptable difference of {acceptable:g} %, {counted(advice.k - 1, 'fold')} would "
+        "be enough."
     )
 
 
@@ -89,24 +89,24 @@ def checked_sentence(advice: FoldsAdvice) -> str:
     if best.rule == ALL_FOLDS:
         return "All folds give the k-fold mean itself, so there is nothing to check."
     runs = len(advice.systems)
-    kept = f"{best.kept_by} of them one by one"
+    kept = f"{best.kept_by} of them individually"
     if best.kept_by == runs:
         kept = "each of them"
     if runs == 1:
         tuned = "The setting was chosen on the very run that it is judged by"
     else:
         tuned = (
-            f"The setting was chosen on the same {runs} runs that it is judged by; it keeps the "
-            f"promise on average over them, and on {kept}"
+            f"The setting was chosen on the same {runs} runs that it is judged by. It keeps the "
+            f"promise on average over these runs, and on {kept}"
         )
     if not best.checks:
-        return f"{tuned}. There is one dataset, so how it does on other data is not known."
+        return f"{tuned}. With only one dataset, it is not known how it does on other data."
     checked = kept_words(best.checks)
     if len(best.checks) <= 2:
         checked += " (two datasets say little)"
     return (
-        f"{tuned}. Checked on data left out: chosen on the other datasets, the setting keeps the "
-        f"promise on {checked}."
+        f"{tuned}. As a check, the setting was chosen for each dataset on all the others: there it "
+        f"kept the promise on {checked}."
     )
 
 

@@ -131,7 +131,7 @@ def _slider(
         box = "explore-slider"
     with st.container(key=box):
         alpha = st.select_slider(
-            "alpha: left spends more and is more certain, right saves more",
+            "alpha: smaller is more certain, larger saves more",
             alphas,
             value=usual,
             format_func=alpha_text,
@@ -139,7 +139,8 @@ def _slider(
             **KEPT,
             help=explained(
                 "The paper's rule stops when the interval's width times its last change is at "
-                "most alpha. It has the unit of the score squared, so its scale is logarithmic.",
+                "most alpha. Alpha has the unit of the score squared, so its scale is "
+                "logarithmic; 1e-4 is 0.0001.",
                 "alpha",
                 "interval-width",
             ),

@@ -154,23 +154,23 @@ def decided(systems, limit, share, *more):
 def test_the_sentence_of_the_decision():
     # Two folds of 10, 20, 30 end at most 28.57 % away; see test_decision.
     assert decision_sentence(decided([system()], 30, 1.0), cost="folds") == (
-        "On your data, at most 30 % from the 3-fold mean in every order: 2 folds (67 % of the "
-        "folds)."
+        "On your data, to end at most 30 % from the 3-fold mean in every order: 2 folds (67 % "
+        "of the folds)."
     )
     assert decision_sentence(decided([system()], 40, 0.5)) == (
-        "On your data, at most 40 % from the 3-fold mean in 50 % of orders: 1 fold (33 % of the "
-        "energy)."
+        "On your data, to end at most 40 % from the 3-fold mean in 50 % of orders: 1 fold "
+        "(33 % of the energy)."
     )
 
 
 def test_where_nothing_keeps_it_the_sentence_says_so_and_what_would():
     found = decided([system()], 5, 0.95)
     assert decision_sentence(found) == (
-        "On your data, at most 5 % from the 3-fold mean in 95 % of orders: all 3 folds. No rule "
-        "keeps this with fewer."
+        "On your data, to end at most 5 % from the 3-fold mean in 95 % of orders: all 3 folds. No "
+        "rule keeps this promise with fewer."
     )
     assert way_out_sentence(found) == (
-        "What would be enough: 2 folds with an acceptable difference of 28.6 %."
+        "With an acceptable difference of 28.6 %, 2 folds would be enough."
     )
     assert way_out_sentence(decided([system()], 30, 0.95)) == ""
 
@@ -179,13 +179,13 @@ def test_what_it_was_tuned_and_checked_on_is_said():
     assert "the very run that it is judged by" in checked_sentence(decided([system()], 30, 1.0))
     # it goes into papers, so it states what is known and tells nobody to do anything
     assert checked_sentence(decided([system()], 30, 1.0)).endswith(
-        ". There is one dataset, so how it does on other data is not known."
+        ". With only one dataset, it is not known how it does on other data."
     )
     three = [system(dataset=name) for name in "abc"]
     assert checked_sentence(decided(three, 30, 1.0)) == (
-        "The setting was chosen on the same 3 runs that it is judged by; it keeps the promise on "
-        "average over them, and on each of them. Checked on data left out: chosen on the other "
-        "datasets, the setting keeps the promise on 3 of 3 datasets."
+        "The setting was chosen on the same 3 runs that it is judged by. It keeps the promise on "
+        "average over these runs, and on each of them. As a check, the setting was chosen for "
+        "each dataset on all the others: there it kept the promise on 3 of 3 datasets."
     )
     assert "nothing to check" in checked_sentence(decided([system()], 5, 0.95))
 
