@@ -236,10 +236,10 @@ def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
     assert said == (
         "Use A: it has the best mean so far. Taking it rather than whichever is best over all 4 "
         "folds is expected to cost at most 0.1 % of its score (allowed: 0.2 %). Decided after 2 "
-        "folds, with 37.5 % of all folds. B, the second, is 10.0 to 30.0 % behind. On new data, too, "
-        "all others are shown to be worse. Its score so far, 0.5000, is probably too good by 2 "
-        "%, because the best so far was picked: 0.4900 is expected over all folds, which are not "
-        "new data."
+        "folds, with 37.5 % of all folds. B, the second, is 10.0 to 30.0 % behind. On new data, "
+        "too, all others are shown to be worse. Its score so far, 0.5000, is probably too good "
+        "by 2 %, because the best so far was picked: 0.4900 is expected over all folds, which are "
+        "not new data."
     )
     within = Terms(k=4, budget=Budget(amount=6, unit="folds"))
     said = verdict_sentence(TITLES, within, played(), mean=0.5)
