@@ -26,18 +26,24 @@ class FactorizationMachine(ClassifierMixin, BaseEstimator):
         self.rank, self.steps = rank, steps
 
     def fit(self, X: csr_matrix, y: np.ndarray) -> "FactorizationMachine":
-        """Draw so many samples of the weights."""
-        import_myfm()
-        from myfm import MyFMClassifier
-
+        """Draw so many samples of the weights; those after the fifth are kept."""
+        fm = import_myfm()
+        config = fm.ConfigBuilder()
+        config.set_task_type(fm.TaskType.CLASSIFICATION)
+        config.set_identical_groups(X.shape[1])
+        config.set_n_iter(self.steps)
+        config.set_n_kept_samples(self.steps - 5)
         self.classes_ = np.unique(y)
-        self.machine_ = MyFMClassifier(self.rank, random_seed=0)
-        self.machine_.fit(X, y == self.classes_[1], n_iter=self.steps)
+        clicked = np.where(y == self.classes_[1], 1.0, -1.0)
+        X = csr_matrix(X, dtype=np.float64)
+        self.machine_, _ = fm.create_train_fm(
+            self.rank, 0.1, X, [], clicked, 0, config.build(), lambda *_: False
+        )
         return self
 
     def predict_proba(self, X: csr_matrix) -> np.ndarray:
         """Of no click and of a click, averaged over the samples."""
-        clicked = self.machine_.predict_proba(X)
+        clicked = self.machine_.predict(csr_matrix(X, dtype=np.float64), [])
         return np.column_stack([1 - clicked, clicked])
 
 
