@@ -9,6 +9,7 @@ import streamlit as st
 from pages.shared.address.link import drop_endless
 from pages.shared.address.navigation import account_page, look
 from pages.shared.live.acting import admitted
+from pages.shared.live.phones import show_phones
 from pages.shared.live.running import running_bar
 
 _PICTURES = Path(__file__).parent / "shared"
@@ -48,6 +49,7 @@ def main() -> None:
     page = st.navigation(_menu(), position="top" if welcome else "hidden")
     if welcome:
         running_bar(page)
+        show_phones(on_learn=page.url_path == "learn")
         with _drawing():
             page.run()
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from secrets import randbelow
 
 import streamlit as st
 
-from ecv_core.figures.words import alpha_text, metric_label, run_title
+from ecv_core.figures.words import alpha_text, counted, metric_label, run_title
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.material.recorded_runs import (
     FIRST_VOTE,
@@ -18,6 +20,7 @@ from pages.learn.material.recorded_runs import (
     round_of,
 )
 from pages.learn.parts import draw_figure_1
+from pages.shared.live.phones import ask_phones, lecture, tell_phones
 from pages.shared.live.state import escaped
 
 PARAMETER = "round"
@@ -45,6 +48,8 @@ class Game:
     outcome: str = ""
     """What became of this round's bet; empty before it."""
     warning: str = ""
+    hall: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Bets of phones that follow this lecture, as they were when the lecturer bet."""
 
 
 def show() -> None:
@@ -65,6 +70,8 @@ def show() -> None:
             )
             st.markdown(f"**{game.points} of {MOST * game.rounds}** points")
         st.markdown(f"{game.outcome} {_truth_words(current)}")
+        if game.hall:
+            _show_hall(current, game.hall)
         _draw_picture(current, current.k, current.stop)
     else:
         _ask_bets(current)
@@ -79,11 +86,9 @@ def _ask_bets(current: GameRound) -> None:
     """The two bets."""
     k = current.k
     with st.container(horizontal=True, vertical_alignment="bottom", key="learn-bet"):
-        stop = st.segmented_control(
-            "Its interval is narrow and still after fold", range(FIRST_VOTE, k + 1), key=_STOP
-        )
+        stop = st.segmented_control(_stop_question(), _stops(k), key=_STOP)
         difference = st.segmented_control(
-            f"Its mean is then off that of all {k} by", list(_BRACKETS), key=_OFF, wrap=True
+            _difference_question(k), list(_BRACKETS), key=_OFF, wrap=True
         )
         st.button(
             "Bet",
@@ -95,6 +100,23 @@ def _ask_bets(current: GameRound) -> None:
             disabled=stop is None or difference is None,
             shortcut="B",
         )
+    if lecture() is not None:
+        folds = list(map(str, _stops(k)))
+        parts = [(_stop_question(), folds), (_difference_question(k), list(_BRACKETS))]
+        ask_phones(current.number, parts)
+
+
+def _stops(k: int) -> range:
+    """The folds after which a round can stop."""
+    return range(FIRST_VOTE, k + 1)
+
+
+def _stop_question() -> str:
+    return "Its interval is narrow and still after fold"
+
+
+def _difference_question(k: int) -> str:
+    return f"Its mean is then off that of all {k} by"
 
 
 def _bet(current: GameRound) -> None:
@@ -104,17 +126,81 @@ def _bet(current: GameRound) -> None:
     bracket = st.session_state.get(_OFF)
     if game.outcome or game.number != current.number or stop is None or bracket is None:
         return
-    points = max(2 - abs(stop - current.stop), 0)
+    points = points_of(stop, bracket, current)
     verdict = ":red[**wrong**]"
     if bracket == bracket_of(_difference(current)):
-        points += 1
         verdict = ":green[**right**]"
     game.points += points
     game.rounds += 1
     game.warning = ""
+    room = lecture()
+    game.hall = {}
+    who = "You"
+    if room is not None:
+        game.hall = dict(room.bets)
+        who = "The lecturer"
     game.outcome = (
-        f"You bet on fold **{stop}**, and the rule stopped after fold **{current.stop}**; on "
+        f"{who} bet on fold **{stop}**, and the rule stopped after fold **{current.stop}**; on "
         f"{bracket}, which is {verdict}: **{points} of {MOST} points**."
+    )
+
+
+def points_of(stop: int, bracket: str, current: GameRound) -> int:
+    """Of a bet: two for the fold of the stop, one for a fold beside it, one for the mean."""
+    points = max(2 - abs(stop - current.stop), 0)
+    if bracket == bracket_of(_difference(current)):
+        points += 1
+    return points
+
+
+def _show_hall(current: GameRound, hall: Mapping[int, tuple[int, ...]]) -> None:
+    """How the hall bet and who was nearest; each phone is told its own points."""
+    stops = list(_stops(current.k))
+    brackets = list(_BRACKETS)
+    bets_on_fold: Counter[int] = Counter()
+    bets_on_bracket: Counter[str] = Counter()
+    points = {}
+    words = {}
+    for phone, (stop_pick, bracket_pick) in hall.items():
+        stop = stops[stop_pick]
+        bracket = brackets[bracket_pick]
+        bets_on_fold[stop] += 1
+        bets_on_bracket[bracket] += 1
+        points[phone] = points_of(stop, bracket, current)
+        words[phone] = (
+            f"You bet on fold {stop} and {bracket}: {points[phone]} of {MOST} points. The rule "
+            f"stopped after fold {current.stop}, off by {_difference(current):.1f} %."
+        )
+    st.markdown(_nearest_words(points))
+    fold_words = []
+    for stop in stops:
+        if bets_on_fold[stop]:
+            fold_words.append(f"fold {stop}: **{bets_on_fold[stop]}**")
+    bracket_words = []
+    for bracket in brackets:
+        if bets_on_bracket[bracket]:
+            bracket_words.append(f"{bracket}: **{bets_on_bracket[bracket]}**")
+    st.markdown(f"Bets on {', '.join(fold_words)}; on {', '.join(bracket_words)}.")
+    tell_phones(words, f"The rule stopped after fold {current.stop}. You did not bet.")
+
+
+def _nearest_words(points: Mapping[int, int]) -> str:
+    """Which phones have the most points, as Markdown.
+
+    Args:
+        points: Number of a phone -> its points.
+    """
+    most = max(points.values())
+    nearest = []
+    for phone in sorted(points):
+        if points[phone] == most:
+            nearest.append(str(phone))
+    noun = "phone"
+    if len(nearest) > 1:
+        noun = "phones"
+    return (
+        f"**The hall** ({counted(len(points), 'bet')}): nearest with {most} of {MOST} points "
+        f"{noun} **{', '.join(nearest)}**."
     )
 
 
@@ -193,6 +279,7 @@ def _next_round() -> None:
     game.number = game.number % MAX_ROUND + 1
     game.outcome = ""
     game.warning = ""
+    game.hall = {}
     st.session_state[_STOP] = None
     st.session_state[_OFF] = None
     st.query_params[PARAMETER] = str(game.number)

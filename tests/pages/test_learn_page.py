@@ -10,6 +10,8 @@ from pages.learn.course import CHAPTERS
 from pages.learn.material.recorded_runs import complete_runs, round_of
 from pages.learn.predict import bracket_of
 from pages.learn.rule import ALPHAS
+from pages.shared.live.classroom import close_room, new_room
+from pages.shared.live.phones import Lecture
 
 
 @pytest.fixture
@@ -172,6 +174,28 @@ def test_a_bet_has_two_points_for_the_fold_and_one_for_the_mean(learn):
     stop = round_of(runs, now.number + 1).stop
     bet(app, stop + 1 if stop < 10 else 9, "2 % or more")
     assert "**4 of 6** points" in words(app)  # the score is kept; the fold beside it has one
+
+
+def test_the_hall_bets_by_phone_and_sees_who_was_nearest(learn):
+    now = next(one for one in (round_of(complete_runs(), n) for n in range(1, 50)) if one.stop == 5)
+    off = bracket_of(difference_percent(now.moments[4].mean, now.moments[-1].mean))
+    wrong = "2 % or more" if off != "2 % or more" else "below 0.5 %"
+    right_pick = ["below 0.5 %", "0.5 to 1 %", "1 to 2 %", "2 % or more"].index(off)
+    wrong_pick = (right_pick + 1) % 4
+    room = new_room()
+    app = learn(chapter="predict", round=str(now.number))
+    app.session_state["lecture"] = Lecture(room, "http://192.0.2.7:8502/classroom/x")
+    app.run()
+    room.bets.update(  # folds 5, 9, 5 and 4: 3, 1, 2 and 1 of 3 points
+        {1: (2, right_pick), 2: (6, right_pick), 3: (2, wrong_pick), 4: (1, wrong_pick)}
+    )
+    bet(app, 3, wrong)
+    assert "**The hall** (4 bets): nearest with 3 of 3 points phone **1**." in words(app)
+    assert "fold 4: **1**, fold 5: **2**, fold 9: **1**" in words(app)
+    assert f"{off}: **2**" in words(app)
+    app.button(key="learn-next-round").click().run()
+    assert "The hall" not in words(app)
+    close_room(room)
 
 
 @pytest.mark.parametrize(

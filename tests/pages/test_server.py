@@ -83,7 +83,9 @@ def test_plotly_js_is_the_installed_packages_and_browsers_keep_it(client):
 @pytest.mark.parametrize(("path", "begin"), [("", "/"), ("e-fold", "/e-fold/"), ("/a/b/", "/a/b/")])
 def test_addresses_are_below_the_path_that_the_server_is_given(monkeypatch, path, begin):
     monkeypatch.setattr(st, "get_option", {"server.baseUrlPath": path}.get)
+    lecture = "classroom/{code}"
     names = ["events", PLOTLY, "healthz", "metrics"]
+    names += [lecture, f"{lecture}/phone", f"{lecture}/host"]
     assert [route.path for route in routes()] == [f"{begin}{name}" for name in names]
 
 

@@ -29,6 +29,7 @@ from ecv_core.figures.palette import css_variables
 from ecv_core.jobs.manager import RUN
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_bytes
+from pages.shared.live.classroom import classroom_routes, listener
 from pages.shared.live.events import events
 from pages.shared.live.health import give_back_memory, healthz, metrics, tell_systemd
 from pages.shared.live.state import manager
@@ -60,6 +61,7 @@ def routes() -> list[BaseRoute]:
         Route(f"{base}/{PLOTLY}", _plotly),
         Route(f"{base}/healthz", healthz),
         Route(f"{base}/metrics", metrics),
+        *classroom_routes(base),
     ]
 
 
@@ -114,6 +116,7 @@ class _Styled:
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """What runs besides the pages for as long as the server does."""
     _log_with_run_ids()
+    listener.loop = asyncio.get_running_loop()
     with _end_with_the_terminal():
         running = asyncio.create_task(asyncio.to_thread(_begin))
         telling = asyncio.gather(events.look_and_tell(), tell_systemd(), give_back_memory())
@@ -124,6 +127,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
             with suppress(asyncio.CancelledError):
                 await telling
             await running
+            await listener.end()
             with suppress(EcvError):
                 await asyncio.to_thread(_end)
 

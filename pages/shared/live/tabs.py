@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ecv_core.access.settings import Mode, settings
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import MEGABYTE, max_upload_bytes
+from pages.shared.live.classroom import PATH as CLASSROOM
 
 NAME = "x-ecv-tab"
 """The header with a tab's name; whatever a browser says there is dropped."""
@@ -151,6 +152,8 @@ class Tabs:
                 strangers += other.address == tab.address and other.browser not in members
         if tab.browser in members:
             return of_kind >= OF_ALL
+        if CLASSROOM in tab.path:  # a hall has one address; who is there has the lecture's code
+            return of_kind >= OF_ALL
         return of_kind >= OF_ALL or strangers >= OF_AN_ADDRESS
 
     def _browsers_of_members(self) -> set[str]:
@@ -271,8 +274,11 @@ def without_conditions(scope: Scope) -> Scope:
 
 
 def naming_browser(scope: Scope, send: Send) -> Send:
-    """Sends as `send` does, and gives a browser its cookie with a page; no script can read it."""
-    if browser_of(scope):
+    """Sends as `send` does, and gives a browser its cookie with a page; no script can read it.
+
+    A phone that follows a lecture gets none.
+    """
+    if browser_of(scope) or CLASSROOM in scope["path"]:  # nothing is kept of a phone
         return send
 
     async def send_with_cookie(message: Message) -> None:

@@ -1,0 +1,328 @@
+"""A lecturer's page on the phones of the room: what it shows is sent to them, and they may bet.
+
+The lecturer's browser sends its words and its picture; phones show these, so that a phone costs
+the server one message a change, and no session. Whoever has the code may look, as with a projector.
+Phones are numbered; nothing else is known of them, and everything ends with the lecture.
+
+A dashboard answers its own machine alone unless it is told otherwise. Phones therefore get an
+address of their own, at which there is nothing but this: see `Listener`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Awaitable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import choice, compare_digest, token_urlsafe
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from ecv_core.records.errors import InputError
+
+PATH = "/classroom/"
+"""Addresses of this part begin so."""
+MOST_ROOMS = 20
+MOST_PHONES = 300
+"""That may follow one room at a time."""
+_MOST_NAMES = 2000
+"""Phones that one room numbers; a page that is loaded again counts as another phone."""
+_MOST_CHARACTERS = 1_000_000
+"""That the lecturer's page may send at once; a picture has about 60,000."""
+_MOST_CHARACTERS_OF_A_PHONE = 500
+_PATIENCE_SECONDS = 2.0
+"""For a phone that does not take what it is sent: it has to connect again."""
+_ALONE_SECONDS = 600.0
+"""That a room stays open without its lecturer, who may have lost the network."""
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Of a code; none looks like another."""
+_PORTS_TRIED = 10
+_PAGE = Path(__file__).with_name("phone.html").read_text("utf-8")
+
+
+@dataclass(slots=True, eq=False)
+class Room:
+    """One lecture. Its sockets are used on the server's loop only."""
+
+    code: str
+    """In the address for phones."""
+    key: str = field(default_factory=token_urlsafe)
+    """What the lecturer's page says first; phones do not know it."""
+    bets: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Number of a phone -> its pick in each part of the question that is open."""
+    _shown: dict[str, object] = field(default_factory=dict)
+    """What phones show: title, lines, picture, question, outcome."""
+    _numbers: dict[str, int] = field(default_factory=dict)
+    """Name that a phone made up for itself -> its number, from 1."""
+    _phones: dict[WebSocket, int] = field(default_factory=dict)
+    _host: WebSocket | None = None
+    _last_host: WebSocket | None = None
+    """The lecturer's newest socket, open or not."""
+
+    async def serve_host(self, host: WebSocket) -> None:
+        """Take what the lecturer's page shows for as long as it is open, and hand it on."""
+        self._host = host
+        self._last_host = host
+        try:
+            await self._tell_host()
+            while True:
+                message = json.loads(await host.receive_text())
+                await self._show(message)
+        finally:
+            if self._host is host:
+                self._host = None
+                loop = asyncio.get_running_loop()
+                loop.call_later(_ALONE_SECONDS, self._end_unless_back, host)
+
+    async def serve_phone(self, phone: WebSocket) -> None:
+        """Number a phone, send it what is shown, and take its bets for as long as it is open."""
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            name = await phone.receive_text()
+        full = len(self._phones) >= MOST_PHONES or len(self._numbers) >= _MOST_NAMES
+        if full or len(name) > _MOST_CHARACTERS_OF_A_PHONE:
+            return
+        number = self._numbers.setdefault(name, len(self._numbers) + 1)
+        self._phones[phone] = number
+        try:
+            await phone.send_json({**self._shown, "phone": number})
+            await self._tell_host()
+            while True:
+                text = await phone.receive_text()
+                if len(text) <= _MOST_CHARACTERS_OF_A_PHONE:
+                    self._take_bet(number, json.loads(text))
+                    await self._tell_host()
+        finally:
+            self._phones.pop(phone, None)
+            await self._tell_host()
+
+    async def close(self) -> None:
+        """Send everybody home."""
+        _rooms.pop(self.code, None)
+        for phone in list(self._phones):
+            await _send(phone, {"ended": True})
+        if self._host is not None:
+            await _send(self._host, {"ended": True})
+
+    def _end_unless_back(self, left: WebSocket) -> None:
+        """End the lecture whose lecturer left with this socket and has not come back since."""
+        if self._last_host is left:
+            task = asyncio.ensure_future(self.close())
+            _closing.add(task)
+            task.add_done_callback(_closing.discard)
+
+    async def _show(self, message: Mapping[str, object]) -> None:
+        """Keep what has changed, and send it to every phone."""
+        if message.get("question") != self._shown.get("question") and "question" in message:
+            self.bets.clear()
+        self._shown.update(message)
+        sending: list[Awaitable[None]] = []
+        for phone in list(self._phones):
+            sending.append(_send(phone, message))
+        await asyncio.gather(*sending)
+        await self._tell_host()
+
+    def _take_bet(self, number: int, bet: object) -> None:
+        """Count a bet on the open question; the last one of a phone counts."""
+        question = self._shown.get("question")
+        if not isinstance(question, dict) or not isinstance(bet, dict):
+            return
+        picks = bet.get("picks")
+        parts = question["parts"]
+        if bet.get("round") != question["round"] or self._shown.get("outcome"):
+            return
+        if not isinstance(picks, list) or len(picks) != len(parts):
+            return
+        for pick, part in zip(picks, parts, strict=True):
+            if not isinstance(pick, int) or not 0 <= pick < len(part["options"]):
+                return
+        self.bets[number] = tuple(picks)
+
+    async def _tell_host(self) -> None:
+        if self._host is not None:
+            await _send(self._host, {"phones": len(self._phones), "bets": len(self.bets)})
+
+
+async def _send(receiver: WebSocket, message: Mapping[str, object]) -> None:
+    """Send to a page that may have gone; one that takes too long is let go."""
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            await receiver.send_json(message)
+    except (WebSocketDisconnect, RuntimeError):  # it has gone
+        return
+    except TimeoutError:
+        with suppress(RuntimeError):
+            await receiver.close()
+
+
+_rooms: dict[str, Room] = {}
+"""Those that are open, by their codes."""
+_closing: set[asyncio.Future[None]] = set()
+
+
+def new_room() -> Room:
+    """Open a room.
+
+    Raises:
+        InputError: If there are as many as there may be.
+    """
+    if len(_rooms) >= MOST_ROOMS:
+        raise InputError(f"{MOST_ROOMS} lectures are open on this dashboard: end one of them first")
+    code = "".join(choice(_LETTERS) for _ in range(8))
+    room = Room(code)
+    _rooms[code] = room
+    return room
+
+
+def is_open(room: Room) -> bool:
+    """Whether the lecture goes on."""
+    return _rooms.get(room.code) is room
+
+
+def close_room(room: Room) -> None:
+    """End a lecture; call it from a page's script."""
+    _rooms.pop(room.code, None)
+    if listener.loop is not None:
+        asyncio.run_coroutine_threadsafe(room.close(), listener.loop)
+
+
+def classroom_routes(base: str = "") -> list[BaseRoute]:
+    """What phones and the lecturer's page ask for.
+
+    Args:
+        base: Path that every address begins with.
+    """
+    return [
+        Route(f"{base}{PATH}{{code}}", _phone_page),
+        WebSocketRoute(f"{base}{PATH}{{code}}/phone", _phone),
+        WebSocketRoute(f"{base}{PATH}{{code}}/host", _host),
+    ]
+
+
+async def _phone_page(request: Request) -> Response:
+    if request.path_params["code"] not in _rooms:
+        return HTMLResponse("<p>This lecture is over.</p>", 404)
+    return HTMLResponse(_PAGE, headers={"Cache-Control": "no-store"})
+
+
+async def _phone(phone: WebSocket) -> None:
+    await phone.accept()
+    room = _rooms.get(phone.path_params["code"])
+    if room is None:
+        await _send(phone, {"ended": True})
+    else:
+        with suppress(WebSocketDisconnect, ValueError, TimeoutError):  # gone, nonsense, silent
+            await room.serve_phone(phone)
+    with suppress(RuntimeError):
+        await phone.close()
+
+
+async def _host(host: WebSocket) -> None:
+    await host.accept()
+    room = _rooms.get(host.path_params["code"])
+    with suppress(WebSocketDisconnect, ValueError):
+        key = await host.receive_text()
+        if room is not None and compare_digest(key.encode(), room.key.encode()):
+            await room.serve_host(host)
+        else:
+            await _send(host, {"ended": True})
+    with suppress(RuntimeError):
+        await host.close()
+
+
+class Listener:
+    """The address in the local network, for phones alone, of a dashboard that answers its machine.
+
+    It begins with the first lecture and ends with the dashboard.
+    """
+
+    def __init__(self) -> None:
+        """Nothing listens yet."""
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """The server's, once it runs."""
+        self._port: int | None = None
+        self._server: uvicorn.Server | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    def address(self, first_port: int) -> str:
+        """Where phones find this machine, such as http://192.168.0.7:8502; begins to listen there.
+
+        Args:
+            first_port: To be tried first; the next ones follow.
+
+        Raises:
+            InputError: If the machine is in no network, or no port is free.
+        """
+        host = local_address()
+        if self._port is None:
+            assert self.loop is not None
+            bound = _bound_socket(first_port)
+            asyncio.run_coroutine_threadsafe(self._begin(bound), self.loop).result(5)
+            self._port = bound.getsockname()[1]
+        return f"http://{host}:{self._port}"
+
+    async def _begin(self, bound: socket.socket) -> None:
+        app = Starlette(routes=classroom_routes())
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+            ws_max_size=_MOST_CHARACTERS_OF_A_PHONE * 4,
+        )
+        self._server = uvicorn.Server(config)
+        self._serving = asyncio.create_task(self._server.serve(sockets=[bound]))
+
+    async def end(self) -> None:
+        """Listen no longer."""
+        if self._server is None or self._serving is None:
+            return
+        self._server.should_exit = True
+        with suppress(asyncio.CancelledError):
+            await self._serving
+
+
+listener = Listener()
+"""Of this process."""
+
+
+def local_address() -> str:
+    """The address of this machine in its network.
+
+    Raises:
+        InputError: If it is in none.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing; an address of the documentation
+        except OSError as error:
+            raise InputError(
+                "this computer is in no network, so that no phone can reach it: join the "
+                "network of the room, or open a hotspot, and try again"
+            ) from error
+        return str(probe.getsockname()[0])
+
+
+def _bound_socket(first_port: int) -> socket.socket:
+    """A socket on the first port from this one on that is free."""
+    for port in range(first_port, first_port + _PORTS_TRIED):
+        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind(("0.0.0.0", port))  # every network that this machine is in
+        except OSError:
+            bound.close()
+        else:
+            return bound
+    raise InputError(
+        f"the ports {first_port} to {first_port + _PORTS_TRIED - 1} are taken: end a program that "
+        "uses one of them"
+    )

@@ -1,0 +1,149 @@
+"""The lecturer's side of a lecture: a button, the code and the address, how many follow and bet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from ecv_core.access.settings import Mode, settings
+from ecv_core.records.errors import InputError
+from pages.shared.address.present import presenting
+from pages.shared.live.classroom import PATH, Room, close_room, is_open, listener, new_room
+from pages.shared.widgets.component import component, ignore
+from pages.shared.widgets.qr import qr_svg
+
+_LECTURE = "lecture"
+"""In the session: the lecture that it gives."""
+_PROBLEM = "lecture-problem"
+"""In the session: why no lecture could begin."""
+
+_panel = component(__file__, "ecv_phones", html="", css="phones.css", js=["phones.js"])
+
+
+@dataclass(frozen=True, slots=True)
+class Lecture:
+    """A room and its address."""
+
+    room: Room
+    address: str
+    """That phones open."""
+
+
+def lecture() -> Room | None:
+    """The room of this session, while it is open."""
+    held: Lecture | None = st.session_state.get(_LECTURE)
+    if held is None or not is_open(held.room):
+        return None
+    return held.room
+
+
+def show_phones(*, on_learn: bool) -> None:
+    """Offer a lecture in a presentation and on Learn, and stay on every page while it goes on.
+
+    Args:
+        on_learn: Whether the page is Learn, whose chapters are read in a hall as they are.
+    """
+    if settings().mode is Mode.PUBLIC:  # where a stranger would show others what they like
+        return
+    room = lecture()
+    if room is None and not on_learn and not presenting():
+        return
+    data: dict[str, object] = {"room": None, "problem": st.session_state.pop(_PROBLEM, "")}
+    if room is not None:
+        data["room"] = _room_data(st.session_state[_LECTURE])
+    with st.container(key="told-phones"):  # takes no room; the panel stands above the page
+        pressed = _panel(
+            key="phones",
+            data=data,
+            on_begin_change=ignore,
+            on_end_change=ignore,
+        )
+    if pressed.begin and room is None:
+        _begin()
+        st.rerun()
+    if pressed.end and room is not None:
+        close_room(room)
+        st.rerun()
+
+
+def _room_data(held: Lecture) -> dict[str, object]:
+    return {
+        "code": held.room.code,
+        "key": held.room.key,
+        "address": held.address,
+        "qr": qr_svg(held.address),
+    }
+
+
+def _begin() -> None:
+    """Open a room and find its address, or note why there is none."""
+    try:
+        base = phones_base(str(st.context.url or ""))
+        address = f"{base}{PATH}"
+        room = new_room()
+        st.session_state[_LECTURE] = Lecture(room, f"{address}{room.code}")
+    except InputError as error:
+        st.session_state[_PROBLEM] = str(error)
+
+
+def phones_base(page_address: str) -> str:
+    """What addresses for phones begin with.
+
+    Args:
+        page_address: Of the lecturer's page. Where it is of this machine alone, phones get another.
+
+    Raises:
+        InputError: If there is none that phones could reach.
+    """
+    parts = urlsplit(page_address)
+    if is_local(parts.hostname or "localhost"):
+        return listener.address(int(st.get_option("server.port")) + 1)
+    path = str(st.get_option("server.baseUrlPath")).strip("/")
+    if path:
+        path = f"/{path}"
+    return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def is_local(host: str) -> bool:
+    """Whether a name of a host is this machine's name for itself."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def ask_phones(number: int, parts: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Have phones bet: call it where the question is drawn, each time it is.
+
+    Args:
+        number: Of the round.
+        parts: What is asked, each with its options.
+    """
+    questions = []
+    for label, options in parts:
+        questions.append({"label": label, "options": list(options)})
+    _write({"question": {"round": number, "parts": questions}, "outcome": None})
+
+
+def tell_phones(outcome: Mapping[int, str], others: str) -> None:
+    """Tell phones what became of their bets.
+
+    Args:
+        outcome: Number of a phone -> what it is told.
+        others: What those are told that did not bet.
+    """
+    phones = {str(number): words for number, words in outcome.items()}
+    _write({"outcome": {"phones": phones, "others": others}})
+
+
+def _write(part: Mapping[str, object]) -> None:
+    """Leave it on the page, where phones.js finds it."""
+    st.html(f'<span hidden data-ecv-phones="{escape(json.dumps(part))}"></span>')
