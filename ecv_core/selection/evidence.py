@@ -464,7 +464,9 @@ def level_of_looks(error: float, k: int, *, new_data: bool = False) -> float:
 def _chance_beyond(limit: float, times: Floats, grid: int) -> float:
     """Chance that a Brownian motion, divided by the root of its time, is ever above a limit.
 
-    The density of the paths that have stayed below the limit is carried from look to look.
+    The density of the paths that have stayed below the limit is carried from look to look, and the
+    chance to pass it at each look is summed up: one minus the chance to stay below would be nothing
+    but rounding where the chance is tiny.
 
     Args:
         limit: in standard deviations.
@@ -476,12 +478,15 @@ def _chance_beyond(limit: float, times: Floats, grid: int) -> float:
     x = lowest + (limit - lowest) * (nodes + 1) / 2
     weights = node_weights * (limit - lowest) / 2
     density = _normal_density(x, 1.0)
+    chance = float(ndtr(-limit))
     for before, after in itertools.pairwise(times):
         correlation = np.sqrt(before / after)
         deviation = np.sqrt(1 - correlation * correlation)
+        passes = ndtr((correlation * x - limit) / deviation)
+        chance += float((density * weights) @ passes)
         steps = _normal_density(x - correlation * x[:, None], deviation)
         density = (density * weights) @ steps
-    return float(1 - (density * weights).sum())
+    return chance
 
 
 def _normal_density(x: Floats, deviation: float) -> Floats:

@@ -115,6 +115,7 @@ def test_gain_is_that_of_the_difference_of_all_folds_drawn() -> None:
     [
         (10, False, np.arange(1, 10) / 10),
         (5, True, np.arange(1, 6) / 5),
+        pytest.param(100, True, np.arange(1, 101) / 100, marks=pytest.mark.slow),
         pytest.param(300, False, np.arange(1, 300) / 300, marks=pytest.mark.slow),
     ],
 )
@@ -134,6 +135,23 @@ def test_all_looks_together_have_the_error_that_is_allowed(
 
     passed = (at.max(axis=1) > -ndtri(level)).mean()
     assert passed == pytest.approx(0.05, abs=0.002 if k < 100 else 0.004)
+
+
+@pytest.mark.parametrize("error", [0.05, 1e-12, 1e-12 / 435, 1e-16 / 435])
+def test_two_looks_have_the_error_that_is_allowed_however_small(error: float) -> None:
+    # With three folds one looks twice, and a bridge's standardised distances at 1/3 and 2/3 have
+    # the correlation 1/2: the chance of either is that of both apart, less that of both together.
+    from scipy.integrate import quad
+    from scipy.special import ndtr, ndtri
+
+    limit = -ndtri(level_of_looks(error, 3))
+
+    def density_of_both(x: float) -> float:
+        density = np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+        return float(density * ndtr((x / 2 - limit) / np.sqrt(0.75)))
+
+    both, _ = quad(density_of_both, limit, limit + 10, epsabs=0, epsrel=1e-9)
+    assert 2 * ndtr(-limit) - both == pytest.approx(error, rel=1e-4)
 
 
 def test_the_constant_of_two_contenders_and_ten_folds() -> None:
