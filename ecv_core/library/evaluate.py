@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
@@ -16,6 +16,7 @@ from ecv_core import fold
 from ecv_core.analysis import exploration
 from ecv_core.analysis.exploration import DRAWS
 from ecv_core.analysis.orders.outcomes import Outcome
+from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, SaveAttempts
@@ -23,8 +24,9 @@ from ecv_core.jobs.plans import select as selections
 from ecv_core.jobs.plans import study as studies
 from ecv_core.jobs.plans import tune as tunings
 from ecv_core.jobs.plans.run import RunPlan
-from ecv_core.jobs.plans.select import Selected, Standing
+from ecv_core.jobs.plans.select import Contender, Selected, Standing
 from ecv_core.jobs.plans.tune import Tuned
+from ecv_core.library.contenders import as_settings, executor_for, tunable
 from ecv_core.library.data import dataset_id
 from ecv_core.library.models import fold_computer, name_of
 from ecv_core.library.run import Run, Runs
@@ -40,7 +42,7 @@ from ecv_core.selection.tuning.metrics_study import MetricsStudy, find_tuning, s
 from ecv_core.selection.tuning.spaces import Sampler
 from ecv_core.splits import Strategy, check_exchangeable, register_split
 from ecv_core.splits.strategies import Make
-from ecv_core.stopping import StoppingRule, TakesAids
+from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids
 from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
 from ecv_core.store.results import Results, aids_of
@@ -181,7 +183,7 @@ def kept_or_not(keep: bool) -> Iterator[Store]:
 @kinds_checked
 def study(
     datasets: Sequence[object],
-    algorithms: Sequence[str],
+    algorithms: Sequence[object],
     *,
     splits: Sequence[str | Strategy | Make] = (),
     rule: StoppingRule | str | None = None,
@@ -194,7 +196,8 @@ def study(
 
     Args:
         datasets: each as of `evaluate`.
-        algorithms: ids of `algorithms()`, every parameter at its default.
+        algorithms: ids of `algorithms()`, every parameter at its default, or models in memory as of
+            `evaluate`, which are computed anew.
         splits: each as of `evaluate`; by default each algorithm's usual one.
         rule: that ends each run, as of `evaluate`, registered; by default all folds run.
         keep: leave it in the database, where the page Studies finds it.
@@ -215,15 +218,20 @@ def study(
     dataset_ids = [dataset_id(dataset) for dataset in datasets]
     split_ids = [_split_id(split) for split in splits]
     all_settings = rule_settings | dict(settings)
-    cells = studies.planned(dataset_ids, algorithms, split_ids, **all_settings)
-    for _, obstacle in studies.with_obstacles(cells):
-        if obstacle is not None:
-            raise InputError(obstacle)
 
     def show_fold(run: RunRecord) -> None:
         on_fold(Run(run))
 
-    with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
+    with ExitStack() as stack:
+        named = stack.enter_context(as_settings(algorithms))
+        entries = [model or algorithm_id for algorithm_id, model in named]
+        cells = studies.planned(dataset_ids, entries, split_ids, **all_settings)
+        for _, obstacle in studies.with_obstacles(cells):
+            if obstacle is not None:
+                raise InputError(obstacle)
+        executor = executor_for(on, in_memory=any(model for _, model in named))
+        stack.enter_context(closing(executor))
+        store = stack.enter_context(kept_or_not(keep))
         keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells])
         filled = studies.filled(cells, store)
         open_cells = [cell for cell in filled if not cell.answered]
@@ -244,7 +252,7 @@ def _split_id(split: str | Strategy | Make) -> str:
 @kinds_checked
 def select(
     dataset: object,
-    contenders: Sequence[str],
+    contenders: Sequence[object],
     *,
     until: Until = "winner",
     indifference: float = 0.0,
@@ -263,7 +271,8 @@ def select(
     Args:
         dataset: an id of `datasets()`, on disk, or data in memory; as of `evaluate`.
         contenders: at least two, 'ALGORITHM[:name=value[,name=value]...]' each; names of tracked
-            models too, whose folds must be there.
+            models too, whose folds must be there; or models in memory as of `evaluate`, which are
+            computed anew.
         until: 'winner', or 'order' for the place of everybody.
         indifference: it ends once nobody can be ahead of the leader by more than this share of
             its mean. As good as the winner are only the contenders in `as_good`.
@@ -278,21 +287,24 @@ def select(
     Raises: InputError for what cannot be compared or run; RunError if a fold fails.
     """
     name = dataset_id(dataset)
-    tracked = selections.tracked_names(open_store(), name)
-    named = selections.named_contenders(name, contenders, tracked=tracked, **settings)
-    _, spec = named[0]
     limit = None
     if budget is not None:
         limit = Budget.parse(budget)
-    terms = selections.terms_for(
-        spec,
-        confidence=confidence,
-        indifference=indifference,
-        until=until,
-        expected_loss=expected_loss,
-        budget=limit,
-    )
-    with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
+    with ExitStack() as stack:
+        entries = stack.enter_context(as_settings(contenders))
+        named = _named(name, entries, settings)
+        spec = named[0].spec
+        terms = selections.terms_for(
+            spec,
+            confidence=confidence,
+            indifference=indifference,
+            until=until,
+            expected_loss=expected_loss,
+            budget=limit,
+        )
+        executor = executor_for(on, in_memory=any(model for _, model in entries))
+        stack.enter_context(closing(executor))
+        store = stack.enter_context(kept_or_not(keep))
         callbacks = Callbacks(trouble=SaveAttempts(log.warning))
         _, standing = selections.compute(
             store, named, terms, executor=executor, on_fold=on_fold, callbacks=callbacks
@@ -300,10 +312,30 @@ def select(
     return Selected(standing, name, spec.metric_name)
 
 
+def _named(
+    dataset: str,
+    entries: Sequence[tuple[str, Mapping[str, Any]]],
+    settings: Mapping[str, Any],
+) -> list[Contender]:
+    """Contenders with their specs. Args: entries: as of `as_settings`."""
+    tracked = selections.tracked_names(open_store(), dataset)
+    contenders = []
+    for name, model in entries:
+        if model:
+            spec = make_spec(dataset=dataset, rule=NEVER_STOPS, **model, **settings)
+            fold.check_needs(spec)
+            contenders.append(Contender(name, spec))
+        else:
+            contenders += selections.named_contenders(dataset, [name], tracked=tracked, **settings)
+    if not contenders:
+        return selections.named_contenders(dataset, [], **settings)
+    return contenders
+
+
 @kinds_checked
 def tune(
     dataset: object,
-    algorithm: str,
+    algorithm: object,
     space: str | Mapping[str, Sequence[ParamValue]] | None = None,
     *,
     sampler: Sampler = "grid",
@@ -320,9 +352,10 @@ def tune(
 
     Args:
         dataset: as of `evaluate`.
-        algorithm: an id of `algorithms()`.
+        algorithm: an id of `algorithms()`; or a model in memory: its class or a function that makes
+            one, called with the parameters, or an object with `set_params`; it is computed anew.
         space: a declared space by its name, or the values of parameters, name -> values; by default
-            the algorithm's own.
+            the algorithm's own. A model in memory has none.
         sampler: which configurations are tried.
         budget: how many; by default all of a grid.
         confidence, indifference: as of `select`.
@@ -340,23 +373,29 @@ def tune(
         declared = space
     elif space is not None:
         own = dict(space)
-    plan = tunings.make_tuning(
-        dataset=dataset_id(dataset),
-        algorithm=algorithm,
-        space=declared,
-        own=own,
-        sampler=sampler,
-        budget=budget,
-        confidence=confidence,
-        indifference=indifference,
-        all_folds=all_folds,
-        **settings,
-    )
+    in_memory = not isinstance(algorithm, str)
 
     def show_fold(_: RunRecord) -> None:
         on_fold()
 
-    with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
+    with ExitStack() as stack:
+        model: dict[str, Any] = {"algorithm": algorithm}
+        if in_memory:
+            model = stack.enter_context(tunable(algorithm, own or {}))
+        plan = tunings.make_tuning(
+            dataset=dataset_id(dataset),
+            space=declared,
+            own=own,
+            sampler=sampler,
+            budget=budget,
+            confidence=confidence,
+            indifference=indifference,
+            all_folds=all_folds,
+            **model,
+            **settings,
+        )
+        executor = stack.enter_context(closing(executor_for(on, in_memory=in_memory)))
+        store = stack.enter_context(kept_or_not(keep))
         callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
         return tunings.tune(store, plan, executor=executor, callbacks=callbacks)
 

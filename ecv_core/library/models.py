@@ -39,6 +39,17 @@ Ways = Sequence[tuple[Callable[[object], bool], Callable[..., object]]]
 """Whether a model can be used in a way, and what computes a fold so: (model, spec, fold)."""
 
 
+def check_model(model: object) -> None:
+    """Refuse what neither ranks items nor predicts ratings. Raises: InputError."""
+    if isinstance(model, type):
+        raise InputError(
+            f"a model of the type type (the class {model.__name__}, not an object of it) cannot be "
+            f"used; {_MODELS}"
+        )
+    if not any(can_be_used(model) for can_be_used, _ in (*_RANKING, *_RATING)):
+        raise InputError(f"a model of the type {type(model).__name__} cannot be used; {_MODELS}")
+
+
 def fold_computer(model: object, *, ranks: bool) -> ComputesFold:
     """How a model in memory computes a fold; each fold fits a copy of its own.
 
@@ -49,11 +60,7 @@ def fold_computer(model: object, *, ranks: bool) -> ComputesFold:
     Raises:
         InputError: for what is no model, or none that does this.
     """
-    if isinstance(model, type):
-        raise InputError(
-            f"a model of the type type (the class {model.__name__}, not an object of it) cannot be "
-            f"used; {_MODELS}"
-        )
+    check_model(model)
     if ranks:
         return _way_of(model, _RANKING, f"cannot be used; {_MODELS}")
     return _way_of(model, _RATING, f"predicts no ratings; {_RATING_MODELS}")

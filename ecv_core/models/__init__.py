@@ -8,6 +8,7 @@ from ecv_core.models.averages import BIAS, POPULAR
 from ecv_core.models.base import Algorithm
 from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.models.ease import EASE_MODEL
+from ecv_core.models.held import is_held
 from ecv_core.models.knn import ITEM_KNN, RP3BETA, USER_KNN
 from ecv_core.models.lenskit_mf import BIASED_ALS, IMPLICIT_MF
 from ecv_core.models.neural import BPR_MF, LIGHT_GCN, MULTI_VAE, NEU_MF, NGCF, TRIPLE2VEC, VBCAR
@@ -20,7 +21,16 @@ from ecv_core.records.plugins import Registry
 from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import Task
 
-__all__ = ["ALGORITHMS", "algorithm", "computed_here", "computing", "of", "serving", "tracked"]
+__all__ = [
+    "ALGORITHMS",
+    "algorithm",
+    "computed_here",
+    "computing",
+    "is_held",
+    "of",
+    "serving",
+    "tracked",
+]
 
 # A new algorithm is its import above and its name here, where pages shall list it.
 _PROJECTS = (
@@ -94,8 +104,11 @@ def computed_here(spec: RunSpec) -> bool:
 def computing(spec: RunSpec) -> Algorithm:
     """The algorithm that computes the folds of a run here.
 
+    Of a model in memory it says what is known of it, and builds nothing.
     Raises: InputError for a tracked run; UnknownName.
     """
+    if is_held(spec):
+        return elsewhere(spec.algorithm, spec.task)
     if spec.tracked:
         raise InputError(
             f"'{spec.algorithm}' is tracked: its folds are computed by your own code, not here; "

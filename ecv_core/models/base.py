@@ -288,6 +288,11 @@ class Algorithm:
         """
         return resolve(self.parameters, values, of=self.id)
 
+    def value_of(self, name: str, given: ParamValue) -> ParamValue:
+        """A value of one parameter. Raises: InputError for an unknown name or a bad value."""
+        values = self.every(self.resolve({name: given}))
+        return values[name]
+
     def every(self, params: Params) -> dict[str, ParamValue]:
         """All parameters with their values, of what `resolve` gave."""
         defaults = {parameter.name: parameter.default for parameter in self.parameters}

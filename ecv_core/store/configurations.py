@@ -97,7 +97,7 @@ def specs_of(spec: RunSpec, configurations: Sequence[Configuration]) -> list[Run
     Raises:
         InputError: for a bad parameter.
     """
-    algorithm = models.algorithm(spec.algorithm)
+    algorithm = models.of(spec)
     specs = []
     for configuration in configurations:
         params = algorithm.resolve(dict(spec.params) | dict(configuration))

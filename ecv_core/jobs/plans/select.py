@@ -241,7 +241,7 @@ class SelectPlan:
         if not sure_task.specs:
             return
         name, spec = self.contenders[needed.contender]
-        if spec.tracked:
+        if _is_elsewhere(spec):
             raise missing(name, spec, needed.fold, results.folds(spec))
         folds = folds_of(under_way)
         # Bets take long to work out, so each is worked out when it is asked for.
@@ -256,7 +256,7 @@ class SelectPlan:
             if not np.isnan(standing.scores[turn.contender].folds[turn.fold]):
                 continue
             task = replace(self._task(standing, turn, results), bet=True)
-            if task.specs and not any(spec.tracked for spec in task.specs):
+            if task.specs and not any(map(_is_elsewhere, task.specs)):
                 yield task
 
     def _likely_turns(self, standing: Standing) -> Iterable[Turn]:
@@ -343,6 +343,11 @@ class _KnownScores(NamedTuple):
 
     made_from: object
     scores: Scores
+
+
+def _is_elsewhere(spec: RunSpec) -> bool:
+    """Whether only other code can compute its folds."""
+    return spec.tracked and not models.is_held(spec)
 
 
 def checked_contenders(contenders: Named) -> list[Contender]:

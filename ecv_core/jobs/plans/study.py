@@ -6,7 +6,7 @@ A run with all k folds answers for every rule and alpha, whichever it was stoppe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -115,7 +115,7 @@ class StudyPlan:
 
 def planned(
     datasets_of: Iterable[str],
-    algorithms: Iterable[str],
+    algorithms: Iterable[str | Mapping[str, Any]],
     splits_of: Iterable[str] = (),
     *,
     folder: Path | None = None,
@@ -124,6 +124,7 @@ def planned(
     """The runs of a study, every parameter at its default; nothing fills them yet.
 
     Args:
+        algorithms: ids; or settings of `make_spec` that say which model it is.
         splits_of: ids of strategies, each with its own default number of folds; single splits too.
             Without any it is a study of datasets x algorithms, under each algorithm's usual split.
         folder: where the runs are to be recorded, if they are: those that their rule ends early
@@ -135,13 +136,16 @@ def planned(
     split_ids: list[str | None] = list(splits_of) or [None]
     cells = []
     for dataset, split, algorithm in product(datasets_of, split_ids, algorithms):
-        spec = make_spec(dataset=dataset, algorithm=algorithm, split=split, **settings)
+        model = algorithm
+        if isinstance(model, str):
+            model = {"algorithm": model}
+        spec = make_spec(dataset=dataset, split=split, **model, **settings)
         path = None
         if folder is not None:
-            path = recorded_path(folder, dataset, algorithm, split)
+            path = recorded_path(folder, dataset, spec.algorithm, split)
             stops_early = split is None and spec.rule != NEVER_STOPS and not spec.full
             if stops_early and not is_recorded(path):
-                path = recorded_path(folder, dataset, algorithm, stops=True)
+                path = recorded_path(folder, dataset, spec.algorithm, stops=True)
         cells.append(Cell(spec=spec, path=path))
     return cells
 

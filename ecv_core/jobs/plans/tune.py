@@ -272,9 +272,9 @@ def make_tuning(
         settings: as of `fold.spec.make_spec`.
     Raises: InputError for what cannot be run.
     """
-    model = models.algorithm(algorithm)
-    declared = space_of(model, space, own or {})
     spec = make_spec(dataset=dataset, algorithm=algorithm, rule=NEVER_STOPS, full=True, **settings)
+    model = models.of(spec)
+    declared = space_of(model, space, own or {})
     metric = metric_of(spec)
     if not metric.per_user:
         raise InputError(

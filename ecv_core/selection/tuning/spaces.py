@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ecv_core.models.base import Algorithm
-from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.parameters import ParamValue
 from ecv_core.store.configurations import Configuration
@@ -60,10 +60,7 @@ def _checked_values(
     Raises:
         InputError: for an unknown parameter, a value that it cannot have or has twice, or none.
     """
-    parameters = {parameter.name: parameter for parameter in algorithm.parameters}
-    if name not in parameters:
-        raise UnknownName(f"parameter of {algorithm.id}", name, parameters)
-    checked = tuple(parameters[name].parse(value) for value in values)
+    checked = tuple(algorithm.value_of(name, value) for value in values)
     if not checked or len(set(checked)) < len(checked):
         raise InputError(
             f"the grid of '{name}' needs different values, but has "
