@@ -68,7 +68,7 @@ def test_alpha_and_the_chosen_cells_travel(
 ) -> None:
     tab.goto(f"{warm.url}/{page}?explore_alpha=0.001{more}")
     there(tab.locator(FIGURE))
-    written_by_hand(tab, "alpha: left", "1e-3")
+    written_by_hand(tab, "alpha", "1e-3")
     whole = said(tab, "^With alpha ")
     there(tab.get_by_role("button", name="Choose")).click()
     there(tab.get_by_role("button", name="MovieLens 1M", exact=True)).click()
