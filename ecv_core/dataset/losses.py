@@ -21,11 +21,11 @@ NO_ID = {
 LONG_ID = f"an id longer than {limits.LONGEST_ID} characters"
 NO_TEXT = "an id with a null character, which no text has"
 NO_RATING = f"no rating, or none that is a number up to {limits.LARGEST_RATING:,.0f}"
-REPEATED = "a user and an item again; the earliest of them is kept"
+REPEATED = "a repeated user and item pair; the earliest is kept"
 WIDTH = "another number of columns than the other rows"
 SWALLOWED = "their text within a quotation mark of an earlier row"
 NO_OBJECT = "no JSON object on the line"
-NOT_ABOVE_ZERO = "0 or less in the column of which such rows are left out"
+NOT_ABOVE_ZERO = "0 or less, in a column where you leave such rows out"
 OF_A_BOT = "a user who has more than a tenth of all rows"
 _NO_LOSS = (REPEATED, NOT_ABOVE_ZERO, OF_A_BOT)
 """Reasons of rows that are said once, or that their owner leaves out."""
@@ -40,7 +40,7 @@ def no_time(unit: TimeUnit) -> str:
 
 _WAYS_OUT = {
     NO_RATING: "choose another column for the rating, or none",
-    WIDTH: "see whether separator and quotation marks are what they are taken for",
+    WIDTH: "check whether separator and quotation marks are recognised correctly",
     NO_BASKET: "choose another column for the basket, or none",
     SWALLOWED: "read the file without quotation marks",
     NO_OBJECT: "correct these lines",
@@ -51,7 +51,7 @@ for _unit in TimeUnit:
 
 def way_out(reason: str) -> str:
     """What to do where many rows have this reason."""
-    return _WAYS_OUT.get(reason, "see whether the columns are what they are taken for")
+    return _WAYS_OUT.get(reason, "check whether the columns have the right roles")
 
 
 def lost(unused: Mapping[str, int]) -> int:

@@ -16,7 +16,7 @@ LANE_HEIGHT = 34
 """Pixels of a node."""
 LEGEND_HEIGHT = 130
 """Pixels of the legend above and the axis below."""
-AFTER = "came after the stop"
+AFTER = "finished after the stop"
 
 
 def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:

@@ -30,10 +30,10 @@ def comparison_sentence(pair: Comparison, *, on_dataset: str = "", of_several: b
     if on_dataset:
         where = f" on {on_dataset}"
     numbers = _numbers(test, pair.p_holm, of_several=of_several)
-    scope = f"This is of {test.speaks_of}."
+    scope = f"This holds for {test.speaks_of}."
     if pair.fitted is not None and pair.fitted_p_holm is not None:
         of_fitted = _numbers(pair.fitted, pair.fitted_p_holm, of_several=of_several)
-        scope = f"{scope} Of {pair.fitted.speaks_of}: {of_fitted}."
+        scope = f"{scope} For {pair.fitted.speaks_of}: {of_fitted}."
     if pair.shows_difference:
         by = f"by {test.difference:.4f} {pair.metric}"
         return f"{pair.first} is better than {pair.second}{where} {by}: {numbers}. {scope}"

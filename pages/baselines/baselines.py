@@ -20,11 +20,11 @@ with page():
     dataset = choose_dataset()
     top = st.container()
     st.markdown(
-        "Papers compare a new method with older ones that they run themselves, and say little of "
-        "how. Rendle, Zhang and Koren (2019) ran the older ones with care, by "
-        f"{glossary_link('k-fold', 'k-fold')} cross-validation with ten folds, and they beat "
-        "every newer method. Here is what is published, and what the same methods give in this "
-        "program."
+        "Papers compare a new method with older ones that their authors run themselves, and say "
+        "little about how. When Rendle, Zhang and Koren (2019) ran the older methods with care, by "
+        f"{glossary_link('k-fold', 'k-fold')} cross-validation with ten folds, these beat "
+        "every newer method. This page has the published results, and what the same methods give "
+        "in this program."
     )
     st.header("Published, and run here", anchor=False)
     entries = entries_of(dataset)

@@ -50,24 +50,24 @@ LABELS = {
     "target": "Target",
 }
 _HELP = {
-    "user_id": "Who: a person, a customer, a session.",
-    "item_id": "What: a film, a product, an article.",
-    "rating": "How much it was liked. Algorithms that rank items take every row as liked, whatever "
-    "its rating; those that predict ratings need it.",
-    "timestamp": "When. Splits by time need it.",
+    "user_id": "Who it was: a person, a customer, a session.",
+    "item_id": "What it was: a film, a product, an article.",
+    "rating": "How much the user liked the item. Algorithms that predict ratings need it; those "
+    "that rank items count every row as positive feedback, whatever its rating.",
+    "timestamp": "When it was. Splits by time need it.",
     "basket": "What was bought together, such as the number of an order. Algorithms for baskets "
     "need it.",
-    "cluster": "Which users belong together and may score alike, such as a household, a class or a "
-    "company: then clusters, not users, tell how certain a score is.",
-    "target": "Of a table, what to predict of a row: a class, or a number. Then every other "
-    "column is learnt from, and there is no user and no item.",
+    "cluster": "Which users belong together and may have similar scores, such as a household, a "
+    "class or a company. Then clusters, not users, tell how certain a score is.",
+    "target": "What to predict for each row of a table: a class, or a number. Models then learn "
+    "from every other column, and there is no user and no item.",
 }
 _NEEDED = ("user_id", "item_id")
 _USUAL = (*_NEEDED, "rating", "timestamp")
 """Roles that are chosen in the first row."""
 _UNIT_HELP = (
-    "Dates may have a time after them, as in 2025-03-01 12:30, and names of months, as in 1 Mar "
-    "2025; without a zone they are taken for UTC."
+    "Dates may be followed by a time, as in 2025-03-01 12:30, and may name the month, as in 1 Mar "
+    "2025. Without a time zone they are read as UTC."
 )
 
 
@@ -137,7 +137,7 @@ def _correct_form(token: str, recognised: Layout, latest: Layout) -> Layout:
             latest.encoding,
             key=f"encoding-{token}",
             width=230,
-            help="Wrong where names with accents look odd below.",
+            help="Change this if names with accents look odd below.",
         )
         layout = replace(recognised, encoding=encoding)
         if layout.form is Form.DELIMITED:
@@ -159,7 +159,7 @@ def _correct_delimited_form(
         "Fields may stand in quotation marks",
         value=latest.quotes,
         key=f"quotes-{token}",
-        help='Off where a quotation mark (") is a sign like any other.',
+        help='Switch this off if a quotation mark (") is a character like any other.',
     )
     return replace(layout, separator=separator, header=header, quotes=quotes)
 
@@ -180,8 +180,8 @@ def _correct_roles(token: str, recognised: Recognised, earlier: Layout | None) -
         layout = replace(layout, roles=earlier.roles, unit=earlier.unit)
     columns_key = f"{token}-{hash(layout.names)}"  # other columns, other choices
     st.markdown(
-        "**Which column is what?** As names, values and order tell it; correct it where it is "
-        "wrong. Where each row is a sample to classify or to predict, choose its **target**."
+        "**Which column is what?** This was guessed from names, values and order; correct what is "
+        "wrong. If each row is a sample to classify or to predict, choose its **target**."
     )
     usual = st.container(horizontal=True, key="roles")
     rare = st.container(horizontal=True, key="rare-roles")
@@ -239,8 +239,8 @@ def _offer_to_leave_out(token: str, recognised: Recognised, earlier: Layout | No
             f"Leave out the rows with a {escaped(name)} of 0 or less",
             value=earlier is not None and earlier.above_zero == place,
             key=f"above-zero-{token}-{place}",
-            help=f"{count} of the first {len(recognised.rows)} rows have one, as returns have. "
-            "Algorithms that rank items take every row as a sign that an item was liked.",
+            help=f"{count} of the first {len(recognised.rows)} rows have one, as returned goods "
+            "do. Algorithms that rank items count every row as positive feedback.",
         )
         if leave_out:
             layout = replace(layout, above_zero=place)

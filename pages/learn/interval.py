@@ -48,8 +48,8 @@ def show() -> None:
         notes=formula.notes,
     )
     st.caption(
-        f"{guide_run.note} The interval of n scores is 2 x t x s / √n wide; t is Student's factor "
-        "for 95 %, s the standard deviation of the scores."
+        f"{guide_run.note} The interval of n scores is 2 x t x s / √n wide, where t is Student's "
+        "factor for 95 % and s is the standard deviation of the scores."
     )
 
 
@@ -137,7 +137,8 @@ def _sentence(width: Width, before: float | None) -> str:
         width: The interval and what it is made of.
         before: Its width one fold before; None for the first.
     """
-    words = f"{width.n} folds: the mean is {width.mean:.4f}, give or take {width.width / 2:.4f}."
+    words = f"After {width.n} folds, the mean is {width.mean:.4f}, give or take"
+    words += f" {width.width / 2:.4f}."
     if before is None:
         return f"{words} Two scores are hardly evidence, so the factor t is enormous."
     if width.width > before:

@@ -56,7 +56,7 @@ def _show_chance() -> None:
     )
     st.markdown(
         f"With alpha {alpha_text(ALPHA)}, **{100 * chance.share:.0f} %** of all orders of these "
-        f"folds stop after three; in **{100 * chance.share_wrong:.0f} %** of all orders that stop "
+        f"folds stop after three. In **{100 * chance.share_wrong:.0f} %** of all orders, that stop "
         "is wrong: its interval misses the mean of all folds. *Way out: ask for at least 4 or 5 "
         "folds.*"
     )
@@ -68,10 +68,10 @@ def _show_looking() -> None:
     every = coverages[0]
     earliest = coverages[1]
     show_takeaway(
-        "**If you look after every fold, and stop when you like what you see, you will like it too "
-        f"early.** Of all 95 % intervals of the mean {percent_text(every.plain, '.0f')} hold the "
+        "**If you look after every fold, and stop when you like what you see, you will stop too "
+        f"early.** Of all 95 % intervals of the mean, {percent_text(every.plain, '.0f')} hold the "
         f"true mean, but only **{percent_text(earliest.plain, '.0f')}** of those at a stop after "
-        f"{earliest.stop} folds: the earlier the stop, the luckier."
+        f"{earliest.stop} folds: the earlier the stop, the more of it was luck."
     )
     rows = []
     for coverage in coverages:
@@ -90,8 +90,8 @@ def _show_looking() -> None:
         f"{percent_text(earliest.wide, '.0f')} of those that stop after {earliest.stop} folds."
     )
     st.caption(
-        f"Alpha {alpha_text(ALPHA)}, normal fold scores with a standard deviation of "
-        f"{_DEVIATION}, k = 10, {_RUNS:,} simulated runs."
+        f"These are {_RUNS:,} simulated runs with alpha {alpha_text(ALPHA)}, k = 10 and normal "
+        f"fold scores with a standard deviation of {_DEVIATION}."
     )
 
 
@@ -104,15 +104,15 @@ def _show_unit() -> None:
     guide_run = guide()
     stops = scaled_stops(guide_run.scores, ALPHA, [1.0, 10.0, 100.0])
     show_takeaway(
-        "**The same scores in another unit, and the rule changes its mind.** Alpha has the unit "
+        "**With the same scores in another unit, the rule changes its mind.** Alpha has the unit "
         f"of the score *squared*: alpha {alpha_text(ALPHA)} stops after **{stops[0]}** folds for "
-        f"scores written as shares, after **{stops[1]}** for the same scores out of 10, and after "
-        f"**{stops[2]}** for them in percent."
+        f"scores from 0 to 1, after **{stops[1]}** for the same scores from 0 to 10, and after "
+        f"**{stops[2]}** for the same scores in percent."
     )
     st.markdown(
         "The same happens from one dataset to the next: where scores are small, the same alpha "
         "is large, and the rule stops at fold 3 whatever happens. *Way out: choose alpha for your "
-        "metric and data, on the page How many folds?; scores 100 times larger need an alpha "
+        "metric and data, on the page How many folds? Scores 100 times larger need an alpha "
         "10,000 times larger.*"
     )
     st.caption(f"{guide_run.note} Its score is {guide_run.metric}.")
@@ -122,14 +122,14 @@ def _show_shared_data() -> None:
     k = guide().k
     share = 100 * (k - 2) / (k - 1)
     show_takeaway(
-        f"**Folds are not independent.** Any two models of {k}-fold cross-validation have learned "
-        f"from **{share:.0f} %** the same data: {k - 2} of the {k - 1} parts that each of them "
-        "trains on. Student's t believes that every score is fresh evidence."
+        f"**Folds are not independent.** Any two models of {k}-fold cross-validation share "
+        f"**{share:.0f} %** of their training data: {k - 2} of the {k - 1} parts that each of them "
+        "learns from. Student's t assumes that every score is fresh evidence."
     )
     st.markdown(
-        "So the interval says how folds *of this data* vary, not how another dataset would come "
-        "out; no formula can tell exactly from folds alone (Bengio and Grandvalet 2004). *Way out: "
-        "before you claim that one algorithm beats another, use several datasets.*"
+        "So the interval says how folds *of this data* vary, not how another dataset would turn "
+        "out. No formula can tell this exactly from folds alone (Bengio and Grandvalet 2004). *Way "
+        "out: before you claim that one algorithm beats another, use several datasets.*"
     )
 
 

@@ -50,8 +50,10 @@ def show() -> None:
         notes=row.notes,
     )
     st.caption(
-        f"{guide_run.note} The rule: stop after fold n if c_n x |c_(n-1) - c_n| is at most alpha; "
-        "c_n is the interval's width. Fold 3 is the first that can stop."
+        f"{guide_run.note} The rule stops after fold n if c_n x |c_(n-1) - c_n| is at most alpha, "
+        "where c_n is the width of the interval after n folds. Fold 3 is the first that can stop. "
+        "With the usual alpha of 1e-4, which is 0.0001, it stops once an interval 0.032 wide "
+        "changes by no more than 0.0032."
     )
 
 
@@ -121,12 +123,12 @@ def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
         if stop < k:
             percent = difference_percent(played[stop - 1].mean, played[-1].mean)
             row.sentences.append(
-                f"With alpha {text} the rule stops after fold {stop} and saves {k - stop} of {k} "
-                f"folds. Its mean differs by {percent:.1f} % from the mean of all {k}."
+                f"With alpha {text}, the rule stops after fold {stop} and saves {k - stop} of {k} "
+                f"folds. The mean at the stop differs by {percent:.1f} % from the mean of all {k}."
             )
         else:
             row.sentences.append(
-                f"With alpha {text} the rule needs all {k} folds: nothing is saved."
+                f"With alpha {text}, the rule needs all {k} folds, and nothing is saved."
             )
     return row
 

@@ -112,7 +112,7 @@ def _pick_rule(spec: RunSpec) -> RunSpec:
         **KEPT,
         help=explained(
             "Another alpha, and the same folds stop elsewhere. The code that decides here is the "
-            f"one that decides live. The run itself used {rule_words(spec)}.",
+            f"one that decides live. The run itself was set to {rule_words(spec)}.",
             "alpha",
             "stopping-rule",
         ),

@@ -172,18 +172,20 @@ def _verdict(run: RunRecord, tallied: Sequence[Tally], n: int) -> str:
     stop = run.stopped_at
     k = run.k
     if n == 0:
-        return "Both run the same folds; only one of them may stop."
+        return "Both run the same folds, but only e-fold may stop early."
     if stop is None or n < stop:
         return "Neck and neck: both have the same folds so far, and the same score."
     if stop == k:
-        return f"The rule never said stop early: e-fold used all {k} folds and saved nothing."
+        return f"The rule did not stop early: e-fold used all {k} folds and saved nothing."
     mean = run.moments[stop - 1].mean
     if n < k:
-        return f"e-fold is done with {mean:.4f}; what {k}-fold still spends is saved."
+        return (
+            f"e-fold has finished with {mean:.4f}. Everything that {k}-fold still spends is saved."
+        )
     if run.k_fold_mean is None:
         return (
             f"The {k}-fold mean is not known: folds {len(run.folds) + 1} to {k} never ran. "
-            "Their time and energy are estimated at the mean of those that did."
+            "Their time and energy are estimated as the mean of those that did."
         )
     at_stop = tallied[stop]
     at_end = tallied[-1]
@@ -206,7 +208,7 @@ def _e_fold_says(run: RunRecord, tallied: Sequence[Tally], n: int) -> str:
         return _so_far(run, n)
     how = "stopped"
     if stop == run.k:
-        how = "never stopped early, done"
+        how = "done without an early stop"
     score = f"{metric_label(run.spec)} {run.moments[stop - 1].mean:.4f}"
     half_width = half_width_words(shown_interval(run).interval, run.k)
     if half_width:

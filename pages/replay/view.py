@@ -162,7 +162,7 @@ def _show_ways_on(chosen: ChosenReplay) -> None:
     order = " ".join(str(fold.fold) for fold in chosen.played.folds)
     facts = energy_of(chosen.run)
     order_words = f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}"
-    bands = f"Bands are {glossary_link('confidence-interval', 'of these folds')}, not of new data."
+    bands = f"Bands are {glossary_link('confidence-interval', 'intervals')} of these folds."
     energy_words = f"{source_sentence(facts.source)} {processor_sentence(facts)}"
     missing = _missing_folds_words(chosen.run)
     st.caption(f"{order_words}: {order} ({how}). {bands} {missing}{energy_words}")
@@ -174,7 +174,7 @@ def _missing_folds_words(run: RunRecord) -> str:
         return ""
     why = ""
     if run.stopped_early and not run.checked:
-        why = ": its rule ended it"
+        why = ", as its rule stopped it"
     return f"Only {len(run.folds)} of {run.k} folds ran{why}. "
 
 

@@ -121,18 +121,18 @@ def year_sentence(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | No
     if stops is None:
         fewest = max(work.folds_used - 1, 1)
         most = min(work.folds_used + 1, work.k)
-        why = "One fold more or less per run makes it"
+        why = "With one fold more or less per run, the saving is"
     else:
         fewest = stops.least
         most = stops.most
         why = (
             f"The rule stopped after {stops.least} to {stops.most} folds in the {stops.runs} "
-            f"recorded runs as they ran, {stops.mean:.1f} on average: that range is"
+            f"recorded runs, {stops.mean:.1f} on average. For that range, the saving is"
         )
     least_saved, _ = at_scale(work, work.k - most).kwh
     _, most_saved = at_scale(work, work.k - fewest).kwh
     return (
-        f"An estimate: {small_number(saved.folds)} of {small_number(whole.folds)} folds a year "
+        f"By estimate, {small_number(saved.folds)} of {small_number(whole.folds)} folds a year "
         f"would not run ({percent:.0f} %). {why} {small_number(least_saved)} to "
         f"{small_number(most_saved)} kWh."
     )
@@ -263,7 +263,7 @@ def lecture_sentence(papers: int, work: AtScale, stops: Stops | None = None) -> 
     return (
         f"The experiments of a paper on recommenders with deep learning came to "
         f"{_range_words(PAPER_KG)} kg CO2e, measured at a plug ({sources}). {papers} such papers "
-        f"a year are {year} kg. Were all of it {work.k}-fold cross-validation, stopping after "
-        f"{small_number(used)} folds would save {percent:.0f} % of it; with stops after "
-        f"{stops_words} folds that is {saved} kg a year."
+        f"a year are {year} kg. If all of it were {work.k}-fold cross-validation, stopping after "
+        f"{small_number(used)} folds would save {percent:.0f} % of it; stopping after "
+        f"{stops_words} folds would save {saved} kg a year."
     )

@@ -112,10 +112,10 @@ def choose_runs() -> list[RunRecord]:
 def empty_state() -> None:
     """What the page is for, and one-click ways to fill it."""
     st.markdown(
-        "Pick **two or more runs** above. They come into one picture and one table: score and "
-        f"{glossary_link('confidence-interval', 'interval')}, folds used, energy spent and saved. "
+        "Pick **two or more runs** above. One picture and one table compare their scores and "
+        f"{glossary_link('confidence-interval', 'intervals')}, folds used, energy spent and saved. "
         f"Where two runs share their {glossary_link('fold', 'folds')}, a "
-        f"**{glossary_link('paired-test', 'paired test')}** says whether one is really better."
+        f"**{glossary_link('paired-test', 'paired test')}** says whether a difference is shown."
     )
     by_dataset: dict[str, list[str]] = {}
     for key, run in _recorded_runs_by_key().items():
@@ -129,7 +129,7 @@ def empty_state() -> None:
             f"Every algorithm on {dataset_title(dataset)}",
             key="example",
             icon=":material/balance:",
-            help="Recorded runs: nothing is computed.",
+            help="These runs are recorded, so nothing is computed.",
             on_click=_address_runs,
             args=(keys,),
         )
@@ -173,10 +173,10 @@ def _say_what_is_missing(missing: list[str], there: int) -> None:
         named = ", ".join(f"'{key}'" for key in missing[:_NAMED])
         if len(missing) > _NAMED:
             named = f"{named} and {len(missing) - _NAMED} more"
-        are = "is no run" if len(missing) == 1 else "are no runs"
+        are = "is no run called" if len(missing) == 1 else "are no runs called"
         st.warning(
             escaped(f"There {are} {named} here: pick from the list, or correct the address."),
             icon=":material/search_off:",
         )
     if there > MOST:
-        st.warning(f"The address names {there} runs; the first {MOST} are shown.")
+        st.warning(f"The address names {there} runs. Only the first {MOST} are shown.")

@@ -42,7 +42,7 @@ def _draw_nodes() -> None:
             f"**{counted(count, 'node')} of a cluster compute {counted(len(now), 'fold')}.**"
         )
     else:
-        st.markdown("**No node of a cluster computes now.**")
+        st.markdown("**No node of a cluster is computing now.**")
     st.caption(_places_words())
     if now:
         table = pd.DataFrame({"Node": [node.node for node in now]})
@@ -87,12 +87,13 @@ def _places_words() -> str:
     usual, *others = ("this machine" if name == HERE else escaped(name) for name in places())
     if others:
         return (
-            f"Runs of this dashboard are computed on {usual}, unless they are started on another "
-            f"place: {', '.join(others)}."
+            f"Runs of this dashboard are computed on {usual}, unless they are started elsewhere: "
+            f"on {', '.join(others)}."
         )
     return (
-        "Runs of this dashboard are computed on this machine. ECV_CLUSTER, such as local:3 or "
-        "tcp://host:8786, or a site's file in ECV_SITES, has them computed on a cluster."
+        "Runs of this dashboard are computed on this machine. To have them computed on a cluster, "
+        "set ECV_CLUSTER, for example to local:3 or tcp://host:8786, or name a site's file in "
+        "ECV_SITES."
     )
 
 

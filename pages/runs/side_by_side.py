@@ -103,9 +103,9 @@ def table(runs: Sequence[NamedRun]) -> None:
     """Score, folds, energy: one row per run."""
     st.header("Score, folds, energy", anchor=False)
     st.caption(
-        f"Mean at the {glossary_link('stop')} with its {glossary_link('confidence-interval')} for "
-        "new data and that of these folds, "
-        f"{glossary_link('e', 'folds used')}, {glossary_link('energy', 'energy')} and what was "
+        f"The mean at the {glossary_link('stop')}, its {glossary_link('confidence-interval')} for "
+        "new data and that over these folds, "
+        f"{glossary_link('e', 'folds used')}, {glossary_link('energy', 'energy')} used and "
         f"{glossary_link('energy-saved', 'saved')}."
     )
     frame = compare_frame(runs)
@@ -119,8 +119,8 @@ def table(runs: Sequence[NamedRun]) -> None:
     energy_bar((fold for run in metered for fold in run.folds), left_out_words(records))
     if frame.groupby(["dataset", "metric"]).ngroups > 1:
         st.caption(
-            "Scores on different datasets or metrics do not compare; folds, savings in percent and "
-            "the difference to the k-fold mean do."
+            "Scores on different datasets or metrics cannot be compared. Folds, savings in percent "
+            "and the difference to the k-fold mean can."
         )
 
 
@@ -211,12 +211,12 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
         link = glossary_link("multiple-comparisons", "correction for several comparisons")
         corrected = f", with a {link}"
     st.caption(
-        f"A {glossary_link('paired-test', 'paired test')} of all folds that two runs share, those "
-        f"after the stop too{corrected}: over {units}, "
-        f"each with the mean of these folds; {over_folds}, over "
+        f"This is a {glossary_link('paired-test', 'paired test')} of all folds that two runs "
+        f"share, those after the stop too{corrected}. It is over {units}, "
+        f"each with the mean of these folds; {over_folds}, it is over "
         "folds, which share training data and so are not independent, by the corrected "
         f"resampled t test (Nadeau and Bengio, 2003). {glossary_link('p-value', 'p')} and effect "
-        "d are in the table; no difference found is not the same as equal."
+        "d are in the table. That no difference is found does not mean that two are equal."
     )
     if tested:
         _table(tested, datasets=_on_several_datasets(runs))
@@ -277,7 +277,7 @@ def _named_tests(runs: Sequence[NamedRun]) -> Tests:
     return labelled, list(map(named, untested))
 
 
-@st.cache_data(show_spinner="Comparing one by one ...", max_entries=32)
+@st.cache_data(show_spinner="Comparing the runs ...", max_entries=32)
 def _tests_of_runs(url: str, version: object, _runs: Sequence[RunRecord]) -> Tests:
     return compare_runs([results().with_user_scores(run) for run in _runs])
 
@@ -290,7 +290,7 @@ def answer(runs: Sequence[NamedRun]) -> None:
     for pair in of_the_best[:MOST_SENTENCES]:
         st.markdown(verdict(pair, on_dataset=on_dataset, of_several=len(tested) > 1))
     if len(of_the_best) > MOST_SENTENCES:
-        st.caption(f"{len(of_the_best) - MOST_SENTENCES} more are in the table below.")
+        st.caption(f"The table below has {len(of_the_best) - MOST_SENTENCES} more comparisons.")
 
 
 def _table(tested: Sequence[Comparison], *, datasets: bool) -> None:
@@ -305,7 +305,7 @@ def _table(tested: Sequence[Comparison], *, datasets: bool) -> None:
     if datasets:
         order.insert(order.index("metric"), "dataset")
     columns = {
-        "found": text("✓", "A difference is found at 5 %, after Holm.", width=36),
+        "found": text("✓", "Marks a difference found at 5 %, after Holm.", width=36),
         "difference": number(None, "%.4f"),
         "low": number("from", "%.4f"),
         "high": number("to", "%.4f"),
@@ -346,7 +346,7 @@ def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> Non
         )
     if apart:
         pairs_are = "1 pair is" if apart == 1 else f"{apart} pairs are"
-        st.caption(f"{pairs_are} on different datasets or metrics and so are not tested.")
+        st.caption(f"{pairs_are} not tested: their datasets or metrics differ.")
     without = [name for name, run in runs if not run.folds]
     if without:
         st.caption(escaped(f"No fold is finished yet: {', '.join(without)}."))

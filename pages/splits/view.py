@@ -162,20 +162,23 @@ def toy_sentence(toy: ToySplit, fold: int) -> str:
     tested = f"{counts['test']} are"
     if counts["test"] == 1:
         tested = "1 is"
-    words = f"{learnt} interactions are learnt from, {tested} tested."
+    words = f"The model learns from {counted(learnt, 'interaction')}; {tested} tested."
     unknown = counts["unknown"]
     if unknown:
-        words += f" {unknown} more are of a person or an item that training does not know."
+        more_are = "1 more is"
+        if unknown > 1:
+            more_are = f"{unknown} more are"
+        words += f" {more_are} of a person or an item that training does not know."
     leak = toy.leaks[fold]
     if leak is not None:
         later, earlier = leak.to_dict("records")
         words += (
             f" The arrow goes back in time: {later['name']} takes {later['item']} on day "
-            f"{later['day']}, and a model that has learnt this predicts that {earlier['name']} "
+            f"{later['day']}, and a model that learned this predicts that {earlier['name']} "
             f"takes it on day {earlier['day']}."
         )
     elif toy.periods[fold] is not None:
-        words += " Nothing that is learnt from lies behind the line, so nothing leaks."
+        words += " Nothing that the model learns from lies after the line, so nothing leaks."
     return words
 
 
@@ -192,8 +195,8 @@ def _counts_sentence(viewed: ViewedFold) -> str:
     if train.first is None or test.first is None:
         return words
     return (
-        f"{words} Training goes from {day(train.first)} to {day(train.last)}, "
-        f"what is tested from {day(test.first)} to {day(test.last)}."
+        f"{words} Training data are from {day(train.first)} to {day(train.last)}, "
+        f"test data from {day(test.first)} to {day(test.last)}."
     )
 
 
@@ -240,8 +243,8 @@ def _unknown_words(viewed: ViewedFold) -> str:
     return (
         f"{fold}, training does not know **{counted(parts.unknown_users, 'user')}** and "
         f"**{counted(parts.unknown_items, 'item')}** of what is or would be tested: "
-        f"{counted(parts.unknown_interactions, 'test interaction')}. Dropped for it: "
-        f"{counted(parts.dropped, 'held-out interaction')}."
+        f"{counted(parts.unknown_interactions, 'test interaction')}. For this reason "
+        f"{counted(parts.dropped, 'held-out interaction')} dropped out."
     )
 
 
@@ -252,7 +255,7 @@ def show_leakage(viewed: ViewedFold) -> None:
     if leakage is None:
         st.info(
             f"{escaped(viewed.title)} has neither timestamps nor any other order, so it is not "
-            "known what came later; pick a dataset with timestamps, such as Synthetic.",
+            "known what came later. Pick a dataset with timestamps, such as Synthetic.",
             icon=":material/schedule:",
         )
         return
@@ -274,7 +277,7 @@ def show_leakage(viewed: ViewedFold) -> None:
     if share:
         st.markdown(
             f"Of every 100 pairs of a training and a test interaction {whose}, "
-            f"**{100 * share:.0f}** have the training interaction later: the model is told what "
+            f"**{100 * share:.0f}** have the training interaction later: the model learns what "
             "it could not have known then."
         )
     elif share is not None:
@@ -284,7 +287,8 @@ def show_leakage(viewed: ViewedFold) -> None:
         )
     if leakage.anyone is None:
         st.caption(
-            "Times do not compare between users here, so what others did later is not known."
+            "Times of different users cannot be compared here, so it is not known what others did "
+            "later."
         )
         return
     shares = {

@@ -75,7 +75,7 @@ def show_headline(done: Summary, specs: Sequence[RunSpec]) -> None:
         if papers_rows is not None:
             row_of_papers = papers_rows.iloc[place]
             sentence += (
-                f" Over the {counted(len(of_paper), 'run')} of the paper's algorithms it is "
+                f" Over the {counted(len(of_paper), 'run')} of the paper's algorithms, these are "
                 f"{row_of_papers['mean_stop']:.2f} folds, "
                 f"{row_of_papers['energy_percent']:.0f} % and "
                 f"{row_of_papers['difference_percent']:.2f} %."
@@ -361,7 +361,7 @@ def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: 
                     f"{row['energy_percent']:.0f} %."
                 )
         sentences.append(
-            f"For a difference of {difference:.2f} %, that of e-fold with alpha {text}, the "
-            f"rules need this much {energy}: {'; '.join(needs)}.{some_runs}"
+            f"For a difference of {difference:.2f} %, which e-fold has with alpha {text}, the "
+            f"rules need these shares {energy}: {'; '.join(needs)}.{some_runs}"
         )
     return sentences

@@ -294,7 +294,7 @@ ALPHA = {"rule_params": (("alpha", 1e-4),)}
                 {"rule": "never", "rule_params": ()},
                 {"min_folds": 3},
             ),
-            ["fixed 5", "never", "alpha 1e-4"],
+            ["fixed 5", "all folds", "alpha 1e-4"],
         ),
         (({"seed": 1, "country": "FRA"}, {"seed": 2}), ["seed 1", "seed 2"]),
         (({"country": "FRA"}, {"country": "DEU"}), ["item-knn (0)", "item-knn (1)"]),

@@ -126,7 +126,7 @@ def test_arrow_keys_turn_the_pages_but_a_slider_keeps_its_own(
     slider = page.get_by_role("slider").first
     slider.focus()
     slider.press("ArrowRight")
-    expect(page.get_by_text("4 folds: the mean is").first).to_be_visible()
+    expect(page.get_by_text("4 folds, the mean is").first).to_be_visible()
     page.get_by_test_id("stHeading").first.click()
     page.keyboard.press("ArrowRight")
     expect(page).to_have_url(re.compile("chapter=rule"))

@@ -30,7 +30,7 @@ def test_the_slider_moves_sentence_cells_and_rules_by_keyboard(
     expect(sentence).not_to_have_text(said)
     expect(stops).not_to_have_attribute("aria-label", words or "")
     page.get_by_role("tab", name="Rules").click()
-    rules = page.get_by_text(re.compile("the rules need this much .* Fixed"))
+    rules = page.get_by_text(re.compile("the rules need these shares .* Fixed"))
     expect(rules).to_be_visible(timeout=60_000)
     before = rules.inner_text()
     moved_by_keyboard(slider)

@@ -158,8 +158,8 @@ def test_different_datasets_are_shown_apart_and_not_tested(app, record):
     record("ml-100k", "popular")
     record("synthetic", "popular")
     open_compare(app, "ml-100k--popular", "synthetic--popular")
-    assert "Scores on different datasets or metrics do not compare" in texts(app)
-    assert "1 pair is on different datasets or metrics" in texts(app)
+    assert "Scores on different datasets or metrics cannot be compared" in texts(app)
+    assert "1 pair is not tested" in texts(app)
 
 
 def test_settings_that_differ_are_told_and_no_others(app, a_run):
@@ -185,14 +185,14 @@ def test_unknown_ids_in_the_address_are_a_sentence_and_the_others_are_shown(app,
     run = a_run(SCORES)
     open_compare(app, "nowhere", run.run_id, run.run_id, "<b>x</b>")
     (warning,) = app.warning
-    assert "There are no runs 'nowhere', '" in warning.value
+    assert "There are no runs called 'nowhere', '" in warning.value
     assert app.multiselect(key="compared").value == [run.run_id]
     assert "Add a second run" in texts(app)
 
 
 def test_only_unknown_ids_lead_to_the_empty_page(app):
     open_compare(app, "nowhere")
-    assert "There is no run 'nowhere' here" in app.warning[0].value
+    assert "There is no run called 'nowhere' here" in app.warning[0].value
     assert "Pick **two or more runs**" in texts(app)
 
 
@@ -240,7 +240,7 @@ def comparison(p):
 def test_the_verdict_is_a_sentence_with_the_corrected_p():
     assert verdict(comparison(0.002)).endswith(
         "**item-knn** is better than **popular** by 0.0120 nDCG@10: 95 % interval 0.0100 to "
-        "0.0140, p = 0.002 after Holm. This is of these fitted models, on new users."
+        "0.0140, p = 0.002 after Holm. This holds for these fitted models, on new users."
     )
     assert "No difference found between **item-knn** and **popular** on MovieLens 100K" in verdict(
         comparison(0.06), on_dataset=True
@@ -258,7 +258,7 @@ def test_of_learners_the_verdict_says_what_their_fitted_models_show_beside_it():
     pair = replace(comparison(0.2), test=of_folds, fitted=of_samples, fitted_p_holm=0.03)
     words = verdict(pair, of_several=False)
     assert "No difference found" in words
-    assert "p = 0.20. This is of these learners" in words
+    assert "p = 0.20. This holds for these learners" in words
     assert words.endswith(
-        "Of these fitted models, on new samples: 95 % interval 0.0010 to 0.0390, p = 0.030."
+        "For these fitted models, on new samples: 95 % interval 0.0010 to 0.0390, p = 0.030."
     )

@@ -121,7 +121,7 @@ def test_a_correction_is_read_at_once_and_outlives_a_reload(page):
     rating = next(one for one in page.selectbox if one.label == "Rating")
     rating.select_index(0).run()
     assert "**36** of **38** rows" in texts(page)  # 'gut' is no reason any more, but repeats a pair
-    assert page.dataframe[1].value["why"].tolist()[1].startswith("a user and an item again")
+    assert page.dataframe[1].value["why"].tolist()[1].startswith("a repeated user and item")
     again = AppTest.from_file(APP, default_timeout=30).run()  # as another session does
     again.switch_page("data/data.py")
     again.query_params["file"] = token

@@ -134,7 +134,7 @@ def test_draws_that_cannot_be_are_one(learn, asked):
         ("Chance", "agree by chance"),
         ("Looking again and again", "too early"),
         ("The unit of alpha", "10,000 times"),
-        ("Shared training data", "**89 %** the same data"),
+        ("Shared training data", "**89 %**"),
     ],
 )
 def test_every_trap_is_told_with_its_way_out(learn, trap, said):

@@ -220,7 +220,7 @@ def test_the_toy_says_what_is_left_out_and_names_its_leak():
 
     # 61 of the 77 lie before day 156; Jon's five and items K and L of others are unknown
     dropped = toy_sentence(toy_split("temporal-global", 1, 42), 0)
-    assert dropped.startswith("61 interactions are learnt from, 7 are tested. 9 more are of a")
+    assert dropped.startswith("The model learns from 61 interactions; 7 are tested. 9 more are")
     assert "so nothing leaks" in dropped
     last = toy_sentence(toy_split("leave-last-basket", 1, 42), 0)
     assert "Jon takes B on day 158" in last

@@ -36,7 +36,7 @@ def test_the_headline_says_what_the_papers_cells_give_by_themselves(app, record)
         record("ml-100k", name, 0.2 * place)
     open_study(app)
     sentence = steps_of(app, "study-numbers")["sentences"][0]
-    assert "Over the 2 runs of the paper's algorithms it is " in sentence
+    assert "Over the 2 runs of the paper's algorithms, these are " in sentence
     pills = next(one for one in app.get("button_group") if one.key == "study_algorithms")
     pills.set_value(["popular", "item-knn"]).run()
     assert not app.exception
@@ -106,4 +106,4 @@ def test_a_click_on_a_run_that_its_rule_ended_plays_it(app, early):
     assert not app.exception
     assert not app.warning
     assert app.selectbox(key="run-choice").value == early.run_id
-    assert "Only 4 of 10 folds ran: its rule ended it. " in texts(app)
+    assert "Only 4 of 10 folds ran, as its rule stopped it. " in texts(app)

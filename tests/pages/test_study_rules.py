@@ -22,8 +22,8 @@ def frame():
 
 def test_the_sentence_names_the_cheapest_first_and_rules_of_some_cells_beside_e_fold(frame):
     assert verdicts(frame, [1e-4], ["1e-4"], "cells") == [
-        "For a difference of 0.80 %, that of e-fold with alpha 1e-4, the rules need this much of "
-        "the energy: "
+        "For a difference of 0.80 %, which e-fold has with alpha 1e-4, the rules need these shares "
+        "of the energy: "
         "Fixed number 35 %; e-fold 40 %; Stagnating standard deviation 57 %. Over 2 of the 3 runs: "
         "Precision 30 %, where e-fold needs 42 %."
     ]
