@@ -11,13 +11,16 @@ on an idle machine only; seconds of processor are the server's.
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Self
 
 import psutil
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
+from ecv_core.store.store import open_store
 from tests.browser.dashboard import FLAGS, FOR_TESTS, Dashboard
 
 PAGES = [
@@ -57,41 +60,81 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=4)
     parser.add_argument("--width", type=int, default=1280)
     options = parser.parse_args()
-    data = Path(tempfile.mkdtemp())
     print("| page | " + " | ".join(f"opening {n + 1}" for n in range(options.times)) + " |")
     for page in options.pages:
-        server = Dashboard(Path(tempfile.mkdtemp()), data)
-        server.start()
+        cells = []
+        with Visit(options.width) as visit:
+            for _ in range(options.times):
+                clock, processor = visit.opened(page)
+                cells.append(f"{clock:.2f} s, {processor:.2f} of processor")
+        print(f"| {page} | {' | '.join(cells)} |", flush=True)
+
+
+class Visit:
+    """A fresh server, and a browser that was never there."""
+
+    def __init__(self, width: int = 1280) -> None:
+        """Nothing starts yet. Args: width: of the window, in pixels."""
+        self._width = width
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        data = Path(self._open.enter_context(TemporaryDirectory()))
+        folder = Path(self._open.enter_context(TemporaryDirectory()))
+        profile = self._open.enter_context(TemporaryDirectory())
+        self._server = Dashboard(folder, data)
+        self._server.start()
+        self._open.callback(self._server.stop)
         time.sleep(IDLE_SECONDS)
-        try:
-            print(f"| {page} | {' | '.join(_openings(server, page, options))} |", flush=True)
-        finally:
-            server.stop()
-
-
-def _openings(server: Dashboard, page: str, options: argparse.Namespace) -> list[str]:
-    assert server.process is not None
-    process, found = psutil.Process(server.process.pid), []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch_persistent_context(
-            tempfile.mkdtemp(),
+        assert self._server.process is not None
+        self._process = psutil.Process(self._server.process.pid)
+        playwright = self._open.enter_context(sync_playwright())
+        self._browser = playwright.chromium.launch_persistent_context(
+            profile,
             executable_path=FOR_TESTS,
             args=FLAGS,
-            viewport={"width": options.width, "height": 800},
+            viewport={"width": self._width, "height": 800},
             reduced_motion="reduce",
         )
-        for _ in range(options.times):
-            before = sum(process.cpu_times()[:2])
-            tab = browser.new_page()
-            tab.add_init_script(WATCH)
-            tab.goto(f"{server.url}/{'' if page == 'home' else page}")
-            tab.wait_for_function(STANDS, timeout=120_000)
-            seconds = tab.evaluate("window.changed / 1000")
-            tab.close()
-            processor = sum(process.cpu_times()[:2]) - before
-            found.append(f"{seconds:.2f} s, {processor:.2f} of processor")
-        browser.close()
-    return found
+        self._open.callback(self._browser.close)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def opened(self, page: str) -> tuple[float, float]:
+        """Open a page in a tab of its own: seconds by the clock, and of the server's processor."""
+        before = self._processor_seconds()
+        tab = self._stands(page)
+        clock = tab.evaluate("window.changed / 1000")
+        tab.close()
+        return clock, self._processor_seconds() - before
+
+    def first_fold(self) -> tuple[float, float]:
+        """Press Start on the page Run: the same seconds until its first fold is kept."""
+        tab = self._stands("run")
+        store = open_store(self._server.database_url)
+        before = self._processor_seconds()
+        begin = time.perf_counter()
+        tab.get_by_role("button", name="Start", exact=True).click()
+        while not any(run.folds for run in store.runs()):
+            tab.wait_for_timeout(20)
+        clock = time.perf_counter() - begin
+        tab.close()
+        return clock, self._processor_seconds() - before
+
+    def _stands(self, page: str) -> Page:
+        """A tab in which everything on a page stands."""
+        tab = self._browser.new_page()
+        tab.add_init_script(WATCH)
+        address = "" if page == "home" else page
+        tab.goto(f"{self._server.url}/{address}")
+        tab.wait_for_function(STANDS, timeout=120_000)
+        return tab
+
+    def _processor_seconds(self) -> float:
+        times = self._process.cpu_times()
+        return times.user + times.system
 
 
 if __name__ == "__main__":
