@@ -65,10 +65,12 @@ def choose_systems() -> Chosen:
         first = OWN
     elif recorded:
         first = RECORDED
+    sources = [RECORDED, OWN, FILE]
+    label_from_link(SOURCE, dict(zip(sources, sources, strict=True)), strict=True)
     line = st.container(horizontal=True, vertical_alignment="center", key="folds-source")
     source = line.segmented_control(
         "Fold scores from",
-        [RECORDED, OWN, FILE],
+        sources,
         default=first,
         required=True,
         key=SOURCE,

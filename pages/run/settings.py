@@ -304,7 +304,7 @@ _PLACED_STOP = ("rule", "full", "confidence", "min_folds", "country")
 
 
 def stop_settings(k: int) -> dict[str, Any]:
-    """Widgets of the stopping rule for a cross-validation of k folds.
+    """Widgets of the stopping rule for a cross-validation of k folds; of one fold, none decides.
 
     Returns: what was picked, as arguments of `make_spec`.
     """
@@ -314,11 +314,21 @@ def stop_settings(k: int) -> dict[str, Any]:
         default=SETTINGS["rule"].default,
         required=True,
         format_func=rule_titles().__getitem__,
+        disabled=k == 1,
         **about("rule", help=explained(rules, "stopping-rule")),
     )
+    if k == 1:
+        st.caption("No rule applies: after one fold there is none to save.")
+        picked: dict[str, Any] = {"rule": rule_id}
+        with st.expander("Interval, energy", icon=":material/straighten:"):
+            picked["confidence"] = setting_widget("confidence", step=0.01, format="%.3f")
+            picked["country"] = _country()
+            picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP, rule_id)
+            _meters()
+        return picked
     rule = RULES[rule_id]
     params = {parameter.name: _rule_param(rule, parameter) for parameter in rule.parameters}
-    picked: dict[str, Any] = {"rule": rule.id, "rule_params": params}
+    picked = {"rule": rule.id, "rule_params": params}
     if not rule.parameters:
         st.caption(rule.help)
     # What the rule is about is not folded away.

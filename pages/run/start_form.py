@@ -173,7 +173,7 @@ def _when_to_stop(folds: Mapping[str, Any]) -> dict[str, Any]:
         folds: how the data is split, as picked on the left.
     """
     st.header("When to stop", anchor=False)
-    picked = stop_settings(max(folds["k"], 2))
+    picked = stop_settings(folds["k"])
     ordered = not exchangeable(folds["split"])
     if folds["k"] == 1 or ordered:
         picked |= {"rule": NEVER_STOPS, "rule_params": {}, "min_folds": None}

@@ -1,0 +1,97 @@
+"""A program whose extras are not installed: what needs one says which, in one sentence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import json, sys
+from ecv_core.records.errors import EXTRAS
+
+class Hiding:
+    '''A finder of modules that finds nothing of the extras.'''
+
+    def __init__(self, finder):
+        self.finder = finder
+
+    def find_spec(self, name, path=None, target=None):
+        for packages in EXTRAS.values():
+            if name.partition(".")[0] in packages:
+                return None
+        return self.finder.find_spec(name, path, target)
+
+sys.meta_path = [Hiding(finder) for finder in sys.meta_path]
+import ecv_core as ecv
+
+CALLS = {
+    "cross_validate": lambda: ecv.cross_validate,
+    "EFoldSearchCV": lambda: ecv.EFoldSearchCV,
+    "EFoldRandomizedSearchCV": lambda: ecv.EFoldRandomizedSearchCV,
+    "sample_scores": lambda: ecv.sample_scores,
+    "draws": lambda: ecv.tune(
+        "synthetic", "item-knn", {"neighbours": [5, 10, 20]}, sampler="random", budget=2
+    ),
+    "load": lambda: ecv.load("ml-100k", download=True),
+    "figure": lambda: ecv.figure(ecv.evaluate("synthetic", "popular", k=3), "efold", "f.pdf"),
+    "report": lambda: ecv.report(ecv.evaluate("synthetic", "popular", k=3)),
+    "evaluate": lambda: ecv.evaluate("synthetic", "ease", k=3),
+}
+said = {}
+for name, call in CALLS.items():
+    try:
+        call()
+        said[name] = ["", "", False]
+    except Exception as error:
+        said[name] = [type(error).__name__, str(error), isinstance(error, ecv.errors.EcvError)]
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[object]]:
+    folder = tmp_path_factory.mktemp("without")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env={
+            "PYTHONPATH": ":".join(sys.path),
+            "ECV_DATABASE_URL": f"sqlite:///{folder}/runs.sqlite",
+            "ECV_DATA_DIR": str(folder),
+            "TMPDIR": str(folder),
+        },
+    )
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+NEEDS = {
+    "cross_validate": "sklearn",
+    "EFoldSearchCV": "sklearn",
+    "EFoldRandomizedSearchCV": "sklearn",
+    "sample_scores": "sklearn",
+    "draws": "tune",
+    "load": "download",
+    "figure": "figures",
+    "report": "figures",
+    "evaluate": "models",
+}
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_what_needs_an_extra_names_it(said: dict[str, list[object]], name: str) -> None:
+    kind, sentence, is_ours = said[name]
+    assert is_ours, (kind, sentence)
+    assert f"pip install 'e-fold[{NEEDS[name]}]'" in str(sentence)
+
+
+def test_a_missing_package_is_an_import_error_too() -> None:
+    from ecv_core.records.errors import InputError, NotInstalled
+
+    assert issubclass(NotInstalled, ImportError)
+    assert issubclass(NotInstalled, InputError)
