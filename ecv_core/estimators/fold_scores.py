@@ -51,7 +51,7 @@ class Scored:
     samples: SampleValues | None
     """What its samples tell of the score; None where they tell nothing, or there is none."""
     seconds: float
-    watch: str | None = None
+    deciding_name: str | None = None
     """Which score decides, where it is known: its key is this after 'test_'."""
     failure: str = ""
     """The traceback of a fit that failed."""
@@ -69,11 +69,13 @@ class Scored:
             return self.error_score
         keys = [key for key in self.results if key.startswith("test_")]
         key = keys[0]
-        if self.watch is not None and keys != ["test_score"]:
-            key = f"test_{self.watch}"
+        if self.deciding_name is not None and keys != ["test_score"]:
+            key = f"test_{self.deciding_name}"
         if key not in keys:
             names = ", ".join(key.removeprefix("test_") for key in keys)
-            raise InvalidInput(f"no scorer is called '{self.watch}'; choose one of: {names}")
+            raise InvalidInput(
+                f"no scorer is called '{self.deciding_name}'; choose one of: {names}"
+            )
         return float(self.results[key][0])
 
     @property
@@ -315,7 +317,9 @@ def scored(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Scored:
     samples = scoring.samples
     if scoring.failed:
         samples = _failed_fold(scoring, error_score)
-    return Scored(results=results, samples=samples, seconds=seconds, watch=scoring.watch)
+    return Scored(
+        results=results, samples=samples, seconds=seconds, deciding_name=scoring.deciding_name
+    )
 
 
 _FITS_FAILED = "fits failed"

@@ -92,15 +92,15 @@ class Race:
         decided = False
         while not decided:
             if self._terms is not None and len(self.inside) > 1 and len(self.order) > 1:
-                decided = self._select(replace(self._terms, k=len(self.order)))
+                decided = self._decided_by_selection(replace(self._terms, k=len(self.order)))
             else:
-                decided = self._run_all()
+                decided = self._decided_by_all_folds()
         every = [fold for folds in self.folds for fold in folds.values()]
         report_failed_fits(every, self._search.error_score)
         if self.left_out and self.places:
             warnings.warn(self._left_out_sentence(), UserWarning, stacklevel=3)
 
-    def _run_all(self) -> bool:
+    def _decided_by_all_folds(self) -> bool:
         """Have all folds run by those that are in: a single candidate, or on a single fold.
 
         Returns:
@@ -114,7 +114,7 @@ class Race:
             self.places = sorted(self.inside, key=self.mean, reverse=True)
         return True
 
-    def _select(self, terms: Terms) -> bool:
+    def _decided_by_selection(self, terms: Terms) -> bool:
         """Have folds run until the selection of those that are in is decided.
 
         Returns:
@@ -248,7 +248,7 @@ class Race:
             check_refit(self._search.refit, names)
 
     def _scoring(self, estimator: Any) -> Scoring:
-        return Scoring(estimator, self._search.scoring, self.scorer.watch)
+        return Scoring(estimator, self._search.scoring, self.scorer.deciding_name)
 
     def results(self) -> dict[str, Any]:
         """`cv_results_`."""
@@ -275,7 +275,7 @@ class Race:
 
     def _deciding_key(self, score_keys: Sequence[str]) -> str:
         """Of which score the candidates were compared."""
-        key = f"test_{self.scorer.watch}"
+        key = f"test_{self.scorer.deciding_name}"
         if key in score_keys:
             return key
         return score_keys[0]

@@ -76,13 +76,18 @@ class HeldOut:
         middle = float(np.average(values, weights=self.weights))
         return middle, self.weights / self.weights.mean() * (values - middle)
 
-    def ratio(self, above: NDArray[Any], below: NDArray[Any]) -> tuple[float, Values]:
-        """The ratio of two sums over samples: IF = (above - ratio * below) / mean(below)."""
-        whole = float(self.weights @ below)
+    def ratio(self, numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple[float, Values]:
+        """The ratio of two sums over samples.
+
+        Its influence is (numerators - ratio * denominators) / mean(denominators).
+        """
+        whole = float(self.weights @ denominators)
         if whole == 0:  # as scikit-learn has it, unless it was made with another zero_division
             return 0.0, np.zeros(len(self.weights))
-        ratio = float(self.weights @ above) / whole
-        return ratio, self.weights * (above - ratio * below) * (len(self.weights) / whole)
+        ratio = float(self.weights @ numerators) / whole
+        return ratio, self.weights * (numerators - ratio * denominators) * (
+            len(self.weights) / whole
+        )
 
 
 Statistic = Callable[[HeldOut], tuple[float, Values]]
@@ -344,8 +349,8 @@ def _of_each_class(
     scores = []
     influences = []
     for label in labels:
-        above, below = counts(held, held.truth == label, held.response == label)
-        score, influence = held.ratio(above, below)
+        numerators, denominators = counts(held, held.truth == label, held.response == label)
+        score, influence = held.ratio(numerators, denominators)
         scores.append(score)
         influences.append(influence)
     if not scores:
@@ -355,13 +360,13 @@ def _of_each_class(
 
 def _micro(held: HeldOut, labels: NDArray[Any], counts: Counts) -> tuple[float, Values]:
     """The ratio of the counts of all classes together."""
-    above = np.zeros(len(held.truth))
-    below = np.zeros(len(held.truth))
+    numerators = np.zeros(len(held.truth))
+    denominators = np.zeros(len(held.truth))
     for label in labels:
         of_label = counts(held, held.truth == label, held.response == label)
-        above += of_label[0]
-        below += of_label[1]
-    return held.ratio(above, below)
+        numerators += of_label[0]
+        denominators += of_label[1]
+    return held.ratio(numerators, denominators)
 
 
 def _weighted(

@@ -69,40 +69,39 @@ class Scoring:
     """
 
     def __init__(
-        self, estimator: Any, scoring: Any, watch: str | None = None, *, blocks: bool = True
+        self,
+        estimator: Any,
+        scoring: Any,
+        deciding_name: str | None = None,
+        *,
+        blocks: bool = True,
     ) -> None:
         """The scorers of an estimator.
 
         Args:
             estimator: that will be scored.
             scoring: as of scikit-learn.
-            watch: which of several scores decides; by default the first.
+            deciding_name: which of several scores decides; by default the first.
             blocks: whether a score without a formula here is worked out again without each of some
                 blocks of samples, so that they tell something of it.
         Raises: scikit-learn's errors.
         """
         self.scorers: Any = check_scoring(estimator, scoring=scoring)
         """scikit-learn's scorer, or name -> scorer of several."""
-        self.multimetric = not (scoring is None or isinstance(scoring, str) or callable(scoring))
-        self.name: str
-        """What people call the score that decides: 'accuracy'."""
         self.scorer: Any
+        """The same scorers, each as one that records what the samples tell."""
+        self.multimetric = not (scoring is None or isinstance(scoring, str) or callable(scoring))
         if self.multimetric:
-            scorings = scoring
-            if not isinstance(scoring, Mapping):
-                scorings = {name: name for name in scoring}
-            self.scorers = {}
-            self.scorer = {}
-            for name, part in scorings.items():
-                self.scorers[name] = check_scoring(estimator, scoring=part)
-                self.scorer[name] = _Watched(self, self.scorers[name], part, name)
-            self.name = watch or next(iter(self.scorers))
-            watch = self.name
+            self._add_scorers(estimator, scoring)
+            deciding_name = deciding_name or next(iter(self.scorers))
+            name = deciding_name
         else:
-            self.scorer = _Watched(self, self.scorers, scoring)
-            self.name = _score_name(estimator, scoring)
-        self.watch = watch
-        """Whose samples are asked; None for a single score, before it is known."""
+            self.scorer = _RecordingScorer(self, self.scorers, scoring)
+            name = _score_name(estimator, scoring)
+        self.name: str = name
+        """What people call the score that decides: 'accuracy'."""
+        self.deciding_name = deciding_name
+        """The key of the score that decides; None for a single score, before it is computed."""
         self.blocks = blocks
         self.units: NDArray[np.intp] = np.array([], np.intp)
         self.samples: SampleValues | None = None
@@ -116,6 +115,18 @@ class Scoring:
         self.failed = False
         """Whether the scorer that decides raised an error on the held-out samples."""
         self._responses: _Responses | None = None
+
+    def _add_scorers(self, estimator: Any, scoring: Any) -> None:
+        """Make the scorers of several scores, given by their names or as name -> scoring."""
+        scoring_by_name = scoring
+        if not isinstance(scoring, Mapping):
+            scoring_by_name = {name: name for name in scoring}
+        self.scorers = {}
+        self.scorer = {}
+        for name, single_scoring in scoring_by_name.items():
+            scorer = check_scoring(estimator, scoring=single_scoring)
+            self.scorers[name] = scorer
+            self.scorer[name] = _RecordingScorer(self, scorer, single_scoring, name)
 
     def without_weights(self, estimator: Any) -> list[str]:
         """The scorers of an estimator that take no `sample_weight`, as people read them."""
@@ -136,8 +147,8 @@ class Scoring:
         return self._responses
 
 
-class _Watched:
-    """A scorer that has the held-out samples asked, where its score is the one that decides."""
+class _RecordingScorer:
+    """A scorer that records what held-out samples tell, where its score is the one that decides."""
 
     def __init__(
         self, scoring: Scoring, scorer: Any, scoring_argument: Any, name: str | None = None
@@ -169,12 +180,12 @@ class _Watched:
         try:
             score = self._score(responses, y, metadata)
         except Exception:
-            if self._name in (None, self._scoring.watch):
+            if self._name in (None, self._scoring.deciding_name):
                 self._scoring.failed = True
             raise
-        deciding = self._deciding(score)
-        if deciding is not None and y is not None and not issparse(y):
-            self._scoring.samples = self._samples(deciding, responses, y, metadata)
+        deciding_score = self._deciding_score(score)
+        if deciding_score is not None and y is not None and not issparse(y):
+            self._scoring.samples = self._samples(deciding_score, responses, y, metadata)
         return score
 
     def takes_weights(self, estimator: Any) -> bool:
@@ -186,14 +197,14 @@ class _Watched:
             function = estimator.score
         return "sample_weight" in signature(function).parameters
 
-    def _deciding(self, score: Any) -> float | None:
+    def _deciding_score(self, score: Any) -> float | None:
         """The score that decides; None where this scorer does not give it, or it is not finite."""
         scoring = self._scoring
         if isinstance(score, Mapping):
-            scoring.watch = scoring.watch or next(iter(score))
-            score = score.get(scoring.watch)
-        elif self._name in (None, scoring.watch):
-            scoring.watch = self._name or "score"
+            scoring.deciding_name = scoring.deciding_name or next(iter(score))
+            score = score.get(scoring.deciding_name)
+        elif self._name in (None, scoring.deciding_name):
+            scoring.deciding_name = self._name or "score"
         else:
             return None
         if not isinstance(score, int | float | np.number) or not np.isfinite(score):
@@ -229,7 +240,7 @@ class _Watched:
                 by_sample = values(recipe.metric, score, held_out)
             if held_out is not None and by_sample is not None:
                 if recipe.metric not in OWN_SCORES and hasattr(responses.estimator, "classes_"):
-                    units = _rare(truth, units)
+                    units = _blocks_of_rare_classes(truth, units)
                 return _by_unit(by_sample, units, score, reach(recipe.metric, held_out))
         if metadata or not self._scoring.blocks:
             return None
@@ -399,7 +410,7 @@ def _by_unit(
     )
 
 
-def _rare(truth: NDArray[Any], units: NDArray[np.intp]) -> NDArray[np.intp]:
+def _blocks_of_rare_classes(truth: NDArray[Any], units: NDArray[np.intp]) -> NDArray[np.intp]:
     """Samples as blocks, each with its part of every class, where a class is rare.
 
     Scores such as ROC AUC vary with the few samples of a rare class, however many others there are:
