@@ -175,11 +175,11 @@ OF_SPLITS = ("split", "k", "seed")
 """Settings that every split has."""
 
 
-def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None:  # noqa: ANN401
+def add_split_options(parser: argparse.ArgumentParser, **seed_options: Any) -> None:  # noqa: ANN401
     """Add them to a command's parser.
 
     Args:
-        of_seed: what is otherwise with the seed in this command, as for `add_argument`.
+        seed_options: what is otherwise with the seed in this command, as for `add_argument`.
     """
     from ecv_core.splits import SPLITS
 
@@ -188,7 +188,7 @@ def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None: 
         "--split-param", action="append", default=[], metavar="NAME=VALUE", help="of the split"
     )
     add_setting(parser, "k")
-    add_setting(parser, "seed", **of_seed)
+    add_setting(parser, "seed", **seed_options)
 
 
 def asked_folds(options: argparse.Namespace, dataset: str, task: Task) -> dict[str, Any]:

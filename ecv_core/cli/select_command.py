@@ -45,7 +45,7 @@ from ecv_core.selection.rounds import Budget, Round, Terms
 # What `select` and `tune` have in common: how contenders are compared, on which folds.
 
 
-def add_comparison(parser: argparse.ArgumentParser, **of_seed: Any) -> None:  # noqa: ANN401
+def add_comparison(parser: argparse.ArgumentParser, **seed_options: Any) -> None:  # noqa: ANN401
     parser.add_argument(
         "--indifference",
         type=float,
@@ -57,7 +57,7 @@ def add_comparison(parser: argparse.ArgumentParser, **of_seed: Any) -> None:  # 
     add_setting(parser, "metric")
     parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
     parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
-    add_split_options(parser, **of_seed)
+    add_split_options(parser, **seed_options)
     add_place(parser)
     add_settings(parser, OF_MACHINE)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")

@@ -22,10 +22,11 @@ class CountedLines(io.RawIOBase):
 
     def __init__(self, file: io.BufferedIOBase, layout: Layout) -> None:
         self._file = file
-        self._unit: np.dtype[Any] = np.dtype("u1")
+        self._code_unit: np.dtype[Any] = np.dtype("u1")
         if layout.encoding == "utf-16":
-            self._unit = np.dtype("u2")
+            self._code_unit = np.dtype("u2")
         self._in_line = False
+        # Lines above the table are read and counted too, but are none of its lines.
         self.lines = -_filled_lines_above(file, layout)
 
     def read(self, size: int = -1, /) -> bytes:
@@ -42,8 +43,8 @@ class CountedLines(io.RawIOBase):
 
     def _count(self, content: bytes) -> None:
         """Count each line where it begins: at a sign that is no line end, after one that is."""
-        usable = len(content) // self._unit.itemsize * self._unit.itemsize
-        signs = np.frombuffer(content[:usable], self._unit)
+        usable = len(content) // self._code_unit.itemsize * self._code_unit.itemsize
+        signs = np.frombuffer(content[:usable], self._code_unit)
         if not len(signs):
             return
         in_line = (signs != _LINE_FEED) & (signs != _CARRIAGE_RETURN)

@@ -302,7 +302,7 @@ def _rule_settings(
     foreign_rule = None
     if settings is None:
         foreign_rule = cast("StoppingRule", chosen)
-        settings = {"rule": record_of(foreign_rule, None, None, None).id}
+        settings = {"rule": record_of(foreign_rule).id}
         entry = stopping.RULES.get(settings["rule"])
     else:
         entry = stopping.rule(settings["rule"])

@@ -104,26 +104,28 @@ class _UnderWay:
             seconds: that it may take.
             progress: told every step.
         """
-        self._seconds = seconds
+        self._seconds_allowed = seconds
         self._progress = progress
         self._began: float | None = None
-        self._since: float | None = None
+        """When its first step began; None while it waits."""
+        self._last_kept: float | None = None
+        """When its newest result was kept, or it began."""
         self.answered: set[int] = set()
         """Places of the specs whose results are kept."""
         self.node = "a worker"
-        """That computes it, for a sentence."""
+        """The node that computes it, as sentences call it."""
 
     def report(self, phase: str, step: int, steps: int, /) -> None:
         """Pass a step on; the first one that is no waiting begins the task."""
         if self._began is None and not phase.startswith("wait"):
             self._began = time.monotonic()
-            self._since = self._began
+            self._last_kept = self._began
         self._progress(phase, step, steps)
 
     def kept(self, place: int) -> None:
         """The result of the spec at this place is kept, with its seconds."""
         self.answered.add(place)
-        self._since = time.monotonic()
+        self._last_kept = time.monotonic()
 
     def missing(self, task: FoldTask) -> tuple[RunSpec, ...]:
         """The specs of the task that have no result yet."""
@@ -136,12 +138,12 @@ class _UnderWay:
     @property
     def lost_seconds(self) -> float:
         """The seconds since its newest result, or since it began."""
-        return _seconds_since(self._since)
+        return _seconds_since(self._last_kept)
 
     @property
     def over(self) -> bool:
         """Whether it has had its time."""
-        return _seconds_since(self._began) >= self._seconds
+        return _seconds_since(self._began) >= self._seconds_allowed
 
 
 def _seconds_since(moment: float | None) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -64,11 +64,10 @@ class Data:
         table = _pandas(frame)
         names = [str(name) for name in table.columns]
         columns = dict(zip(ROLES, (user, item, rating, timestamp, cluster), strict=True))
+        _check_columns(columns.values(), names)
         places = roles_by_names(names)
         for role, name in columns.items():
             if name is not None:
-                if name not in names:
-                    raise InputError(f"the table has no column '{name}'; it has {_some(names)}")
                 places[role] = names.index(name)
         for role, option in (("user_id", "user"), ("item_id", "item")):
             if role not in places:
@@ -80,6 +79,13 @@ class Data:
             raise InputError(f"'{names[places['user_id']]}' is the user and the item; name both")
         roles = [role for role in ROLES if role in places]
         return cls(table.iloc[:, [places[role] for role in roles]].set_axis(roles, axis=1))
+
+
+def _check_columns(columns: Iterable[str | None], names: Sequence[str]) -> None:
+    """Refuse a column that the table does not have. Raises: InputError."""
+    for name in columns:
+        if name is not None and name not in names:
+            raise InputError(f"the table has no column '{name}'; it has {_some(names)}")
 
 
 def as_data(source: object) -> Data:

@@ -208,16 +208,9 @@ def study(
         why in `record.error`.
     Raises: InputError for an unknown name, or data that cannot serve.
     """
-    rule_settings: dict[str, Any] | None = {"full": True}
-    if rule is not None:
-        rule_settings = settings_of_rule(rule)
-    if rule_settings is None:
-        raise InputError(
-            f"a study names its rule, and {rule!r:.60} has no id: ecv.register_rule it"
-        )
+    all_settings = _study_rule(rule) | dict(settings)
     dataset_ids = [dataset_id(dataset) for dataset in datasets]
     split_ids = [_split_id(split) for split in splits]
-    all_settings = rule_settings | dict(settings)
 
     def show_fold(run: RunRecord) -> None:
         on_fold(Run(run))
@@ -240,6 +233,22 @@ def study(
     run_of = {cell.spec: cell.run for cell in [*filled, *computed]}
     runs = [run_of[cell.spec] for cell in cells]
     return Runs([Run(run) for run in runs if run is not None])
+
+
+def _study_rule(rule: StoppingRule | str | None) -> dict[str, Any]:
+    """The settings that name a study's rule; without a rule all folds run.
+
+    Raises:
+        InputError: for a rule that has no id.
+    """
+    if rule is None:
+        return {"full": True}
+    rule_settings = settings_of_rule(rule)
+    if rule_settings is None:
+        raise InputError(
+            f"a study names its rule, and {rule!r:.60} has no id: ecv.register_rule it"
+        )
+    return rule_settings
 
 
 def _split_id(split: str | Strategy | Make) -> str:

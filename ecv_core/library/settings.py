@@ -64,7 +64,7 @@ def spec_for(
         dataset=dataset_id(dataset), algorithm=algorithm, **rule_settings, **settings
     )
     if own_rule is not None:
-        checked = replace(checked, rule=record_of(own_rule, None, None, None).id)
+        checked = replace(checked, rule=record_of(own_rule).id)
     return checked, own_rule
 
 

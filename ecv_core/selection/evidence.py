@@ -207,11 +207,12 @@ class EverySubset(PairedScores):
         first = self._contenders[contender]
         second = self._contenders[other]
         by_fold = first.folds - second.folds
-        freedom = self._sizes - 1.0
-        means = self._chosen @ by_fold / (freedom + 1)
+        sizes = self._sizes
+        freedom = sizes - 1.0
+        means = self._chosen @ by_fold / sizes
         # Of the set's folds about the set's mean; the shift by the overall mean keeps the digits.
         overall = by_fold.mean()
-        squares = self._chosen @ (by_fold - overall) ** 2 - (freedom + 1) * (means - overall) ** 2
+        squares = self._chosen @ (by_fold - overall) ** 2 - sizes * (means - overall) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
             observed = np.where(freedom > 0, np.maximum(squares, 0.0) / freedom, np.nan)
         users = np.full(len(means), np.nan)

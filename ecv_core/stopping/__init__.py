@@ -35,7 +35,12 @@ from ecv_core.stopping.stagnation import StdStagnation as StdStagnation
 from ecv_core.untrusted.limits import MAX_TEXT
 
 
-def record_of(instance: StoppingRule, id: str | None, title: str | None, help: str | None) -> Rule:
+def record_of(
+    instance: StoppingRule,
+    id: str | None = None,
+    title: str | None = None,
+    help: str | None = None,
+) -> Rule:
     """A rule's instance as users are to know it; arguments as of `stopping.register_rule`.
 
     Raises: InputError for what is no rule, or an id that cannot be one.
@@ -76,7 +81,7 @@ def _accept(offered: object, _name: str) -> tuple[str, Rule]:
     """What an installed package offers, as a rule with its id. Raises: InputError."""
     if isinstance(offered, Rule):
         return offered.id, offered
-    rule = record_of(cast("StoppingRule", offered), None, None, None)
+    rule = record_of(cast("StoppingRule", offered))
     return rule.id, rule
 
 

@@ -147,7 +147,8 @@ def least_alphas(deviations: NDArray[np.float64], confidence: float) -> NDArray[
         deviations: of the first 1 .. k scores of each order; shape (orders, k).
         confidence: of the intervals.
     """
-    k, first = deviations.shape[1], EFold(alpha=1.0).first
+    k = deviations.shape[1]
+    first = EFold(alpha=1.0).first
     widths = 2 * t_factors(k, confidence) * deviations
     least = np.full(deviations.shape, np.inf)
     least[:, first - 1 :] = least_alpha(widths[:, first - 2 : -1], widths[:, first - 1 :])

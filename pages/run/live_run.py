@@ -152,9 +152,7 @@ def shown_run(runs: list[RunRecord]) -> RunRecord:
 def headline(run: RunRecord) -> tuple[str, str]:
     """What explains this moment: its kind ('info', 'success', 'warning', 'error') and sentence."""
     folds = f"{len(run.folds)} of {run.k} folds"
-    kept = f"{folds} are finished and kept."
-    if run.stopped_early:
-        kept = f"{kept} {verdict(run)}"
+    kept = _kept_sentences(run)
     match run.state:
         case RunState.QUEUED:
             return "info", _queued_sentence(run.queue_position or 0)
@@ -169,6 +167,13 @@ def headline(run: RunRecord) -> tuple[str, str]:
     if not run.folds:
         return "info", "The first fold is running. The first interval appears after the second."
     return _verdict_headline(run)
+
+
+def _kept_sentences(run: RunRecord) -> str:
+    sentence = f"{len(run.folds)} of {run.k} folds are finished and kept."
+    if run.stopped_early:
+        sentence = f"{sentence} {verdict(run)}"
+    return sentence
 
 
 def _cancelled_sentence(why: str | None, kept: str) -> str:

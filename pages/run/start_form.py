@@ -129,7 +129,7 @@ def start_form() -> None:
     with expectation_place:
         startable = specs if data.ready else []
         expectation(startable)
-        anew = _anew(startable)
+        anew = _recompute_toggle(startable)
         place = place_picker()
     preload_plots()
     if pressed:
@@ -258,15 +258,15 @@ def _summary(specs: list[RunSpec]) -> str:
     return f"{words}up to {folds}, stopped by {rule_words(spec)}"
 
 
-def _anew(specs: list[RunSpec]) -> bool:
+def _recompute_toggle(specs: list[RunSpec]) -> bool:
     """Whether to compute every fold; asked only where some are there already."""
     results = Results(store(), recorded=False)
     parts = []
     for spec in specs:
-        there = len(results.folds(spec, own=True))
-        if there:
+        finished = len(results.folds(spec, own=True))
+        if finished:
             folds = counted(spec.k, "fold")
-            parts.append(f"{there} of {folds} of {algorithm_title(spec.algorithm)}")
+            parts.append(f"{finished} of {folds} of {algorithm_title(spec.algorithm)}")
     if not parts:
         return False
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -89,11 +89,16 @@ def executor_on(
         return _on_site(place, described, compute)
     if nodes is not None:
         raise InputError(f"--nodes belongs to {', '.join(SITES)}; {place} says how many there are")
+    return _on_workers(place, described, compute)
+
+
+def _on_workers(place: str, site: Site, compute: Compute) -> Executor:
+    """The executor for 'local:3' or a scheduler's address. Raises: InputError for other places."""
     local = re.fullmatch(r"local:(\d+)", place)
     if local:
         return _on_this_machine(int(local[1]), compute)
     if re.fullmatch(r"(tcp|tls)://[^/\s]+:\d+", place):
-        return _on_scheduler(place, described, compute)
+        return _on_scheduler(place, site, compute)
     raise InputError(
         f"'{place}' is no place to compute on; give {HERE}, local:3, tcp://host:8786, "
         f"{', '.join(SITES)}, or the name of a file in {_folder()} that says which with the key on"

@@ -151,12 +151,12 @@ def _first() -> dict[str, object] | None:
     if not active:
         return None
     run = active[0]
-    data = _data(run, *progress_of(run))
+    data = _progress_data(run, *progress_of(run))
     data["tab"] = _tab_title(run)
     return data
 
 
-def _data(run: RunRecord, part: float, words: str) -> dict[str, object]:
+def _progress_data(run: RunRecord, part: float, words: str) -> dict[str, object]:
     """What running.js shows of a run.
 
     Args:
@@ -209,7 +209,7 @@ def _bar_of_ended_run() -> None:
     if run.folds:
         words = f"{words} · {duration(run.seconds)} of computing"
     with _row():
-        _progress_bar("", _data(run, part, words))
+        _progress_bar("", _progress_data(run, part, words))
 
 
 def _queue(waiting: list[RunRecord]) -> None:
