@@ -9,6 +9,7 @@ each name is from, and docs/library.md what it does.
 """
 
 import os
+from typing import Any
 
 import lazy_loader
 
@@ -20,9 +21,15 @@ if "OMP_WAIT_POLICY" not in os.environ:  # read when OpenMP is loaded, here and 
     # other programs a fold then costs the processor seconds of an idle machine (docs/method.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
-__getattr__, _, _lazy_names = lazy_loader.attach_stub(__name__, __file__)
+_load_name, _, _lazy_names = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = ["__version__", *_lazy_names]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  of any public name
+    """A public name, as it is first used. Raises: NotInstalled for one that needs an extra."""
+    with errors.extras_named():
+        return _load_name(name)
 
 
 def __dir__() -> list[str]:

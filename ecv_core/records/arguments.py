@@ -19,7 +19,7 @@ from typing import (
     get_type_hints,
 )
 
-from ecv_core.records.errors import InputError
+from ecv_core.records.errors import InputError, extras_named
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,7 +43,7 @@ def kinds_checked(function: Callable[P, T]) -> Callable[P, T]:
 
     It goes by the annotations: text, numbers, lists, dicts, functions, choices and classes; what a
     protocol or `object` stands for is left to the function, and so is text or None for a setting.
-    Raises: InputError.
+    Raises: InputError; NotInstalled where it needs a package that is not here.
     """
     names = list(signature(function).parameters)
 
@@ -58,7 +58,8 @@ def kinds_checked(function: Callable[P, T]) -> Callable[P, T]:
             if not _fits(value, hint):
                 called = getattr(function, "__name__", "")
                 raise InputError(f"{name} of {called} is {_words(hint)}, but is {value!r:.80}")
-        return function(*positional, **named)
+        with extras_named():
+            return function(*positional, **named)
 
     return checked
 

@@ -8,6 +8,7 @@ EcvError
 │   └── RightsError       somebody asks for what they may not do here
 ├── StoreError            the database cannot be read or written
 │   └── DamagedRun        one run of it cannot be read; the others can
+├── NotInstalled          a package of an extra is missing; an ImportError too
 └── RunError              a run that was going and failed: exit code 1
     └── Cancelled         someone asked the run to stop; not a failure
 
@@ -17,7 +18,8 @@ Terminated, outside the tree, goes through everything: the program is told to en
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]+")
@@ -113,6 +115,25 @@ EXTRAS = {
     "download": ("requests",),
 }
 """Extra of the package -> what it brings, by the names under which it is imported."""
+
+
+class NotInstalled(EcvError, ImportError):
+    """A package that only some of the work needs is missing, and how it is installed."""
+
+
+@contextmanager
+def extras_named() -> Iterator[None]:
+    """Turn the error of a package of an extra that is missing into its sentence.
+
+    Raises: NotInstalled.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        sentence = what_to_install(error)
+        if sentence is None:
+            raise
+        raise NotInstalled(sentence) from error
 
 
 def what_to_install(error: BaseException) -> str | None:
