@@ -327,7 +327,7 @@ class UserErrors(NamedTuple):
 
 def errors_by_user(
     predicted: ArrayLike,
-    given: ArrayLike,
+    ratings: ArrayLike,
     users: ArrayLike,
     own: Mapping[str, Floats] = MappingProxyType({}),
 ) -> UserErrors:
@@ -345,13 +345,13 @@ def errors_by_user(
 
     Args:
         predicted: ratings as a model predicts them; shape (ratings,), at least one.
-        given: ratings as users gave them; shape (ratings,).
+        ratings: as users gave them; shape (ratings,).
         users: whose they are, codes; shape (ratings,).
         own: other errors of each rating, whose mean counts as MAE's does; shape (ratings,).
     Source: Cochran (1977), Sampling Techniques, section 6.4, for the ratio; Herlocker et al. (2004)
         for the metrics.
     """
-    error = np.asarray(predicted, dtype=np.float64) - np.asarray(given, dtype=np.float64)
+    error = np.asarray(predicted, dtype=np.float64) - np.asarray(ratings, dtype=np.float64)
     rating_users, codes, counts = np.unique(users, return_inverse=True, return_counts=True)
     parts: dict[str, Floats] = {}
     means: dict[str, float] = {}

@@ -212,10 +212,11 @@ def _r2(held: HeldOut) -> tuple[float, Values]:
     truth = np.asarray(held.truth, np.float64).reshape(len(held.truth), -1)
     errors = held.difference() ** 2
     about = (truth - truth.mean(axis=0)) ** 2
-    a = errors.mean(axis=0)
-    b = about.mean(axis=0)
-    influence: Values = ((about * (a / b) - errors) / b).mean(axis=1)
-    return float((1 - a / b).mean()), influence
+    error = errors.mean(axis=0)
+    variance = about.mean(axis=0)
+    unexplained = error / variance
+    influence: Values = ((about * unexplained - errors) / variance).mean(axis=1)
+    return float((1 - unexplained).mean()), influence
 
 
 def _auc(positive: NDArray[np.bool_], response: Values) -> tuple[float, Values]:

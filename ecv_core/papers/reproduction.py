@@ -174,8 +174,8 @@ def _published_rows(name: str) -> dict[str, list[str]]:
     rows = {}
     # Numbers stay as they are printed, so that their decimals count.
     for result in tomllib.loads(text, parse_float=str)["results"]:
-        row = ", ".join(result[name] for name in ("method", "split") if name in result)
-        rows[row] = [result[name] for name in ("rmse", "reported_in") if name in result]
+        title = ", ".join(result[key] for key in ("method", "split") if key in result)
+        rows[title] = [result[key] for key in ("rmse", "reported_in") if key in result]
     return rows
 
 
