@@ -5,10 +5,10 @@ EcvError
 │   ├── UnknownName       an id that no registry or catalogue knows
 │   ├── DatasetError      a dataset that is missing, damaged, or not what the catalogue promises
 │   ├── FoldsError        a fold file, or a number of folds, that does not fit the data
-│   └── RightsError       somebody asks for what they may not do here
+│   ├── RightsError       somebody asks for what they may not do here
+│   └── NotInstalled      a package of an extra is missing; an ImportError too
 ├── StoreError            the database cannot be read or written
 │   └── DamagedRun        one run of it cannot be read; the others can
-├── NotInstalled          a package of an extra is missing; an ImportError too
 └── RunError              a run that was going and failed: exit code 1
     └── Cancelled         someone asked the run to stop; not a failure
 
@@ -117,7 +117,7 @@ EXTRAS = {
 """Extra of the package -> what it brings, by the names under which it is imported."""
 
 
-class NotInstalled(EcvError, ImportError):
+class NotInstalled(InputError, ImportError):
     """A package that only some of the work needs is missing, and how it is installed."""
 
 
