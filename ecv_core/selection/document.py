@@ -547,7 +547,7 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
         if names_out and terms.until == "order":
             text += f"; the place of {listed(names_out)} is known"
         elif names_out:
-            text += f"; {listed(names_out)} {_verb(names_out)} dropped"
+            text += f"; {listed(names_out)} {_verb(names_out)} evaluated no further"
         names_back = [
             titles[contender] for contender in selection_round.left if contender not in left_before
         ]

@@ -208,10 +208,10 @@ def _of_these_folds(run: RunRecord) -> str:
     named = half_width_words(interval, run.k, wherever)
     if not named:
         return "These folds all have the same score, which does not show how uncertain the mean is."
-    sentence = f"{named[0].upper()}{named[1:]}, {100 * run.spec.confidence:g} % confidence"
+    sentence = f"{100 * run.spec.confidence:g} % interval: {named}."
     if stop.interval and wherever:
-        sentence += f"; the band in the figure, ± {stop.interval.width / 2:.4f}, ignores the stop"
-    return f"{sentence}."
+        sentence += f" The band in the figure, ± {stop.interval.width / 2:.4f}, ignores the stop."
+    return sentence
 
 
 def _processor(run: RunRecord, facts: EnergyFacts) -> str:

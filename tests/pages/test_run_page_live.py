@@ -132,7 +132,7 @@ def test_the_interval_for_new_users_stands_before_that_of_the_folds(app, store, 
     open_run(app, store.run(run_id))
     first, second, *_ = captions(app)
     assert "-0.8889 to 5.8889" in first
-    assert second.startswith("± 6.3531 over these folds")
+    assert second.startswith("95 % interval: ± 6.3531 over these folds")
 
 
 def test_without_users_scores_nothing_is_guessed_of_new_users(app, a_run):
@@ -307,6 +307,6 @@ def test_the_number_and_the_band_of_the_figure_say_why_they_differ(a_run) -> Non
     said = facts(stopped)
     assert f"± {wide.width / 2:.4f} over these folds" in said
     band = stopped.at_stop.interval.width / 2
-    assert f"the band in the figure, ± {band:.4f}, ignores the stop." in said
+    assert f"The band in the figure, ± {band:.4f}, ignores the stop." in said
     going_on = a_run([0.30, 0.31], state=RunState.RUNNING)
     assert "ignores the stop" not in facts(going_on)

@@ -123,8 +123,8 @@ def test_before_the_first_fold_nobody_has_an_interval_and_lanes_never_change_pla
 def test_each_round_is_a_sentence():
     assert step_sentences(TITLES, TERMS, ROUNDS) == [
         "4 contenders, up to 4 folds: all run the first fold.",
-        "After 1 fold, A leads; C is dropped. 2 others can still win.",
-        "After 2 folds, A leads; B and D are dropped. This decides it.",
+        "After 1 fold, A leads; C is evaluated no further. 2 others can still win.",
+        "After 2 folds, A leads; B and D are evaluated no further. This decides it.",
     ]
 
 
