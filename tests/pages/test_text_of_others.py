@@ -45,7 +45,7 @@ PAGES = {
     "history": ("runs/runs.py", {}),
     "comparison": ("runs/runs.py", {"view": "compare", "runs": "{run},{other}"}),
     "replay": ("replay/replay.py", {"run": "{run}"}),
-    "folds": ("folds/folds.py", {"source": "Own"}),
+    "folds": ("folds/folds.py", {"source": "My runs", "runs": "{run},{other}"}),
     "best": ("best/best.py", {}),
     "learn": ("learn/learn.py", {"chapter": NAME}),
     "splits": ("splits/splits.py", {"dataset": NAME}),
