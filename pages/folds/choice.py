@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 RECORDED = "Recorded"
 OWN = "My runs"
 FILE = "My file"
+_SOURCES = {RECORDED: RECORDED, OWN: OWN, FILE: FILE}
+"""As a link names them -> as the page does."""
 SOURCE = "source"
 RUNS = "runs"
 """Keys of the widgets, and names in the address."""
@@ -59,18 +61,20 @@ _NOTHING = Chosen([], [], "")
 def choose_systems() -> Chosen:
     """What is chosen; without systems, and with a sentence on the page, while that is nothing."""
     recorded = _recorded()
-    own = [row for row in run_list().rows() if explorable(row)]
+    own = []
+    for row in run_list().rows():
+        if explorable(row):
+            own.append(row)
     first = FILE
     if own:
         first = OWN
     elif recorded:
         first = RECORDED
-    sources = [RECORDED, OWN, FILE]
-    label_from_link(SOURCE, dict(zip(sources, sources, strict=True)), strict=True)
+    label_from_link(SOURCE, _SOURCES, strict=True)
     line = st.container(horizontal=True, vertical_alignment="center", key="folds-source")
     source = line.segmented_control(
         "Fold scores from",
-        sources,
+        list(_SOURCES),
         default=first,
         required=True,
         key=SOURCE,

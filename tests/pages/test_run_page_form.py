@@ -205,3 +205,17 @@ def test_named_meters_are_read_live(app, monkeypatch):
     app.toggle(key="read-meters").set_value(True).run()
     assert next(one.value for one in app.metric if one.label == "echo 47.3") == "47.3 W"
     assert not app.exception
+
+
+def test_of_one_fold_no_rule_can_be_picked(app, store):
+    app.query_params["split"] = "leave-last-item"
+    app.query_params["k"] = "1"
+    app.run()
+    assert not app.exception
+    rules = next(one for one in app.get("button_group") if one.key == "rule")
+    assert rules.disabled
+    assert not any("alpha" in (slider.key or "") for slider in app.select_slider)
+    button(app, "Start").click().run()
+    assert not app.exception
+    (run,) = store.runs()
+    assert (run.spec.k, run.spec.rule) == (1, "never")

@@ -41,12 +41,7 @@ def presenting() -> bool:
 
 def present_button() -> None:
     """Leads to the presentation of this page."""
-    if st.button(
-        "Present",
-        icon=":material/present_to_all:",
-        key="present",
-        help="The picture and its sentence on the whole screen; F and Esc lead back.",
-    ):
+    if st.button("Present", icon=":material/present_to_all:", key="present"):
         st.query_params["present"] = "1"
         st.rerun()  # all of it: the button may stand in a part that is drawn by itself
 

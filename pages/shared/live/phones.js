@@ -142,6 +142,7 @@ const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 const drawPanel = (panel, { room, problem }, setTriggerValue) => {
   const lecture = window.ecvLecture;
   panel.replaceChildren();
+  panel.classList.toggle("ecv-phones-offer", !room && !problem);
   if (!room) {
     panel.classList.remove("ecv-phones-large");
     if (problem) panel.append(make("p", `Phones cannot follow: ${problem}.`));

@@ -185,3 +185,11 @@ def test_the_decision_can_be_cited_and_described(app, record):
     assert "MovieLens 100K (Harper and Konstan, 2015)" in blocks
     assert r"\cite{baumgart2024efold}" in blocks
     assert "@article{harper2015movielens" in blocks
+
+
+def test_a_link_to_scores_from_nowhere_is_said_and_opens_the_usual_ones(app, record):
+    record("synthetic", "item-knn")
+    app.query_params["source"] = "zzz"
+    open_explore(app)
+    assert any("zzz" in warning.value for warning in app.warning)
+    assert next(one for one in app.get("button_group") if one.key == "source").value == "Recorded"
