@@ -209,20 +209,15 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
         None,
         "On how many datasets the promise is kept where the setting was chosen on all the others.",
     )
-    table(
-        frame,
-        {
-            "folds": folds,
-            "cost": cost,
-            "risk": number("risk", "%.1f %%", risk.capitalize()),
-            "95 % of orders within": difference,
-            "runs that keep it": kept_by,
-            "kept on data left out": checked,
-            "orders": text(None, "Whether all orders were counted, or some were drawn."),
-        },
-        key="folds-options",
-        alt=f"{len(frame)} options, cheapest first: {', '.join(frame['rule'])}.",
-    )
+    columns = {"folds": folds, "cost": cost}
+    columns["risk"] = number("risk", "%.1f %%", risk.capitalize())
+    columns["95 % of orders within"] = difference
+    columns["runs that keep it"] = kept_by
+    columns["kept on data left out"] = checked
+    columns["orders"] = text(None, "Whether all orders were counted, or some were drawn.")
+    rules = ", ".join(frame["rule"])
+    alt = f"{len(frame)} options, cheapest first: {rules}."
+    table(frame, columns, key="folds-options", alt=alt)
     st.caption(f"Risk: {risk}")
     failing = [RULES[rule].title for rule in advice.failing if rule in RULES]
     if failing:
@@ -292,7 +287,8 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
     cost = f"{outcome.cost_percent:.0f} % of the {explored.cost}"
     score = f"{outcome.mean_difference_percent:.2f} % from the {k}-fold mean"
     largest = f"{outcome.difference_quantiles[0.95]:.2f} %"
-    within = f"{100 * (outcome.within or 0.0):.0f} % end within {explored.within_percent:g} %"
+    share_within = 100 * (outcome.within or 0.0)
+    within = f"{share_within:.0f} % end within {explored.within_percent:g} %"
     return (
         f"With alpha {alpha_text(alpha)}, {stop} (paper: {PAPER_STOP}), uses {cost} (paper: "
         f"{PAPER_COST_PERCENT} %) and ends {score} (paper: {PAPER_DIFFERENCE_PERCENT} %). Of all "
