@@ -59,6 +59,10 @@ class Metric:
         clicks = ecv.Metric("clicks", unit="per visit")  # that other code reports, with track
 
     Raises: InputError for what is no metric, and for a function that does not give numbers.
+
+    >>> import ecv_core as ecv
+    >>> ecv.Metric("clicks", unit="per visit").id
+    'clicks'
     """
 
     id: str

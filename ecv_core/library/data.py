@@ -33,7 +33,14 @@ _DATA = (
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Interactions that are in memory; welcome wherever a dataset is named."""
+    """Interactions that are in memory; welcome wherever a dataset is named.
+
+    >>> import pandas as pd
+    >>> import ecv_core as ecv
+    >>> table = pd.DataFrame({"customer": [1, 2], "sku": ["a", "b"]})
+    >>> ecv.Data.from_frame(table, user="customer", item="sku").frame.columns.tolist()
+    ['user_id', 'item_id']
+    """
 
     frame: pd.DataFrame
     """`user_id` and `item_id`, and where they are known `rating`, `timestamp` and `cluster`."""

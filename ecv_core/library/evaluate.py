@@ -94,6 +94,11 @@ def evaluate(
             or 'ndcg@10'), n, full, ...
     Returns: the finished run.
     Raises: InputError for what cannot be run; RunError if a fold fails, its finished folds kept.
+
+    >>> import ecv_core as ecv
+    >>> run = ecv.evaluate("synthetic", "popular", rule=ecv.Fixed(folds=2), keep=False)
+    >>> run.stopped_at, len(run.scores)
+    (2, 2)
     """
     if isinstance(algorithm, str):
         if name is not None:
@@ -207,6 +212,11 @@ def study(
     Returns: the runs that answer, in the order in which they were asked for; one that failed says
         why in `record.error`.
     Raises: InputError for an unknown name, or data that cannot serve.
+
+    >>> import ecv_core as ecv
+    >>> runs = ecv.study(["synthetic"], ["popular"], k=3, keep=False)
+    >>> [len(run.scores) for run in runs]
+    [3]
     """
     all_settings = _study_rule(rule) | dict(settings)
     dataset_ids = [dataset_id(dataset) for dataset in datasets]
@@ -294,6 +304,10 @@ def select(
         on_fold: told where the selection is after every fold.
         settings: as of `fold.spec.make_spec`, the same for all: split, k, seed, metric, n, ...
     Raises: InputError for what cannot be compared or run; RunError if a fold fails.
+
+    >>> import ecv_core as ecv
+    >>> ecv.select("synthetic", ["popular", "ease"], k=3, keep=False).winner
+    'ease'
     """
     name = dataset_id(dataset)
     limit = None
@@ -375,6 +389,10 @@ def tune(
         settings: as of `evaluate`, the same for all.
     Returns: what was tried and what was found: `params`, `sentence`, `document()`.
     Raises: InputError for what cannot be run; RunError if a fold fails.
+
+    >>> import ecv_core as ecv
+    >>> ecv.tune("synthetic", "item-knn", {"neighbours": [1, 50]}, k=3, keep=False).params
+    {'neighbours': 50}
     """
     declared = None
     own = None
@@ -459,6 +477,10 @@ def orders(
         within_percent: a difference to the k-fold mean that is close enough; gives `within`.
     Raises: InputError for bad scores, a run that is not complete, or a rule that needs users'
         scores which are not there.
+
+    >>> import ecv_core as ecv
+    >>> float(ecv.orders([0.31, 0.32, 0.30, 0.33], ecv.Never()).mean_stop)
+    4.0
     """
     if isinstance(scores, Run):
         chosen = rule_over(scores.k, rule)

@@ -32,6 +32,10 @@ def datasets() -> pd.DataFrame:
     Returns: one row per dataset, by id: `title`, `users`, `items` and `interactions` after
         preparation (missing where they are not known yet), `samples` and `features` of a table,
         `on_disk`, `source`, `licence`.
+
+    >>> import ecv_core as ecv
+    >>> bool(ecv.datasets().loc["synthetic", "on_disk"])
+    True
     """
     import pandas as pd
 
@@ -45,6 +49,10 @@ def algorithms() -> pd.DataFrame:
 
     Returns: one row per algorithm, by id: `title`, `task`, `parameters` (name -> default),
         `summary`.
+
+    >>> import ecv_core as ecv
+    >>> ecv.algorithms().loc["ease", "title"]
+    'EASE'
     """
     import pandas as pd
 
@@ -72,6 +80,11 @@ def load(dataset: object, *, download: bool = False) -> Interactions:
         dataset: an id of `datasets()`; or data in memory, as of `evaluate`.
         download: get it if it is not on disk; its licence is in `datasets()`.
     Raises: UnknownName; DatasetError if it is not on disk, damaged, or cannot be downloaded.
+
+    >>> import numpy as np
+    >>> import ecv_core as ecv
+    >>> ecv.load(np.ones((6, 8))).n_items
+    8
     """
     name = dataset_id(dataset)
     entry = on_disk.entry(name)
@@ -100,6 +113,10 @@ def split(
     Returns: `folds.parts(i)` says what each interaction is for in fold i; `ecv.fold_matrices(data,
         folds, i)` gives its matrices.
     Raises: InputError for a name or a value; FoldsError if the data cannot be split so.
+
+    >>> import ecv_core as ecv
+    >>> ecv.split("synthetic", "user-k-fold", k=5).k
+    5
     """
     interactions = data
     if not isinstance(interactions, Interactions):
@@ -138,6 +155,13 @@ def metrics(
     Returns: 'ndcg@10' -> mean.
     Raises: InputError for shapes that differ, nothing held out, a bad cut-off, an unknown name
         or a score that is NaN, +inf or no number.
+
+    >>> import ecv_core as ecv
+    >>> from scipy.sparse import csr_array
+    >>> train = csr_array([[1, 0, 0]])
+    >>> held_out = csr_array([[0, 0, 1]])
+    >>> ecv.metrics([[9.0, 1.0, 2.0]], train, held_out, cutoffs=[1], names=["recall"])
+    {'recall@1': 1.0}
     """
     ratings = _ratings(held_out)
     train = _canonical(train)

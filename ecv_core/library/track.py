@@ -70,6 +70,13 @@ def track(
             scores that are none of the project's; `params` may say what is to be known of the
             model, name -> value.
     Raises: InputError for what cannot be run.
+
+    >>> import ecv_core as ecv
+    >>> cv = ecv.track("mine", dataset="synthetic", k=3, metric="ndcg", rule="never", keep=False)
+    >>> for fold in cv:
+    ...     cv.report(0.25)
+    >>> cv.run.mean
+    0.25
     """
     spec, own_rule = spec_for(dataset, name, rule, {**settings, "tracked": True})
     return Tracked(

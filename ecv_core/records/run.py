@@ -372,7 +372,12 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A stopping rule's answer after a fold."""
+    """A stopping rule's answer after a fold.
+
+    >>> import ecv_core as ecv
+    >>> ecv.Decision(stop=True, reason="after 3 folds").stop
+    True
+    """
 
     stop: bool
     reason: str

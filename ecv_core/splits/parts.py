@@ -95,6 +95,12 @@ def fold_matrices(interactions: Interactions, folds: Folds, index: int) -> FoldM
 
     Raises: FoldsError if the folds have no such index or belong to other interactions, or if the
         fold has nothing to learn from or nothing held out.
+
+    >>> import ecv_core as ecv
+    >>> data = ecv.load("synthetic")
+    >>> fold = ecv.fold_matrices(data, ecv.split(data, k=5), 0)
+    >>> fold.train.nnz + fold.held_out.nnz == len(data)
+    True
     """
     parts = usable_parts(interactions, folds, index)
     return FoldMatrices(

@@ -29,6 +29,10 @@ class EFold:
 
     c_n is the full width of the confidence interval of the mean of n scores. The product form of
     the paper's |c_(n-1) - c_n| <= alpha / c_n also covers c_n = 0.
+
+    >>> import ecv_core as ecv
+    >>> float(ecv.orders([0.3, 0.3, 0.3, 0.3, 0.3], ecv.EFold(alpha=1e-4)).mean_stop)
+    3.0
     """
 
     alpha: float

@@ -12,7 +12,12 @@ from ecv_core.stopping.base import AT_LEAST, Phrases, Rule, after, check_numbers
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """Go on to the last fold, whatever the scores."""
+    """Go on to the last fold, whatever the scores.
+
+    >>> import ecv_core as ecv
+    >>> float(ecv.orders([0.31, 0.32, 0.30, 0.33], ecv.Never()).mean_stop)
+    4.0
+    """
 
     looks: ClassVar[bool] = False
 
@@ -42,7 +47,12 @@ NEVER = Rule(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
-    """Stop after `folds` folds, whatever the scores."""
+    """Stop after `folds` folds, whatever the scores.
+
+    >>> import ecv_core as ecv
+    >>> float(ecv.orders([0.31, 0.32, 0.30, 0.33], ecv.Fixed(folds=3)).mean_stop)
+    3.0
+    """
 
     looks: ClassVar[bool] = False
     folds: int

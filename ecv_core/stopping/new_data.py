@@ -81,6 +81,13 @@ def new_data_interval(
 
     Source: Wilson (1927); Johnson (1978) for the skewness; Nadeau, Bengio (2003) for the training;
         docs/method.md has what was measured.
+
+    >>> import numpy as np
+    >>> import ecv_core as ecv
+    >>> scores = np.random.default_rng(0).random((3, 200))
+    >>> interval = ecv.new_data_interval(scores)
+    >>> bool(interval.low < scores.mean() < interval.high)
+    True
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence is between 0 and 1, but is {confidence}")
