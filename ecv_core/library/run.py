@@ -36,7 +36,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """One algorithm evaluated on one dataset; a notebook shows it as a small table."""
+    """One algorithm evaluated on one dataset; a notebook shows it as a small table.
+
+    >>> import ecv_core as ecv
+    >>> run = ecv.evaluate("synthetic", "popular", k=3, rule="never", keep=False)
+    >>> len(run.scores), run.k
+    (3, 3)
+    """
 
     record: RunRecord
     """Everything that is known of it."""

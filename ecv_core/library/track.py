@@ -108,6 +108,10 @@ class Tracked:
     """A run whose folds a loop computes: `for fold in cv`, and `cv.report(...)` in its body.
 
     The body is metered from its start to its report. Each fold is on disk once it is reported.
+
+    >>> import ecv_core as ecv
+    >>> ecv.track("mine", dataset="synthetic", k=3, keep=False)
+    <tracked: mine>
     """
 
     def __init__(

@@ -24,6 +24,11 @@ class Interactions:
     Arrays `users`, `items`, and where there are any `ratings`, `timestamps` (Unix seconds),
     `baskets`, `sequence` and `clusters` all have shape (interactions,). `user_ids[code]` and
     `item_ids[code]` give the dataset's own ids as text.
+
+    >>> import ecv_core as ecv
+    >>> data = ecv.load("synthetic")
+    >>> len(data) == len(data.users) == len(data.items)
+    True
     """
 
     dataset: str
@@ -160,6 +165,10 @@ class Folds:
     """What each interaction is for in each of k folds, worked out one fold at a time.
 
     Belongs to the Interactions it was made from. Either `assignment` or `draw` is given.
+
+    >>> import ecv_core as ecv
+    >>> ecv.split("synthetic", k=5).k
+    5
     """
 
     strategy: str

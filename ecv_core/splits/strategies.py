@@ -171,6 +171,12 @@ class Strategy:
         ecv.evaluate("ml-100k", "ease", split=ecv.Strategy("last-digit", by_last_digit))
 
     Raises: InputError for what is none.
+
+    >>> import ecv_core as ecv
+    >>> def by_item(data, k, seed, settings):
+    ...     return data.items % k
+    >>> ecv.Strategy("by-item", by_item, in_order=True).id
+    'by-item'
     """
 
     id: str

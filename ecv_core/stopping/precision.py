@@ -51,6 +51,11 @@ class Precision:
     """Stop when the interval of the k-fold mean reaches at most `tolerance` of the mean each way.
 
     Looks at per-user scores, so that two folds can be enough on large data.
+
+    >>> import ecv_core as ecv
+    >>> rule = ecv.Precision(tolerance=0.1)
+    >>> ecv.evaluate("synthetic", "popular", rule=rule, keep=False).spec.rule
+    'precision'
     """
 
     needs_user_scores: ClassVar[bool] = True

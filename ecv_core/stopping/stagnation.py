@@ -38,6 +38,11 @@ class StdStagnation:
     Two scores give the first deviation, so fold 3 is the first that is checked and fold 4 the first
     that can stop. Depends on the order of all folds seen.
     Source: Mahlich, Vente, Beel (2024).
+
+    >>> import ecv_core as ecv
+    >>> run = ecv.evaluate("synthetic", "popular", k=5, rule=ecv.StdStagnation(), keep=False)
+    >>> run.spec.rule
+    'std-stagnation'
     """
 
     min_folds: int = 3

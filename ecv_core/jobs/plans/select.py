@@ -118,7 +118,13 @@ class Standing:
 
 @dataclass(frozen=True)
 class Selected:
-    """A decided selection; a notebook shows it as a sentence and a table."""
+    """A decided selection; a notebook shows it as a sentence and a table.
+
+    >>> import ecv_core as ecv
+    >>> chosen = ecv.select("synthetic", ["popular", "ease"], k=3, keep=False)
+    >>> chosen.winner, sorted(chosen.folds_used)
+    ('ease', ['ease', 'popular'])
+    """
 
     standing: Standing
     """Everything that is known of it."""
