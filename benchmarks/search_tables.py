@@ -79,7 +79,7 @@ TREE: Model = (
 FOREST: Model = (
     RandomForestClassifier(10, random_state=0),
     {
-        "max_features": [1, 3, 0.5, 1.0],
+        "max_features": [1, 3, 0.5, None],
         "min_samples_leaf": [1, 5, 20],
     },
 )
@@ -115,7 +115,7 @@ NUMBER_TREE: Model = (
 NUMBER_FOREST: Model = (
     RandomForestRegressor(10, random_state=0),
     {
-        "max_features": [1, 3, 0.5, 1.0],
+        "max_features": [1, 3, 0.5, None],
         "min_samples_leaf": [1, 5, 20],
     },
 )
