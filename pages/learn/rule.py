@@ -124,7 +124,7 @@ def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
             percent = difference_percent(played[stop - 1].mean, played[-1].mean)
             row.sentences.append(
                 f"With alpha {text}, the rule stops after fold {stop} and saves {k - stop} of {k} "
-                f"folds. The mean at the stop differs by {percent:.1f} % from the mean of all {k}."
+                f"folds. Its mean differs by {percent:.1f} % from the mean of all {k}."
             )
         else:
             row.sentences.append(

@@ -57,7 +57,7 @@ def details(runs: Sequence[NamedRun], tested: Sequence[Comparison]) -> None:
             st.caption(escaped(f"Not ranked: {reason}."))
 
 
-@st.cache_data(show_spinner="Testing one by one ...", max_entries=8)
+@st.cache_data(show_spinner="Testing all pairs ...", max_entries=8)
 def _details(
     url: str, version: object, _runs: Sequence[RunRecord], _tested: Sequence[Comparison]
 ) -> pd.DataFrame:

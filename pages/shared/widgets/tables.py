@@ -174,8 +174,8 @@ def file_name(words: str) -> str:
 
 _INTERVAL = "of the interval of these folds, or with the precision rule of the k-fold mean."
 _NEW_DATA = (
-    "Interval for new data, drawn alike: users, or rows of a table. A dash where the score of each "
-    "is not known."
+    "Interval for new users, or rows of a table, of the same population. A dash where scores of "
+    "each are not known."
 )
 _USED = "Of the folds used."
 _SAVED = (
