@@ -179,9 +179,7 @@ def test_nothing_is_said_of_new_rows_where_folds_come_in_the_order_of_time():
         result = evaluate(TimeSeriesSplit(4), data, keep=keep)
         assert result.new_data is None
         assert result.run.new_data_interval is None
-        assert (
-            "no interval for new rows: later rows may drift" in interval_lines(result.run.record)[0]
-        )
+        assert interval_lines(result.run.record)[0].startswith("no interval for new rows")
 
 
 def test_a_kept_run_says_the_same_of_new_rows():

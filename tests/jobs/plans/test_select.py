@@ -100,9 +100,8 @@ def test_each_contender_runs_only_the_folds_it_needs(store: Store) -> None:
     assert found.joules == 30
     assert found.joules_expected == 300
     said = found.sentence(["Popularity", "ItemKNN", "EASE"], "Synthetic")
-    assert said.startswith(
-        "EASE is best on Synthetic: decided after 1 fold each, 10 % of the energy; ItemKNN"
-    )
+    assert said.startswith("EASE is best on Synthetic: ")
+    assert "10 % of the energy. ItemKNN" in said
 
 
 def test_the_next_fold_is_the_one_the_round_lacks(store: Store) -> None:
