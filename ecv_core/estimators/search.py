@@ -239,6 +239,14 @@ class EFoldSearchCV(_EarlySearch, GridSearchCV):  # type: ignore[misc]
         sentence_: the verdict with its numbers.
         verdict_: as of `selection`; None for a single candidate, and where all folds were to run.
         joules_: of the whole search, where energy was asked for.
+
+    >>> import ecv_core as ecv
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> grid = {"C": [0.0001, 1.0]}
+    >>> ecv.EFoldSearchCV(LogisticRegression(max_iter=500), grid).fit(X, y).best_params_
+    {'C': 1.0}
     """
 
     def __init__(
@@ -298,6 +306,15 @@ class EFoldRandomizedSearchCV(_EarlySearch, RandomizedSearchCV):  # type: ignore
         random_state: of the draw, as there, and of the order in which the folds run.
         rule, expected_loss, certain, confidence, energy: as of `EFoldSearchCV`, and so is what it
             has after `fit`.
+
+    >>> import ecv_core as ecv
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(max_iter=500)
+    >>> space = {"C": [0.0001, 1.0]}
+    >>> ecv.EFoldRandomizedSearchCV(model, space, n_iter=2).fit(X, y).best_params_
+    {'C': 1.0}
     """
 
     def __init__(

@@ -50,7 +50,16 @@ TOLERANCE = 0.01
 
 
 class CrossValidated(dict[str, Any]):
-    """What scikit-learn's `cross_validate` gives, of the folds that ran; prints as a sentence."""
+    """What scikit-learn's `cross_validate` gives, of the folds that ran; prints as a sentence.
+
+    >>> import ecv_core as ecv
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = ecv.cross_validate(LogisticRegression(max_iter=500), X, y, rule="never")
+    >>> result.folds.tolist(), sorted(result)
+    ([0, 1, 2, 3, 4], ['fit_time', 'score_time', 'test_score'])
+    """
 
     def __init__(
         self, columns: Mapping[str, Any], folds: Sequence[int], record: RunRecord, about: str
@@ -127,6 +136,14 @@ def cross_validate(
         `run`, and its `sentence`.
     Raises:
         scikit-learn's own errors; InputError for what cannot be stopped.
+
+    >>> import ecv_core as ecv
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = ecv.cross_validate(LogisticRegression(max_iter=500), X, y, rule="never")
+    >>> result["test_score"].mean().round(3).item()
+    0.973
     """
     name_of_score = Scoring(estimator, scoring).name
     table = SplitSamples(estimator, X, y, cv, groups, params)

@@ -278,6 +278,14 @@ def sample_scores(
         scoring: one scorer, as of scikit-learn; by default the estimator's own.
     Returns: index of a sample -> a value; their mean is the score.
     Raises: InputError where samples tell nothing of this score.
+
+    >>> import ecv_core as ecv
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X[10:], y[10:])
+    >>> ecv.sample_scores(model, X[:2], y[:2], rows=[0, 1])
+    {0: 1.0, 1: 1.0}
     """
     fold = Scoring(estimator, scoring)
     fold.units = np.asarray(rows, np.intp)

@@ -447,6 +447,11 @@ def power(
         own: your own tuning, where there is a recorded one too.
     Returns: `sentence()`, `ranked`, `curves`, `dominant`.
     Raises: InputError where there is no such tuning.
+
+    >>> import ecv_core as ecv
+    >>> study = ecv.power("ml-100k", "item-knn")
+    >>> study.ranked[0] in study.curves
+    True
     """
     tests = find_tuning(open_store(), dataset, algorithm, own=own)
     return study_metrics(tests, pairs=pairs, seed=seed, metric=metric)

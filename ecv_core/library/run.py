@@ -202,7 +202,13 @@ class Run:
 
 
 class Runs(Sequence[Run]):
-    """Several runs; a notebook shows them as a table."""
+    """Several runs; a notebook shows them as a table.
+
+    >>> import ecv_core as ecv
+    >>> runs = ecv.runs(recorded=True, dataset="ml-100k", algorithm="ease")
+    >>> runs.frame()["mean"].round(3).tolist()[:1]
+    [0.35]
+    """
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._runs = tuple(runs)
@@ -293,6 +299,10 @@ def runs(
         dataset, algorithm: ids; those of all others are left out.
         since: those that were started before this day (UTC) are left out.
     Raises: StoreError if the database cannot be read.
+
+    >>> import ecv_core as ecv
+    >>> ecv.runs(recorded=True, dataset="ml-100k", algorithm="ease")[0].k
+    10
     """
     if recorded:
         records = recorded_under_splits()
@@ -321,6 +331,10 @@ def report(run: Run | Runs | str, path: str | PathLike[str] | None = None) -> st
     Returns: what is written.
     Raises: InputError for an id that is not known, for no runs, or a path that is the database;
         OSError if it cannot be written.
+
+    >>> import ecv_core as ecv
+    >>> "<h1>EASE on MovieLens 100K</h1>" in ecv.report("ml-100k--ease")
+    True
     """
     from ecv_core.figures.report.run_report import run_report
 
@@ -372,6 +386,12 @@ def figure(
         alpha: of the paper's rule, for a study, stops and tradeoff; 1e-4 by default.
     Returns: what it shows.
     Raises: InputError for what cannot be drawn; RunError if the file cannot be written.
+
+    >>> import ecv_core as ecv
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     ecv.figure("ml-100k--ease", "efold", f"{folder}/figure.svg")[:20]
+    'EASE on MovieLens 10'
     """
     from ecv_core.papers.figure_file import write_figure
 

@@ -236,7 +236,12 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Algorithm:
-    """A model as users know it, before any of its code (torch, LensKit) is loaded."""
+    """A model as users know it, before any of its code (torch, LensKit) is loaded.
+
+    >>> from ecv_core.models import ALGORITHMS
+    >>> ALGORITHMS["ease"].title
+    'EASE'
+    """
 
     id: str
     title: str

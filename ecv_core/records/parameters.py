@@ -40,7 +40,12 @@ Scale = Literal["linear", "logarithmic", "percent", "folds"]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One knob: its type is its default's."""
+    """One knob: its type is its default's.
+
+    >>> import ecv_core as ecv
+    >>> ecv.Parameter("neighbours", 20, "How many neighbours count.", low=1, high=1000).default
+    20
+    """
 
     name: str
     default: ParamValue

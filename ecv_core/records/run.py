@@ -276,7 +276,13 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldResult:
-    """What one fold gave: its score, all metrics, what it cost."""
+    """What one fold gave: its score, all metrics, what it cost.
+
+    >>> import ecv_core as ecv
+    >>> run = ecv.evaluate("synthetic", "popular", k=3, rule="never")
+    >>> run.record.folds[0].fold, run.record.folds[0].users
+    (0, 943)
+    """
 
     fold: int
     score: Number

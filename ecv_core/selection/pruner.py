@@ -59,6 +59,19 @@ class FoldPruner:
         confidence: that no trial is pruned whose k-fold mean is better than the best's.
     Raises:
         InputError: for values that cannot be.
+
+    >>> import ecv_core as ecv
+    >>> import optuna
+    >>> optuna.logging.set_verbosity(optuna.logging.ERROR)
+    >>> pruner = ecv.FoldPruner(k=3, trials=2)
+    >>> study = optuna.create_study(direction="maximize", pruner=pruner)
+    >>> def objective(trial):
+    ...     for fold in range(3):
+    ...         pruner.report(trial, fold, {user: 1.0 for user in range(20)})
+    ...     return 1.0
+    >>> study.optimize(objective, n_trials=2)
+    >>> study.best_value
+    1.0
     """
 
     def __init__(self, *, k: int, trials: int, confidence: float = 0.95) -> None:

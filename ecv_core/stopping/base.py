@@ -68,6 +68,14 @@ class StoppingRule(Protocol):
     - `looks = False`, where it stops after the same fold whatever the results are;
     - `first`, the first fold that can stop, where that is later than `min_folds`;
     - `interval_kind`, what its intervals hold, where it is an `OwnInterval`.
+
+    >>> import ecv_core as ecv
+    >>> class Three:
+    ...     title = "Three folds"
+    ...     def decide(self, results):
+    ...         return ecv.Decision(stop=len(results) >= 3, reason="Three it is.")
+    >>> ecv.evaluate("synthetic", "popular", k=5, rule=Three()).stopped_at
+    3
     """
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
@@ -227,7 +235,12 @@ AT_LEAST = Parameter(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A stopping rule as users know it: everything that pages, commands and reports say of it."""
+    """A stopping rule as users know it: everything that pages, commands and reports say of it.
+
+    >>> from ecv_core.stopping import RULES
+    >>> RULES["e-fold"].title
+    'e-fold'
+    """
 
     id: str
     title: str

@@ -33,7 +33,12 @@ taken to vary at least: so no repetition makes the interval narrower than 0.8 of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewDataInterval:
-    """Where the mean score of new users (rows, clusters) is."""
+    """Where the mean score of new users (rows, clusters) is.
+
+    >>> import ecv_core as ecv
+    >>> ecv.NewDataInterval(low=0.25, high=0.75).width
+    0.5
+    """
 
     low: float
     high: float

@@ -114,7 +114,7 @@ def test_a_race_travels_with_its_year(tab: Page, warm: Dashboard, run_id: str) -
     box.fill("2")
     box.press("Enter")
     tab.wait_for_url(re.compile("folds_used=2"))
-    year = said(tab, r"^An estimate: .*\(60 %\)")
+    year = said(tab, r"^By estimate.*\(60 %\)")
     opened_elsewhere(tab, year)
 
 
