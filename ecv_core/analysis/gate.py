@@ -31,6 +31,13 @@ class GateVerdict(StrEnum):
     UNKNOWN = "unknown"
 
 
+_WORDS = {
+    GateVerdict.PASSES: "The candidate passes: on new data it is not worse",
+    GateVerdict.FAILS: "The candidate fails: on new data it is worse",
+    GateVerdict.UNKNOWN: "These folds cannot tell whether the candidate is worse",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
     """What was decided of a candidate, and by what."""
@@ -47,9 +54,9 @@ class Gate:
     margin: float
     """By how much the candidate may be worse, in the unit of the score."""
     baseline_mean: float
-    """Over the same folds."""
+    """Over all folds that both have, of which a margin may be a share."""
     of: str
-    """What new data are of: 'users', or 'folds' where only the scores of folds are known."""
+    """What new data are of: 'users', 'rows', 'clusters'; or 'folds' where only these are known."""
     confidence: float
 
     @property
@@ -58,21 +65,15 @@ class Gate:
         margin = f"{self.margin:.4g}"
         if self.baseline_mean:
             margin += f", {percent_text(self.margin / abs(self.baseline_mean))} of the baseline"
-        verdicts = {
-            GateVerdict.PASSES: f"The candidate passes: on new data it is not worse by more than "
-            f"the margin ({margin})",
-            GateVerdict.FAILS: "The candidate fails: on new data it is worse by more than the "
-            f"margin ({margin})",
-            GateVerdict.UNKNOWN: "These folds cannot tell whether the candidate is worse by more "
-            f"than the margin ({margin})",
-        }
         data = f"new {self.of}"
         if self.of == "folds":
             data = "new data, by the scores of folds alone"
+        verdict = f"{_WORDS[self.verdict]} by more than the margin ({margin})."
+        level = percent_text(self.confidence)
         return (
-            f"{verdicts[self.verdict]}. After {_folds(self.folds)} the difference is "
-            f"{self.difference:+.4f}, for {data} {self.low:+.4f} to {self.high:+.4f} "
-            f"(each end at {percent_text(self.confidence)}, for all looks together)."
+            f"{verdict} After {_folds(self.folds)} the difference is {self.difference:+.4f}, for "
+            f"{data} {self.low:+.4f} to {self.high:+.4f} (each end at {level}, for all looks "
+            "together)."
         )
 
 
@@ -86,10 +87,12 @@ def gate(
     baseline: Sequence[float] | NDArray[np.floating],
     candidate: Sequence[float] | NDArray[np.floating],
     *,
-    margin: float | None = None,
-    k: int | None = None,
+    margin: float | str | None = None,
+    k: float | None = None,
+    looks: int | None = None,
     confidence: float = 0.95,
     higher_is_better: bool = True,
+    of: str = "users",
 ) -> Gate:
     """Decide in as few folds as it takes whether a candidate may take a baseline's place.
 
@@ -101,48 +104,50 @@ def gate(
         baseline: the score of each fold, in the order in which they ran; shape (folds,). Or of each
             user in each fold, NaN where a user has nothing held out; shape (folds, users).
         candidate: of the same folds, and the same users; the same shape.
-        margin: by how much the candidate may be worse, in the unit of the score, at least 0; by
-            default MARGIN of the baseline's mean.
-        k: folds that the run has when none is saved; by default all that are given.
+        margin: by how much the candidate may be worse: as of `margin_of`; by default MARGIN of the
+            baseline's mean.
+        k: into how many parts the data are split; by default as many as there are folds.
+        looks: folds that the run has when none is saved; by default all that are given.
         confidence: of each of the two statements, in (0.5, 1).
         higher_is_better: whether it is.
+        of: what has a score of its own: 'users', 'rows' or 'clusters'.
     Raises: InputError for other shapes, fewer than two folds of means, or values that are not
         finite.
     Source: Schuirmann (1987) for the two one-sided tests; `new_data_interval` for users, Nadeau and
         Bengio (2003) for folds; benchmarks/gate.py has how often it errs.
     """
-    sign = 1.0 if higher_is_better else -1.0
     baseline_scores, candidate_scores = _checked(baseline, candidate)
     if not 0.5 < confidence < 1:
         raise InputError(f"confidence is between 0.5 and 1, but is {confidence}")
-    if k is None:
-        k = len(baseline_scores)
-    k = max(k, 2)
-    level = (1 - confidence) / k  # one part for each look (Bonferroni)
-    differences = sign * (candidate_scores - baseline_scores)
-    looks = range(1, len(differences) + 1)
+    planned = max(looks or 0, len(baseline_scores), 2)
+    parts = k or planned
+    level = (1 - confidence) / planned  # one part for each look (Bonferroni)
+    allowed = margin_of(margin, baseline_scores)
+    differences = candidate_scores - baseline_scores
+    if not higher_is_better:
+        differences = -differences
+    first_look = 1
     if differences.ndim == 1:
-        looks = range(2, len(differences) + 1)
-    if not looks:
+        first_look = 2
+        of = "folds"
+    if len(differences) < first_look:
         raise InputError("one fold mean of each tells nothing; give at least two folds")
-    for n in looks:
-        baseline_mean = _mean(baseline_scores[:n])
-        allowed = MARGIN * abs(baseline_mean)
-        if margin is not None:
-            allowed = margin
-        interval = _interval(differences[:n], k=k, level=level)
+    for n in range(first_look, len(differences) + 1):
+        is_last = n == planned
+        seen = differences[:n]
+        interval = _interval(seen, k=parts, level=level, rows=of == "rows", is_last=is_last)
         verdict = _verdict(interval, allowed)
         if verdict is not GateVerdict.UNKNOWN:
             break
-    of = "users"
-    if differences.ndim == 1:
-        of = "folds"
+    low, high = interval
+    difference = _mean(differences[:n])
+    baseline_mean = _mean(baseline_scores)
     return Gate(
         verdict=verdict,
         folds=n,
-        difference=_mean(differences[:n]),
-        low=interval[0],
-        high=interval[1],
+        difference=difference,
+        low=low,
+        high=high,
         margin=allowed,
         baseline_mean=baseline_mean,
         of=of,
@@ -189,8 +194,43 @@ def _mean(scores: NDArray[np.float64]) -> float:
     return float(np.nanmean(scores, axis=1).mean())
 
 
-def _interval(differences: NDArray[np.float64], *, k: int, level: float) -> tuple[float, float]:
-    """Where the difference on new data is, each end with the error `level`."""
+def margin_of(margin: float | str | None, baseline: NDArray[np.floating]) -> float:
+    """A margin in the unit of the score.
+
+    Args:
+        margin: that, a share of the baseline's mean such as '1%', or None for MARGIN of it.
+        baseline: as of `gate`.
+    Raises: InputError.
+    """
+    mean = abs(_mean(np.asarray(baseline, dtype=np.float64)))
+    if margin is None:
+        return MARGIN * mean
+    text = str(margin).strip()
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < math.inf:
+        raise InputError(
+            f"'{margin}' is no margin; give a number of at least 0, or a share as '1%'"
+        )
+    if text.endswith("%"):
+        return number / 100 * mean
+    return number
+
+
+def _interval(
+    differences: NDArray[np.float64], *, k: float, level: float, rows: bool, is_last: bool
+) -> tuple[float, float]:
+    """Where the difference on new data is, each end with the error `level`.
+
+    Args:
+        differences: of the folds so far.
+        k: into how many parts the data are split.
+        level: the error of each end.
+        rows: whether they are of rows of a table.
+        is_last: whether no fold is to come.
+    """
     confidence = 1 - 2 * level
     if differences.ndim == 1:
         zeros = np.zeros_like(differences)
@@ -198,9 +238,9 @@ def _interval(differences: NDArray[np.float64], *, k: int, level: float) -> tupl
         if np.ptp(differences) <= 1e-9 * np.abs(differences).max():
             # Folds that differ alike do not tell how others would; that all are equal to the last
             # one is how a model looks beside itself.
-            if len(differences) == k and not differences.any():
+            if is_last and not differences.any():
                 return 0.0, 0.0
             return -math.inf, math.inf
         return test.low, test.high
-    interval = new_data_interval(differences, confidence, k=k)
+    interval = new_data_interval(differences, confidence, k=k, rows=rows)
     return interval.low, interval.high

@@ -15,6 +15,7 @@ from ecv_core.analysis.score_files import read_contenders
 from ecv_core.evaluation import metric_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, user_table
+from ecv_core.stopping.new_data import usual_new_data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +29,26 @@ class GateSide:
     """The score of each user in each fold; None where these are not known."""
     source: str
     """Within which users have the same numbers: a dataset, or a file."""
-    k: int
+    looks: int
+    """Folds when none is saved."""
+    k: float
+    """Into how many parts the data are split."""
     higher_is_better: bool
+    of: str = "users"
+    """What has a score of its own."""
     run: RunRecord | None = None
 
 
 def side_of_run(run: RunRecord, name: str) -> GateSide:
-    """A run as a side; its folds carry their users' scores where there are some."""
+    """A run as a side; its folds carry their users' scores where there are some.
+
+    Raises: InputError where its folds come in the order of time.
+    """
+    if run.spec.in_time:
+        raise InputError(
+            f"the folds of {name} come in the order of time, and later rows may differ from "
+            "earlier ones, so they tell nothing of new data; run both with folds drawn by chance"
+        )
     means = {str(fold.fold): fold.score for fold in run.folds}
     users = None
     scores = run.user_scores
@@ -48,8 +62,10 @@ def side_of_run(run: RunRecord, name: str) -> GateSide:
         means=means,
         users=users,
         source=run.spec.dataset,
-        k=run.spec.k,
+        looks=run.k,
+        k=run.spec.folds_of_a_partition,
         higher_is_better=metric_of(run.spec).higher_is_better,
+        of=usual_new_data(run.spec),
         run=run,
     )
 
@@ -74,6 +90,7 @@ def side_of_file(path: Path, contender: str, metric: str | None) -> GateSide:
         means=dict(zip(file.folds, scores.folds.tolist(), strict=True)),
         users=users,
         source=str(path.resolve()),
+        looks=len(file.folds),
         k=len(file.folds),
         higher_is_better=scores.higher_is_better,
     )
@@ -128,45 +145,25 @@ def _table(
 
 
 def gate_sides(
-    baseline: GateSide, candidate: GateSide, *, margin: str | None, confidence: float
+    baseline: GateSide, candidate: GateSide, *, margin: float | str | None, confidence: float
 ) -> Gate:
     """Decide as `gate` does.
 
     Args:
         baseline: what may be replaced.
         candidate: what may take its place.
-        margin: in the unit of the score ('0.01'), or a share of the baseline's mean ('1%'); None
-            for the default.
+        margin: as of `gate`.
         confidence: of each of the two statements.
     Raises: InputError where the two cannot be compared, and as of `gate`.
     """
     first, second = _paired(baseline, candidate)
-    allowed = None
-    if margin is not None:
-        allowed = margin_of(margin, first)
     return gate(
         first,
         second,
-        margin=allowed,
+        margin=margin,
         k=baseline.k,
+        looks=baseline.looks,
         confidence=confidence,
         higher_is_better=baseline.higher_is_better,
+        of=baseline.of,
     )
-
-
-def margin_of(text: str, baseline: NDArray[np.floating]) -> float:
-    """A margin in the unit of the score: '0.01', or '1%' of the baseline's mean.
-
-    Raises: InputError.
-    """
-    number = text.strip().removesuffix("%")
-    try:
-        margin = float(number)
-    except ValueError:
-        margin = -1.0
-    if not 0 <= margin < float("inf"):
-        raise InputError(f"'{text}' is no margin; give a number of at least 0, or a share as '1%'")
-    if text.strip().endswith("%"):
-        mean = float(np.nanmean(baseline))
-        return margin / 100 * abs(mean)
-    return margin

@@ -101,7 +101,7 @@ def over_folds(
     first: Sequence[float] | Floats,
     second: Sequence[float] | Floats,
     *,
-    k: int,
+    k: float,
     confidence: float = 0.95,
 ) -> PairedTest:
     """Compare two learners by the scores of the same folds: the corrected resampled t test.

@@ -226,13 +226,15 @@ def study(
         on_fold(Run(run))
 
     with ExitStack() as stack:
-        named = stack.enter_context(as_settings(algorithms))
-        entries = [model or algorithm_id for algorithm_id, model in named]
+        entries = []
+        in_memory = False
+        for algorithm_id, model in stack.enter_context(as_settings(algorithms)):
+            if model:
+                in_memory = True
+            entries.append(model or algorithm_id)
         cells = studies.planned(dataset_ids, entries, split_ids, **all_settings)
-        for _, obstacle in studies.with_obstacles(cells):
-            if obstacle is not None:
-                raise InputError(obstacle)
-        executor = executor_for(on, in_memory=any(model for _, model in named))
+        _check_possible(cells)
+        executor = executor_for(on, in_memory=in_memory)
         stack.enter_context(closing(executor))
         store = stack.enter_context(kept_or_not(keep))
         keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells])
@@ -240,9 +242,30 @@ def study(
         open_cells = [cell for cell in filled if not cell.answered]
         callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
         computed = studies.compute(store, open_cells, executor=executor, callbacks=callbacks)
-    run_of = {cell.spec: cell.run for cell in [*filled, *computed]}
-    runs = [run_of[cell.spec] for cell in cells]
-    return Runs([Run(run) for run in runs if run is not None])
+    return _runs_of(cells, [*filled, *computed])
+
+
+def _check_possible(cells: Sequence[studies.Cell]) -> None:
+    """Refuse a study of which a cell cannot be computed. Raises: InputError."""
+    for _, obstacle in studies.with_obstacles(cells):
+        if obstacle is not None:
+            raise InputError(obstacle)
+
+
+def _runs_of(cells: Sequence[studies.Cell], filled: Sequence[studies.Cell]) -> Runs:
+    """The runs that answer cells, in the order of these.
+
+    Args:
+        cells: of a study, as they were asked for.
+        filled: the same with their runs, as far as there are some; the last one of a spec counts.
+    """
+    run_of = {cell.spec: cell.run for cell in filled}
+    runs = []
+    for cell in cells:
+        run = run_of[cell.spec]
+        if run is not None:
+            runs.append(Run(run))
+    return Runs(runs)
 
 
 def _study_rule(rule: StoppingRule | str | None) -> dict[str, Any]:

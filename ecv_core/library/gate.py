@@ -41,25 +41,18 @@ def gate(
     >>> ecv.gate([0.50, 0.52, 0.48, 0.50], [0.30, 0.33, 0.29, 0.30]).verdict.value
     'fails'
     """
-    from ecv_core.analysis.gate_sides import gate_sides, margin_of
+    from ecv_core.analysis.gate_sides import gate_sides
 
     first = _side(baseline)
     second = _side(candidate)
     if (first is None) != (second is None):
         raise InputError("give two runs, or two arrays of scores: one of each cannot be paired")
     if first is not None and second is not None:
-        words = None
-        if margin is not None:
-            words = str(margin)
-        return gate_sides(first, second, margin=words, confidence=confidence)
-    scores = np.asarray(baseline)
-    allowed = None
-    if margin is not None:
-        allowed = margin_of(str(margin), scores)
+        return gate_sides(first, second, margin=margin, confidence=confidence)
     return gate_scores(
-        scores,
+        np.asarray(baseline),
         np.asarray(candidate),
-        margin=allowed,
+        margin=margin,
         confidence=confidence,
         higher_is_better=higher_is_better,
     )

@@ -22,6 +22,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import ecv_core as ecv
 from ecv_core.figures.words import interval_lines
+from ecv_core.records.errors import InputError
 
 CANCER = load_breast_cancer(return_X_y=True)
 
@@ -190,3 +191,12 @@ def test_a_kept_run_says_the_same_of_new_rows():
     (again,) = ecv.runs()
     assert again.new_data_interval == pytest.approx(passing.run.new_data_interval)
     assert again.mean_interval == pytest.approx(passing.run.mean_interval)
+
+
+def test_a_gate_speaks_of_rows_and_refuses_folds_in_the_order_of_time():
+    data = rows_of_which_some_are_right(60, 45)
+    fair = ecv.gate(*[evaluate(KFold(5), data, keep=False).run] * 2, margin=0.5)
+    assert (fair.of, fair.verdict.value) == ("rows", "passes")
+    in_time = evaluate(TimeSeriesSplit(4), data, keep=False).run
+    with pytest.raises(InputError, match="order of time"):
+        ecv.gate(in_time, in_time)
