@@ -25,7 +25,8 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 Samples = NDArray[Any]
-Model = tuple[BaseEstimator, dict[str, list[Any]]]
+Grid = dict[str, list[Any]]
+Model = tuple[BaseEstimator, Grid]
 NEW_ROWS = 4_000
 """Of a made table."""
 
@@ -37,7 +38,7 @@ class Table:
     name: str
     scoring: str
     estimator: BaseEstimator
-    grid: dict[str, list[Any]]
+    grid: Grid
     X: Samples
     y: Samples
     new_X: Samples
@@ -48,12 +49,10 @@ def _scaled(model: BaseEstimator) -> Pipeline:
     return Pipeline([("scale", StandardScaler()), ("model", model)])
 
 
+_SVM_GRID: Grid = {"model__C": [0.1, 1, 10, 100], "model__gamma": [0.003, 0.03, 0.3]}
 SVM: Model = (
     _scaled(SVC(random_state=0)),
-    {
-        "model__C": [0.1, 1, 10, 100],
-        "model__gamma": [0.003, 0.03, 0.3],
-    },
+    _SVM_GRID,
 )
 LOGISTIC: Model = (
     _scaled(LogisticRegression(max_iter=300)),
@@ -62,26 +61,23 @@ LOGISTIC: Model = (
         "model__class_weight": [None, "balanced"],
     },
 )
+_NEIGHBOURS_GRID: Grid = {
+    "model__n_neighbors": [1, 3, 7, 15, 31, 61],
+    "model__weights": ["uniform", "distance"],
+}
+_TREE_GRID: Grid = {"max_depth": [2, 4, 8, 16], "min_samples_leaf": [1, 5, 20]}
+_FOREST_GRID: Grid = {"max_features": [1, 3, 0.5, None], "min_samples_leaf": [1, 5, 20]}
 NEIGHBOURS: Model = (
     _scaled(KNeighborsClassifier()),
-    {
-        "model__n_neighbors": [1, 3, 7, 15, 31, 61],
-        "model__weights": ["uniform", "distance"],
-    },
+    _NEIGHBOURS_GRID,
 )
 TREE: Model = (
     DecisionTreeClassifier(random_state=0),
-    {
-        "max_depth": [2, 4, 8, 16],
-        "min_samples_leaf": [1, 5, 20],
-    },
+    _TREE_GRID,
 )
 FOREST: Model = (
     RandomForestClassifier(10, random_state=0),
-    {
-        "max_features": [1, 3, 0.5, None],
-        "min_samples_leaf": [1, 5, 20],
-    },
+    _FOREST_GRID,
 )
 BAYES: Model = GaussianNB(), {"var_smoothing": np.logspace(-9, 1, 12).tolist()}
 NET: Model = (
@@ -93,31 +89,19 @@ NET: Model = (
 )
 NUMBER_SVM: Model = (
     _scaled(SVR()),
-    {
-        "model__C": [0.1, 1, 10, 100],
-        "model__gamma": [0.003, 0.03, 0.3],
-    },
+    _SVM_GRID,
 )
 NUMBER_NEIGHBOURS: Model = (
     _scaled(KNeighborsRegressor()),
-    {
-        "model__n_neighbors": [1, 3, 7, 15, 31, 61],
-        "model__weights": ["uniform", "distance"],
-    },
+    _NEIGHBOURS_GRID,
 )
 NUMBER_TREE: Model = (
     DecisionTreeRegressor(random_state=0),
-    {
-        "max_depth": [2, 4, 8, 16],
-        "min_samples_leaf": [1, 5, 20],
-    },
+    _TREE_GRID,
 )
 NUMBER_FOREST: Model = (
     RandomForestRegressor(10, random_state=0),
-    {
-        "max_features": [1, 3, 0.5, None],
-        "min_samples_leaf": [1, 5, 20],
-    },
+    _FOREST_GRID,
 )
 Generator = Callable[..., tuple[Samples, Samples]]
 
