@@ -109,7 +109,7 @@ EXTRAS = {
     "energy": ("codecarbon", "pynvml"),
     "figures": ("plotly", "matplotlib", "jinja2"),
     "tune": ("optuna",),
-    "dashboard": ("streamlit", "authlib", "httpx2", "starlette"),
+    "dashboard": ("streamlit", "authlib", "httpx2", "segno", "starlette"),
     "postgres": ("psycopg",),
     "cluster": ("dask", "distributed", "dask_jobqueue"),
     "download": ("requests",),

@@ -166,3 +166,12 @@ def test_there_are_so_many_lectures_and_no_more():
 )
 def test_phones_cannot_open_an_address_of_this_machine_alone(host, local):
     assert is_local(host) is local
+
+
+def test_the_code_of_an_address_has_the_size_of_the_standard():
+    # Version 3 holds 53 bytes at level L: 17 + 4 * 3 squares, and four of white on each side.
+    from pages.shared.live.phones import _qr_code
+
+    svg = _qr_code("http://192.0.2.2:55554/classroom/hbapywe9")
+    assert 'viewBox="0 0 37 37"' in svg
+    assert "<title>QR code of the address</title>" in svg

@@ -16,7 +16,6 @@ from ecv_core.records.errors import InputError
 from pages.shared.address.present import presenting
 from pages.shared.live.classroom import PATH, Room, close_room, is_open, listener, new_room
 from pages.shared.widgets.component import component, ignore
-from pages.shared.widgets.qr import qr_svg
 
 _LECTURE = "lecture"
 """In the session: the lecture that it gives."""
@@ -77,8 +76,18 @@ def _room_data(held: Lecture) -> dict[str, object]:
         "code": held.room.code,
         "key": held.room.key,
         "address": held.address,
-        "qr": qr_svg(held.address),
+        "qr": _qr_code(held.address),
     }
+
+
+def _qr_code(address: str) -> str:
+    """An address as an SVG element, with the white around it that readers ask for."""
+    import segno  # a lecture alone needs it
+
+    code = segno.make(address, micro=False)
+    return str(
+        code.svg_inline(border=4, light="#fff", omitsize=True, title="QR code of the address")
+    )
 
 
 def _begin() -> None:
