@@ -28,6 +28,7 @@ class Stranger:
         timeout: float = 60,
         address: str = "",
         cookie: str = "",
+        session: str = "",
     ) -> None:
         """Open a page and wait until it is drawn.
 
@@ -38,6 +39,7 @@ class Stranger:
             timeout: seconds to wait for anything.
             address: that a proxy says they have; empty for this machine's.
             cookie: of their browser, as its header has it; empty for none.
+            session: id of somebody's session that they ask to go on with; empty for a new one.
         """
         self.buttons: dict[str, str] = {}
         """Label -> id."""
@@ -48,11 +50,14 @@ class Stranger:
             headers["X-Forwarded-For"] = address
         if cookie:
             headers["Cookie"] = cookie
+        protocols = [Subprotocol("streamlit")]
+        if session:  # the protocol's names are token and session where there are three
+            protocols += [Subprotocol("none"), Subprotocol(session)]
         self._open = ExitStack()
         self._socket = self._open.enter_context(
             connect(
                 f"ws://127.0.0.1:{port}/_stcore/stream",
-                subprotocols=[Subprotocol("streamlit")],
+                subprotocols=protocols,
                 max_size=1 << 26,
                 open_timeout=timeout,
                 additional_headers=headers,

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocket, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from ecv_core.store.store import open_store
+from pages.shared.live.tabs import BROWSER
 from tests.browser.dashboard import Dashboard
 from tests.browser.provider import CLIENT, CLIENT_SECRET, Provider, provider
 from tests.browser.stranger import Stranger, half_a_message
@@ -111,6 +113,51 @@ def test_a_team_signs_in_and_each_has_their_own_rights(
         ada.context.add_cookies(copied)
         ada.goto(f"{dashboard.url}/account")
         expect(ada.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def sessions_of(page: Page) -> list[str]:
+    """The ids that the server gives a page's sessions from now on, as they come."""
+    ids: list[str] = []
+
+    def read(payload: str | bytes) -> None:
+        session = ForwardMsg.FromString(bytes(payload)).new_session.initialize.session_id  # type: ignore[arg-type]
+        if session and session not in ids:
+            ids.append(session)
+
+    def listen(opened: WebSocket) -> None:
+        if opened.url.endswith("/_stcore/stream"):
+            opened.on("framereceived", read)
+
+    page.on("websocket", listen)
+    return ids
+
+
+def test_what_was_there_before_the_sign_in_is_worth_nothing_after(
+    browser: Browser, team: tuple[Dashboard, Provider]
+) -> None:
+    """Neither a session nor a cookie that others know or have set is Ada's once she signs in."""
+    dashboard, who = team
+    planted = "set-by-somebody-else"
+    with watched_tab(browser) as ada:
+        ada.context.add_cookies([{"name": BROWSER, "value": planted, "url": dashboard.url}])
+        ids = sessions_of(ada)
+        ada.goto(f"{dashboard.url}/account")
+        expect(ada.get_by_role("button", name="Sign in")).to_be_visible()
+        (before,) = ids
+        signed_in(ada, dashboard, who, ADA)
+        after = ids[-1]
+        assert after != before
+        names = [cookie["value"] for cookie in ada.context.cookies() if cookie["name"] == BROWSER]
+        assert len(names) == 1
+        assert names != [planted]
+        for session in (before, after):
+            with Stranger(
+                dashboard.port, session=session, cookie=f"{BROWSER}={planted}"
+            ) as stranger:
+                assert stranger.session != after
+                assert list(stranger.buttons) == ["Sign in"]
+        ada.get_by_role("link", name="Learn", exact=True).click()  # it is still hers
+        expect(ada.get_by_role("button", name="Sign in")).to_have_count(0)
 
 
 def test_strangers_and_viewers_send_a_team_no_files_and_fill_no_memory(

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from html import unescape
@@ -13,6 +14,7 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from ecv_core.access.settings import visitor
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.manager import Queue
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores
@@ -21,6 +23,17 @@ from ecv_core.store.recorded import RUNS, record, recorded_path
 from ecv_core.store.store import Store, open_store
 
 APP = str(Path(__file__).resolve().parents[2] / "pages" / "main.py")
+
+
+ISSUER = "https://id.example.org"
+SECRET = "s" * 32
+WHO = {
+    "visitor": visitor(SECRET).id,
+    "viewer": f"{ISSUER}#vera",
+    "editor": f"{ISSUER}#ada",
+    "one person": "",
+}
+"""Kind of person -> the id of one of them."""
 
 
 class QueueOnly(Queue):
@@ -81,6 +94,26 @@ def store() -> Store:
 def app() -> AppTest:
     """The dashboard on its page Run, before that is drawn; `switch_page` opens another one."""
     return AppTest.from_file(APP, default_timeout=30).switch_page("run/run.py")
+
+
+@pytest.fixture
+def as_one(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], AppTest]:
+    """A new tab of this kind of person, in a dashboard of the mode that they are of."""
+
+    def become(who: str) -> AppTest:
+        app = AppTest.from_file(APP, default_timeout=30).switch_page("run/run.py")
+        monkeypatch.setenv("ECV_MODE", {"visitor": "public", "one person": ""}.get(who, "team"))
+        if who in ("viewer", "editor"):
+            monkeypatch.setenv("ECV_EDITORS", "ada")
+        if who == "visitor":
+            app.session_state["visitor-secret"] = SECRET
+        elif who != "one person":
+            subject = WHO[who].partition("#")[2]
+            who_is_it = {"iss": ISSUER, "sub": subject, "name": subject, "iat": time.time()}
+            app.user = {"is_logged_in": True, **who_is_it}
+        return app
+
+    return become
 
 
 @pytest.fixture

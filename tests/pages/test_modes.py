@@ -23,41 +23,13 @@ from ecv_core.store.people import introduce
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan
 from ecv_core.store.quota import Quota
 from pages.shared.live.acting import who
-from tests.pages.conftest import APP, fold_result
+from tests.pages.conftest import ISSUER, WHO, fold_result
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
-ISSUER = "https://id.example.org"
-SECRET = "s" * 32
-WHO = {
-    "visitor": visitor(SECRET).id,
-    "viewer": f"{ISSUER}#vera",
-    "editor": f"{ISSUER}#ada",
-    "one person": "",
-}
 SPEC = make_spec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 EASE = make_spec(dataset="synthetic", algorithm="ease", k=5, rule="never")
 ROWS = "\n".join(["user,item", *(f"u{user},i{item}" for user in range(6) for item in range(6))])
 everybody = pytest.mark.parametrize("who", WHO)
-
-
-@pytest.fixture
-def as_one(monkeypatch):
-    """A new tab of this kind of person, in a dashboard of the mode that they are of."""
-
-    def become(who):
-        app = AppTest.from_file(APP, default_timeout=30).switch_page("run/run.py")
-        monkeypatch.setenv("ECV_MODE", {"visitor": "public", "one person": ""}.get(who, "team"))
-        if who in ("viewer", "editor"):
-            monkeypatch.setenv("ECV_EDITORS", "ada")
-        if who == "visitor":
-            app.session_state["visitor-secret"] = SECRET
-        elif who != "one person":
-            subject = WHO[who].partition("#")[2]
-            who_is_it = {"iss": ISSUER, "sub": subject, "name": subject, "iat": time.time()}
-            app.user = {"is_logged_in": True, **who_is_it}
-        return app
-
-    return become
 
 
 def opened(app, page, **query):

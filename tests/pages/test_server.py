@@ -7,7 +7,7 @@ import plotly
 import pytest
 import streamlit as st
 from starlette.applications import Starlette
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.testclient import TestClient
@@ -169,6 +169,21 @@ def test_a_browser_gets_a_name_with_its_first_page_that_no_script_can_read():
     assert "set-cookie" not in client.get("/").headers
     secret = TestClient(client.app, base_url="https://e-fold.example.org")
     assert "; Secure" in secret.get("/").headers["set-cookie"]
+
+
+def test_signing_in_gives_a_browser_another_name_than_somebody_may_have_set(streamlit):
+    """Who put a name of their own into a browser is neither a member nor sends files by it."""
+    streamlit.app.routes.append(Route("/oauth2callback", lambda _: RedirectResponse("/")))
+    with TestClient(streamlit.app) as ada:
+        ada.cookies.set(BROWSER, "the attacker's", domain="testserver.local", path="/")
+        ada.get("/oauth2callback", follow_redirects=False)
+        (name,) = [cookie.value for cookie in ada.cookies.jar if cookie.name == BROWSER]
+        assert name != "the attacker's"
+        with ada.websocket_connect("/_stcore/stream") as tab:
+            tab.receive_bytes()
+            assert ada.put(UPLOAD, content=b"x").status_code == 204
+            attacker = TestClient(streamlit.app, cookies={BROWSER: "the attacker's"})
+            assert attacker.put(UPLOAD, content=b"y").status_code == 403
 
 
 def test_a_browser_that_kept_the_page_and_lost_its_cookie_gets_both_again(tmp_path):

@@ -24,6 +24,8 @@ NAME = "x-ecv-tab"
 """The header with a tab's name; whatever a browser says there is dropped."""
 BROWSER = "ecv_browser"
 """The cookie with a browser's name."""
+_SIGNED_IN = "/oauth2callback"
+"""Where Streamlit ends a sign-in: the browser gets another name, as others may have set the old."""
 OF_AN_ADDRESS = 20
 """Sockets of one kind (pages, their events) that strangers of one address may have open.
 
@@ -276,15 +278,19 @@ def without_conditions(scope: Scope) -> Scope:
 def naming_browser(scope: Scope, send: Send) -> Send:
     """Sends as `send` does, and gives a browser its cookie with a page; no script can read it.
 
-    A phone that follows a lecture gets none.
+    A browser that comes from signing in gets a new one: whoever has put a name of their own into
+    somebody's browser would else pass for that browser. A phone that follows a lecture gets none.
     """
-    if browser_of(scope) or CLASSROOM in scope["path"]:  # nothing is kept of a phone
+    signed_in = scope["path"].endswith(_SIGNED_IN)
+    if CLASSROOM in scope["path"]:  # nothing is kept of a phone
+        return send
+    if browser_of(scope) and not signed_in:
         return send
 
     async def send_with_cookie(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            if headers.get("content-type", "").startswith("text/html"):
+            if signed_in or headers.get("content-type", "").startswith("text/html"):
                 secure = "; Secure" if scope["scheme"] == "https" else ""
                 cookie = f"{BROWSER}={token_urlsafe(16)}; Path=/; HttpOnly; SameSite=Lax{secure}"
                 headers.append("set-cookie", cookie)
