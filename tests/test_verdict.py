@@ -9,7 +9,6 @@ import pytest
 
 from ecv_core import stopping
 from ecv_core.figures.words import (
-    answer,
     arithmetic,
     interval_lines,
     interval_words,
@@ -256,9 +255,6 @@ def test_the_interval_for_new_users_stands_first_and_that_of_the_folds_behind_it
     words = "95 % interval for new users -0.8889 to 5.8889; ± 6.3531 over these folds"
     assert interval_words(run) == words
     assert new_data_cell(run) == "-0.8889 to 5.8889"
-    assert answer(run).startswith(
-        "nDCG@10 is 2.5000; the 95 % interval for new users is -0.8889 to 5.8889. The stop saved "
-    )
     del users[1]  # a fold whose users are not known: nothing is guessed from the other
     assert new_data_cell(run.with_user_scores(users)) == "-"
     assert interval_words(ended(())) == ""
@@ -292,12 +288,3 @@ def test_a_rule_that_is_not_known_here_is_named_by_its_id(enough):
     run = stop_after_two(enough, "Two it is: stop.")
     run = replace(run, spec=replace(run.spec, rule="theirs"))
     assert "the mean, 0.2980, satisfies the rule theirs." in verdict(run)
-
-
-def test_the_answer_says_the_score_and_what_was_saved():
-    run = replace(judged((0.3, 0.3), k=4, rule="fixed", min_folds=2), stopped_at=2)
-    assert (
-        answer(run) == "nDCG@10 is 0.3000. The stop saved 2 of 4 folds, about 50 % of the energy."
-    )
-    assert answer(judged((0.3, 0.3), k=2, rule="never")) == "nDCG@10 is 0.3000."
-    assert answer(ended(())) == ""

@@ -8,7 +8,7 @@ from math import floor, log10
 from typing import Literal, NamedTuple, Protocol, get_args
 
 from ecv_core import dataset as datasets
-from ecv_core.energy.savings import EnergyFacts, energy_of, margin_after
+from ecv_core.energy.savings import EnergyFacts, margin_after
 from ecv_core.evaluation import column_title, metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
@@ -220,38 +220,6 @@ def _unstopped_verdict(run: RunRecord, at_stop: Moment) -> str:
     if at_stop.decision.stop:
         return f"{text} The stopping rule was met only at the last fold."
     return f"{text} The stopping rule was never met."
-
-
-def answer(run: RunRecord) -> str:
-    """The score of a run, what it is for new users, and what its stop saved; it has a fold.
-
-    'nDCG@10 is 0.3500; the 95 % interval for new users is 0.3377 to 0.3627. The stop saved 5 of 10
-    folds, about 50 % of the energy.'
-
-    Args:
-        run: its folds carry their users' scores (`Results.with_user_scores`), where there are some.
-    """
-    if run.at_stop is None:
-        return ""
-    score = f"{metric_label(run.spec)} is {run.at_stop.mean:.4f}"
-    new_data = new_data_of(run, run.user_scores)
-    if new_data is not None:
-        level = f"{100 * run.spec.confidence:g} %"
-        ends = ends_words(new_data.interval)
-        score += f"; the {level} interval for new {new_data.of} is {ends}"
-    return joined(f"{score}.", _saved_sentence(run))
-
-
-def _saved_sentence(run: RunRecord) -> str:
-    """'The stop saved 5 of 10 folds, about 50 % of the energy.'; empty where all folds ran."""
-    left_out = run.k - len(run.folds)
-    if not run.stopped_early or not left_out:
-        return ""
-    saved = f"The stop saved {left_out} of {counted(run.k, 'fold')}"
-    facts = energy_of(run)
-    if facts.saved_percent:
-        saved += f", about {facts.saved_percent:.0f} % of the energy"
-    return f"{saved}."
 
 
 def arithmetic(run: RunRecord) -> str:

@@ -15,21 +15,18 @@ from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.report.describe import Description, describe_runs
 from ecv_core.figures.words import (
     algorithm_title,
-    answer,
-    arithmetic,
     counted,
     metric_label,
     rule_words,
     run_name,
     run_title,
-    verdict,
 )
 from ecv_core.models import computed_here
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.ownership import leases
+from pages.run.answer import run_answer
 from pages.run.details import downloads, figure_1, fold_table, newest, repeat_command, so_far
-from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.start_form import fill_form
 from pages.shared.address.link import label_from_link
 from pages.shared.address.navigation import COMPARE, RACE, VIEW
@@ -47,6 +44,7 @@ from pages.shared.live.runs import (
 )
 from pages.shared.live.state import escaped, results, sentence, store
 from pages.shared.live.watch import follow, shared_entries, watch
+from pages.shared.widgets.answer_card import answer_html, told_card
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.place import place_title
 from pages.shared.widgets.words import ago, run_label, state_badge
@@ -149,71 +147,6 @@ def shown_run(runs: list[RunRecord]) -> RunRecord:
     return runs[-1]
 
 
-def headline(run: RunRecord) -> tuple[str, str]:
-    """What explains this moment: its kind ('info', 'success', 'warning', 'error') and sentence."""
-    folds = f"{len(run.folds)} of {run.k} folds"
-    kept = _kept_sentences(run)
-    match run.state:
-        case RunState.QUEUED:
-            return "info", _queued_sentence(run.queue_position or 0)
-        case RunState.FAILED:
-            return "error", f"Failed: {run.error or 'for an unknown reason'}. {kept}"
-        case RunState.CANCELLED:
-            return "warning", _cancelled_sentence(run.error, kept)
-        case RunState.INTERRUPTED:
-            return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}"
-        case RunState.FINISHED if run.damaged:
-            return "warning", f"Only {folds} can be read. Resume the run to compute the others."
-    if not run.folds:
-        return "info", "The first fold is running. The first interval appears after the second."
-    return _verdict_headline(run)
-
-
-def _kept_sentences(run: RunRecord) -> str:
-    sentence = f"{len(run.folds)} of {run.k} folds are finished and kept."
-    if run.stopped_early:
-        sentence = f"{sentence} {verdict(run)}"
-    return sentence
-
-
-def _cancelled_sentence(why: str | None, kept: str) -> str:
-    if not why:
-        return f"Cancelled: {kept}"
-    return f"Cancelled: {why}. {kept}"
-
-
-def _queued_sentence(before: int) -> str:
-    """What a run waits for, of which so many are before it."""
-    if before == 0:
-        return "About to start."
-    return f"Queued behind {counted(before, 'run')}."
-
-
-def _verdict_headline(run: RunRecord) -> tuple[str, str]:
-    """The headline of a run with folds that nothing has cut off."""
-    sentence = verdict(run)
-    if run.checked and run.state is RunState.RUNNING:
-        sentence += " The remaining folds are running to check this."
-    if run.doubt:
-        return "warning", sentence
-    if run.stopped_early:
-        return "success", sentence
-    return "info", sentence
-
-
-def verdict_html(run: RunRecord) -> str:
-    """The answer, the verdict in words, and in small type the arithmetic of the rule.
-
-    Args:
-        run: Its folds carry their users' scores (`Results.with_user_scores`), where there are some.
-    """
-    kind, sentence = headline(run)
-    lines = [sentence]
-    if kind in ("info", "success") or run.doubt:
-        lines.append(arithmetic(run))
-    return box(kind, list(filter(None, lines)), answer=answer(run))
-
-
 def _still_there() -> list[RunRecord]:
     """The opened runs; the whole page is drawn anew, with its sentence, if they were deleted."""
     try:
@@ -286,29 +219,34 @@ def _entries_for_all(
                 return show(active)
         return None
 
-    return shared_entries(f"{name} {run_id}", [topic(RUNS, [run_id]), QUEUE], show_newest)
+    return shared_entries(
+        f"{name} {run_id}", [topic(RUNS, [run_id]), QUEUE], show_newest, ended=partial(show, run)
+    )
 
 
 def _results(run: RunRecord, runs: list[RunRecord]) -> None:
     damaged_folds([run])
-    entries = _entries_for_all("results", run, _results_data)
-    with st.container(key="presented-verdict"):
-        show(entries, part="verdict", key="said", room="verdict")
+    entries = _entries_for_all("answer", run, _answer_data)
+    told_card(entries, key="answer", next_step=partial(_next_step, run, runs))
     if not computed_here(run.spec):
         _draw_followed(elsewhere_note, runs, key="note", kind=RUNS, often=[STEPS])
     _origin(run)
-    left, right = st.columns([3, 1.2], gap="medium")
-    with left, st.container(key="presented-figure"):
+    with st.container(key="presented-figure"):
         _figure(run, runs)
-    with right:
-        room = "facts" if energy_may_come(run) else None
-        show(entries, part="facts", key="numbers", room=room)
 
 
-def _results_data(run: RunRecord) -> dict[str, object]:
-    """The HTML of both parts, of users' scores that are read once."""
-    scored = results().with_user_scores(run)
-    return {"verdict": verdict_html(scored), "facts": facts(scored)}
+def _answer_data(run: RunRecord) -> dict[str, object]:
+    return {"html": answer_html(run_answer(results().with_user_scores(run)))}
+
+
+def _next_step(run: RunRecord, runs: list[RunRecord]) -> None:
+    """To go on with it, or to check its stop; else what its folds say about all its folds."""
+    if run.state.active:
+        st.space(40)  # what is below does not move when the button comes
+        return
+    if computed_here(run.spec) and (run.resumable or run.can_be_checked):
+        _go_on_buttons(run)
+    _folds_link(runs)
 
 
 def _origin(run: RunRecord) -> None:
@@ -400,11 +338,8 @@ def _details(run: RunRecord, runs: list[RunRecord]) -> None:
 
 
 def run_actions(run: RunRecord, group: list[RunRecord]) -> None:
-    """The buttons that make sense now; a press acts and draws the page anew."""
-    if computed_here(run.spec) and (run.resumable or run.can_be_checked):
-        _go_on_buttons(run)
+    """Other ways on than the next step."""
     _replay_links(run)
-    _folds_link(group or [run])
     if run.spec.folds_sha256:
         return  # folds of a file, which no form can name
     st.button(

@@ -172,20 +172,26 @@ def a_run(store: Store) -> Callable[..., RunRecord]:
     return put
 
 
-def told(app: AppTest, part: str) -> str:
-    """HTML of the page of a run: 'ecv-box' is its sentence, 'ecv-facts' its numbers."""
-    components = [json.loads(one.proto.json) for one in app.get("bidi_component")]
-    parts = [data[data["shown"]] for data in components if "shown" in data]
-    found = [html for html in parts if part in html]
-    assert len(found) == 1
-    return str(found[0])
+def card(app: AppTest) -> str:
+    """HTML of the answer at the top of a page."""
+    (component,) = [one for one in app.get("bidi_component") if one.proto.component_name == CARD]
+    return str(json.loads(component.proto.json)["html"])
+
+
+CARD = "ecv_answer"
 
 
 def verdict(app: AppTest) -> tuple[str, list[str]]:
-    """What the page of a run says of it: 'info', 'success', 'warning' or 'error', and its lines."""
-    box = told(app, "ecv-box")
-    lines = [re.sub(r"<.*?>", "", line) for line in re.findall(r"<p>(.*?)</p>", box)]
-    return re.findall(r"ecv-box ecv-(\w+)", box)[0], [unescape(line) for line in lines]
+    """The answer at the top of a page: how sure it is, and its lines."""
+    words = re.findall(r'<div class="ecv-words".*?</div>', card(app))[0]
+    lines = [unescape(re.sub(r"<.*?>", "", line)) for line in re.findall(r"<p.*?</p>", words)]
+    return lines[0][1:].strip(), lines[1:]
+
+
+def amounts(app: AppTest) -> dict[str, tuple[str, str]]:
+    """What the answer's table says was used and saved, by its name."""
+    rows = re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td><td>(.*?)</td>', card(app))
+    return {name: (unescape(used), unescape(saved)) for name, used, saved in rows}
 
 
 def progress(app: AppTest) -> dict[str, Any] | None:

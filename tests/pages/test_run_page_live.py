@@ -21,9 +21,9 @@ from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import RunState, UserScores
 from ecv_core.store.ownership import active_owners, this_process
 from ecv_core.store.schema import user_scores
-from pages.run.facts import facts
+from pages.run.answer import details
 from tests.fake_folds import computing, fold_result
-from tests.pages.conftest import progress, told, verdict
+from tests.pages.conftest import amounts, card, progress, verdict
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
 
@@ -36,16 +36,9 @@ def labels(app):
     return [one.label for one in app.button]
 
 
-def metrics(app):
-    found = re.findall(
-        r'<span>([^<]*)</span>.*?"ecv-value[^"]*">([^<]*)</div>', told(app, "ecv-facts"), re.DOTALL
-    )
-    return {label: unescape(value) for label, value in found}
-
-
 def captions(app):
-    """Beside the figure, with their links."""
-    return [unescape(one) for one in re.findall(r'"ecv-caption">(.*?)</p>', told(app, "ecv-facts"))]
+    """Behind Details, with their links."""
+    return [unescape(one) for one in re.findall(r'"ecv-caption">(.*?)</p>', card(app))]
 
 
 def figures(app):
@@ -63,19 +56,17 @@ def open_run(app, run):
 
 def test_a_stopped_run_shows_its_numbers(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4))
-    shown = metrics(app)
-    assert shown["Mean nDCG@10"] == "0.3056"
-    assert shown["Folds used"] == "4 of 10"
-    assert shown["Time"] == "8.0 s"
-    assert shown["Energy used"] == "18 to 40 mWh"  # 4 folds of 36 J, 20 J of them memory's
-    assert shown["Energy saved"] == "23 to 69 mWh"  # 6 folds of 16 J less 15 % to 36 J and 15 %
-    assert shown["Emissions"] == "16 mg"
-    assert '<div class="ecv-note ecv-good">about 60 % of all 10 folds, estimated</div>' in told(
-        app, "ecv-facts"
-    )
+    kind, lines = verdict(app)
+    assert (kind, lines[0]) == ("sure", "nDCG@10 0.3056")
+    # 4 folds of 36 J, 20 J of them memory's; 6 folds of 16 J less 15 % to 36 J and 15 %.
+    assert amounts(app) == {
+        "folds": ("4 of 10", "6"),
+        "energy": ("18 to 40 mWh (16 mg CO2e)", "23 to 69 mWh, about 60 %"),
+        "time": ("8.0 s", "about 12 s"),
+    }
     assert any("estimated" in one for one in captions(app))
-    assert "Why this number?" in told(app, "ecv-facts")
-    assert "= 144 J, / 3600 = 0.04 Wh" in told(app, "ecv-facts")
+    assert "Why this number?" in card(app)
+    assert "= 144 J, / 3600 = 0.04 Wh" in card(app)
 
 
 def test_a_run_says_what_the_cheap_models_cost_that_it_is_adjusted_by(app, a_run, store):
@@ -104,8 +95,7 @@ def test_measured_energy_is_called_measured(app, a_run):
 
 def test_a_run_without_a_meter_shows_no_energy_rather_than_zero(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, source="none"))
-    assert metrics(app)["Energy used"] == "-"
-    assert metrics(app)["Energy saved"] == "-"
+    assert amounts(app)["energy"] == ("not metered", "-")
 
 
 def test_the_figure_holds_the_stop_and_says_so_to_those_who_do_not_see_it(app, a_run):
@@ -130,22 +120,21 @@ def test_the_interval_for_new_users_stands_before_that_of_the_folds(app, store, 
         store.add_fold(run_id, fold, stopped_at=2)
     store.finish(run_id, RunState.FINISHED)
     open_run(app, store.run(run_id))
-    first, second, *_ = captions(app)
-    assert "-0.8889 to 5.8889" in first
-    assert second.startswith("95 % interval: ± 6.3531 over these folds")
+    kind, lines = verdict(app)
+    assert kind == "uncertain"
+    assert "-0.8889 to 5.8889" in lines[1]
+    assert any(one.startswith("95 % interval: ± 6.3531 over these folds") for one in captions(app))
 
 
 def test_without_users_scores_nothing_is_guessed_of_new_users(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4))
-    assert captions(app)[0].startswith("No interval for new users")
+    assert verdict(app)[1][1].startswith("No interval for new users")
 
 
 def test_the_sentence_of_the_stop_is_shown(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4))
-    kind, (said, small) = verdict(app)
-    assert kind == "success"
-    assert said.startswith("Stopped after 4 of 10 folds: the mean, 0.3056, has settled")
-    assert small.startswith("After 4 folds: the interval is 0.0136 wide")
+    assert verdict(app)[1][2].startswith("Stopped after 4 of 10 folds: the mean, 0.3056, has")
+    assert captions(app)[0].startswith("After 4 folds: the interval is 0.0136 wide")
 
 
 def test_a_broken_fold_is_a_warning_and_no_promise_is_shown(app, store):
@@ -155,8 +144,8 @@ def test_a_broken_fold_is_a_warning_and_no_promise_is_shown(app, store):
     compute = computing(lambda spec, index: fold_result(index, scores[index]))
     drive(RunPlan(spec), PlanRuns(store, runs=[store.run(run_id)]), Here(compute))
     open_run(app, store.run(run_id))
-    kind, (said, *_) = verdict(app)
-    assert kind == "warning"
+    kind, (*_, said) = verdict(app)
+    assert kind == "uncertain"
     assert "0.2821" in said
     assert "Fold 4 scores 30 % below" in said
 
@@ -164,21 +153,22 @@ def test_a_broken_fold_is_a_warning_and_no_promise_is_shown(app, store):
 def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
     # Means: 0.3 after two folds, 0.32 after four: d = 0.02 / 0.31 = 6.45 %.
     open_run(app, a_run([0.3, 0.3, 0.34, 0.34], stopped_at=2, k=4, full=True))
-    kind, (said, *_) = verdict(app)
-    assert kind == "success"
+    kind, (*_, said) = verdict(app)
+    assert kind == "uncertain"  # two folds that score alike have no interval
     assert "mean of all 4 folds is 0.3200" in said
     assert "6.45 %" in said
-    assert metrics(app)["Stop would save"] == "8.9 to 20 mWh"
-    assert metrics(app)["Folds used"] == "2 of 4"
+    assert amounts(app)["energy"][1] == "8.9 to 20 mWh, 50 %"
+    assert amounts(app)["folds"] == ("2 of 4", "2")
+    assert "the stop would save" in card(app)
 
 
 def test_a_stop_that_is_being_checked_saves_no_fold(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, state=RunState.RUNNING, full=True))
-    _, (said, *_) = verdict(app)
+    _, (*_, said) = verdict(app)
     assert said.endswith("The remaining folds are running to check this.")
     components = [one.proto.json for one in app.get("bidi_component")]
     assert any("the rule stopped here, 6 folds run to check" in one for one in components)
-    assert "Stop would save" in metrics(app)
+    assert "the stop would save" in card(app)
 
 
 def test_a_running_run_shows_progress(app, a_run, store):
@@ -192,7 +182,7 @@ def test_a_queued_run_says_how_many_are_before_it(app, a_run):
     a_run(state=RunState.RUNNING)
     a_run(state=RunState.QUEUED)
     open_run(app, a_run(state=RunState.QUEUED))
-    assert verdict(app) == ("info", ["Queued behind 2 runs."])
+    assert verdict(app) == ("not known yet", ["Queued behind 2 runs."])
 
 
 @pytest.mark.parametrize(
@@ -201,8 +191,8 @@ def test_a_queued_run_says_how_many_are_before_it(app, a_run):
 def test_a_run_that_ended_early_says_why_and_resumes(app, a_run, store, state):
     run = a_run(SCORES[:2], state=state, error="the worker process was killed")
     open_run(app, run)
-    kind, (said,) = verdict(app)
-    assert kind == ("error" if state is RunState.FAILED else "warning")
+    kind, (*_, said) = verdict(app)
+    assert kind == ("failed" if state is RunState.FAILED else "not finished")
     assert "2 of 10 folds are finished and kept" in said
     if state is not RunState.CANCELLED:
         assert "was killed" in said
@@ -212,9 +202,9 @@ def test_a_run_that_ended_early_says_why_and_resumes(app, a_run, store, state):
 
 def test_a_check_that_was_cancelled_leaves_the_verdict_and_the_saving(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, state=RunState.CANCELLED, full=True))
-    _, (said,) = verdict(app)
+    _, (*_, said) = verdict(app)
     assert said.startswith("Cancelled: 4 of 10 folds are finished and kept. Stopped after 4 of 10")
-    assert "Energy saved" in metrics(app)
+    assert amounts(app)["folds"][1] == "6"
 
 
 def test_the_saved_folds_can_be_run_to_check(app, a_run, store):
@@ -295,18 +285,18 @@ def test_a_run_that_is_deleted_while_someone_looks_becomes_a_sentence(app, a_run
 def test_a_run_that_never_stopped_does_not_say_go_on(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, k=4, alpha=1e-9))
     kind, lines = verdict(app)
-    assert kind == "info"
-    assert "The stopping rule was never met." in lines[0]
-    assert not any("go on" in line for line in lines)
+    assert kind == "sure"
+    assert "The stopping rule was never met." in lines[-1]
+    assert not any("go on" in line for line in captions(app))
 
 
 def test_the_number_and_the_band_of_the_figure_say_why_they_differ(a_run) -> None:
     stopped = a_run(SCORES, stopped_at=4)
     wide = uncertainty_after_stop(stopped)
     assert wide is not None
-    said = facts(stopped)
+    said = details(stopped)
     assert f"± {wide.width / 2:.4f} over these folds" in said
     band = stopped.at_stop.interval.width / 2
     assert f"The band in the figure, ± {band:.4f}, ignores the stop." in said
     going_on = a_run([0.30, 0.31], state=RunState.RUNNING)
-    assert "ignores the stop" not in facts(going_on)
+    assert "ignores the stop" not in details(going_on)

@@ -15,7 +15,7 @@ from ecv_core.store.listing import RunList, label_runs
 from ecv_core.store.ownership import take_fold
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.schema import folds
-from pages.run.facts import facts
+from pages.run.answer import run_answer
 from pages.runs.history import matching, runs_frame
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
@@ -53,7 +53,7 @@ def test_a_metric_of_ones_own_has_no_entry_in_the_glossary_and_needs_none(app, a
     run = a_run(SCORES, stopped_at=4, **MINE, metric=clicks)
     del METRICS["clicks"]  # another process reported them
     open_run(app, run)
-    assert "0.3056" in facts(run)
+    assert "0.3056" in run_answer(run).headline
 
 
 def test_data_that_were_only_in_memory_are_not_missed(app, a_run):

@@ -74,7 +74,11 @@ def follow(
 
 
 def shared_entries(
-    name: str, of: Sequence[str], make: Callable[[], Mapping[str, object] | None]
+    name: str,
+    of: Sequence[str],
+    make: Callable[[], Mapping[str, object] | None],
+    *,
+    ended: Callable[[], Mapping[str, object]] = dict,
 ) -> dict[str, object]:
     """Entries of a component's data that all who watch are shown alike.
 
@@ -85,6 +89,7 @@ def shared_entries(
         name: of the content; no other has it.
         of: the topics that it shows.
         make: gives the entries, from what `watch` says alone; None where there are none any more.
+        ended: gives those of what has ended while the page was drawn.
     """
 
     def make_from(now: Activity) -> Mapping[str, object] | None:
@@ -97,7 +102,7 @@ def shared_entries(
     tokens_of_part = _tokens.get()
     if tokens_of_part is not None:
         tokens_of_part.append(grants[name].token)  # with it the browser may ask for news
-    entries = make() or {}
+    entries = make() or ended()
     return {"shared": name, "moment": watch().now().moment, **entries}
 
 

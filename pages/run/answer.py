@@ -1,0 +1,356 @@
+"""A run -> its answer: how sure, what it cost and saved; as HTML that all who watch are told."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from ecv_core.energy.load import memory_words
+from ecv_core.energy.meter import intensity_words
+from ecv_core.energy.parts import left_in_words, why
+from ecv_core.energy.savings import EnergyFacts, energy_of, tallies
+from ecv_core.figures.words import (
+    algorithm_title,
+    arithmetic,
+    counted,
+    duration,
+    forecast_words,
+    grams,
+    half_width_words,
+    metric_label,
+    new_data_line,
+    node_words,
+    range_words,
+    reused_words,
+    saved_words,
+    shared_words,
+    shown_interval,
+    used_words,
+    verdict,
+    watt_hours,
+    watt_hours_range,
+)
+from ecv_core.records.run import RunRecord, RunState
+from ecv_core.stopping import cheap_models
+from ecv_core.stopping.new_data import new_data_of
+from ecv_core.store.results import Results, aid_spec
+from pages.shared.charts.energy_parts import energy_html
+from pages.shared.live.runs import source_sentence
+from pages.shared.live.state import escaped, store
+from pages.shared.widgets.answer_card import Amount, Answer, Certainty
+from pages.shared.widgets.glossary import glossary_link
+
+_HALF = 130
+"""Pixels of a metric that has another one beside it."""
+_WIDE = 0.2
+"""An interval wider than this share of the mean, a tenth to each side, leaves it uncertain."""
+_LINK = re.compile(r"(?<!\\)\[([^\]]*)\]\(([^)\s]*)\)")
+
+
+def run_answer(run: RunRecord) -> Answer:
+    """The answer of a run so far; a pure function of its folds, for the clock is in the bar.
+
+    Args:
+        run: Its folds carry their users' scores (`Results.with_user_scores`), where there are some.
+    """
+    stop = run.at_stop
+    headline = ""
+    sentences = []
+    if stop is not None:
+        headline = f"{metric_label(run.spec)} {stop.mean:.4f}"
+        line = new_data_line(run)
+        sentences.append(f"{line[0].upper()}{line[1:]}.")
+    sentences.append(_sentence(run))
+    saved_head = "saved by the stop"
+    if run.checked:
+        saved_head = "the stop would save"
+    return Answer(
+        certainty=_certainty(run),
+        headline=headline,
+        sentences=sentences,
+        amounts=_amounts(run, energy_of(run)),
+        saved_head=saved_head,
+        details=details(run),
+    )
+
+
+def _certainty(run: RunRecord) -> Certainty:
+    """How sure the mean is.
+
+    It is sure once nothing is to come and its interval, for new users where that is known, is
+    within a tenth of the mean to each side.
+    """
+    if run.state is RunState.FAILED:
+        return Certainty.FAILED
+    if run.at_stop is None or not (run.stopped_early or run.complete):
+        if run.state.active:
+            return Certainty.OPEN
+        return Certainty.ENDED
+    width = _interval_width(run)
+    if run.doubt or width is None or width > _WIDE * abs(run.at_stop.mean):
+        return Certainty.UNCERTAIN
+    return Certainty.SURE
+
+
+def _interval_width(run: RunRecord) -> float | None:
+    """Of the interval for new users; of these folds where that is not known; None without both."""
+    new_data = new_data_of(run, run.user_scores)
+    if new_data is not None:
+        return new_data.interval.width
+    interval, _ = shown_interval(run)
+    if interval is None:
+        return None
+    return interval.width
+
+
+def _sentence(run: RunRecord) -> str:
+    """What explains this moment."""
+    kept = _kept_sentences(run)
+    match run.state:
+        case RunState.QUEUED:
+            return _queued_sentence(run.queue_position or 0)
+        case RunState.FAILED:
+            return f"Failed: {run.error or 'for an unknown reason'}. {kept}"
+        case RunState.CANCELLED:
+            return _cancelled_sentence(run.error, kept)
+        case RunState.INTERRUPTED:
+            return f"Interrupted: {run.error or 'the program ended'}. {kept}"
+        case RunState.FINISHED if run.damaged:
+            folds = f"{len(run.folds)} of {run.k} folds"
+            return f"Only {folds} can be read. Resume the run to compute the others."
+    if not run.folds:
+        return "The first fold is running. The first interval appears after the second."
+    if run.checked and run.state is RunState.RUNNING:
+        return f"{verdict(run)} The remaining folds are running to check this."
+    return verdict(run)
+
+
+def _kept_sentences(run: RunRecord) -> str:
+    sentence = f"{len(run.folds)} of {run.k} folds are finished and kept."
+    if run.stopped_early:
+        sentence = f"{sentence} {verdict(run)}"
+    return sentence
+
+
+def _cancelled_sentence(why_so: str | None, kept: str) -> str:
+    if not why_so:
+        return f"Cancelled: {kept}"
+    return f"Cancelled: {why_so}. {kept}"
+
+
+def _queued_sentence(before: int) -> str:
+    """What a run waits for, of which so many are before it."""
+    if before == 0:
+        return "About to start."
+    return f"Queued behind {counted(before, 'run')}."
+
+
+def _amounts(run: RunRecord, facts: EnergyFacts) -> list[Amount]:
+    """Folds, energy and time: used, and saved by the stop. One share is told, that of energy."""
+    saved_folds = ""
+    saved_time = ""
+    if run.stopped_early:
+        saved_folds = str(run.k - run.folds_used)
+        after = tallies(run.folds, run.k)
+        about = ""
+        if facts.forecast:
+            about = "about "
+        saved_seconds = after[-1].seconds - after[run.folds_used].seconds
+        saved_time = f"{about}{duration(saved_seconds)}"
+    energy = "-"
+    saved_energy = ""
+    time = "-"
+    if run.folds:
+        time = duration(run.seconds)
+        if facts.source == "none":
+            energy = "not metered"
+        else:
+            energy = f"{used_words(facts)} ({grams(facts.grams_co2e)} CO2e)"
+            percent = _saved_percent(facts)
+            if percent:
+                saved_energy = f"{saved_words(facts)}, {percent}"
+    return [
+        Amount(name="folds", used=f"{run.folds_used} of {run.k}", saved=saved_folds),
+        Amount(name="energy", used=energy, saved=saved_energy),
+        Amount(name="time", used=time, saved=saved_time),
+    ]
+
+
+def _saved_percent(facts: EnergyFacts) -> str:
+    """'about 40 %', or '40 %' where it is no forecast; empty where nothing is known or saved."""
+    if not facts.saved_percent:
+        return ""
+    percent = f"{facts.saved_percent:.0f} %"
+    if facts.forecast:
+        return f"about {percent}"
+    return percent
+
+
+# What is behind Details.
+
+
+def details(run: RunRecord) -> str:
+    """The rule's arithmetic, the interval of these folds, and how the energy comes about."""
+    if not run.folds:
+        return ""
+    facts = energy_of(run)
+    score = _captions(
+        escaped(arithmetic(run)),
+        escaped(_of_these_folds(run)),
+        "Sure means: the rule has stopped or all folds have run, and the interval is within 10 % "
+        "of the mean to each side.",
+    )
+    left = f"<div>{score}{_processor(run, facts)}</div>"
+    return f'<div class="ecv-facts">{left}<div>{_energy(run, facts)}</div></div>'
+
+
+def _text(markdown: str) -> str:
+    """Text with links, as our sentences have them."""
+    linked = _LINK.sub(
+        r'<a href="\2" target="_blank" rel="noopener noreferrer">\1</a>', escape(markdown)
+    )
+    return re.sub(r"\\(&\w+;|[\W_])", r"\1", linked)
+
+
+def _captions(*texts: str) -> str:
+    return "".join(f'<p class="ecv-caption">{_text(text)}</p>' for text in texts if text)
+
+
+def _row(*metrics: str) -> str:
+    """Metrics side by side, one below the other where they would be cut off."""
+    return f'<div class="ecv-row">{"".join(metrics)}</div>'
+
+
+def _metric(
+    label: str,
+    value: str,
+    *,
+    width: int = 0,
+    explains: str = "",
+) -> str:
+    """A number with its label.
+
+    Args:
+        label: what it is.
+        value: the number, with its unit.
+        width: in pixels; as wide as it needs by default.
+        explains: Markdown that is shown on demand.
+    """
+    size = ""
+    if width:
+        size = f' style="width: {width}px"'
+    kind = "ecv-value"
+    if " to " in value:  # a range, in smaller type
+        kind = "ecv-value ecv-range"
+    return (
+        f'<div class="ecv-metric"{size}>'
+        f'<div class="ecv-label"><span>{escape(label)}</span>{_help(label, explains)}</div>'
+        f'<div class="{kind}">{escape(value)}</div></div>'
+    )
+
+
+def _help(label: str, markdown: str) -> str:
+    """A sign beside a label that shows this text on demand; none without a text."""
+    if not markdown:
+        return ""
+    paragraphs = "".join(f"<p>{_text(line)}</p>" for line in markdown.split("\n\n"))
+    return (
+        f'<button type="button" class="ecv-sign" aria-label="Help for {escape(label)}">?'
+        f'</button><div role="tooltip">{paragraphs}</div>'
+    )
+
+
+def _of_these_folds(run: RunRecord) -> str:
+    """The interval of these folds in a sentence, and the figure's band where it differs."""
+    stop = run.at_stop
+    if stop is None or run.folds_used < 2:
+        return "The interval over these folds appears after the second fold."
+    interval, wherever = shown_interval(run)
+    named = half_width_words(interval, run.k, wherever)
+    if not named:
+        return "These folds all have the same score, which does not show how uncertain the mean is."
+    sentence = f"{100 * run.spec.confidence:g} % interval: {named}."
+    if stop.interval and wherever:
+        sentence += f" The band in the figure, ± {stop.interval.width / 2:.4f}, ignores the stop."
+    return sentence
+
+
+def _processor(run: RunRecord, facts: EnergyFacts) -> str:
+    """What other work beside it does not change; nothing of runs of before it was written."""
+    if facts.processor_seconds is None:
+        return ""
+    metrics = [
+        _metric(
+            "Processor time",
+            duration(facts.processor_seconds),
+            width=_HALF,
+            explains="The time that the finished folds kept processor cores busy, over all cores. "
+            "Other programs change time and energy, but hardly change this.",
+        )
+    ]
+    if facts.gpu_seconds:
+        metrics.append(_metric("GPU time", duration(facts.gpu_seconds), explains="Over all GPUs."))
+    return _row(*metrics)
+
+
+def _energy(run: RunRecord, facts: EnergyFacts) -> str:
+    if facts.source == "none":
+        return _captions(source_sentence("none"))
+    least, most = facts.joules_range
+    how = "\n\n".join(filter(None, (range_words(facts), memory_words(run.folds))))
+    per_fold = watt_hours_range(least / len(run.folds), most / len(run.folds))
+    numbers = _row(_metric("Energy per fold", per_fold, width=_HALF, explains=how))
+    bar, made_up_of = energy_html(run.folds, left_in_words([run]))
+    emissions = (
+        f"{glossary_link('emissions', 'Emissions')}: grams of CO2e for all energy used, with "
+        f"{intensity_words(run.spec.country)}."
+    )
+    above = _captions(
+        source_sentence(facts.source),
+        emissions,
+        _forecast_sentence(run, facts),
+        escaped(shared_words(run)),
+        escaped(node_words(run)),
+    )
+    cheap_models = ""
+    if not run.state.active:
+        cheap_models = _cheap_models(run)
+    below = _captions(made_up_of, escaped(reused_words(run)), cheap_models)
+    return f"{numbers}{above}<div>{bar}</div>{below}{_reasons(run)}"
+
+
+def _forecast_sentence(run: RunRecord, facts: EnergyFacts) -> str:
+    """How what the stop saved is known; empty while there is no stop."""
+    if facts.saved_joules is None:
+        return ""
+    if not facts.forecast:
+        return "What the stop would save is what the folds after it used. They ran to check it."
+    counted_as = forecast_words([facts.folds_ran])
+    return (
+        "What the stop saved is a forecast until the other folds have run. Each of them is "
+        f"counted as {counted_as}."
+    )
+
+
+def _reasons(run: RunRecord) -> str:
+    """How the energy was found, step by step, folded away; empty where nothing is to be said."""
+    steps = "".join(f"<p>{escape(line)}</p>" for line in why(run))
+    if not steps:
+        return ""
+    return f'<details class="ecv-caption"><summary>Why this number?</summary>{steps}</details>'
+
+
+def _cheap_models(run: RunRecord) -> str:
+    """What the runs cost that this one is adjusted by: they are no part of its own energy."""
+    results = Results(store(), recorded=False)
+    links = []
+    for name in cheap_models(run.spec):
+        for aid in results.runs(aid_spec(run.spec, name))[:1]:
+            cost = watt_hours(aid.joules)
+            if energy_of(aid).source == "none":
+                cost = "not metered"
+            link = f"[{escaped(algorithm_title(name))}](?run={aid.run_id})"
+            links.append(f"{link} ({counted(len(aid.folds), 'fold')}, {cost})")
+    if not links:
+        return ""
+    return f"The mean is adjusted by {', '.join(links)}, whose energy is not counted above."

@@ -1,0 +1,143 @@
+"""The answer at the top of a page: what it is, how sure, what it cost and what was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from html import escape
+from typing import NamedTuple
+
+import streamlit as st
+
+from pages.shared.widgets.component import component
+
+_card = component(
+    __file__,
+    "ecv_answer",
+    html='<div class="ecv-told"></div>',
+    css="answer_card.css",
+    js=["../live/shared.js", "answer_card.js"],
+)
+
+
+class _Look(NamedTuple):
+    """how a certainty looks; its sign says the same as its colour."""
+
+    words: str
+    colour: str
+    sign: str
+
+
+class Certainty(Enum):
+    """How sure an answer is."""
+
+    SURE = _Look("sure", "success", "\u2713")
+    """Nothing that is still to come is likely to change it."""
+    CLOSE = _Look("close", "warning", "\u2248")
+    """It is the best one, and others may be as good."""
+    UNCERTAIN = _Look("uncertain", "warning", "!")
+    """It is there, with a wide interval, or with a doubt that is said."""
+    OPEN = _Look("not known yet", "info", "?")
+    """Something is still to come."""
+    ENDED = _Look("not finished", "warning", "!")
+    """Something is missing and does not come by itself."""
+    FAILED = _Look("failed", "error", "!")
+    """There is an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """A row of the table: of what how much was used, and how much was saved."""
+
+    name: str
+    used: str
+    saved: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the card says."""
+
+    certainty: Certainty
+    headline: str
+    """The answer itself: a winner, a score, a number of folds."""
+    sentences: Sequence[str] = ()
+    """Its interval for new users first, then why."""
+    amounts: Sequence[Amount] = ()
+    saved_head: str = "saved"
+    details: str = ""
+    """HTML behind 'Details'."""
+
+
+def answer_card(
+    answer: Answer,
+    *,
+    key: str,
+    next_step: Callable[[], None] | None = None,
+) -> None:
+    """Draw the card.
+
+    Args:
+        answer: What it says.
+        key: Of the card; no other part of the page has it.
+        next_step: Draws a button that leads on.
+    """
+    told_card({"html": answer_html(answer)}, key=key, next_step=next_step)
+
+
+def told_card(
+    entries: Mapping[str, object],
+    *,
+    key: str,
+    next_step: Callable[[], None] | None = None,
+) -> None:
+    """Draw a card whose HTML all who watch are told anew as it changes.
+
+    Args:
+        entries: With the HTML as 'html'; see `shared_entries`.
+        key: Of the card; no other part of the page has it.
+        next_step: As of `answer_card`.
+    """
+    with st.container(key="presented-verdict"):
+        _card(key=key, data=dict(entries))
+    if next_step is not None:
+        with st.container(horizontal=True, key="answer-next"):
+            next_step()
+
+
+def answer_html(answer: Answer) -> str:
+    """The card as HTML."""
+    look = answer.certainty.value
+    sign = f'<i class="ecv-sign" aria-hidden="true">{look.sign}</i>'
+    lines = [f'<p class="ecv-standing">{sign} {look.words}</p>']
+    if answer.headline:
+        lines.append(f'<p class="ecv-answer">{escape(answer.headline)}</p>')
+    for sentence in answer.sentences:
+        lines.append(f"<p>{escape(sentence)}</p>")
+    words = f'<div class="ecv-words" role="alert">{"".join(lines)}</div>'
+    details = ""
+    if answer.details:
+        details = f"<details><summary>Details</summary>{answer.details}</details>"
+    return (
+        f'<section class="ecv-card ecv-{look.colour}" aria-label="Answer">'
+        f'<div class="ecv-main">{words}{_table(answer)}</div></section>{details}'
+    )
+
+
+def _table(answer: Answer) -> str:
+    """What was used and saved; nothing where nothing is known."""
+    if not answer.amounts:
+        return ""
+    rows = []
+    for amount in answer.amounts:
+        saved = escape(amount.saved or "-")
+        rows.append(
+            f'<tr><th scope="row">{escape(amount.name)}</th>'
+            f"<td>{escape(amount.used)}</td><td>{saved}</td></tr>"
+        )
+    head = (
+        f'<tr><td></td><th scope="col">used</th><th scope="col">{escape(answer.saved_head)}</th>'
+        "</tr>"
+    )
+    return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
