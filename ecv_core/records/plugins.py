@@ -19,6 +19,9 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 _loading: ContextVar[bool] = ContextVar("loading", default=False)
 """Whether this thread loads plug-ins right now."""
+_failed: set[str] = set()
+"""Modules of `_VARIABLES` that failed on import in this process: each is tried and named once."""
+_VARIABLES = ("ECV_PLUGINS", "ECV_RULES")
 
 
 class Registry(MutableMapping[str, T]):
@@ -90,13 +93,12 @@ class Registry(MutableMapping[str, T]):
         except (KeyboardInterrupt, Terminated):
             raise
         except BaseException as error:  # noqa: BLE001  a stranger's code raises anything
-            cause = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             log.warning(
                 "the plug-in '%s' (%s) of %s cannot be loaded and is left out: %s",
                 point.name,
                 self._group,
                 package,
-                cause,
+                _cause(error),
             )
             return {}
         self.added[name] = package
@@ -106,17 +108,50 @@ class Registry(MutableMapping[str, T]):
 def load_modules() -> None:
     """Import the modules that ECV_PLUGINS and ECV_RULES name, with commas between them.
 
-    Raises: InputError for one that cannot be imported.
+    One that fails on import is left out, with a sentence in the log; the others are imported.
+
+    Raises: InputError for a module that there is not, after the others were imported.
     """
-    for variable in ("ECV_PLUGINS", "ECV_RULES"):
+    missing = None
+    for variable in _VARIABLES:
         for name in os.environ.get(variable, "").replace(",", " ").split():
-            try:
-                import_module(name)
-            except ImportError as error:
-                raise InputError(
-                    f"{variable} names '{name}', which cannot be imported ({error}); "
-                    "put its folder into PYTHONPATH, or leave it out"
-                ) from error
+            missing = _missing_module(variable, name) or missing
+    if missing is not None:
+        raise missing
+
+
+def _missing_module(variable: str, name: str) -> InputError | None:
+    """Import a module that a variable names; what is wrong if there is none of this name."""
+    if name in _failed:
+        return None
+    try:
+        import_module(name)
+    except (KeyboardInterrupt, Terminated):
+        raise
+    except BaseException as error:  # noqa: BLE001  a stranger's code raises anything
+        if isinstance(error, ModuleNotFoundError) and _is_part_of(error.name, name):
+            return InputError(
+                f"{variable} names '{name}', which cannot be imported ({error}); "
+                "put its folder into PYTHONPATH, or leave it out"
+            )
+        _failed.add(name)
+        log.warning(
+            "%s names '%s', which fails on import and is left out: %s",
+            variable,
+            name,
+            _cause(error),
+        )
+    return None
+
+
+def _is_part_of(package: str | None, module: str) -> bool:
+    """Whether a module is this package or in it, as a.b.c is in a.b."""
+    return f"{module}.".startswith(f"{package}.")
+
+
+def _cause(error: BaseException) -> str:
+    """The kind and the words of an error on one line, which is not endless."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
 def check_id(name: object, what: str) -> str:

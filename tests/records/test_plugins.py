@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ecv_core.records.errors import InputError
 from ecv_core.records.plugins import Registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -156,6 +157,46 @@ class _Point:
         if isinstance(self._found, BaseException):
             raise self._found
         return self._found
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [
+        ("raise RuntimeError('of\\nmine')", "RuntimeError: of mine"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("raise BaseException('mine')", "BaseException: mine"),
+        ("raise GeneratorExit('mine')", "GeneratorExit: mine"),
+        ("import of_mine_that_is_gone", "ModuleNotFoundError: No module named 'of_mine"),
+        ("if of mine:", "SyntaxError"),
+    ],
+)
+def test_a_module_that_fails_on_import_is_named_once_and_the_others_are_there(
+    monkeypatch, caplog, tmp_path, code, cause
+):
+    """Whatever it raises; two registries ask, and each would import it."""
+    bad = f"bad_{abs(hash(code))}"
+    good = f"good_{abs(hash(code))}"
+    (tmp_path / f"{bad}.py").write_text(code)
+    (tmp_path / f"{good}.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("ECV_PLUGINS", f"{bad},{good}")
+    for _ in range(2):
+        assert dict(registry(monkeypatch)) == {"own": 1}
+    assert good in sys.modules
+    (said,) = caplog.messages
+    assert f"ECV_PLUGINS names '{bad}'" in said
+    assert cause in said
+
+
+def test_a_module_that_there_is_not_is_a_wrong_setting_and_the_others_are_imported(
+    monkeypatch, tmp_path
+):
+    (tmp_path / "one_of_the_others.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("ECV_PLUGINS", "a_typing_error,one_of_the_others")
+    with pytest.raises(InputError, match="ECV_PLUGINS names 'a_typing_error'"):
+        len(registry(monkeypatch))
+    assert "one_of_the_others" in sys.modules
 
 
 def registry(monkeypatch, *points):
