@@ -33,7 +33,7 @@ from ecv_core.figures.words import (
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import HOW, RunRecord
 from ecv_core.store.recorded import recorded_runs
-from pages.shared.live.state import KEPT, sentence
+from pages.shared.live.state import KEPT, escaped, sentence
 from pages.shared.widgets.glossary import glossary_link
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> A
     low = low / folds
     high = high / folds
     st.caption(
-        f"{run_title(run)}: {watt_hours_range(low, high)} ({HOW[facts.source]}) and "
+        f"{escaped(run_title(run))}: {watt_hours_range(low, high)} ({HOW[facts.source]}) and "
         f"{duration(run.seconds / folds)} a fold. {range_words(facts)} {left_in_words([run])}"
     )
     seconds = run.seconds

@@ -36,6 +36,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
+from pages.shared.live.state import escaped
 from pages.shared.widgets.cite import PAPER_LINK
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.sliders import SLIDER, numbers
@@ -262,7 +263,7 @@ def show_scores(scores: pd.DataFrame) -> None:
     """Which algorithm is best where: every score, those that ended at their stop too."""
     winners = scores_words(scores)
     if winners:
-        st.markdown(winners)
+        st.markdown(escaped(winners))
     caption = (
         "The mean over all folds, whatever alpha; the paler, the nearer to the dataset's best, "
         "which is bold."

@@ -60,7 +60,7 @@ def test_a_run_that_its_rule_ended_has_its_score_and_is_in_no_average(app, recor
     assert "on average over 2 runs" in steps_of(app, "study-numbers")["sentences"][0]
     # The mean of .30, .34, .31, .33 is .32; popular's ten folds have .3155.
     scores = part_of(app, "Scores")
-    assert "Best of 3 algorithms by nDCG@10: NGCF on MovieLens 100K." in scores
+    assert "Best of 3 algorithms by nDCG@10\\: NGCF on MovieLens 100K." in scores
     # Figures 2 and 3 have no column for it, so that its sign is only among the scores.
     assert "† ran only until its own rule said stop" in scores
     assert "† ran only until its own rule said stop" not in shown
@@ -75,7 +75,7 @@ def test_a_run_that_is_recorded_whole_takes_the_place_of_the_one_that_ended_earl
     shown = texts(app)
     assert "**2 runs**: 1 dataset, 2 algorithms" in shown
     assert "ended early" not in shown
-    assert "Best of 2 algorithms by nDCG@10: Popularity on MovieLens 100K." in part_of(
+    assert "Best of 2 algorithms by nDCG@10\\: Popularity on MovieLens 100K." in part_of(
         app, "Scores"
     )
 

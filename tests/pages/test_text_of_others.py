@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +19,21 @@ from streamlit.testing.v1 import AppTest
 from ecv_core.evaluation import METRICS, Metric
 from ecv_core.records.run import Energy, Node, Reading, RunRecord, RunState
 from ecv_core.store.listing import Label, label_runs
+from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan
 from ecv_core.store.store import Store
+from tests.pages.test_forged_messages import TERMS
 
 SCORES = (0.30, 0.31, 0.305, 0.3075)
 NAME = "[n](//evil.example) <a href='//evil.example'>n</a>"
 """A model's name may hold no colon."""
 UNIT = "[u](javascript:alert(1)) <a href='javascript:alert(1)'>u</a>"
-NOTE = "[t](javascript:alert(1)) https://evil.example www.evil.example \u202e\x1b[31m"
+SIGNS = "<img src=x onerror=alert(7)> $\\alpha_7$ *b7*"
+"""A picture, a formula and a style; again without a colon."""
+COLOUR = ":red[x7] :smile7:"
+NOTE = (
+    "[t](javascript:alert(1)) https://evil.example www.evil.example \u202e\x1b[31m "
+    f"{SIGNS} {COLOUR}"
+)
 PLAIN = {
     ("code", "codeText"),
     ("text_area", "value"),
@@ -32,12 +43,16 @@ PLAIN = {
     ("selectbox", "rawValue"),
     ("bidi_component", "alt"),  # an attribute, and so are the next
     ("bidi_component", "alts"),
+    ("bidi_component", "says"),  # lanes.js sets it as textContent
     ("dataframe", "alt"),
     ("dataframe", "columns"),
 }
 """Kind of an element and its field, of those whose text Streamlit shows as it is."""
-MARKDOWN_LINK = re.compile(r"(?<!\\)\]\((?:javascript|//)|https?://evil|www\.evil")
-TAG_OF_A_LINK = re.compile(r"""<a\s+href=['"]?(?:javascript|//)""")
+MARKDOWN = re.compile(
+    r"(?<!\\)\]\((?:javascript|//)|https?://evil|www\.evil"
+    r"|(?<!\\)(?:<img src=x|\$\\alpha_7|\*b7|:red\[x7|:smile7)"
+)
+TAG = re.compile(r"""<a\s+href=['"]?(?:javascript|//)|<img src=x""")
 UNSEEN = re.compile("[\x1b\u202e]")
 
 PAGES = {
@@ -53,13 +68,25 @@ PAGES = {
     "baselines": ("baselines/baselines.py", {"dataset": NAME}),
     "data": ("data/data.py", {}),
     "home": ("home/home.py", {}),
+    "race": ("replay/replay.py", {"view": "Race", "run": "{run}"}),
+    "run of signs": ("run/run.py", {"run": "{other}"}),
+    "form": ("run/run.py", dict.fromkeys(("dataset", "algorithm", "metric", "split", "k"), NOTE)),
+    "own study": ("studies/studies.py", {"study": "{study}"}),
+    "ranks": ("studies/studies.py", {"view": "Splits and ranks", "study": NOTE}),
+    "metrics": ("studies/studies.py", {"view": "Metrics", "tuning": NOTE}),
+    "own selection": ("best/best.py", {"selection": "{selection}"}),
+    "run that is not there": ("run/run.py", {"run": NOTE}),
+    "comparison with what is not there": (
+        "runs/runs.py",
+        {"view": "compare", "runs": "{run}," + NOTE},
+    ),
 }
 
 
 @pytest.fixture
 def hostile(a_run: Callable[..., RunRecord], store: Store, a_fold: Any) -> dict[str, str]:
     """Ids of two runs of which others wrote what they could."""
-    metric = Metric("clicks", higher_is_better=True, unit=UNIT, title=NAME)
+    metric = Metric("clicks", higher_is_better=True, unit=UNIT, title=f"{NAME} {SIGNS} {COLOUR}")
     settings = {"tracked": True, "rule": "fixed", "min_folds": 4, "metric": metric}
     run = a_run(algorithm=NAME[:60], state=RunState.RUNNING, **settings)
     for fold, score in enumerate(SCORES):
@@ -83,11 +110,32 @@ def hostile(a_run: Callable[..., RunRecord], store: Store, a_fold: Any) -> dict[
         result = replace(a_fold(fold, score, "plug"), energy=energy, node=node)
         store.add_fold(run.run_id, result, stopped_at=4)
     store.finish(run.run_id, RunState.FINISHED)
-    other = a_run(SCORES, stopped_at=4, algorithm="other", **settings)
+    other = a_run(SCORES, stopped_at=4, algorithm=SIGNS, **settings)
     del METRICS["clicks"]  # another program reported it
-    label = Label(name=NAME, tags=("[g](//evil.example)",), note=NOTE)
-    label_runs(store, {run.run_id: label})
-    return {"run": run.run_id, "other": other.run_id}
+    labels = {
+        run.run_id: Label(name=NAME, tags=("[g](//evil.example)", COLOUR), note=NOTE),
+        other.run_id: Label(name=f"{SIGNS} {COLOUR}", tags=(SIGNS[:30],), note=NOTE),
+    }
+    label_runs(store, labels)
+    contenders = [PlannedRun(name=made.spec.algorithm, spec=made.spec) for made in (run, other)]
+    return {
+        "run": run.run_id,
+        "other": other.run_id,
+        "study": keep_plan(store, STUDY, contenders),
+        "selection": keep_plan(store, SELECTION, contenders, TERMS),
+    }
+
+
+def acting_texts(app: AppTest) -> list[tuple[str, str, str]]:
+    """Kind, field and beginning of every text of the page that would do something."""
+    assert not app.exception
+    acting = []
+    for element in elements(app._tree):
+        values = MessageToDict(element.proto)
+        for field, text in texts_of(values):
+            if acts(element.type, field, text):
+                acting.append((element.type, field, text[:300]))
+    return acting
 
 
 @pytest.mark.usefixtures("registries_as_they_were")
@@ -100,26 +148,51 @@ def test_text_of_others_does_nothing_on_any_page(
     for name, value in params.items():
         app.query_params[name] = value.format(**hostile)
     app.run()
-    assert not app.exception
-    acting = []
-    for element in elements(app._tree):
-        values = MessageToDict(element.proto)
-        for field, text in texts_of(values):
-            if acts(element.type, field, text):
-                acting.append((element.type, field, text[:300]))
-    assert not acting
+    assert not acting_texts(app)
+
+
+FILES = {
+    "scores of contenders": ("best/best.py", {"selection": "file"}),
+    "scores of folds": ("folds/folds.py", {"source": "My file"}),
+    "data": ("data/data.py", {}),
+}
+
+
+@pytest.mark.parametrize("page", FILES)
+def test_a_file_of_others_does_nothing_on_any_page(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, page: str
+) -> None:
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
+    path, params = FILES[page]
+    app.switch_page(path)
+    for name, value in params.items():
+        app.query_params[name] = value
+    app.run()
+    text = io.StringIO()
+    rows = csv.writer(text)
+    if page == "data":
+        rows.writerow([NOTE, NAME, UNIT, COLOUR])
+        for row in range(60):
+            rows.writerow([f"{NAME}{row % 6}", f"{SIGNS}{row // 6}", row % 5 + 1, UNIT])
+        rows.writerow(["", UNIT, NOTE, NOTE])
+    else:
+        rows.writerow([f"{NAME} {COLOUR}", SIGNS, UNIT])
+        rows.writerows([score, score / 2, score * 2] for score in SCORES)
+    (uploader,) = app.file_uploader
+    uploader.upload(f"{NAME} {SIGNS} {COLOUR}.csv", text.getvalue().encode(), "text/csv").run()
+    assert not acting_texts(app)
 
 
 def acts(kind: str, field: str, text: str) -> bool:
     """Whether a text of the page would become a link or a tag, or hides what is written."""
     if (kind, field) in PLAIN:
         return False
-    if kind != "bidi_component":
-        return bool(MARKDOWN_LINK.search(text) or UNSEEN.search(text))
-    if field == "html" and re.search(r"""href=["'](?:javascript|//)""", text):
+    if kind not in ("bidi_component", "html"):
+        return bool(MARKDOWN.search(text) or UNSEEN.search(text))
+    if field in ("html", "body") and re.search(r"""href=["'](?:javascript|//)""", text):
         return True
     # A component's text is HTML, or a figure of Plotly.
-    return bool(TAG_OF_A_LINK.search(text) or UNSEEN.search(text))
+    return bool(TAG.search(text) or UNSEEN.search(text))
 
 
 def elements(block: Any) -> Iterator[Any]:

@@ -15,7 +15,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import why_not
-from pages.shared.live.state import KEPT
+from pages.shared.live.state import KEPT, escaped
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -63,8 +63,9 @@ def pick_several(
         key: of the widget, and in the address.
         about: help and what else the pills take.
     """
-    label_from_link(key, titles, strict=True, hidden=True)
-    options = list(titles)
+    labels = {option: escaped(title) for option, title in titles.items()}
+    label_from_link(key, labels, strict=True, hidden=True)
+    options = list(labels)
     if not set(st.session_state.get(key, options)) <= set(options):
         st.session_state[key] = options
     return st.pills(
@@ -72,7 +73,7 @@ def pick_several(
         options,
         selection_mode="multi",
         default=options,
-        format_func=titles.__getitem__,
+        format_func=labels.__getitem__,
         key=key,
         **KEPT,
         **about,
