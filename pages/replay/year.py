@@ -162,8 +162,9 @@ def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> A
     low, high = facts.joules_range
     low = low / folds
     high = high / folds
+    title = escaped(run_title(run))
     st.caption(
-        f"{escaped(run_title(run))}: {watt_hours_range(low, high)} ({HOW[facts.source]}) and "
+        f"{title}: {watt_hours_range(low, high)} ({HOW[facts.source]}) and "
         f"{duration(run.seconds / folds)} a fold. {range_words(facts)} {left_in_words([run])}"
     )
     seconds = run.seconds
