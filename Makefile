@@ -4,6 +4,7 @@
 # make test-all  also the tests that take long and guard what is rare
 # make near      the tests of what was changed since main, without a browser
 # make check     format, lint, types, import rules, how plain the code is, what documents name
+# make lock      the versions in locks/ anew; ARGS=--upgrade: the newest that pyproject.toml allows
 # make dist      what a release uploads, in build/dist
 # make release   a version: its part of the list of changes, a commit, a tag; VERSION=0.3.0
 # make docs      the documents as a site, in build/docs
@@ -13,12 +14,20 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r
+PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile
+INSTALL = $(BIN)/python $(PIP_INSTALL)
+# A file of locks/ has every package, so that pip need not look for others.
+LOCKED = $(PIP_INSTALL) --no-deps --require-hashes --requirement
 # On every core, where pip compiles on one; what is written for later Pythons stays as it is.
 COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
-.PHONY: run setup test near test-newest test-lowest test-all servers check docs dist release bench torture format
+.PHONY: run setup test near test-newest test-lowest test-all servers check docs lock dist release bench torture format
 .DEFAULT_GOAL := run
+
+# It resolves for all systems and Pythons at once, and for the lowest versions; pip does neither.
+UV := uv==0.13.9
+RESOLVE := -m uv pip compile --quiet --system-certs --python-version 3.11
+LOCK = $(BIN)/python $(RESOLVE) --universal --generate-hashes --custom-compile-command "make lock"
 
 run: $(VENV)/.run-ready
 	$(BIN)/streamlit run app.py
@@ -36,15 +45,17 @@ near: $(VENV)/.dev-ready
 	$(BIN)/python scripts/near.py $(ARGS)
 
 # Into the Python that PYTHON names, best one of an empty environment: with the newest versions that
-# the ranges of pyproject.toml allow, and with the lowest.
+# the ranges of pyproject.toml allow, and with the lowest; torch is that of locks/ in both.
 test-newest:
-	$(PYTHON) -m pip install --quiet --upgrade --upgrade-strategy eager -e ".[all,test]"
+	$(PYTHON) $(PIP_INSTALL) --upgrade --upgrade-strategy eager -e ".[all,test]" -c locks/torch.txt
 	$(PYTHON) -m pytest -q -m "not slow" --ignore tests/browser $(ARGS)
 
 test-lowest:
 	@mkdir -p build
-	$(PYTHON) scripts/lowest.py > build/lowest.txt
-	$(PYTHON) -m pip install --quiet -e ".[all,test]" -c build/lowest.txt
+	$(PYTHON) $(PIP_INSTALL) $(UV)
+	$(PYTHON) $(RESOLVE) --resolution lowest-direct --all-extras pyproject.toml -c locks/torch.txt \
+		--output-file build/lowest.txt
+	$(PYTHON) $(PIP_INSTALL) -e ".[all,test]" -c build/lowest.txt
 	$(PYTHON) -m pytest -q -m "not slow" --ignore tests/browser $(ARGS)
 
 test-all: servers
@@ -75,19 +86,30 @@ docs: .venv-docs/.ready $(VENV)/.run-ready
 	NO_MKDOCS_2_WARNING=true .venv-docs/bin/mkdocs build --quiet --strict
 	@echo "the site is in build/docs/*/index.html"
 
-.venv-docs/.ready: requirements-docs.txt
+.venv-docs/.ready: locks/docs.txt
 	$(PYTHON) -m venv .venv-docs
-	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	.venv-docs/bin/python $(LOCKED) locks/docs.txt
 	@touch $@
+
+# Every package with the hashes of its files, for all systems and Pythons. torch is not among them:
+# what it needs differs by build, so pip installs it after them, in the version of locks/torch.txt.
+lock: | $(BIN)/python
+	@mkdir -p build
+	@echo "torch ; python_version < '3'" > build/without-torch.txt
+	$(INSTALL) $(UV)
+	$(LOCK) pyproject.toml --extra dashboard --overrides build/without-torch.txt -o locks/run.txt $(ARGS)
+	$(LOCK) pyproject.toml --all-extras --group dev --overrides build/without-torch.txt \
+		-c locks/run.txt -o locks/dev.txt $(ARGS)
+	$(LOCK) --group docs -o locks/docs.txt $(ARGS)
 
 # What a release uploads: looked at by twine, and installed into an empty environment.
 dist: $(VENV)/.dev-ready
 	@rm -rf build/dist
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	$(INSTALL) build twine
 	$(BIN)/python -m build --outdir build/dist .
 	$(BIN)/python -m twine check --strict build/dist/*
 	@rm -rf build/empty && $(PYTHON) -m venv build/empty
-	build/empty/bin/python -m pip install --quiet --disable-pip-version-check build/dist/*.whl
+	build/empty/bin/python $(PIP_INSTALL) build/dist/*.whl
 	build/empty/bin/ecv --version
 
 release: check
@@ -106,12 +128,14 @@ $(BIN)/python:
 		{ echo "e-fold needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.run-ready: requirements.txt | $(BIN)/python
-	$(INSTALL) requirements.txt
+$(VENV)/.run-ready: locks/run.txt locks/torch.txt | $(BIN)/python
+	$(BIN)/python $(LOCKED) locks/run.txt
+	$(INSTALL) --requirement locks/torch.txt
 	@$(COMPILE)
 	@touch $@
 
-$(VENV)/.dev-ready: requirements.txt requirements-dev.txt | $(BIN)/python
-	$(INSTALL) requirements-dev.txt
+$(VENV)/.dev-ready: locks/dev.txt locks/torch.txt | $(BIN)/python
+	$(BIN)/python $(LOCKED) locks/dev.txt
+	$(INSTALL) --requirement locks/torch.txt
 	@$(COMPILE)
 	@touch $@ $(VENV)/.run-ready
