@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from ecv_core.dataset.layout import Unreadable
 from ecv_core.dataset.sources import FileSource, Source, how_to_supply, source_of
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
+
+if TYPE_CHECKING:
+    from ecv_core.dataset.reading import FileContent
 
 _CORRECT_IT = (
     "correct it: a first line user_id,item_id and, if there are any, rating, timestamp (Unix "
@@ -70,29 +74,44 @@ def read_file(source: FileSource, name: str, in_order_sha256: str | None = None)
     import pyarrow as pa
 
     from ecv_core.dataset.plain import unreadable_reasons
-    from ecv_core.dataset.reading import read_strictly
-    from ecv_core.dataset.rows import parquet_batches, text_batches
 
-    in_order = False
     with unreadable_reasons():
         if source.form.format == "parquet":
-            layout = parquet_layout(source)
-            batches = parquet_batches(source.path, layout, limited=False)
-            content = read_strictly(batches, layout, name)
+            content = _parquet_content(source, name)
         else:
-            with open_content(source) as stream:
-                if in_order_sha256 is not None:
-                    in_order = hashlib.sha256(stream.read()).hexdigest() == in_order_sha256
-                    stream.seek(0)
-                layout = text_layout(stream, source.form)
-                content = read_strictly(text_batches(stream, layout), layout, name)
-    if source.form.rows is not None and content.rows != source.form.rows:
-        raise Unreadable(f"it holds {content.rows:,} rows where {source.form.rows:,} are published")
+            content = _text_content(source, name)
+        in_order = in_order_sha256 is not None and _sha256(source) == in_order_sha256
+    published = source.form.rows
+    if published is not None and content.rows != published:
+        raise Unreadable(f"it holds {content.rows:,} rows where {published:,} are published")
     pa.default_memory_pool().release_unused()
     interactions = content.interactions
     if in_order:
         return replace(interactions, sequence=_places_in_history(interactions.users))
     return interactions
+
+
+def _parquet_content(source: FileSource, name: str) -> FileContent:
+    from ecv_core.dataset.reading import read_strictly
+    from ecv_core.dataset.rows import parquet_batches
+
+    layout = parquet_layout(source)
+    return read_strictly(parquet_batches(source.path, layout, limited=False), layout, name)
+
+
+def _text_content(source: FileSource, name: str) -> FileContent:
+    from ecv_core.dataset.reading import read_strictly
+    from ecv_core.dataset.rows import text_batches
+
+    with open_content(source) as stream:
+        layout = text_layout(stream, source.form)
+        return read_strictly(text_batches(stream, layout), layout, name)
+
+
+def _sha256(source: FileSource) -> str:
+    """The SHA-256 of the content, unpacked, in hexadecimal digits."""
+    with open_content(source) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _places_in_history(users: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -203,36 +203,40 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
+    """Batches of the rows of delimited text.
+
+    A row of another width than the table is counted in the batch during which the parser met it.
+    What is counted once the last rows are read comes in batches without rows.
+    """
     roles = [role for role, _ in layout.columns_to_read]
+    no_rows = {role: pa.array([], pa.string()) for role in roles}
     unfit = _UnfitLines()
-    counted = CountedLines(file, layout)
-    fitting = 0
-    others = 0
+    lines = CountedLines(file, layout)
+    rows_read = int(layout.header)
 
     def skip(row: pv.InvalidRow) -> str:
-        nonlocal others
-        others += 1
         unfit.add(row.text.replace(_ONE_SIGN, layout.separator))
         return "skip"
 
-    def batch(values: Sequence[pa.Array]) -> Batch:
-        return unfit.batch(dict(zip(roles, values, strict=True)), WIDTH, file.tell() / size)
-
     try:
-        for rows in _open_csv(counted, layout, skip):
-            fitting += rows.num_rows
-            yield batch(rows.columns)
+        for rows in _open_csv(lines, layout, skip):
+            columns = dict(zip(roles, rows.columns, strict=True))
+            rows_read += rows.num_rows + unfit.count
+            yield unfit.batch(columns, WIDTH, file.tell() / size)
             unfit.clear()
     except pa.ArrowInvalid as error:
         raise Unreadable(_csv_reason(str(error), layout)) from error
-    if unfit.count:  # at the end of the file, after the last batch
-        yield batch([pa.array([], pa.string())] * len(roles))
-    if layout.quotes and counted.lines > fitting + others + int(layout.header):
+    if unfit.count:
+        rows_read += unfit.count
+        yield unfit.batch(no_rows, WIDTH, file.tell() / size)
+    # A row with a line end within quotation marks has several lines, and so has a mark that
+    # nobody closed, which swallows rows.
+    if layout.quotes and lines.lines > rows_read:
         file.seek(0)
         swallowed = swallowed_lines(file, layout)
         if swallowed:
             yield Batch(
-                columns={role: pa.array([], pa.string()) for role in roles},
+                columns=no_rows,
                 unfit=len(swallowed),
                 unfit_reason=SWALLOWED,
                 first_unfit=swallowed[0],

@@ -132,16 +132,26 @@ def _metric_in(name: str) -> NamedMetric | None:
 
 def is_metric_name(name: str) -> bool:
     """Whether a name is that of a metric and of nothing else: 'test_rmse', but not 'SVD rmse'."""
-    words = _words(name)
-    for other in (_words_of_capitals(name), _words_apart(name)):
-        if _last_metric(words, _metrics_by_words()) is None:
-            words = other
-    qualifiers = _QUALIFIERS.split()
     metric = metric_named(name)
+    words = _words_with_metric(name)
     if metric is None:
-        return "score" in words and not set(words).difference(qualifiers)
-    beside = [word for word in words if word not in metric.words.split()]
-    return all(word in qualifiers or word.isdecimal() for word in beside)
+        return "score" in words and all(map(_is_qualifier, words))
+    further_words = [word for word in words if word not in metric.words.split()]
+    return all(map(_is_qualifier, further_words))
+
+
+def _words_with_metric(name: str) -> list[str]:
+    """The words of a name, taken apart in the first way that leaves a metric's own among them."""
+    table = _metrics_by_words()
+    for words in (_words(name), _words_of_capitals(name)):
+        if _last_metric(words, table) is not None:
+            return words
+    return _words_apart(name)
+
+
+def _is_qualifier(word: str) -> bool:
+    """Whether a word, such as 'test' or the '10' of a cut-off, says nothing of a contender."""
+    return word.isdecimal() or word in _QUALIFIERS.split()
 
 
 def same_metric(name: str, other: str) -> bool:

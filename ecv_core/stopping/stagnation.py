@@ -57,11 +57,15 @@ class StdStagnation:
 
     def first_stops(self, shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
         """The fold after which each order stops; see `OrderRule`."""
-        fires = np.zeros(shuffled.shape, dtype=np.bool_)
-        fires[:, 1:] = stagnates(running(shuffled)[1][:, 1:])
-        fires[:, : self.first - 1] = False
-        fires[:, -1] = True  # all folds are in
-        return np.argmax(fires, axis=1) + 1
+        _, deviations = running(shuffled)
+        may_stop = np.zeros(shuffled.shape, dtype=np.bool_)
+        # One score has no deviation, so the first fold cannot stop.
+        may_stop[:, 1:] = stagnates(deviations[:, 1:])
+        may_stop[:, : self.first - 1] = False
+        # Once all folds have run there is nothing left to run.
+        may_stop[:, -1] = True
+        first_places = np.argmax(may_stop, axis=1)
+        return first_places + 1
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import UserScores
@@ -138,22 +139,33 @@ def users_table(
 
     indices = sorted(scores)
     folds = [scores[index] for index in indices]
-    kept = _metrics_of_all(folds, metrics)
+    common_metrics = _metrics_of_all(folds, metrics)
     sizes = [len(fold.users) for fold in folds]
     rows = sum(sizes)
-    if not kept or rows == 0:
+    if not common_metrics or rows == 0:
         return None
     columns = {
         "name": np.full(rows, name),
         "fold": np.repeat(np.array(indices, dtype=np.int16), sizes),
         "user": np.concatenate([fold.users for fold in folds]).astype(np.int32),
     }
-    clusters = [fold.clusters for fold in folds if fold.clusters is not None]
-    if len(clusters) == len(folds):
-        columns["cluster"] = np.concatenate(clusters).astype(np.int32)
-    for metric in kept:
-        columns[metric] = np.concatenate([fold.of(metric) for fold in folds]).astype(np.float16)
+    clusters = _clusters_of_all(folds)
+    if clusters is not None:
+        columns["cluster"] = clusters
+    for metric in common_metrics:
+        values = np.concatenate([fold.of(metric) for fold in folds])
+        columns[metric] = values.astype(np.float16)
     return pa.table(columns)
+
+
+def _clusters_of_all(folds: Sequence[UserScores]) -> NDArray[np.int32] | None:
+    """The clusters of all users, fold after fold; None where a fold has none."""
+    clusters = []
+    for fold in folds:
+        if fold.clusters is None:
+            return None
+        clusters.append(fold.clusters)
+    return np.concatenate(clusters).astype(np.int32)
 
 
 def _metrics_of_all(folds: Sequence[UserScores], metrics: Sequence[str]) -> list[str]:
