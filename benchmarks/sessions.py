@@ -25,15 +25,19 @@ LARGEST = 64 * 1024 * 1024
 class Session:
     """One open page: it asks for its timed parts as a browser does, and counts what it is sent."""
 
-    def __init__(self, url: str, page: str = "", query: str = "") -> None:
+    def __init__(self, url: str, page: str = "", query: str = "", visitor: str = "") -> None:
         """Open nothing yet.
 
         Args:
             url: of the dashboard, http://127.0.0.1:8501.
             page: its address below it.
             query: query string.
+            visitor: the address that a proxy says the visitor has; empty for this machine's.
         """
         self._address = url.replace("http", "ws", 1)
+        self._headers = {}
+        if visitor:
+            self._headers["X-Forwarded-For"] = visitor
         self._page, self._query = page, query
         self._script = ""
         self._known: set[str] = set()
@@ -72,6 +76,7 @@ class Session:
             subprotocols=[Subprotocol("streamlit")],
             max_size=LARGEST,
             open_timeout=60,
+            additional_headers=self._headers,
         ) as self._socket:
             self._soon(self._listen())
             try:
@@ -86,7 +91,9 @@ class Session:
     async def _listen(self) -> None:
         """As watch.js does."""
         await self.ready.wait()
-        async with connect(f"{self._address}/events", open_timeout=60) as self._events:
+        async with connect(
+            f"{self._address}/events", open_timeout=60, additional_headers=self._headers
+        ) as self._events:
             self._say()
             async for said in self._events:
                 self.bytes += len(said)

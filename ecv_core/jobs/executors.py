@@ -20,6 +20,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from typing import IO, Any, NamedTuple, Protocol
 
 import psutil
@@ -452,6 +453,7 @@ def work(niceness: int = NICENESS) -> None:
     The process ends when standard input does, as it does once the program is gone: see `_receive`.
     """
     answers = _file_of_answers()
+    orders = _file_of_orders()
     _leave_room_for_others(niceness)
     _ignore_signals()
     program = psutil.Process().parent()
@@ -462,7 +464,7 @@ def work(niceness: int = NICENESS) -> None:
         _write_message(answers, _Step(phase, step, steps))
 
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
+    threading.Thread(target=_receive, args=(orders, tasks), daemon=True).start()
     while True:
         task = tasks.get()
         if task is _WARM_UP:
@@ -485,8 +487,28 @@ def _file_of_answers() -> IO[bytes]:
     return answers
 
 
+def _file_of_orders() -> IO[bytes]:
+    """Standard input, for tasks alone: whoever else reads it finds its end at once.
+
+    On Windows, a library that looks at standard input as it is loaded would wait for whoever reads
+    it, as the thread that receives tasks always does.
+    """
+    orders = os.fdopen(os.dup(0), "rb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return orders
+
+
 def _leave_room_for_others(niceness: int) -> None:
-    """Raise the niceness to this one; only root may lower one that is higher."""
+    """Raise the niceness to this one; only root may lower one that is higher.
+
+    Windows has classes of priority instead: one below the normal is taken.
+    """
+    if sys.platform == "win32":
+        if niceness > 0:
+            psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+        return
     missing = niceness - os.nice(0)
     os.nice(max(missing, 0))
 
@@ -498,10 +520,10 @@ def _ignore_signals() -> None:
             signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
-def _receive(stdin: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
+def _receive(orders: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
     try:
         while True:
-            tasks.put(pickle.load(stdin))
+            tasks.put(pickle.load(orders))
     except (EOFError, OSError):
         pass  # the program that it works for is gone
     except Exception:
@@ -539,8 +561,12 @@ class Throttled:
 
 
 def warm_up() -> None:
-    """Import what folds need and let the meter find its hardware, before anyone waits for it."""
-    import torch  # noqa: F401
+    """Import what folds need and let the meter find its hardware, before anyone waits for it.
+
+    Where PyTorch is not installed, the models that need it say so, and all others work.
+    """
+    if find_spec("torch") is not None:
+        import torch  # noqa: F401
 
     from ecv_core.energy.meter import CodeCarbonMeter
 

@@ -183,6 +183,47 @@ def test_a_worker_takes_no_more_of_the_processor_than_its_program_was_given() ->
     assert of_workers == [program, program]
 
 
+def test_on_windows_a_worker_is_below_the_normal_priority(monkeypatch) -> None:
+    below_normal = 0x4000  # of the Windows API
+    classes: list[int] = []
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.delattr(os, "nice")
+    monkeypatch.setattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", below_normal, raising=False)
+    monkeypatch.setattr(psutil.Process, "nice", lambda _process, value: classes.append(value))
+    executors._leave_room_for_others(0)
+    assert classes == []
+    executors._leave_room_for_others(executors.NICENESS)
+    assert classes == [below_normal]
+
+
+def test_a_worker_warms_up_where_no_model_that_needs_pytorch_can_run(monkeypatch) -> None:
+    started = []
+
+    class Meter:
+        def __init__(self, country: str) -> None:
+            started.append(country)
+
+        def start(self) -> None: ...
+        def stop(self) -> None: ...
+
+    monkeypatch.setitem(sys.modules, "torch", None)  # as where it is not installed
+    monkeypatch.setattr("ecv_core.energy.meter.CodeCarbonMeter", Meter)
+    executors.warm_up()
+    assert started == ["DEU"]
+
+
+def curious(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """A library may look whether somebody types something."""
+    yield 0, fold_result(index, float(len(sys.stdin.read())))
+
+
+def test_what_reads_standard_input_in_a_worker_finds_its_end_and_no_task(work) -> None:
+    worker = work(curious)
+    worker.submit(TASK, no_progress)
+    computed, end = said_of(worker)
+    assert (computed.result.score, end.error) == (0.0, None)
+
+
 def test_what_is_printed_in_a_worker_is_no_answer_and_its_steps_are_told(work) -> None:
     worker = work(talkative)
     told: list[tuple[object, ...]] = []
