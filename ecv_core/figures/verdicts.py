@@ -48,7 +48,7 @@ def _numbers(test: PairedTest, p_holm: float, *, of_several: bool) -> str:
     p = p_words(p_holm)
     if of_several:
         p = f"{p} after Holm"
-    return f"95 % interval {test.low:.4f} to {test.high:.4f}, {p}"
+    return f"95 % interval {test.low:z.4f} to {test.high:z.4f}, {p}"
 
 
 def further_sentence(tests: FurtherTests) -> str:

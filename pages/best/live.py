@@ -22,9 +22,10 @@ from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from ecv_core.store.results import Results
 from pages.best.choice import FIRST, open_selection
 from pages.best.show import Shown, show
+from pages.best.start import begin
 from pages.folds.choice import OWN
 from pages.shared.address.navigation import go
-from pages.shared.live.acting import acting
+from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun
 from pages.shared.live.state import escaped, manager, results, sentence, sentences, store
@@ -58,7 +59,7 @@ def show_live(selection_id: str) -> None:
         st.markdown(f"**{escaped(now.sentence(titles))}**")
     else:
         shown = _shown_selection(record, now, now.played, scores)
-        show(shown, then=partial(_offer_folds, shown))
+        show(shown, then=partial(_next_questions, shown))
     _show_terms(record, now.terms)
 
 
@@ -86,11 +87,12 @@ def _shown_selection(record: PlanRecord, now: Standing, played: Played, scores: 
     )
 
 
-def _offer_folds(shown: Shown) -> None:
-    """The next question, of exactly these contenders; folds that they lack are computed first."""
+def _next_questions(shown: Shown) -> None:
+    """The next questions, of exactly these contenders; folds that they lack are computed first."""
     specs = shown.specs
     if any(spec.tracked for spec in specs) or acting().start_refusal(specs):
         return
+    _offer_claim(shown)
     labels = {run.spec.score_key: run_label(run) for run in shown.runs if run.whole}
     incomplete = [spec for spec in specs if spec.score_key not in labels]
     question = "How many folds, at what risk?"
@@ -101,6 +103,25 @@ def _offer_folds(shown: Shown) -> None:
             labels |= _started_labels(incomplete)
             runs = [labels[spec.score_key] for spec in specs]
             go("folds/folds.py", {"source": OWN, "runs": runs})
+
+
+def _offer_claim(shown: Shown) -> None:
+    """Another selection of the same contenders, with their folds, that ends in a claim."""
+    if shown.terms.certain or why_not(Action.START_MANY):
+        return
+    if st.button(
+        "What may I claim?",
+        icon=":material/verified:",
+        key="claim",
+        help="Starts a selection of the same contenders that ends once no other can be better. "
+        "Their finished folds are used, and only missing ones are computed.",
+    ):
+        named = []
+        for contender, spec in zip(shown.contenders, shown.specs, strict=True):
+            named.append((contender.name, spec))
+        with sentences():
+            open_selection(begin(named, {}))
+            st.rerun()
 
 
 def _started_labels(specs: Sequence[RunSpec]) -> dict[str, str]:

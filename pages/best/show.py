@@ -13,13 +13,16 @@ import streamlit as st
 from ecv_core.analysis.score_columns import USER
 from ecv_core.analysis.score_tables import COLUMNS
 from ecv_core.energy.parts import left_in_words
+from ecv_core.energy.savings import tallies
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.selection import selection_figures, selection_steps
 from ecv_core.figures.words import (
     counted,
     dataset_title,
+    duration,
     metric_label,
+    watt_hours,
     winner_new_data_line,
 )
 from ecv_core.jobs.plans.select import terms_for
@@ -40,10 +43,11 @@ from ecv_core.store.configurations import GRIDS, configuration_names, recorded_g
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question
 from pages.shared.address.present import present_button
-from pages.shared.charts.energy_parts import energy_bar
+from pages.shared.charts.energy_parts import energy_html
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results
+from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
 from pages.shared.widgets.choices import scores_upload
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.score_file import file_words, scores_of
@@ -145,14 +149,15 @@ def show(
             for itself.
         then: Draws the way to the next question, once it is decided.
     """
-    verdict = sentence_of(chosen)
-    brief = sentence_of(chosen, brief=not chosen.terms.certain)
-    _show_verdict(chosen, brief)
+    next_step = None
+    if chosen.decided:
+        next_step = then
+    answer_card(selection_answer(chosen), key="answer", next_step=next_step)
+    if chosen.note:
+        st.caption(chosen.note)
     if not slider:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(escaped(chosen.about))
-            if then and chosen.decided:
-                then()
             present_button()
     sentences = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
     with st.container(key="presented-lanes"):
@@ -163,23 +168,98 @@ def show(
         with st.container(key="best-moment"):
             numbers(NAME, key="best-sentence", sentences=sentences)
         _draw_figure(chosen, sentences)
-    more = verdict.removeprefix(brief).strip()
-    if more:
-        st.markdown(escaped(more))
-    energy_bar((fold for run in chosen.runs for fold in run.folds), left_in_words(chosen.runs))
     if chosen.decided:
         _offer_for_paper(chosen)
 
 
-def _show_verdict(chosen: Shown, sentence: str) -> None:
-    """The answer in bold, why it is so, and what a file of scores was taken for."""
-    answer, _, why = sentence.partition(": ")
-    why = f"{why[:1].upper()}{why[1:]}{_winner_edge_words(chosen)}"
-    with st.container(key="presented-verdict"), st.container(key="best-verdict"):
-        st.markdown(f"**{escaped(answer)}**\n\n{escaped(why)}")
-        st.caption(escaped(leader_sentence(chosen)))
-        if chosen.note:
-            st.caption(chosen.note)
+def selection_answer(chosen: Shown) -> Answer:
+    """Which is best, or leads so far; how good it is for new users, and why it is the answer."""
+    whole = sentence_of(chosen)
+    brief = sentence_of(chosen, brief=not chosen.terms.certain)
+    headline, _, why = brief.partition(": ")
+    sentences = [leader_sentence(chosen)]
+    if why:
+        sentences.append(f"{why[:1].upper()}{why[1:]}{_winner_edge_words(chosen)}")
+    more = whole.removeprefix(brief).strip()
+    folds = [fold for run in chosen.runs for fold in run.folds]
+    bar, made_up_of = energy_html(folds, left_in_words(chosen.runs))
+    explained = captions(escaped(more), _CERTAINTY_WORDS)
+    energy = f"{bar}{captions(made_up_of)}"
+    return Answer(
+        certainty=_certainty(chosen),
+        headline=headline,
+        sentences=sentences,
+        amounts=_amounts(chosen),
+        details=f"<div>{explained}</div><div>{energy}</div>",
+    )
+
+
+_CERTAINTY_WORDS = (
+    "Sure means: every other contender is shown to be worse. Close means: some others may be as "
+    "good on new data."
+)
+
+
+def _certainty(chosen: Shown) -> Certainty:
+    """Sure where nobody else may be as good; of those that are only used, on new data too."""
+    if not chosen.decided:
+        return Certainty.OPEN
+    verdict = chosen.played.verdict
+    if verdict.tied:
+        return Certainty.CLOSE
+    if chosen.terms.certain or set(verdict.losers) <= set(verdict.worse):
+        return Certainty.SURE
+    return Certainty.CLOSE
+
+
+def _amounts(chosen: Shown) -> list[Amount]:
+    """Folds, energy and time of all contenders: used so far, and saved against all folds."""
+    about = ""
+    if chosen.computed is not None:  # of folds that never ran nothing is known
+        about = "about "
+    played = chosen.played
+    used_folds = sum(played.folds_used)
+    all_folds = chosen.terms.k * len(chosen.contenders)
+    amounts = [
+        Amount(name="folds", used=f"{used_folds} of {all_folds}", saved=str(all_folds - used_folds))
+    ]
+    if played.joules is not None and played.joules_of_all_folds:
+        saved_joules = played.joules_of_all_folds - played.joules
+        percent = 100 * saved_joules / played.joules_of_all_folds
+        amounts.append(
+            Amount(
+                name="energy",
+                used=watt_hours(played.joules),
+                saved=f"{about}{watt_hours(saved_joules)}, {percent:.0f} %",
+            )
+        )
+    used_seconds = 0.0
+    saved_seconds = 0.0
+    for place, contender in enumerate(chosen.contenders):
+        if not contender.results:
+            return amounts
+        folds_of_rounds = _folds_run(chosen, place)
+        spent = []
+        for result in contender.results:
+            if result.fold in folds_of_rounds:
+                spent.append(result.total_seconds)
+        used_seconds += sum(spent)
+        after = tallies(contender.results, chosen.terms.k)
+        saved_seconds += after[-1].seconds - sum(spent)
+    amounts.append(
+        Amount(name="time", used=duration(used_seconds), saved=f"{about}{duration(saved_seconds)}")
+    )
+    return amounts
+
+
+def _folds_run(chosen: Shown, place: int) -> set[int]:
+    """The folds of a contender that the selection has used."""
+    folds = set()
+    for selection_round in chosen.played.rounds:
+        for turn in selection_round.ran:
+            if turn.contender == place:
+                folds.add(turn.fold)
+    return folds
 
 
 def leader_sentence(chosen: Shown) -> str:

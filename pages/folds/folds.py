@@ -10,9 +10,7 @@ from pages.folds.view import (
     draw_stops,
     draw_tradeoff,
     offer_for_paper,
-    offer_run,
     show_answer,
-    show_new_data,
     show_numbers,
     show_options,
     write_link,
@@ -29,20 +27,14 @@ with page():
     link_warnings_again()
     preload_plots()
     choice = choose_systems()
-    left, right = st.columns([1, 1.3], gap="medium")
-    with left:
-        promise = ask_promise()
+    promise = ask_promise()
     if choice.systems:
         explored = explore_systems(choice.systems, promise.within_percent)
         advice = advice_of(explored, promise.share)
-        with left:
-            show_answer(explored, advice, choice.whose)
-            show_new_data(choice.runs)
-            offer_run(advice, choice.runs)
-            write_link(explored)
-            alpha_slider(explored.alphas, explored.usual)
-        with right:
-            draw_tradeoff(explored)
+        show_answer(explored, advice, choice)
+        write_link(explored)
+        alpha_slider(explored.alphas, explored.usual)
+        draw_tradeoff(explored)
         offer_for_paper(explored, advice, choice.runs)
         show_options(explored, advice)
         st.header("What every alpha costs and gives", anchor=False)

@@ -20,8 +20,9 @@ from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.report.advice import (
     checked_sentence,
-    decision_sentence,
+    option_words,
     options_frame,
+    promise_words,
     way_out_sentence,
 )
 from ecv_core.figures.report.describe import describe_advice
@@ -39,6 +40,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.stopping import PAPERS_RULE, RULES
+from pages.folds.choice import Chosen
 from pages.folds.curves import Explored
 from pages.run.start_form import fill_form
 from pages.shared.address.link import chosen, write_into_link
@@ -46,6 +48,7 @@ from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped, results, run_list
+from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
@@ -124,37 +127,76 @@ def _decided(
     return decide(systems, candidates, within_percent=limit, share=share)
 
 
-def show_answer(explored: Explored, advice: FoldsAdvice, whose: str) -> None:
-    """The sentence, and what it rests on.
+def show_answer(explored: Explored, advice: FoldsAdvice, choice: Chosen) -> None:
+    """How many folds, with what it rests on, and the way to a run with them.
 
     Args:
         explored: The chosen systems.
         advice: The options.
-        whose: How a sentence about the systems begins.
+        choice: What the systems were made from.
     """
-    sentence = decision_sentence(advice, whose=whose, cost=explored.cost)
-    head, _, result = sentence.partition(": ")
-    st.markdown(f"### {head}: :primary[{result}]")
-    words = f"{way_out_sentence(advice)} {checked_sentence(advice)}"
-    if advice.best.rule != ALL_FOLDS and not advice.best.checks:
-        words += " Runs on other datasets would check it."
-    st.markdown(escaped(words.strip()))
+    offer = None
+    if advice.best.rule != ALL_FOLDS:
+        offer = partial(offer_run, advice, choice.runs)
+    answer_card(folds_answer(explored, advice, choice), key="answer", next_step=offer)
 
 
-def show_new_data(runs: Sequence[RunRecord]) -> None:
-    """Where the score of a single run is for new users.
+def folds_answer(explored: Explored, advice: FoldsAdvice, choice: Chosen) -> Answer:
+    """The cheapest option that keeps the promise, as the card says it."""
+    headline = option_words(advice.best, advice.k)
+    sentences = [f"{choice.whose}, to end {promise_words(advice)}."]
+    if advice.best.rule == ALL_FOLDS:
+        sentences.append(f"No rule keeps this promise with fewer. {way_out_sentence(advice)}")
+    return Answer(
+        certainty=_certainty(advice),
+        headline=f"{headline[0].upper()}{headline[1:]}",
+        sentences=[*_new_data_sentences(choice.runs), *sentences, checked_sentence(advice)],
+        amounts=_amounts(explored, advice),
+        details=captions(
+            "Sure means: chosen without a dataset, the setting keeps the promise on it, for every "
+            "dataset. Close means: for some of them. Runs on other datasets would check it."
+        ),
+    )
 
-    Args:
-        runs: The runs that the answer is about; none of a file.
-    """
+
+def _certainty(advice: FoldsAdvice) -> Certainty:
+    """Whether the promise is kept on datasets that the setting was chosen without."""
+    best = advice.best
+    if best.rule == ALL_FOLDS:
+        return Certainty.SURE
+    if not best.checks:
+        return Certainty.UNCERTAIN
+    for check in best.checks:
+        if not check.kept:
+            return Certainty.CLOSE
+    return Certainty.SURE
+
+
+def _amounts(explored: Explored, advice: FoldsAdvice) -> list[Amount]:
+    """Of one run on average, over all orders of its folds."""
+    outcome = advice.best.outcome
+    used = outcome.mean_stop
+    amounts = [
+        Amount(name="folds", used=f"{used:.1f} of {advice.k}", saved=f"{advice.k - used:.1f}")
+    ]
+    if explored.cost == "energy":
+        percent = outcome.cost_percent
+        amounts.append(
+            Amount(name="energy", used=f"{percent:.0f} %", saved=f"{100 - percent:.0f} %")
+        )
+    return amounts
+
+
+def _new_data_sentences(runs: Sequence[RunRecord]) -> list[str]:
+    """Where the score of a single run is for new users; nothing of several, or of a file."""
     if len(runs) != 1:
-        return
+        return []
     (run,) = runs
     if run.at_stop is None:
-        return
+        return []
     line = new_data_line(results().with_user_scores(run))
     mean = f"The mean of {counted(run.folds_used, 'fold')} is {run.at_stop.mean:.4f}"
-    st.caption(escaped(f"{mean}. {line[0].upper()}{line[1:]}."))
+    return [f"{mean}. {line[0].upper()}{line[1:]}."]
 
 
 def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:

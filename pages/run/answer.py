@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 
 from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import intensity_words
 from ecv_core.energy.parts import left_in_words, why
-from ecv_core.energy.savings import EnergyFacts, energy_of, tallies
+from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.words import (
     algorithm_title,
     arithmetic,
     counted,
     duration,
     forecast_words,
-    grams,
     half_width_words,
     metric_label,
     new_data_line,
     node_words,
     range_words,
     reused_words,
-    saved_words,
     shared_words,
     shown_interval,
-    used_words,
     verdict,
     watt_hours,
     watt_hours_range,
@@ -37,14 +33,14 @@ from ecv_core.store.results import Results, aid_spec
 from pages.shared.charts.energy_parts import energy_html
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped, store
-from pages.shared.widgets.answer_card import Amount, Answer, Certainty
+from pages.shared.widgets.amounts import amounts_of, saved_head
+from pages.shared.widgets.answer_card import Answer, Certainty, captions, text_html
 from pages.shared.widgets.glossary import glossary_link
 
 _HALF = 130
 """Pixels of a metric that has another one beside it."""
 _WIDE = 0.2
 """An interval wider than this share of the mean, a tenth to each side, leaves it uncertain."""
-_LINK = re.compile(r"(?<!\\)\[([^\]]*)\]\(([^)\s]*)\)")
 
 
 def run_answer(run: RunRecord) -> Answer:
@@ -61,15 +57,12 @@ def run_answer(run: RunRecord) -> Answer:
         line = new_data_line(run)
         sentences.append(f"{line[0].upper()}{line[1:]}.")
     sentences.append(_sentence(run))
-    saved_head = "saved by the stop"
-    if run.checked:
-        saved_head = "the stop would save"
     return Answer(
         certainty=_certainty(run),
         headline=headline,
         sentences=sentences,
-        amounts=_amounts(run, energy_of(run)),
-        saved_head=saved_head,
+        amounts=amounts_of([run]),
+        saved_head=saved_head([run]),
         details=details(run),
     )
 
@@ -86,10 +79,15 @@ def _certainty(run: RunRecord) -> Certainty:
         if run.state.active:
             return Certainty.OPEN
         return Certainty.ENDED
-    width = _interval_width(run)
-    if run.doubt or width is None or width > _WIDE * abs(run.at_stop.mean):
+    if run.doubt or _is_wide(run, run.at_stop.mean):
         return Certainty.UNCERTAIN
     return Certainty.SURE
+
+
+def _is_wide(run: RunRecord, mean: float) -> bool:
+    """Whether the interval leaves the mean uncertain, or is not known."""
+    width = _interval_width(run)
+    return width is None or width > _WIDE * abs(mean)
 
 
 def _interval_width(run: RunRecord) -> float | None:
@@ -105,24 +103,29 @@ def _interval_width(run: RunRecord) -> float | None:
 
 def _sentence(run: RunRecord) -> str:
     """What explains this moment."""
+    if run.state is RunState.QUEUED:
+        return _queued_sentence(run.queue_position or 0)
+    if run.damaged or not (run.state.active or run.state is RunState.FINISHED):
+        return _cut_off_sentence(run)
+    if not run.folds:
+        return "The first fold is running. The first interval appears after the second."
+    if run.checked and run.state is RunState.RUNNING:
+        return f"{verdict(run)} The remaining folds are running to check this."
+    return verdict(run)
+
+
+def _cut_off_sentence(run: RunRecord) -> str:
+    """Why folds of a run are missing."""
     kept = _kept_sentences(run)
     match run.state:
-        case RunState.QUEUED:
-            return _queued_sentence(run.queue_position or 0)
         case RunState.FAILED:
             return f"Failed: {run.error or 'for an unknown reason'}. {kept}"
         case RunState.CANCELLED:
             return _cancelled_sentence(run.error, kept)
         case RunState.INTERRUPTED:
             return f"Interrupted: {run.error or 'the program ended'}. {kept}"
-        case RunState.FINISHED if run.damaged:
-            folds = f"{len(run.folds)} of {run.k} folds"
-            return f"Only {folds} can be read. Resume the run to compute the others."
-    if not run.folds:
-        return "The first fold is running. The first interval appears after the second."
-    if run.checked and run.state is RunState.RUNNING:
-        return f"{verdict(run)} The remaining folds are running to check this."
-    return verdict(run)
+    folds = f"{len(run.folds)} of {run.k} folds"
+    return f"Only {folds} can be read. Resume the run to compute the others."
 
 
 def _kept_sentences(run: RunRecord) -> str:
@@ -145,47 +148,6 @@ def _queued_sentence(before: int) -> str:
     return f"Queued behind {counted(before, 'run')}."
 
 
-def _amounts(run: RunRecord, facts: EnergyFacts) -> list[Amount]:
-    """Folds, energy and time: used, and saved by the stop. One share is told, that of energy."""
-    saved_folds = ""
-    saved_time = ""
-    if run.stopped_early:
-        saved_folds = str(run.k - run.folds_used)
-        after = tallies(run.folds, run.k)
-        about = ""
-        if facts.forecast:
-            about = "about "
-        saved_seconds = after[-1].seconds - after[run.folds_used].seconds
-        saved_time = f"{about}{duration(saved_seconds)}"
-    energy = "-"
-    saved_energy = ""
-    time = "-"
-    if run.folds:
-        time = duration(run.seconds)
-        if facts.source == "none":
-            energy = "not metered"
-        else:
-            energy = f"{used_words(facts)} ({grams(facts.grams_co2e)} CO2e)"
-            percent = _saved_percent(facts)
-            if percent:
-                saved_energy = f"{saved_words(facts)}, {percent}"
-    return [
-        Amount(name="folds", used=f"{run.folds_used} of {run.k}", saved=saved_folds),
-        Amount(name="energy", used=energy, saved=saved_energy),
-        Amount(name="time", used=time, saved=saved_time),
-    ]
-
-
-def _saved_percent(facts: EnergyFacts) -> str:
-    """'about 40 %', or '40 %' where it is no forecast; empty where nothing is known or saved."""
-    if not facts.saved_percent:
-        return ""
-    percent = f"{facts.saved_percent:.0f} %"
-    if facts.forecast:
-        return f"about {percent}"
-    return percent
-
-
 # What is behind Details.
 
 
@@ -194,26 +156,13 @@ def details(run: RunRecord) -> str:
     if not run.folds:
         return ""
     facts = energy_of(run)
-    score = _captions(
+    score = captions(
         escaped(arithmetic(run)),
         escaped(_of_these_folds(run)),
         "Sure means: the rule has stopped or all folds have run, and the interval is within 10 % "
         "of the mean to each side.",
     )
-    left = f"<div>{score}{_processor(run, facts)}</div>"
-    return f'<div class="ecv-facts">{left}<div>{_energy(run, facts)}</div></div>'
-
-
-def _text(markdown: str) -> str:
-    """Text with links, as our sentences have them."""
-    linked = _LINK.sub(
-        r'<a href="\2" target="_blank" rel="noopener noreferrer">\1</a>', escape(markdown)
-    )
-    return re.sub(r"\\(&\w+;|[\W_])", r"\1", linked)
-
-
-def _captions(*texts: str) -> str:
-    return "".join(f'<p class="ecv-caption">{_text(text)}</p>' for text in texts if text)
+    return f"<div>{score}{_processor(run, facts)}</div><div>{_energy(run, facts)}</div>"
 
 
 def _row(*metrics: str) -> str:
@@ -253,7 +202,7 @@ def _help(label: str, markdown: str) -> str:
     """A sign beside a label that shows this text on demand; none without a text."""
     if not markdown:
         return ""
-    paragraphs = "".join(f"<p>{_text(line)}</p>" for line in markdown.split("\n\n"))
+    paragraphs = "".join(f"<p>{text_html(line)}</p>" for line in markdown.split("\n\n"))
     return (
         f'<button type="button" class="ecv-sign" aria-label="Help for {escape(label)}">?'
         f'</button><div role="tooltip">{paragraphs}</div>'
@@ -295,7 +244,7 @@ def _processor(run: RunRecord, facts: EnergyFacts) -> str:
 
 def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     if facts.source == "none":
-        return _captions(source_sentence("none"))
+        return captions(source_sentence("none"))
     least, most = facts.joules_range
     how = "\n\n".join(filter(None, (range_words(facts), memory_words(run.folds))))
     per_fold = watt_hours_range(least / len(run.folds), most / len(run.folds))
@@ -305,7 +254,7 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
         f"{glossary_link('emissions', 'Emissions')}: grams of CO2e for all energy used, with "
         f"{intensity_words(run.spec.country)}."
     )
-    above = _captions(
+    above = captions(
         source_sentence(facts.source),
         emissions,
         _forecast_sentence(run, facts),
@@ -315,7 +264,7 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     cheap_models = ""
     if not run.state.active:
         cheap_models = _cheap_models(run)
-    below = _captions(made_up_of, escaped(reused_words(run)), cheap_models)
+    below = captions(made_up_of, escaped(reused_words(run)), cheap_models)
     return f"{numbers}{above}<div>{bar}</div>{below}{_reasons(run)}"
 
 

@@ -36,12 +36,12 @@ def comparison() -> None:
         import_module("pages.runs.side_by_side")  # get ready what a click will need
         return
     from pages.runs.side_by_side import (
-        answer,
         means_pictures,
         named_runs,
         paired_tests,
         picture,
         settings,
+        show_answer,
         table,
     )
 
@@ -53,7 +53,7 @@ def comparison() -> None:
 
     named = named_runs(runs)
     if len(named) > 1:
-        answer(named)  # what a comparison is for
+        show_answer(named)  # what a comparison is for
     else:
         st.info("Add a second run above to compare it with.", icon=":material/add:")
     picture(named)

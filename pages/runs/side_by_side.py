@@ -30,17 +30,22 @@ from ecv_core.figures.words import (
     dataset_title,
     metric_label,
     new_data_cell,
+    new_data_line,
     titled,
 )
+from ecv_core.records.parameters import listed
 from ecv_core.records.run import RunRecord
 from pages.runs.further_tests import details
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.runs import ids_of
 from pages.shared.live.state import escaped, results, run_list, store
+from pages.shared.widgets.amounts import amounts_of, saved_head
+from pages.shared.widgets.answer_card import Answer, Certainty, answer_card, captions
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import number, runs_table, text
 from pages.shared.widgets.tables import table as numbers_table
+from pages.shared.widgets.words import run_label
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -228,24 +233,6 @@ def _on_several_datasets(runs: Sequence[NamedRun]) -> bool:
     return len({run.spec.dataset for _, run in runs}) > 1
 
 
-def verdict(pair: Comparison, *, on_dataset: bool = False, of_several: bool = True) -> str:
-    """What a comparison found, as Markdown; `of_several` is whether p is corrected."""
-    icon = ":material/drag_handle:"
-    if pair.shows_difference:
-        icon = ":material/check_circle:"
-    dataset = ""
-    if on_dataset:
-        dataset = escaped(dataset_title(pair.dataset))
-    marked = replace(
-        pair,
-        first=f"**{escaped(pair.first)}**",
-        second=f"**{escaped(pair.second)}**",
-        metric=escaped(pair.metric),
-    )
-    sentence = comparison_sentence(marked, on_dataset=dataset, of_several=of_several)
-    return f"{icon} {sentence}"
-
-
 def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
     """Of each dataset and metric, the comparisons of the run that is never the worse one."""
     worse = {(pair.dataset, pair.metric, pair.second) for pair in tested}
@@ -282,15 +269,102 @@ def _tests_of_runs(url: str, version: object, _runs: Sequence[RunRecord]) -> Tes
     return compare_runs([results().with_user_scores(run) for run in _runs])
 
 
-def answer(runs: Sequence[NamedRun]) -> None:
-    """The answer: the best of each dataset against the others, in a sentence each."""
+def show_answer(runs: Sequence[NamedRun]) -> None:
+    """The answer, and how few folds would have been enough."""
+    answer_card(comparison_answer(runs), key="answer", next_step=partial(_next_step, runs))
+
+
+def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
+    """The best run against the others; of several datasets the best of each.
+
+    Args:
+        runs: At least two.
+    """
     tested, _ = _named_tests(runs)
-    on_dataset = _on_several_datasets(runs)
     of_the_best = against_the_best(tested)
+    certainty = Certainty.OPEN
+    if of_the_best:
+        certainty = Certainty.SURE
+    if any(not pair.shows_difference for pair in of_the_best):
+        certainty = Certainty.CLOSE
+    on_dataset = ""
+    sentences = []
+    if len(_panels(runs)) == 1:
+        sentences = _mean_sentences(*runs[0])
     for pair in of_the_best[:MOST_SENTENCES]:
-        st.markdown(verdict(pair, on_dataset=on_dataset, of_several=len(tested) > 1))
+        if _on_several_datasets(runs):
+            on_dataset = dataset_title(pair.dataset)
+        sentences.append(
+            comparison_sentence(pair, on_dataset=on_dataset, of_several=len(tested) > 1)
+        )
     if len(of_the_best) > MOST_SENTENCES:
-        st.caption(f"The table below has {len(of_the_best) - MOST_SENTENCES} more comparisons.")
+        more = len(of_the_best) - MOST_SENTENCES
+        sentences.append(f"The table below has {more} more comparisons.")
+    records = [run for _, run in runs]
+    return Answer(
+        certainty=certainty,
+        headline=_headline(runs, of_the_best),
+        sentences=sentences,
+        amounts=amounts_of(records),
+        saved_head=saved_head(records),
+        details=captions(
+            "Sure means: a difference of the best run to every other one is found. Close means: "
+            "not to all of them.",
+            left_out_words(records),
+        ),
+    )
+
+
+def _headline(runs: Sequence[NamedRun], of_the_best: Sequence[Comparison]) -> str:
+    """Which run is best, as far as tests show it."""
+    panels = len(_panels(runs))
+    if panels > 1:
+        return f"{len(runs)} runs, with {panels} datasets or metrics"
+    best, run = runs[0]
+    if run.at_stop is None:
+        return "No fold is finished yet"
+    close = [pair.second for pair in of_the_best if not pair.shows_difference]
+    if close:
+        names_of_close = listed(close[:_NAMED])
+        if len(close) > _NAMED:
+            names_of_close = f"{len(close)} others"
+        return f"{best} has the best mean; {names_of_close} may be as good"
+    if len(of_the_best) < len(runs) - 1:
+        return f"{best} has the best mean"
+    return f"{best} is best of {len(runs)}"
+
+
+def _mean_sentences(name: str, run: RunRecord) -> list[str]:
+    """How good a run is for new users; nothing before its first fold."""
+    if run.at_stop is None:
+        return []
+    line = new_data_line(results().with_user_scores(run))
+    mean = f"The mean {metric_label(run.spec)} of {name} is {run.at_stop.mean:.4f}"
+    return [f"{mean}. {line[0].upper()}{line[1:]}."]
+
+
+def _next_step(runs: Sequence[NamedRun]) -> None:
+    """How few folds of these runs would have been enough, where all folds of some are in."""
+    own = set(ids_of(run_list().rows()))
+    labels = []
+    datasets = []
+    for _, run in runs:
+        if run.run_id in own and run.whole:
+            labels.append(run_label(run))
+        elif run.whole:
+            datasets.append(dataset_title(run.spec.dataset))
+    params: dict[str, str | list[str]] = {}
+    if labels:
+        params = {"source": "My runs", "runs": labels}
+    elif datasets:
+        params = {"source": "Recorded", "datasets": sorted(set(datasets))}
+    if params:
+        st.page_link(
+            "folds/folds.py",
+            label="How many folds are enough?",
+            icon=":material/tune:",
+            query_params=params,
+        )
 
 
 def _table(tested: Sequence[Comparison], *, datasets: bool) -> None:

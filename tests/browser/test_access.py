@@ -22,7 +22,7 @@ PAGES = {
     "run": ("/run?run={run}", FIGURE),
     "unknown run": ("/run?run=nothing", "[data-testid=stAlert]"),
     "studies": ("/studies", FIGURE),
-    "best": ("/best?fold=3", f".st-key-best-lanes {FIGURE}"),
+    "best": ("/best?selection=ml-100k&fold=3", f".st-key-best-lanes {FIGURE}"),
     "folds": ("/folds", f".st-key-stops {FIGURE}"),
     "compare": ("/runs?view=Compare&runs=ml-100k--item-knn,ml-100k--popular,{run}", FIGURE),
     "nothing to compare": ("/runs?view=Compare", "[data-testid=stButton]"),

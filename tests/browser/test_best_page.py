@@ -27,12 +27,10 @@ def test_a_recorded_selection_plays_and_one_of_ones_own_is_decided(
 
     page.get_by_text("Start one of your own").click()
     page.get_by_role("button", name="Start the selection").click()
-    decided = re.compile(r"Use .* on Synthetic\s.* Decided after \d+ fold")
-    verdict = page.locator(".st-key-best-verdict")  # two for a moment, as the last fold comes
+    decided = re.compile(r"Use .* on Synthetic.* Decided after \d+ fold")
+    verdict = page.locator(".ecv-card")  # two for a moment, as the last fold comes
     expect(verdict.filter(has_text=decided)).to_be_visible(timeout=120_000)
     assert re.search(r"selection=[0-9a-f]{12}", page.url)
     expect(page.get_by_role("button", name="Start the selection")).to_be_hidden()
     page.reload()
-    expect(page.locator(".st-key-best-verdict")).to_contain_text(
-        re.compile(r"on Synthetic\s+It has the best mean")
-    )
+    expect(page.locator(".ecv-card")).to_contain_text("It has the best mean")

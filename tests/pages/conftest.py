@@ -173,12 +173,19 @@ def a_run(store: Store) -> Callable[..., RunRecord]:
 
 
 def card(app: AppTest) -> str:
-    """HTML of the answer at the top of a page."""
-    (component,) = [one for one in app.get("bidi_component") if one.proto.component_name == CARD]
-    return str(json.loads(component.proto.json)["html"])
+    """HTML of the answer at the top of a page; empty where there is none."""
+    for component in app.get("bidi_component"):
+        if component.proto.component_name == CARD:
+            return str(json.loads(component.proto.json)["html"])
+    return ""
 
 
 CARD = "ecv_answer"
+
+
+def card_text(app: AppTest) -> str:
+    """The card as it is read."""
+    return unescape(re.sub("<.*?>", " ", card(app)))
 
 
 def verdict(app: AppTest) -> tuple[str, list[str]]:

@@ -1,5 +1,6 @@
 """Which is best?: recorded selections, one's own with made-up folds, scores files, and mistakes."""
 
+import re
 from collections.abc import Callable
 from types import FunctionType
 
@@ -16,6 +17,8 @@ from ecv_core.store.store import Store
 from pages.shared.live.events import events
 from pages.shared.live.watch import watch
 from tests.jobs.plans.test_select import go, specs
+from tests.pages.conftest import amounts, card_text
+from tests.pages.conftest import verdict as answer
 
 
 def open_best(app: AppTest, selection: str = "", **settings: str) -> AppTest:
@@ -34,7 +37,7 @@ def texts(app: AppTest) -> str:
     said = "\n".join(
         str(one.value) for one in [*app.markdown, *app.caption, *app.error, *app.warning]
     )
-    return said.replace("\\", "")
+    return f"{said}\n{card_text(app)}".replace("\\", "")
 
 
 def address(app: AppTest) -> str:
@@ -44,8 +47,8 @@ def address(app: AppTest) -> str:
 
 
 def verdict(app: AppTest) -> str:
-    """The first sentence in bold, as it is read."""
-    return next(one.value for one in app.markdown if one.value.startswith("**")).replace("\\", "")
+    """The lines of the card, as they are read."""
+    return "\n".join(answer(app)[1])
 
 
 def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -> None:
@@ -54,7 +57,9 @@ def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -
     assert app.selectbox(key="selection-choice").value == "ml-100k"
     assert "selection" not in app.query_params  # Back is one step
     said = verdict(app)
-    assert said.startswith("**Use EASE on MovieLens 100K**\n\nIt has the best mean so far.")
+    assert said.startswith("Use EASE on MovieLens 100K\nThe mean of EASE over 2 folds is 0.3478.")
+    assert "\nIt has the best mean so far." in said
+    assert answer(app)[0] == "close"  # NMF may be as good
     assert "(allowed: 0.1 %)" in said
     assert "% of the energy. NMF, the second, is " in said
     assert "nDCG@10, seed 42, up to 10 folds each. All of the" in texts(app)
@@ -67,6 +72,31 @@ def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -
     assert r"Contender & nDCG@10 & Folds & Verdict \\" in table
     assert "harper2015movielens" in references
     assert not app.error
+
+
+def test_the_card_has_folds_energy_and_time_of_all_contenders(app: AppTest) -> None:
+    open_best(app)
+    runs = [run for run in recorded_runs() if run.spec.dataset == "ml-100k"]
+    seconds = sum(fold.total_seconds for run in runs for fold in run.folds)
+    rows = amounts(app)
+    assert rows["folds"] == ("15 of 120", "105")
+    (used, over), (saved, left) = (re.findall(r"\d+", words) for words in rows["time"])
+    told = 60 * (int(used) + int(saved)) + int(over) + int(left)
+    assert told == pytest.approx(seconds, abs=1)
+    assert rows["energy"][1].endswith(" %")
+
+
+def test_one_that_is_finished_leads_to_what_may_be_claimed(app: AppTest, store: Store) -> None:
+    record = begin(store, specs("popular", "ease"), Terms(k=10, expected_loss=0.5))
+    go(store, record, most=2)
+    runs = len(store.runs())
+    open_best(app, record)
+    assert verdict(app).startswith("Use EASE on Synthetic")
+    app.button(key="claim").click().run()
+    assert not app.exception
+    assert address(app) != record
+    assert verdict(app).startswith("EASE is best on Synthetic")
+    assert len(store.runs()) == runs  # its folds were enough, and are used again
 
 
 def test_grids_and_the_hard_dataset_are_there_too(app: AppTest) -> None:
@@ -88,7 +118,7 @@ def test_a_budget_is_kept_and_one_that_cannot_be_is_said(app: AppTest) -> None:
     assert "within 20 folds" in verdict(app)
     app.text_input(key="budget").set_value("20 apples").run()
     assert "'20 apples' is no budget; write a number and one of" in texts(app)
-    assert verdict(app).startswith("**Use EASE")
+    assert verdict(app).startswith("Use EASE")
 
 
 def test_settings_change_what_is_asked_of_a_recorded_selection(app: AppTest) -> None:
@@ -103,7 +133,7 @@ def test_settings_change_what_is_asked_of_a_recorded_selection(app: AppTest) -> 
 def test_a_selection_that_is_not_here_is_said_and_the_recorded_one_opens(app: AppTest) -> None:
     open_best(app, "0123456789ab")
     assert "there is no selection '0123456789ab' here" in texts(app)
-    assert verdict(app).startswith("**Use EASE")
+    assert verdict(app).startswith("Use EASE")
 
 
 def test_back_to_the_bare_address_shows_the_usual_selection_again(app: AppTest) -> None:
@@ -161,9 +191,9 @@ def begun(store: Store) -> Callable[[int], str]:
 
 def test_one_that_is_decided_gives_its_verdict(app: AppTest, begun: Callable[[int], str]) -> None:
     open_best(app, begun(3))
-    assert verdict(app).startswith(
-        "**EASE is best on Synthetic**\n\nDecided after 1 fold each, with 10 % of"
-    )
+    assert answer(app)[0] == "sure"
+    assert verdict(app).startswith("EASE is best on Synthetic\n")
+    assert "\nDecided after 1 fold each, with 10 % of" in verdict(app)
     assert "forget-selection" in [one.key for one in app.button]
     assert "resume-selection" not in [one.key for one in app.button]
 
@@ -251,7 +281,7 @@ def test_runs_that_are_there_become_contenders_and_are_not_run_again(
     app.multiselect(key="contender_runs").set_value([runs["ease"], runs["popular"]]).run()
     app.button(key="begin").click().run()
     assert not app.exception
-    assert verdict(app).startswith("**Use EASE on Synthetic")
+    assert verdict(app).startswith("Use EASE on Synthetic")
     assert len(store.runs()) == 3  # nothing was queued
 
 

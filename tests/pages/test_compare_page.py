@@ -7,9 +7,9 @@ import pytest
 
 from ecv_core.analysis.comparison.paired_runs import Comparison
 from ecv_core.analysis.significance import PairedTest
-from ecv_core.figures.verdicts import p_words
+from ecv_core.figures.verdicts import comparison_sentence, p_words
 from ecv_core.records.run import FoldResult, RunState, UserScores
-from pages.runs.side_by_side import verdict
+from tests.pages.conftest import amounts, card_text, verdict
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
@@ -37,7 +37,7 @@ def open_compare(app, *keys):
 
 def texts(app):
     shown = [*app.markdown, *app.info, *app.caption, *app.warning, *app.header]
-    return " ".join(one.value for one in shown)
+    return " ".join([card_text(app), *(one.value for one in shown)])
 
 
 def table(app, first_column):
@@ -107,7 +107,7 @@ def test_runs_with_users_scores_are_tested_user_by_user(app, a_run, a_fold, stor
             store.add_fold(run.run_id, result, stopped_at=None)
         runs.append(run.run_id)
     open_compare(app, *runs)
-    assert "**ItemKNN** is better than **Popularity** by" in texts(app)
+    assert "ItemKNN is better than Popularity by" in texts(app)
     tests = next(one.value for one in app.dataframe if "effect" in one.value)
     assert tests["over"].tolist() == ["60 users"]
     assert "after Holm" not in texts(app)  # one test alone is not corrected
@@ -237,15 +237,27 @@ def comparison(p):
     )
 
 
+def test_the_card_says_what_several_runs_used_and_saved_and_which_is_best(app, a_run, store):
+    # 144 J each, of which 80 J are memory's flat wattage; six folds of each are saved.
+    runs = [a_run(SCORES[:4], stopped_at=4, algorithm=name) for name in ("popular", "ease")]
+    open_compare(app, *[run.run_id for run in runs])
+    assert verdict(app)[0] == "close"
+    assert amounts(app)["folds"] == ("8 of 20", "12")
+    assert amounts(app)["energy"] == ("36 to 80 mWh (32 mg CO2e)", "45 to 140 mWh, about 60 %")
+    assert amounts(app)["time"] == ("16 s", "about 24 s")
+
+
 def test_the_verdict_is_a_sentence_with_the_corrected_p():
-    assert verdict(comparison(0.002)).endswith(
-        "**item-knn** is better than **popular** by 0.0120 nDCG@10: 95 % interval 0.0100 to "
+    assert comparison_sentence(comparison(0.002)) == (
+        "item-knn is better than popular by 0.0120 nDCG@10: 95 % interval 0.0100 to "
         "0.0140, p = 0.002 after Holm. This holds for these fitted models, on new users."
     )
-    assert "No difference found between **item-knn** and **popular** on MovieLens 100K" in verdict(
-        comparison(0.06), on_dataset=True
-    )
-    assert "0.0140, p = 0.002. " in verdict(comparison(0.002), of_several=False)
+    of_two = comparison_sentence(comparison(0.06), on_dataset="MovieLens 100K")
+    assert of_two.startswith("No difference found between item-knn and popular on MovieLens 100K")
+    alone = comparison_sentence(comparison(0.002), of_several=False)
+    assert "0.0140, p = 0.002. " in alone
+    equal = replace(comparison(0.9), test=replace(comparison(0.9).test, low=-1e-6))
+    assert "95 % interval 0.0000 to 0.0140" in comparison_sentence(equal)
 
 
 def test_of_learners_the_verdict_says_what_their_fitted_models_show_beside_it():
@@ -256,7 +268,7 @@ def test_of_learners_the_verdict_says_what_their_fitted_models_show_beside_it():
         over="folds", pairs=10, difference=0.02, low=-0.01, high=0.05, p=0.2, effect=None
     )
     pair = replace(comparison(0.2), test=of_folds, fitted=of_samples, fitted_p_holm=0.03)
-    words = verdict(pair, of_several=False)
+    words = comparison_sentence(pair, of_several=False)
     assert "No difference found" in words
     assert "p = 0.20. This holds for these learners" in words
     assert words.endswith(

@@ -158,7 +158,7 @@ def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
     assert "mean of all 4 folds is 0.3200" in said
     assert "6.45 %" in said
     assert amounts(app)["energy"][1] == "8.9 to 20 mWh, 50 %"
-    assert amounts(app)["folds"] == ("2 of 4", "2")
+    assert amounts(app)["folds"] == ("2 of 4, and 2 to check", "2")
     assert "the stop would save" in card(app)
 
 

@@ -7,7 +7,7 @@ const MOST_LINES = 30;
 const LATE = 4000; // milliseconds until a page without the panel is known to have none
 
 // Words of the page that a hall reads. Buttons, charts and what only a mouse finds are left out.
-const WORDS = "p, li, .ecv-sentence, .ecv-lane-head, .ecv-lane-says, .ecv-verdict, .ecv-cell";
+const WORDS = "p, li, .ecv-card tr, .ecv-sentence, .ecv-lane-head, .ecv-lane-says, .ecv-verdict, .ecv-cell";
 const NO_WORDS =
   "button, label, .ecv-figure, .ecv-player, [data-ecv-phones], [role='progressbar'], summary, " +
   "[data-testid='stWidgetLabel'], [data-testid='stElementToolbar'], [class*='st-key-chart-data-']";

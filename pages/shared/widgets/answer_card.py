@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -20,9 +21,11 @@ _card = component(
     js=["../live/shared.js", "answer_card.js"],
 )
 
+_LINK = re.compile(r"(?<!\\)\[([^\]]*)\]\(([^)\s]*)\)")
+
 
 class _Look(NamedTuple):
-    """how a certainty looks; its sign says the same as its colour."""
+    """How a certainty looks; its sign says the same as its colour."""
 
     words: str
     colour: str
@@ -102,7 +105,7 @@ def told_card(
     with st.container(key="presented-verdict"):
         _card(key=key, data=dict(entries))
     if next_step is not None:
-        with st.container(horizontal=True, key="answer-next"):
+        with st.container(horizontal=True, vertical_alignment="center", key="answer-next"):
             next_step()
 
 
@@ -118,7 +121,8 @@ def answer_html(answer: Answer) -> str:
     words = f'<div class="ecv-words" role="alert">{"".join(lines)}</div>'
     details = ""
     if answer.details:
-        details = f"<details><summary>Details</summary>{answer.details}</details>"
+        facts = f'<div class="ecv-facts">{answer.details}</div>'
+        details = f"<details><summary>Details</summary>{facts}</details>"
     return (
         f'<section class="ecv-card ecv-{look.colour}" aria-label="Answer">'
         f'<div class="ecv-main">{words}{_table(answer)}</div></section>{details}'
@@ -141,3 +145,19 @@ def _table(answer: Answer) -> str:
         "</tr>"
     )
     return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+# For what is behind Details.
+
+
+def text_html(markdown: str) -> str:
+    """Text with links, as our sentences have them."""
+    linked = _LINK.sub(
+        r'<a href="\2" target="_blank" rel="noopener noreferrer">\1</a>', escape(markdown)
+    )
+    return re.sub(r"\\(&\w+;|[\W_])", r"\1", linked)
+
+
+def captions(*texts: str) -> str:
+    """Paragraphs in small type, of Markdown; empty ones are left out."""
+    return "".join(f'<p class="ecv-caption">{text_html(text)}</p>' for text in texts if text)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.pages.conftest import card_text
+
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
 
@@ -28,4 +30,5 @@ def open_explore(app):
 
 
 def texts(app):
-    return " ".join(one.value for one in [*app.markdown, *app.info, *app.caption])
+    said = " ".join(one.value for one in [*app.markdown, *app.info, *app.caption])
+    return f"{said} {card_text(app)}"
