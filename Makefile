@@ -16,6 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile
 INSTALL = $(BIN)/python $(PIP_INSTALL)
+TORCH := $(shell grep '^torch' requirements.txt)
 # A file of locks/ has every package, so that pip need not look for others.
 LOCKED = $(PIP_INSTALL) --no-deps --require-hashes --requirement
 # On every core, where pip compiles on one; what is written for later Pythons stays as it is.
@@ -45,15 +46,16 @@ near: $(VENV)/.dev-ready
 	$(BIN)/python scripts/near.py $(ARGS)
 
 # Into the Python that PYTHON names, best one of an empty environment: with the newest versions that
-# the ranges of pyproject.toml allow, and with the lowest; torch is that of locks/ in both.
+# the ranges of pyproject.toml allow, and with the lowest; torch is the same in both.
 test-newest:
-	$(PYTHON) $(PIP_INSTALL) --upgrade --upgrade-strategy eager -e ".[all,test]" -c locks/torch.txt
+	$(PYTHON) $(PIP_INSTALL) --upgrade --upgrade-strategy eager -e ".[all,test]" $(TORCH)
 	$(PYTHON) -m pytest -q -m "not slow" --ignore tests/browser $(ARGS)
 
 test-lowest:
 	@mkdir -p build
+	@echo "$(TORCH)" > build/torch.txt
 	$(PYTHON) $(PIP_INSTALL) $(UV)
-	$(PYTHON) $(RESOLVE) --resolution lowest-direct --all-extras pyproject.toml -c locks/torch.txt \
+	$(PYTHON) $(RESOLVE) --resolution lowest-direct --all-extras pyproject.toml -c build/torch.txt \
 		--output-file build/lowest.txt
 	$(PYTHON) $(PIP_INSTALL) -e ".[all,test]" -c build/lowest.txt
 	$(PYTHON) -m pytest -q -m "not slow" --ignore tests/browser $(ARGS)
@@ -92,7 +94,7 @@ docs: .venv-docs/.ready $(VENV)/.run-ready
 	@touch $@
 
 # Every package with the hashes of its files, for all systems and Pythons. torch is not among them:
-# what it needs differs by build, so pip installs it after them, in the version of locks/torch.txt.
+# what it needs differs by build, so pip installs it after them, in the version of requirements.txt.
 lock: | $(BIN)/python
 	@mkdir -p build
 	@echo "torch ; python_version < '3'" > build/without-torch.txt
@@ -128,14 +130,14 @@ $(BIN)/python:
 		{ echo "e-fold needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.run-ready: locks/run.txt locks/torch.txt | $(BIN)/python
+$(VENV)/.run-ready: locks/run.txt requirements.txt | $(BIN)/python
 	$(BIN)/python $(LOCKED) locks/run.txt
-	$(INSTALL) --requirement locks/torch.txt
+	$(INSTALL) $(TORCH)
 	@$(COMPILE)
 	@touch $@
 
-$(VENV)/.dev-ready: locks/dev.txt locks/torch.txt | $(BIN)/python
+$(VENV)/.dev-ready: locks/dev.txt requirements.txt | $(BIN)/python
 	$(BIN)/python $(LOCKED) locks/dev.txt
-	$(INSTALL) --requirement locks/torch.txt
+	$(INSTALL) $(TORCH)
 	@$(COMPILE)
 	@touch $@ $(VENV)/.run-ready

@@ -19,7 +19,11 @@ LOCKS = ["run", "dev", "docs"]
 
 def _locked(name: str) -> list[Requirement]:
     """The packages of locks/NAME.txt; one may be there twice, for older and newer Pythons."""
-    text = (ROOT / "locks" / f"{name}.txt").read_text("utf-8")
+    return _pinned(ROOT / "locks" / f"{name}.txt")
+
+
+def _pinned(path: Path) -> list[Requirement]:
+    text = path.read_text("utf-8")
     requirements = []
     for line in re.findall(r"^[a-z0-9].*==.*$", text, re.MULTILINE):
         requirements.append(Requirement(line.removesuffix("\\")))
@@ -29,7 +33,7 @@ def _locked(name: str) -> list[Requirement]:
 def _versions(name: str) -> dict[str, str]:
     """Package -> its version on this machine; torch is beside the locks."""
     versions = {}
-    for requirement in [*_locked(name), *_locked("torch")]:
+    for requirement in [*_locked(name), *_pinned(ROOT / "requirements.txt")]:
         if requirement.marker is None or requirement.marker.evaluate():
             (specifier,) = requirement.specifier
             versions[canonicalize_name(requirement.name)] = specifier.version
