@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
+from ipaddress import ip_network
 
 from ecv_core.access.roles import Actor, PersonRole
 from ecv_core.models import ALGORITHMS
@@ -26,6 +27,8 @@ _ADDRESS = re.compile(r"[!-?A-~]+@[!-?A-~]+")
 """An email address in ASCII with a single at-sign. Of some other letters `lower()` makes the
 letters of somebody else's address."""
 _MOST = 1_000_000
+_PROXIES = "FORWARDED_ALLOW_IPS"
+"""Uvicorn's variable; without it the proxies of this machine are believed."""
 
 
 class Mode(StrEnum):
@@ -73,6 +76,8 @@ def settings() -> AccessSettings:
     Raises: InputError for a value that means nothing, in one sentence: nobody is let in then.
     """
     mode = _mode()
+    if mode is not Mode.PRIVATE:
+        _refuse_any_proxy()
     if mode is Mode.TEAM:
         return _team_settings()
     for name in ("ECV_EDITORS", "ECV_VIEWERS"):
@@ -160,6 +165,24 @@ def _mode() -> Mode:
         raise InputError(
             f"ECV_MODE must be 'public' or 'team', or not set for one person, but is '{word[:40]}'"
         ) from None
+
+
+def _refuse_any_proxy() -> None:
+    """Refuse proxies that are not named one by one.
+
+    The server believes what they say of the address that somebody comes from, and by it counts the
+    tabs of strangers. Raises: InputError.
+    """
+    for name in _names(_PROXIES):
+        try:
+            network = ip_network(name)
+        except ValueError:
+            network = None
+        if network is None or network.prefixlen == 0:
+            raise InputError(
+                f"{_PROXIES} names the proxies that are believed, by their addresses, such as "
+                f"127.0.0.1 or 10.0.0.0/8, but has '{name[:40]}'; name them one by one"
+            )
 
 
 def _team_settings() -> AccessSettings:

@@ -52,6 +52,10 @@ def test_a_public_dashboard_has_limits_and_each_can_be_set(monkeypatch):
         ("ECV_PUBLIC_SECONDS", "0", "ECV_PUBLIC_SECONDS must be a whole number .* is '0'"),
         ("ECV_PUBLIC_RUNS_PER_HOUR", "many", "is 'many'"),
         ("ECV_PUBLIC_QUEUE", "1e3", "is '1e3'"),
+        ("FORWARDED_ALLOW_IPS", "*", "FORWARDED_ALLOW_IPS .* has '\\*'"),
+        ("FORWARDED_ALLOW_IPS", "127.0.0.1,0.0.0.0/0", "has '0.0.0.0/0'"),
+        ("FORWARDED_ALLOW_IPS", "::/0", "has '::/0'"),
+        ("FORWARDED_ALLOW_IPS", "my-proxy", "has 'my-proxy'"),
         ("ECV_PUBLIC_ALGORITHMS", "ease,eaze", "names 'eaze', which is no algorithm"),
     ],
 )

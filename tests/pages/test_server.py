@@ -6,6 +6,7 @@ from contextlib import ExitStack, suppress
 import plotly
 import pytest
 import streamlit as st
+import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
@@ -14,7 +15,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from pages.shared.live.server import PLOTLY, end_where_settings_are_wrong, middleware, routes
-from pages.shared.live.tabs import BROWSER, NAME, OF_AN_ADDRESS, tabs
+from pages.shared.live.tabs import BROWSER, NAME, OF_AN_ADDRESS, place_of, tabs
 
 SESSION = "b1c40f6e-0b1c-4f6e-9a0d-4f6e9a0d1234"
 UPLOAD = f"/_stcore/upload_file/{SESSION}/file"
@@ -265,6 +266,63 @@ def test_strangers_of_one_address_hold_no_more_than_so_many_sockets_of_a_team(
         client.cookies = {BROWSER: "ada's"}
         with pytest.raises(WebSocketDisconnect), client.websocket_connect("/_stcore/stream"):
             pass
+
+
+NGINX = ("127.0.0.1", 40_000)
+ELSEWHERE = ("198.51.100.7", 40_000)
+
+
+@pytest.mark.parametrize("mode", ["public", "team"])
+@pytest.mark.parametrize(
+    ("client_of_it", "named", "forwarded"),
+    [
+        # nginx adds the address that it sees to what it was told.
+        (NGINX, "", "203.0.113.{number}, 192.0.2.1"),
+        (NGINX, "127.0.0.1,10.0.0.0/8", "203.0.113.{number}, 192.0.2.1, 10.1.2.3"),
+        (ELSEWHERE, "", "203.0.113.{number}"),
+        (NGINX, "10.0.0.1", "203.0.113.{number}"),
+        (NGINX, "", "2001:db8:1:2:{number}::1"),
+    ],
+    ids=["told nginx", "told two proxies", "no proxy", "another proxy", "own network of IPv6"],
+)
+def test_nobody_is_many_by_a_header_or_by_many_addresses(
+    streamlit, monkeypatch, mode, client_of_it, named, forwarded
+):
+    """By the settings with which Streamlit starts Uvicorn, whose part it is to read the header."""
+    monkeypatch.setenv("ECV_MODE", mode)
+    if mode == "team":
+        monkeypatch.setenv("ECV_EDITORS", "ada@example.org")
+    monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
+    if named:
+        monkeypatch.setenv("FORWARDED_ALLOW_IPS", named)
+    streamlit.may = {"member": False, "upload": False}
+    server = uvicorn.Config(streamlit.app)
+    server.load()
+    client = TestClient(server.loaded_app, client=client_of_it)
+
+    def another_tab(number):
+        header = {"x-forwarded-for": forwarded.format(number=number)}
+        return client.websocket_connect("/_stcore/stream", headers=header)
+
+    with ExitStack() as open_tabs:
+        for number in range(OF_AN_ADDRESS):
+            open_tabs.enter_context(another_tab(number)).receive_bytes()
+        with pytest.raises(WebSocketDisconnect), another_tab(OF_AN_ADDRESS):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::6", "2001:db8:1:3::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_of_an_address_counts_what_one_customer_has(address, place):
+    assert place_of(address) == place
 
 
 def test_members_of_a_team_may_open_more_tabs_than_strangers(client, monkeypatch):

@@ -8,6 +8,7 @@ upload comes with the browser's cookie, and so belongs to the tabs of that brows
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv6Address, IPv6Network
 from secrets import token_urlsafe
 
 from starlette.datastructures import MutableHeaders
@@ -39,6 +40,8 @@ BROWSERS_AT_ONCE = 4
 _AROUND_A_FILE = MEGABYTE
 """Bytes of a form beside the file that it has; a smaller file counts as this many, too."""
 _EVENTS = "/events"
+_ONE_HOUSEHOLD = 64
+"""Bits of an IPv6 address that a provider gives to one customer at least, by RFC 6177."""
 _TRY_AGAIN_LATER = 1013
 """Close code of a WebSocket, by RFC 6455's registry."""
 
@@ -49,6 +52,7 @@ class Tab:
 
     path: str
     address: str
+    """That it comes from, as `place_of` has it."""
     browser: str
     may_upload: bool = False
     member: bool = False
@@ -126,7 +130,7 @@ class Tabs:
 
     async def _serve_socket(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         address = (scope.get("client") or [""])[0]
-        tab = Tab(path=scope["path"], address=address, browser=browser_of(scope))
+        tab = Tab(path=scope["path"], address=place_of(address), browser=browser_of(scope))
         if self._too_many(tab):
             await receive()
             await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER})
@@ -254,6 +258,17 @@ class Tabs:
         del headers["content-type"]
         request = {**upload.request, "method": "DELETE", "headers": headers.raw}
         await app(request, receive_nothing, ignore_answer)
+
+
+def place_of(address: str) -> str:
+    """The address that counts as one: of IPv6 the network, in which a person has any number."""
+    try:
+        whole = IPv6Address(address)
+    except ValueError:
+        return address
+    if whole.ipv4_mapped is not None:
+        return str(whole.ipv4_mapped)
+    return str(IPv6Network((int(whole), _ONE_HOUSEHOLD), strict=False))
 
 
 def browser_of(scope: Scope) -> str:
