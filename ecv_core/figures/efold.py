@@ -64,6 +64,13 @@ def efold_frame(
     return frame
 
 
+def first_rows(frame: pd.DataFrame, n: int) -> pd.DataFrame:
+    """What such a frame was after n folds: its rows do not depend on those that come later."""
+    rows = frame.head(n)
+    rows.attrs["checked"] = not rows["used"].all()
+    return rows
+
+
 def score_range(frame: pd.DataFrame) -> tuple[float, float]:
     """Range of the score axis, made so that the axis does not jump while folds arrive.
 

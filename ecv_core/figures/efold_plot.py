@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
@@ -125,6 +126,12 @@ def _value_axis(title: str, colour: str, span: list[float]) -> dict[str, object]
     }
 
 
+def _folds_of(rows: pd.DataFrame) -> list[float]:
+    """Where rows are on the axis of folds; as a list, of which a browser can show a part."""
+    folds: list[float] = rows["n"].tolist()
+    return folds
+
+
 def _add_interval_band(
     figure: go.Figure,
     rows: pd.DataFrame,
@@ -134,7 +141,7 @@ def _add_interval_band(
     """The interval after each fold, shaded; `looks` are of the entry in the legend."""
     rows = efold.band_rows(rows)
     edge: dict[str, Any] = {
-        "x": rows["n"],
+        "x": _folds_of(rows),
         "mode": "lines",
         "hoverinfo": "skip",
         "line": {"color": fill, "width": 2},
@@ -156,7 +163,7 @@ def _add_scores(
         "line": {"width": 2, "color": colours.muted},
     }
     figure.add_scatter(
-        x=rows["n"],
+        x=_folds_of(rows),
         y=rows["score"],
         mode="markers",
         marker=marker,
@@ -169,7 +176,7 @@ def _add_scores(
 def _add_means(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
     """The mean of the folds so far, after each fold that is used."""
     figure.add_scatter(
-        x=rows["n"],
+        x=_folds_of(rows),
         y=rows["mean"],
         customdata=rows[["low", "high"]],
         mode="lines+markers",
@@ -183,7 +190,7 @@ def _add_means(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
 def _add_checked_means(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
     """The mean of the folds so far, as it goes on behind the stop."""
     figure.add_scatter(
-        x=rows["n"],
+        x=_folds_of(rows),
         y=rows["mean"],
         mode="lines",
         line={"color": colours.mean, "width": 2, "dash": "dot"},
@@ -202,7 +209,7 @@ def _add_widths(
     """The width of the interval after each fold that has one, on the axis at the right."""
     rows = rows.dropna(subset=["width"])
     figure.add_scatter(
-        x=rows["n"],
+        x=_folds_of(rows),
         y=rows["width"],
         yaxis="y2",
         mode="lines+markers",
@@ -252,6 +259,32 @@ def _add_mean_of_all(figure: go.Figure, k: int, mean: float, colours: Palette) -
 # Moments of a finished run -> figure 1 after each of its folds, on axes that never move.
 
 
+_ALL_DRAWN = 40
+"""Folds up to which each has a figure of its own; of more, some are cut out of a later one."""
+_BESIDE = 3
+"""Figures before and behind the stop, and before the last fold, where what there is to see changes;
+and at the beginning, where the first interval comes."""
+
+
+def drawn_steps(folds: int, stopped_at: int | None) -> list[int]:
+    """The numbers of folds after which a run is drawn; after others the next figure is cut.
+
+    Args:
+        folds: that the run has.
+        stopped_at: folds used (e); None where there is no stop.
+
+    Returns:
+        Ascending, from 0 to `folds`. A figure between two of them shows what the latter shows up to
+        its own fold, and nothing else.
+    """
+    if folds <= _ALL_DRAWN:
+        return list(range(folds + 1))
+    steps = {*range(_BESIDE + 1), *range(folds - _BESIDE, folds + 1)}
+    if stopped_at is not None:
+        steps.update(range(stopped_at - _BESIDE, stopped_at + _BESIDE + 1))
+    return sorted(step for step in steps if 0 <= step <= folds)
+
+
 def efold_figures(
     moments: Sequence[Moment],
     *,
@@ -264,7 +297,7 @@ def efold_figures(
     type_scale: float = 1.0,
     span: tuple[float, float] | None = None,
 ) -> list[go.Figure]:
-    """One figure per step: before the first fold, then after each.
+    """One figure for each of `drawn_steps`: before the first fold, and after others.
 
     Args:
         moments: all of them.
@@ -278,7 +311,7 @@ def efold_figures(
     if span is None:
         span = efold.score_range(efold.efold_frame(moments, stopped_at))
     figures = []
-    for n in range(len(moments) + 1):
+    for n in drawn_steps(len(moments), stopped_at):
         stop = _stop_so_far(stopped_at, n)
         figure = efold_figure(
             efold.efold_frame(moments[:n], stop),
@@ -302,12 +335,19 @@ def efold_steps(
     moments: Sequence[Moment], *, k: int, metric: str, stopped_at: int | None, title: str = ""
 ) -> Steps:
     """Which of `efold_figures` each step shows, and its sentence for those who do not see it."""
+    whole = efold.efold_frame(moments, stopped_at)
+    drawn = drawn_steps(len(moments), stopped_at)
+    variants = []
     alts = []
     for n in range(len(moments) + 1):
+        variants.append(bisect_left(drawn, n))
         stop = _stop_so_far(stopped_at, n)
-        frame = efold.efold_frame(moments[:n], stop)
+        frame = efold.first_rows(whole, n)
         alts.append(efold.alt_text(frame, k=k, metric=metric, stopped_at=stop, title=title))
-    return Steps(variants=range(len(alts)), alts=alts)
+    ends: list[float] = []
+    if len(drawn) < len(alts):
+        ends = [n + 0.5 for n in range(len(alts))]  # before the next fold
+    return Steps(variants=variants, alts=alts, ends=ends)
 
 
 def _stop_so_far(stopped_at: int | None, n: int) -> int | None:

@@ -229,6 +229,8 @@ class Steps:
     """Trace number -> what of that trace to replace (x, y, text ...)."""
     variants: Sequence[int] = ()
     """Which of several figures to show."""
+    ends: Sequence[float] = ()
+    """The largest x of what is shown of each of its traces."""
     alts: Sequence[str] = ()
     """What the figure shows at this step, in a sentence."""
     notes: Sequence[str] = ()
@@ -246,6 +248,7 @@ class Steps:
         steps = {
             "patches": chart_texts(list(self.patches)),
             "variants": list(self.variants),
+            "ends": list(self.ends),
             "alts": list(self.alts),
             "notes": list(self.notes),
         }

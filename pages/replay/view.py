@@ -9,7 +9,7 @@ import streamlit as st
 
 from ecv_core.analysis.replay import explanations
 from ecv_core.energy.savings import energy_of
-from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.threshold import PICTURES
 from ecv_core.figures.words import (
@@ -91,12 +91,15 @@ def draw_figure(chosen: ChosenReplay) -> None:
     type_scale = 1.0
     if presenting():
         type_scale = _TYPE_SCALE
-    steps = efold_steps(
+    title = run_title(run)
+    frame = efold_frame(played.moments, played.stopped_at)
+    say = partial(
+        efold_steps,
         played.moments,
         k=played.k,
         metric=metric,
         stopped_at=played.stopped_at,
-        title=run_title(run),
+        title=title,
     )
     draw = partial(
         efold_figures,
@@ -114,11 +117,11 @@ def draw_figure(chosen: ChosenReplay) -> None:
         draw,
         version=version,
         key="replay-figure",
-        alt=steps.alts[-1],
+        alt=alt_text(frame, k=played.k, metric=metric, stopped_at=played.stopped_at, title=title),
         slider=NAME,
-        steps=lambda: steps,
+        steps=say,
         name=f"replay of {run_name(run)}",
-        table=efold_frame(played.moments, played.stopped_at).copy,
+        table=frame.copy,
     )
 
 

@@ -7,8 +7,12 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import RunState
+from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.tab import followed
+from tests.fake_folds import fold_result
 
 pytestmark = pytest.mark.browser
 PATIENT = 60_000
@@ -80,6 +84,30 @@ def test_it_plays_to_the_stop_without_the_server_and_the_arrow_keys_step(
     page.reload()
     sentence(page, "^After 2 folds:")
     expect(page.get_by_text("shuffled with seed 1")).to_be_visible(timeout=PATIENT)
+
+
+@pytest.mark.slow
+def test_every_fold_of_many_is_in_the_figure_of_its_moment(
+    page: Page, dashboard: Dashboard
+) -> None:
+    """Figures of few of the moments come to the browser, which cuts the others out of them."""
+    store = open_store(dashboard.database_url)
+    spec = make_spec(dataset="synthetic", algorithm="popular", k=200, rule="fixed", min_folds=100)
+    (run_id,) = store.create([spec], owner="test")
+    store.start(run_id, owner="test")
+    for fold in range(200):
+        store.add_fold(run_id, fold_result(fold, 0.3 + 0.01 * (fold % 3)), stopped_at=100)
+    store.finish(run_id, RunState.FINISHED)
+    for n in (1, 2, 50, 99, 100, 150, 199, 200):
+        open_page(page, f"{dashboard.url}/replay?run={run_id}&fold={n}")
+        shown = drawn(page).evaluate(
+            """node => Object.fromEntries(node.data.filter((trace) => trace.name)
+                .map(({ name, x }) => [name, Array.from(x)]))"""
+        )
+        used = min(n, 100)
+        assert shown["mean so far"] == [*range(1, used + 1)]
+        assert shown["score of one fold"] == [*range(1, used + 1)]
+        assert shown.get("folds run to check", []) == [*range(used + 1, n + 1)]
 
 
 @pytest.mark.slow

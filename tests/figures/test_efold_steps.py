@@ -2,8 +2,8 @@
 
 import pytest
 
-from ecv_core.figures.efold import efold_frame, score_range
-from ecv_core.figures.efold_plot import efold_figures, efold_steps
+from ecv_core.figures.efold import alt_text, efold_frame, score_range
+from ecv_core.figures.efold_plot import efold_figure, efold_figures, efold_steps
 from ecv_core.records.run import Decision, Interval, Moment
 
 GO_ON = Decision(stop=False, reason="go on")
@@ -71,6 +71,59 @@ def test_the_type_grows_for_a_lecture_hall():
     assert large[3].layout.annotations[0].font.size == pytest.approx(
         1.5 * usual[3].layout.annotations[0].font.size
     )
+
+
+def many_moments(folds):
+    """A run whose mean wanders; intervals from the second fold on."""
+    moments = []
+    for n in range(1, folds + 1):
+        score = 0.3 + 0.01 * (n * 7 % 11)
+        interval = None
+        if n > 1:
+            interval = Interval(low=score - 0.1 / n, high=score + 0.1 / n)
+        moments.append(
+            Moment(n=n, fold=n - 1, score=score, mean=score, interval=interval, decision=GO_ON)
+        )
+    return moments
+
+
+def as_seen(figure, end):
+    """What a browser draws of a figure up to an x: as many points as there are x."""
+    seen = figure.to_plotly_json()
+    for trace in seen["data"]:
+        trace["x"] = [x for x in trace["x"] if x <= end]
+        for name in ("y", "customdata"):
+            if name in trace:
+                trace[name] = [*map(repr, list(trace[name])[: len(trace["x"])])]
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("folds", "stopped_at"), [(44, None), (44, 1), (44, 2), (44, 20), (44, 43), (42, 20), (42, 42)]
+)
+def test_what_is_cut_out_of_a_later_figure_is_what_was_drawn_after_that_fold(folds, stopped_at):
+    """Of a whole run and of one that lacks folds, wherever it stops."""
+    moments = many_moments(folds)
+    about = {"k": 44, "metric": "nDCG@10"}
+    shown = efold_figures(moments, stopped_at=stopped_at, **about)
+    steps = efold_steps(moments, stopped_at=stopped_at, **about)
+    assert len(shown) < 20
+    span = score_range(efold_frame(moments, stopped_at))
+    for n in range(1, folds + 1):
+        stop = stopped_at if stopped_at is not None and n >= stopped_at else None
+        frame = efold_frame(moments[:n], stop)
+        drawn = efold_figure(frame, stopped_at=stop, span=span, **about)
+        seen = as_seen(shown[steps.variants[n]], steps.ends[n])
+        assert seen == as_seen(drawn, 1000), n
+        assert steps.alts[n] == alt_text(frame, stopped_at=stop, **about)
+
+
+def test_of_a_thousand_folds_few_figures_are_drawn():
+    """All of them would be a hundred megabytes, which took a minute to make."""
+    moments = many_moments(1000)
+    shown = efold_figures(moments, k=1000, metric="nDCG@10", stopped_at=500)
+    assert len(shown) < 20
+    assert sum(len(figure.to_json()) for figure in shown) < 3_000_000
 
 
 def test_each_step_shows_its_figure_and_says_what_it_shows():

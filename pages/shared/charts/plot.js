@@ -19,8 +19,12 @@ const narrowed = (layout, width) => {
   return { ...layout, font, legend, annotations };
 };
 
-// A figure can have one entry per step of a slider: which of its variants to show, and what of it
-// to replace. The slider's own component says which step it is, so that nothing asks the server.
+// A trace without the points behind an end; Plotly draws as many as there are x.
+const cut = (trace, end) => ({ ...trace, x: trace.x.filter((x) => x <= end) });
+
+// A figure can have one entry per step of a slider: which of its variants to show, up to which x,
+// and what of it to replace. The slider's own component says which step it is, so that nothing asks
+// the server.
 const shown = (data, dark) => {
   const figures = [JSON.parse(dark ? data.dark : data.light)].flat();
   if (!data.steps) return () => ({ same: 0, figure: figures[0], alt: data.alt, note: "" });
@@ -28,9 +32,11 @@ const shown = (data, dark) => {
   return (step) => {
     const figure = figures[steps.variants[step] ?? 0] ?? figures[0];
     const patch = steps.patches[step] ?? {};
+    const end = steps.ends[step];
+    const traces = end === undefined ? figure.data : figure.data.map((one) => cut(one, end));
     return {
-      same: steps.patches.length ? step : (steps.variants[step] ?? 0),
-      figure: { ...figure, data: figure.data.map((one, at) => ({ ...one, ...patch[at] })) },
+      same: steps.patches.length || steps.ends.length ? step : (steps.variants[step] ?? 0),
+      figure: { ...figure, data: traces.map((one, at) => ({ ...one, ...patch[at] })) },
       alt: steps.alts[step] ?? data.alt,
       note: steps.notes[step] ?? "",
     };
