@@ -68,7 +68,7 @@ def report_options(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE.html",
-        help="of several runs also FILE.tex, a table for a paper, or FILE.csv",
+        help="or FILE.pdf; FILE.tex has a table for a paper, FILE.csv a row for each run",
     )
 
 
@@ -87,7 +87,7 @@ def report_command(options: argparse.Namespace) -> None:
     runs = [library.Run(recorded_run(run_id) or store.run(run_id)) for run_id in ids]
     subject: library.Run | library.Runs = library.Runs(runs)
     words = counted(len(runs), "run")
-    if len(runs) == 1 and path.suffix == ".html":
+    if len(runs) == 1:
         subject = runs[0]
         words = f"{subject.spec.algorithm} on {subject.spec.dataset}"
     try:

@@ -321,14 +321,14 @@ def runs(
 
 
 @kinds_checked
-def report(run: Run | Runs | str, path: str | PathLike[str] | None = None) -> str:
-    """A run, or several, as one HTML page with everything in it, to print or to send.
+def report(run: Run | Runs | str, path: str | PathLike[str] | None = None) -> str | bytes:
+    """A run, or several, as one HTML page with everything in it, to print or to send; or as PDF.
 
     Args:
         run: a run, several, or the id of one of the database, or of a recorded one.
-        path: where it is also written; of several runs `.tex` is their table for a paper, and
-            `.csv` a row for each in SI units.
-    Returns: what is written.
+        path: where it is also written. `.pdf` is a PDF, `.tex` the table of the runs for a paper,
+            `.csv` a row for each of them in SI units, and anything else is HTML.
+    Returns: what is written; bytes of a PDF.
     Raises: InputError for an id that is not known, for no runs, or a path that is the database;
         OSError if it cannot be written.
 
@@ -341,23 +341,27 @@ def report(run: Run | Runs | str, path: str | PathLike[str] | None = None) -> st
     store = open_store()
     if isinstance(run, str):
         run = Run(recorded_run(run) or store.run(run))
+    suffix = Path(path or "report.html").suffix
+    if isinstance(run, Run) and suffix in (".pdf", ".tex", ".csv"):
+        run = Runs([run])
+    content: str | bytes
     if isinstance(run, Runs):
-        text = _report_of_runs(run, Path(path or "report.html").suffix)
+        content = _report_of_runs(run, suffix)
     else:
         record = run._with_user_scores()
         made_with = None
         origin = origins(store).get(record.run_id)
         if origin is not None:
             made_with = origin.made_with
-        text = run_report(record, made_with)
+        content = run_report(record, made_with)
     if path is not None:
-        write_output(Path(path), text)
-    return text
+        write_output(Path(path), content)
+    return content
 
 
-def _report_of_runs(runs: Runs, suffix: str) -> str:
+def _report_of_runs(runs: Runs, suffix: str) -> str | bytes:
     """As `report`, in the form of a file's name."""
-    from ecv_core.figures.report.runs_report import runs_csv, runs_report
+    from ecv_core.figures.report.runs_report import runs_content, runs_csv, runs_html
     from ecv_core.figures.report.runs_table import runs_latex
 
     if not runs:
@@ -367,7 +371,12 @@ def _report_of_runs(runs: Runs, suffix: str) -> str:
         return runs_latex(records)
     if suffix == ".csv":
         return runs_csv(records)
-    return runs_report(records, groups=groups_of(open_store(), records))
+    content = runs_content(records, groups=groups_of(open_store(), records))
+    if suffix == ".pdf":
+        from ecv_core.figures.report.runs_pdf import runs_pdf
+
+        return runs_pdf(content)
+    return runs_html(content)
 
 
 @kinds_checked

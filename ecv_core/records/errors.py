@@ -107,7 +107,7 @@ EXTRAS = {
     "models": ("torch", "lenskit", "myfm", "numba"),
     "sklearn": ("sklearn", "joblib"),
     "energy": ("codecarbon", "pynvml"),
-    "figures": ("plotly", "matplotlib", "jinja2"),
+    "figures": ("plotly", "matplotlib", "jinja2", "fpdf"),
     "tune": ("optuna",),
     "dashboard": ("streamlit", "authlib", "httpx2", "segno", "starlette"),
     "postgres": ("psycopg",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -14,12 +15,15 @@ from pages.shared.live.runs import whole
 from pages.shared.live.state import results, store
 from pages.shared.widgets.cite import made_with
 
+if TYPE_CHECKING:
+    from ecv_core.figures.report.runs_report import ReportContent
+
 MOST = 500
 """More runs are not reported at once."""
 
 
 def report_popover(picked: Sequence[ListedRun], shown: Sequence[ListedRun]) -> None:
-    """A popover with the report as HTML, LaTeX or CSV, which is made when it is asked for.
+    """A popover with the report as HTML, PDF, LaTeX or CSV, made when it is asked for.
 
     Args:
         picked: The runs that are picked.
@@ -37,6 +41,7 @@ def report_popover(picked: Sequence[ListedRun], shown: Sequence[ListedRun]) -> N
         if len(rows) == MOST:
             st.caption(f"The newest {MOST}; filter by time for others.")
         _download("Web page, A4 when printed", "html", "text/html", rows, _html)
+        _download("PDF", "pdf", "application/pdf", rows, _pdf)
         _download("LaTeX table", "tex", "text/x-tex", rows, _latex)
         _download("CSV in SI units", "csv", "text/csv", rows, _csv)
 
@@ -46,11 +51,11 @@ def _download(
     ending: str,
     mime: str,
     rows: Sequence[ListedRun],
-    make: Callable[[Sequence[RunRecord]], str],
+    make: Callable[[Sequence[RunRecord]], str | bytes],
 ) -> None:
     """A button that makes a file of these runs as it is pressed."""
 
-    def make_now() -> str:
+    def make_now() -> str | bytes:
         return make([results().with_user_scores(whole(row)) for row in rows])
 
     st.download_button(
@@ -65,12 +70,24 @@ def _download(
 
 
 def _html(runs: Sequence[RunRecord]) -> str:
-    from ecv_core.figures.report.runs_report import runs_report
+    from ecv_core.figures.report.runs_report import runs_html
+
+    return runs_html(_content(runs))
+
+
+def _pdf(runs: Sequence[RunRecord]) -> bytes:
+    from ecv_core.figures.report.runs_pdf import runs_pdf
+
+    return runs_pdf(_content(runs))
+
+
+def _content(runs: Sequence[RunRecord]) -> ReportContent:
+    from ecv_core.figures.report.runs_report import runs_content
 
     groups = groups_of(store(), runs)
     if "person" in groups:
         groups["person"] = {run_id: starter(who) for run_id, who in groups["person"].items()}
-    return runs_report(runs, groups=groups, made_with=made_with(runs))
+    return runs_content(runs, groups=groups, made_with=made_with(runs))
 
 
 def _latex(runs: Sequence[RunRecord]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -499,6 +499,15 @@ def describe_runs(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> De
             there are some (`Results.with_user_scores`).
         made_with: versions, as `store.environment.environment` gives them.
     """
+    if len(runs) == 1:
+        table = _fold_table(runs[0])
+    else:
+        table = runs_latex(runs)
+    return replace(describe_methods(runs, made_with), table=table)
+
+
+def describe_methods(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> Description:
+    """As `describe_runs`, without a table."""
     specs = [run.spec for run in runs]
     sentences = [*_setup(specs), rule_sentence(specs, PAPER)]
     if len(runs) == 1:
@@ -506,12 +515,9 @@ def describe_runs(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> De
         sentences.append(verdict(run))
         for line in interval_lines(run):
             sentences.append(f"{line[0].upper()}{line[1:]}.")
-        table = _fold_table(run)
-    else:
-        table = runs_latex(runs)
     sentences.append(energy_sentence(runs))
     sentences.append(version_sentence(made_with, software(), specs))
-    return _description_of(sentences, table)
+    return _description_of(sentences, "")
 
 
 def describe_study(

@@ -16,7 +16,7 @@ from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.palette import LIGHT
-from ecv_core.figures.report.describe import describe_runs, moment_numbers
+from ecv_core.figures.report.describe import describe_methods, moment_numbers
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.report.saving import PAGE, inline
 from ecv_core.figures.words import (
@@ -69,7 +69,7 @@ def run_report(
         made_with = environment()
     energy = energy_of(run)
     day = f"{run.finished_at or run.created_at:%Y-%m-%d}"
-    described = describe_runs([run], made_with)
+    described = describe_methods([run], made_with)
     template = templates().get_template("run.html")
     return template.render(
         title=run_title(run),
@@ -101,7 +101,7 @@ def conclusion(run: RunRecord) -> str:
     return f"{verdict(run)} The run is {run.state.value}."
 
 
-class _KeyNumber(NamedTuple):
+class KeyNumber(NamedTuple):
     """A number that stands large at the top of the report."""
 
     name: str
@@ -109,21 +109,21 @@ class _KeyNumber(NamedTuple):
     note: str
 
 
-def _key_numbers(run: RunRecord, energy: EnergyFacts) -> list[_KeyNumber]:
+def _key_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
     """Score, folds, time, energy and emissions."""
     mean = "-"
     if run.at_stop:
         mean = f"{run.at_stop.mean:.4f}"
     return [
-        _KeyNumber(f"Mean {metric_label(run.spec)}", mean, interval_words(run)),
-        _KeyNumber("Folds used", f"{run.folds_used} of {run.k}", rule_words(run.spec)),
-        _KeyNumber("Computing time", duration(run.seconds), f"{len(run.folds)} folds run"),
+        KeyNumber(f"Mean {metric_label(run.spec)}", mean, interval_words(run)),
+        KeyNumber("Folds used", f"{run.folds_used} of {run.k}", rule_words(run.spec)),
+        KeyNumber("Computing time", duration(run.seconds), f"{len(run.folds)} folds run"),
         *_processor_numbers(energy, run.k),
         *_energy_numbers(run, energy),
     ]
 
 
-def _energy_numbers(run: RunRecord, energy: EnergyFacts) -> list[_KeyNumber]:
+def _energy_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
     """What the folds used and what the stop saved; dashes where nothing was metered."""
     used = saved = emitted = "-"
     share = ""
@@ -136,9 +136,9 @@ def _energy_numbers(run: RunRecord, energy: EnergyFacts) -> list[_KeyNumber]:
     if run.checked:
         saving = "Stop would save"
     return [
-        _KeyNumber("Energy used", used, "of all folds that ran"),
-        _KeyNumber(saving, saved, share),
-        _KeyNumber("Emissions", emitted, f"CO2e, {country_in_words(run.spec.country)}"),
+        KeyNumber("Energy used", used, "of all folds that ran"),
+        KeyNumber(saving, saved, share),
+        KeyNumber("Emissions", emitted, f"CO2e, {country_in_words(run.spec.country)}"),
     ]
 
 
@@ -152,7 +152,7 @@ def _share_words(percent: float | None, k: int, energy: EnergyFacts) -> str:
     return words
 
 
-def _processor_numbers(energy: EnergyFacts, k: int) -> list[_KeyNumber]:
+def _processor_numbers(energy: EnergyFacts, k: int) -> list[KeyNumber]:
     """The processor time, with the share that the stop saved; none where no fold says it."""
     if energy.processor_seconds is None:
         return []
@@ -160,9 +160,9 @@ def _processor_numbers(energy: EnergyFacts, k: int) -> list[_KeyNumber]:
     share = _share_words(energy.saved_processor_percent, k, energy)
     if share:
         note = f"{share} saved"
-    numbers = [_KeyNumber("Processor time", duration(energy.processor_seconds), note)]
+    numbers = [KeyNumber("Processor time", duration(energy.processor_seconds), note)]
     if energy.gpu_seconds:
-        numbers.append(_KeyNumber("GPU time", duration(energy.gpu_seconds), "of all GPUs"))
+        numbers.append(KeyNumber("GPU time", duration(energy.gpu_seconds), "of all GPUs"))
     return numbers
 
 

@@ -1,30 +1,47 @@
-"""Several runs -> one report: what is best, what it cost, what was saved; as HTML, LaTeX or CSV."""
+"""Several runs -> one report: what is best, what it cost, what was saved; as HTML, PDF or CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from ecv_core.energy.meter import country_in_words, intensity_words
 from ecv_core.energy.parts import with_own_joules
 from ecv_core.energy.savings import EnergyFacts, energy_of
-from ecv_core.figures.report.describe import describe_runs, energy_sentence
-from ecv_core.figures.report.run_report import machine_words, templates
-from ecv_core.figures.report.runs_table import HEADERS, csv_row, rows_of_runs
+from ecv_core.figures.compare import compare_alt_text, compare_figure, compare_frame
+from ecv_core.figures.report.describe import describe_methods, energy_sentence
+from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.report.run_report import KeyNumber, machine_words, templates
+from ecv_core.figures.report.runs_table import (
+    HEADERS,
+    TABLE_CAPTION,
+    RunRow,
+    csv_row,
+    rows_of_runs,
+    these_folds,
+)
+from ecv_core.figures.report.saving import PAGE, inline
 from ecv_core.figures.words import (
     counted,
     dataset_title,
     grams,
     joined,
+    metric_label,
     watt_hours_range,
 )
 from ecv_core.records.parameters import listed
-from ecv_core.records.run import RunRecord
+from ecv_core.records.run import Interval, RunRecord
+from ecv_core.stopping.new_data import NewDataInterval
 from ecv_core.store.environment import environment
 from ecv_core.untrusted.disarming import csv_of
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 
 class Sums(NamedTuple):
@@ -69,61 +86,143 @@ def sums_of(runs: Sequence[RunRecord]) -> Sums:
     return Sums(len(runs), folds, (used_low, used_high), (saved_low, saved_high), emissions)
 
 
-def runs_report(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportPicture:
+    """A figure of the report: the means of the runs on one dataset by one metric."""
+
+    title: str
+    alt: str
+    """For those who do not see it."""
+    make: Callable[[], go.Figure]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportContent:
+    """What a report of several runs says, whatever file it becomes."""
+
+    title: str
+    under: str
+    """A line below the title."""
+    conclusion: str
+    numbers: Sequence[KeyNumber]
+    rows: Sequence[RunRow]
+    pictures: Sequence[ReportPicture]
+    sums: Sequence[tuple[str, Sequence[tuple[str, ...]]]]
+    """Titles, and the rows of a table with SUMS_HEADERS."""
+    energy: str
+    methods: str
+    machine: str
+    bibtex: str
+
+
+PICTURES_CAPTION = (
+    "Means at the stop, each with the interval of the table: that for new data where it is known, "
+    "else that of these folds."
+)
+SUMS_HEADERS = ("", "runs", "folds", "used", "saved by stopping", "CO2e")
+"""Of a table of sums."""
+
+
+def runs_content(
     runs: Sequence[RunRecord],
     *,
     groups: Mapping[str, Mapping[str, str]] | None = None,
     made_with: Mapping[str, Any] | None = None,
-    title: str = "",
-) -> str:
-    """One HTML page about several runs.
+) -> ReportContent:
+    """Work out what is to be said about several runs.
 
     Args:
         runs: at least one; their folds carry their users' scores where there are some
             (`Results.with_user_scores`).
         groups: what energy is summed by, such as 'person' -> the run's id -> the name; runs that
-            are not named there are summed as 'nobody'.
+            are not named there are summed as '-'.
         made_with: as `store.environment.environment` gives it; by default this machine's.
-        title: of the page; by default how many runs it is about.
-    Returns: HTML with everything in it, A4 when printed: no script, nothing loaded from anywhere;
-        all text of the runs is escaped.
     """
     if made_with is None:
         made_with = environment()
-    described = describe_runs(runs, made_with)
-    tables = []
-    for kind, names in (groups or {}).items():
-        tables.append((f"Energy by {kind}", _sums_rows(runs, names)))
-    text: dict[str, Any] = {"origin": "", "arithmetic": "", "bibtex": described.bibtex}
-    text["title"] = title or f"{counted(len(runs), 'run')} of e-fold cross-validation"
-    text["under"] = f"e-fold cross-validation · {_period(runs)}"
-    text["conclusion"] = runs_conclusion(runs)
-    text["methods"] = described.methods
-    text["energy"] = _energy_words(runs)
-    text["machine"] = machine_words(made_with)
-    text["made_at"] = datetime.now(UTC)
-    page = templates().get_template("runs.html")
     rows = rows_of_runs(runs)
-    return page.render(text, numbers=_key_numbers(runs), headers=HEADERS, rows=rows, sums=tables)
+    described = describe_methods(runs, made_with)
+    sums = []
+    for kind, names in (groups or {}).items():
+        sums.append((f"Energy by {kind}", _sums_rows(runs, names)))
+    return ReportContent(
+        title=f"{counted(len(runs), 'run')} of e-fold cross-validation",
+        under=f"e-fold cross-validation · {_period(runs)}",
+        conclusion=_conclusion(rows),
+        numbers=_key_numbers(runs),
+        rows=rows,
+        pictures=_pictures(rows),
+        sums=sums,
+        energy=_energy_words(runs),
+        methods=described.methods,
+        machine=machine_words(made_with),
+        bibtex=described.bibtex,
+    )
 
 
-def runs_conclusion(runs: Sequence[RunRecord]) -> str:
-    """What several runs found and cost, in two sentences."""
-    best = []
-    for row in rows_of_runs(runs):
-        if row.is_best:
-            _, algorithm, metric, score, *_ = row.cells
-            dataset = dataset_title(row.run.spec.dataset)
-            best.append(f"{algorithm} on {dataset} ({metric} {score})")
-    winners = ""
-    if best:
-        winners = f"Best means: {listed(best)}."
-    return joined(winners, energy_sentence(runs))
+def runs_html(content: ReportContent) -> str:
+    """One HTML page about several runs.
+
+    Returns: HTML with everything in it, A4 when printed: no script, nothing loaded from anywhere;
+        all text of the runs is escaped.
+    """
+    pictures = []
+    for picture in content.pictures:
+        draw = partial(printed, picture.make, width=PAGE)
+        pictures.append(inline(draw, alt=picture.alt))
+    facts = {field.name: getattr(content, field.name) for field in fields(content)}
+    facts["pictures"] = pictures
+    facts["pictures_caption"] = PICTURES_CAPTION
+    facts["headers"] = HEADERS
+    facts["caption"] = TABLE_CAPTION
+    facts["sums_headers"] = SUMS_HEADERS
+    page = templates().get_template("runs.html")
+    return page.render(facts, origin="", arithmetic="", made_at=datetime.now(UTC))
 
 
 def runs_csv(runs: Sequence[RunRecord]) -> str:
     """A row per run, in SI units, for programs."""
     return csv_of(pd.DataFrame(map(csv_row, rows_of_runs(runs))))
+
+
+def _conclusion(rows: Sequence[RunRow]) -> str:
+    """What several runs found and cost, in two sentences."""
+    best = []
+    for row in rows:
+        if row.is_best:
+            metric = metric_label(row.run.spec)
+            dataset = dataset_title(row.run.spec.dataset)
+            score = row.cells[HEADERS.index("Score")]
+            best.append(f"{row.name} on {dataset} ({metric} {score})")
+    winners = ""
+    if best:
+        winners = f"Best means: {listed(best)}."
+    return joined(winners, energy_sentence([row.run for row in rows]))
+
+
+def _pictures(rows: Sequence[RunRow]) -> list[ReportPicture]:
+    """A figure for each dataset and metric of which there is a mean."""
+    frame = compare_frame([(row.name, row.run) for row in rows])
+    for place, row in enumerate(rows):
+        interval: Interval | NewDataInterval | None = these_folds(row.run)
+        of = "these folds"
+        if row.new_data is not None:
+            interval = row.new_data.interval
+            of = f"new {row.new_data.of}"
+        if interval is not None:
+            frame.loc[place, "low"] = interval.low
+            frame.loc[place, "high"] = interval.high
+            frame.loc[place, "interval"] = f"{100 * row.run.spec.confidence:g} %, {of}"
+    pictures = []
+    for (dataset, metric), panel in frame.groupby(["dataset", "metric"], sort=False):
+        if panel["mean"].notna().any():
+            picture = ReportPicture(
+                title=f"{metric} on {dataset_title(str(dataset))}",
+                alt=compare_alt_text(panel),
+                make=partial(compare_figure, panel),
+            )
+            pictures.append(picture)
+    return pictures
 
 
 def _period(runs: Sequence[RunRecord]) -> str:
@@ -134,20 +233,20 @@ def _period(runs: Sequence[RunRecord]) -> str:
     return f"{days[0]} to {days[-1]}"
 
 
-def _key_numbers(runs: Sequence[RunRecord]) -> list[tuple[str, str, str]]:
-    """What stands large at the top: name, value, and a word below."""
+def _key_numbers(runs: Sequence[RunRecord]) -> list[KeyNumber]:
+    """Runs, folds, energy and emissions of all together."""
     sums = sums_of(runs)
     planned = sum(run.k for run in runs)
     datasets = {run.spec.dataset for run in runs}
     countries = sorted({country_in_words(run.spec.country) for run in runs})
     used = watt_hours_range(*sums.used)
     saved = watt_hours_range(*sums.saved)
-    numbers = [("Runs", str(sums.runs), f"on {counted(len(datasets), 'dataset')}")]
-    numbers.append(("Folds run", f"{sums.folds} of {planned}", ""))
-    numbers.append(("Energy used", used, _range_note(sums.used)))
-    numbers.append(("Energy saved by stopping", saved, _range_note(sums.saved)))
+    numbers = [KeyNumber("Runs", str(sums.runs), f"on {counted(len(datasets), 'dataset')}")]
+    numbers.append(KeyNumber("Folds run", f"{sums.folds} of {planned}", ""))
+    numbers.append(KeyNumber("Energy used", used, _range_note(sums.used)))
+    numbers.append(KeyNumber("Energy saved by stopping", saved, _range_note(sums.saved)))
     emissions_note = f"CO2e, electricity of {listed(countries)}"
-    numbers.append(("Emissions", grams(sums.grams_co2e), emissions_note))
+    numbers.append(KeyNumber("Emissions", grams(sums.grams_co2e), emissions_note))
     return numbers
 
 

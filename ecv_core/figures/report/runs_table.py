@@ -16,9 +16,9 @@ from ecv_core.figures.report.latex import latex_table
 from ecv_core.figures.words import (
     algorithm_title,
     dataset_title,
+    ends_words,
     in_order,
     metric_label,
-    new_data_cell,
     rule_words,
     saved_words,
     titled,
@@ -26,9 +26,16 @@ from ecv_core.figures.words import (
     uncertainty_after_stop,
     used_words,
 )
-from ecv_core.records.run import RunRecord
+from ecv_core.records.run import Interval, RunRecord
 from ecv_core.stopping import NEVER_STOPS
+from ecv_core.stopping.new_data import NewData, new_data_of
 
+TABLE_CAPTION = (
+    "The best mean of each dataset comes first, in bold. New data: confidence interval of the mean "
+    "for users, or rows of a table, drawn alike. These folds: half the interval of their own mean. "
+    "p: paired test against the best, corrected for all pairs on the dataset (Holm); a dash where "
+    "no test of the two is fair."
+)
 HEADERS = (
     *("Dataset", "Algorithm", "Metric", "Score", "New data", "These folds", "p", "Folds"),
     *("Rule", "Energy", "Saved"),
@@ -43,8 +50,12 @@ class RunRow:
     """A run as a table of several has it."""
 
     run: RunRecord
+    name: str
+    """What it is called among these runs."""
     cells: tuple[str, ...]
     """As HEADERS; '-' where nothing is known."""
+    new_data: NewData | None
+    """The interval for new data, as the table has it."""
     is_best: bool
     """Whether it has the best mean of several runs on its dataset, by its metric."""
 
@@ -69,9 +80,13 @@ def rows_of_runs(runs: Sequence[RunRecord]) -> list[RunRow]:
             p_value = ""
             if run is not best:
                 p_value = p_values.get(frozenset({run.run_id, best.run_id}), "-")
+            name = named[run.run_id] or algorithm_title(run.spec.algorithm)
+            new_data = new_data_of(run, run.user_scores)
             row = RunRow(
                 run=run,
-                cells=_cells(run, named[run.run_id], p_value),
+                name=name,
+                cells=_cells(run, name, new_data, p_value),
+                new_data=new_data,
                 is_best=run is best and len(best_first) > 1 and run.at_stop is not None,
             )
             rows.append(row)
@@ -122,12 +137,15 @@ def _p_cell(p_value: float) -> str:
     return f"{p_value:.3f}"
 
 
-def _cells(run: RunRecord, name: str, p_value: str) -> tuple[str, ...]:
+def _cells(run: RunRecord, name: str, new_data: NewData | None, p_value: str) -> tuple[str, ...]:
+    new_data_ends = "-"
+    if new_data is not None:
+        new_data_ends = ends_words(new_data.interval)
     mean = "-"
     if run.at_stop:
         mean = f"{run.at_stop.mean:.4f}"
     half_width = "-"
-    interval = uncertainty_after_stop(run) or uncertainty(run)
+    interval = these_folds(run)
     if interval:
         half_width = f"± {interval.width / 2:.4f}"
     rule = titled(run.spec.rule)
@@ -139,10 +157,10 @@ def _cells(run: RunRecord, name: str, p_value: str) -> tuple[str, ...]:
         energy = used_words(facts)
     return (
         dataset_title(run.spec.dataset),
-        name or algorithm_title(run.spec.algorithm),
+        name,
         metric_label(run.spec),
         mean,
-        new_data_cell(run),
+        new_data_ends,
         half_width,
         p_value,
         f"{run.folds_used} of {run.k}",
@@ -150,6 +168,11 @@ def _cells(run: RunRecord, name: str, p_value: str) -> tuple[str, ...]:
         energy,
         saved_words(facts),
     )
+
+
+def these_folds(run: RunRecord) -> Interval | None:
+    """Student's t of the mean at the stop, allowing for the stop; None where folds do not vary."""
+    return uncertainty_after_stop(run) or uncertainty(run)
 
 
 CAPTION = (
@@ -168,7 +191,12 @@ def runs_latex(runs: Sequence[RunRecord], *, caption: str = CAPTION, label: str 
         caption: of the table.
         label: for \\ref; letters, digits and hyphens.
     """
-    metrics = {metric_label(run.spec) for run in runs}
+    return rows_latex(rows_of_runs(runs), caption=caption, label=label)
+
+
+def rows_latex(rows: Sequence[RunRow], *, caption: str = CAPTION, label: str = "runs") -> str:
+    """As `runs_latex`, of the rows of the table."""
+    metrics = {metric_label(row.run.spec) for row in rows}
     left_out = ["Saved"]
     if len(metrics) == 1:
         left_out.append("Metric")
@@ -183,7 +211,7 @@ def runs_latex(runs: Sequence[RunRecord], *, caption: str = CAPTION, label: str 
         (headers[score],) = metrics
     cells = []
     bold = []
-    for place, row in enumerate(rows_of_runs(runs)):
+    for place, row in enumerate(rows):
         cells.append([row.cells[column] for column in columns])
         if row.is_best:
             bold.append((place, score))

@@ -2,11 +2,15 @@
 
 import csv
 import io
+import re
 from dataclasses import replace
 
 import pytest
 
-from ecv_core.figures.report.runs_report import runs_csv, runs_report, sums_of
+from ecv_core.analysis.comparison.paired_runs import compare_runs
+from ecv_core.figures.report import runs_table
+from ecv_core.figures.report.runs_pdf import runs_pdf
+from ecv_core.figures.report.runs_report import runs_content, runs_csv, runs_html, sums_of
 from ecv_core.figures.report.runs_table import HEADERS, rows_of_runs, runs_latex
 
 P = HEADERS.index("p")
@@ -59,12 +63,48 @@ def test_sums_are_those_of_the_runs(named_run):
 
 def test_a_report_sums_by_person_and_escapes_what_people_write(named_run):
     runs = [named_run("a"), named_run("b", dataset="ml-100k")]
-    text = runs_report(runs, groups={"person": {"a": "<b>Ann</b>"}})
+    text = runs_html(runs_content(runs, groups={"person": {"a": "<b>Ann</b>"}}))
     assert "Energy by person" in text
     assert "<td>&lt;b&gt;Ann&lt;/b&gt;</td><td>1</td><td>3</td>" in text
     assert "<td>-</td><td>1</td><td>3</td>" in text  # whoever started the other is not known
     assert "<b>Ann" not in text
     assert "<script" not in text
+
+
+def test_a_figure_has_the_interval_of_the_table(named_run):
+    runs = [named_run("a"), named_run("b", (0.4, 0.42, 0.46)), named_run("c", dataset="ml-100k")]
+    content = runs_content(runs)
+    assert len(content.pictures) == 2
+    drawn = {}
+    for picture in content.pictures:
+        for trace in picture.make().data:
+            if trace.error_x.array is not None:
+                for facts, half_width in zip(trace.customdata, trace.error_x.array, strict=True):
+                    drawn[facts[0]] = f"± {half_width:.4f}"
+    column = HEADERS.index("These folds")
+    assert drawn == {row.name: row.cells[column] for row in content.rows}
+
+
+def test_each_pair_of_runs_is_tested_once(named_run, monkeypatch):
+    compared = []
+
+    def counted(runs):
+        compared.append([run.run_id for run in runs])
+        return compare_runs(runs)
+
+    monkeypatch.setattr(runs_table, "compare_runs", counted)
+    runs_html(runs_content([named_run("a"), named_run("b", algorithm="popular")]))
+    assert compared == [["a", "b"]]
+
+
+def test_a_pdf_has_pages_and_takes_any_text(named_run):
+    runs = [named_run(f"{number}", seed=number) for number in range(40)]
+    content = runs_content(runs, groups={"person": {"1": "Žofie (<b>) \u202e 李"}})
+    pdf = runs_pdf(content)
+    assert pdf.startswith(b"%PDF-")
+    pages = re.findall(rb"/Type /Page\b", pdf)
+    assert len(pages) >= 3  # 40 runs are more than a page of the table
+    assert len(re.findall(rb"/FontFile2", pdf)) >= 2  # the fonts are inside
 
 
 def test_csv_has_a_row_per_run_in_si_units(named_run):
