@@ -119,7 +119,7 @@ release: check
 	$(MAKE) dist
 
 bench: $(VENV)/.dev-ready
-	$(BIN)/python -m benchmarks.models $(ARGS)
+	$(BIN)/python -m benchmarks.peers build/peers $(ARGS)
 
 torture: $(VENV)/.dev-ready
 	@scripts/ensure-servers
