@@ -90,14 +90,12 @@ def _draw_picture(guide_run: Guide, by_folds: Sequence[Width]) -> None:
 
 
 def _span(guide_run: Guide, by_folds: Sequence[Width]) -> tuple[float, float]:
-    """Of the axis: two scores have an interval so wide that it may leave the chart."""
+    """Of the axis: every interval is in the chart, that of two scores too, which is the widest."""
     ends = guide_run.scores.tolist()
     for width in by_folds:
-        if width.n >= 3:
-            ends += [width.low, width.high]
-    centre = by_folds[-1].mean
-    reach = 1.1 * max(abs(end - centre) for end in ends)
-    return centre - reach, centre + reach
+        ends += [width.low, width.high]
+    margin = 0.05 * (max(ends) - min(ends))
+    return min(ends) - margin, max(ends) + margin
 
 
 @st.fragment

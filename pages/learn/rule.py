@@ -66,7 +66,8 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
         sentences: What happens at each alpha.
     """
     folds = guide_run.run.folds_in_order
-    span = [product for product in products(played) if product is not None]
+    span = [ALPHAS[0], ALPHAS[-1]]  # the line of every alpha is in the picture
+    span += [product for product in products(played) if product is not None]
 
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = []

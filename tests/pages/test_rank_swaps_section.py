@@ -169,7 +169,7 @@ def test_an_own_study_is_shown_once_its_runs_are_complete(page, store, a_run):
 
 def test_an_unknown_study_in_the_address_is_a_sentence(page, three_by_three):
     open_page(page, study="nope")
-    assert "there is no nope to choose here" in page.warning[0].value
+    assert "'nope' is not known here" in page.warning[0].value.replace("\\", "")
     assert "Under 'Last item'" in texts(page)
 
 

@@ -50,7 +50,7 @@ def test_a_link_to_what_is_not_here_says_so(app):
     app.query_params["alpha"] = "-5"
     app.run()
     said = " ".join(one.value for one in app.warning)
-    assert "there is no nope to choose here" in said
+    assert "'nope' is not known here" in said
     assert "k must be a number, but is 'many'" in said
     assert "no alpha -5" in said.replace("\\", "")
 

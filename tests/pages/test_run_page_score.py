@@ -100,7 +100,7 @@ def test_a_link_to_a_metric_of_ratings_for_an_algorithm_that_ranks_says_why(app)
 def test_a_link_to_an_unknown_metric_is_said(app):
     app.query_params["metric"] = "nDCQ"
     app.run()
-    assert "there is no nDCQ to choose here" in warnings(app)[0]
+    assert "'nDCQ' is not known here" in warnings(app)[0]
 
 
 def test_new_run_fills_the_protocol_of_the_run_in(app, a_run, store):

@@ -104,8 +104,8 @@ def test_a_smaller_k_keeps_the_slider_within_it(app):
         ({"k": "1"}, "K must be at least 2, but is 1"),
         ({"k": "99999"}, "K must be at most 32,767, but is 99,999"),
         ({"seed": "-1"}, "The seed must be from 0 to 4294967295, but is -1"),
-        ({"split": "nonsense"}, "there is no nonsense to choose here"),
-        ({"dataset": "nonsense"}, "there is no nonsense to choose here"),
+        ({"split": "nonsense"}, "'nonsense' is not known here"),
+        ({"dataset": "nonsense"}, "'nonsense' is not known here"),
     ],
 )
 def test_a_value_that_cannot_be_is_one_sentence(app, query, words):

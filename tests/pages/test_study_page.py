@@ -95,7 +95,7 @@ def test_recorded_cells_are_reused(app, record, store):
 def test_an_unknown_study_in_the_address_is_a_sentence_and_the_recorded_one_is_shown(app, record):
     record("ml-100k", "popular")
     open_study(app, study="nope")
-    assert "there is no nope to choose here" in app.warning[0].value
+    assert "'nope' is not known here" in app.warning[0].value.replace("\\", "")
     assert "**1 run**: 1 dataset, 1 algorithm" in texts(app)
 
 

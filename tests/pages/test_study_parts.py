@@ -93,8 +93,8 @@ def test_names_in_the_address_that_are_none_are_said(app, record):
     record("ml-100k", "ease", 0.1)
     open_study(app, study_algorithms=["nonsense", "ease"], study_datasets=["bogus"])
     said = " ".join(one.value for one in app.warning)
-    assert "there is no nonsense to choose here" in said
-    assert "there is no bogus to choose here" in said
+    assert "'nonsense' is not known here" in said
+    assert "'bogus' is not known here" in said
     pills = {one.key: one.value for one in app.get("button_group")}
     assert pills["study_algorithms"] == ["ease"]
 

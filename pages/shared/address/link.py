@@ -11,6 +11,7 @@ from math import isclose, isfinite
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
+from ecv_core.records.parameters import listed
 from pages.shared.live.state import escaped
 from pages.shared.widgets.component import component
 
@@ -79,6 +80,8 @@ _WARNINGS = "link-warnings"
 """In the session: what was said about the link."""
 _AGAIN = "link-warnings-again"
 """In the session: whether it is to be said once more."""
+_NAMED = 6
+"""Choices that a sentence names."""
 _IDS = frozenset({"run", "runs", "study", "selection", "file", "kept", "tag", "find"})
 """Parameters that hold ids and names, of which no widget makes a number."""
 
@@ -166,9 +169,7 @@ def label_from_link(
     choices = []
     for value in values:
         if strict and value not in choosable:
-            link_warning(
-                f"there is no {escaped(value)} to choose here; the choice goes without it."
-            )
+            link_warning(escaped(_unknown_words(value, list(labels.values()))))
         else:
             choices.append(labels.get(value, value))
     if choices == values or not (choices or hidden):
@@ -180,6 +181,14 @@ def label_from_link(
         st.rerun()
     several = isinstance(st.session_state.get(key), list)
     _rewrite(key, choices, values if several else values[0])
+
+
+def _unknown_words(value: str, choices: list[str]) -> str:
+    """That a link asks for what is none of the choices, and what there is."""
+    words = f"'{value}' is not known here; there is {listed(choices[:_NAMED])}"
+    if len(choices) > _NAMED:
+        words += f" and {len(choices) - _NAMED} more"
+    return f"{words}."
 
 
 def _rewrite(key: str, text: str | list[str], value: object) -> None:

@@ -8,7 +8,24 @@ const isDark = (element) => {
   return 0.299 * r + 0.587 * g + 0.114 * b < 128;
 };
 
-const narrowed = (layout, width) => {
+// On a phone the names of rows leave room for columns: they go on in a second and a third line.
+const NAME_LINE = 12; // characters
+const inLines = (name) => {
+  const lines = [];
+  for (const word of String(name).trim().split(" ")) {
+    if (lines.length && `${lines.at(-1)} ${word}`.length <= NAME_LINE) lines.push(`${lines.pop()} ${word}`);
+    else lines.push(word);
+  }
+  return lines.join("<br>");
+};
+const withShortNames = (layout) => {
+  if (window.innerWidth > 640 || layout.xaxis?.side !== "top" || !layout.yaxis?.tickvals) return layout;
+  const ticktext = layout.yaxis.tickvals.map(inLines);
+  return { ...layout, yaxis: { ...layout.yaxis, ticktext, tickfont: { size: 11 } } };
+};
+
+const narrowed = (given, width) => {
+  const layout = withShortNames(given);
   if (width >= 560) return layout;
   const font = { ...layout.font, size: 13 };
   const legend = { ...layout.legend, font: { ...layout.legend.font, size: 12 } };

@@ -137,11 +137,17 @@ def draw(
         chart_table(table, key=key, name=name or key, alt=drawn["alt"], rows=rows)
 
 
+_SHORTER_NAMES = 120
+"""Pixels by which names of rows in several lines, as a phone has them, are narrower."""
+
+
 def _scrolling(key: str, least: int) -> DeltaGenerator:
     """On a narrow page a figure scrolls sideways rather than shrinks its numbers away."""
     st.html(
         f"<style>.st-key-{key}-figure .ecv-chart {{ overflow-x: auto; }} "
-        f".st-key-{key}-figure .ecv-figure {{ min-width: {least}px; }}</style>"
+        f".st-key-{key}-figure .ecv-figure {{ min-width: {least}px; }} "
+        f"@media (max-width: 640px) {{ .st-key-{key}-figure .ecv-figure "
+        f"{{ min-width: {least - _SHORTER_NAMES}px; }} }}</style>"
     )
     return st.container(key=f"{key}-figure")
 

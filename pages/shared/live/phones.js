@@ -10,7 +10,7 @@ const LATE = 4000; // milliseconds until a page without the panel is known to ha
 const WORDS = "p, li, .ecv-card tr, .ecv-sentence, .ecv-lane-head, .ecv-lane-says, .ecv-verdict, .ecv-cell";
 const NO_WORDS =
   "button, label, .ecv-figure, .ecv-player, [data-ecv-phones], [role='progressbar'], summary, " +
-  "[data-testid='stWidgetLabel'], [data-testid='stElementToolbar'], [class*='st-key-chart-data-']";
+  "[data-testid='stWidgetLabel'], [data-testid='stSlider'], [data-testid='stElementToolbar'], [class*='st-key-chart-data-']";
 
 const roots = () => {
   const presented = [...document.querySelectorAll('main [class*="st-key-presented"]')];
