@@ -103,6 +103,10 @@ lock: | $(BIN)/python
 	$(LOCK) pyproject.toml --all-extras --group dev --overrides build/without-torch.txt \
 		-c locks/run.txt -o locks/dev.txt $(ARGS)
 	$(LOCK) --group docs -o locks/docs.txt $(ARGS)
+	for name in recbole cornac; do \
+		$(LOCK) ecv_core/bridges/locks/$$name.in --overrides build/without-torch.txt \
+			-o ecv_core/bridges/locks/$$name.txt $(ARGS) || exit; \
+	done
 
 # What a release uploads: looked at by twine, and installed into an empty environment.
 dist: $(VENV)/.dev-ready

@@ -62,7 +62,7 @@ setup(
         "ecv_core.dashboard.pages": "pages",
     },
     package_data={
-        "ecv_core": ["py.typed", "__init__.pyi", *BESIDE_CODE],
+        "ecv_core": ["py.typed", "__init__.pyi", "bridges/locks/*", *BESIDE_CODE],
         "ecv_core.data": SHIPPED,
         "ecv_core.dashboard": [".streamlit/config.toml"],
         "ecv_core.dashboard.pages": BESIDE_CODE,

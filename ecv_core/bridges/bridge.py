@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,23 +26,37 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_LOCKS = Path(__file__).with_name("locks")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """Whose models are bridged, and in which versions that was tested."""
+    """Whose models are bridged, and in which version that was tested."""
 
     title: str
     version: str
-    pins: tuple[str, ...]
-    """As `pip install` takes them."""
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """What was tested, as `pip install` takes it."""
+        file = _LOCKS / f"{self.title.lower()}.in"
+        return tuple(file.read_text("utf-8").split())
+
+    @property
+    def lock(self) -> Path:
+        """Every package but torch, with the hashes of its files, as `make lock` writes them."""
+        return _LOCKS / f"{self.title.lower()}.txt"
+
+    @property
+    def contents(self) -> str:
+        """What an environment is made of: the pins, and the SHA-256 of the lock."""
+        lock_sha256 = sha256(self.lock.read_bytes()).hexdigest()
+        return f"{' '.join(self.pins)}\n{lock_sha256}\n"
 
 
 LIBRARIES = {
-    "recbole": Library(
-        title="RecBole",
-        version="1.2.1",
-        pins=("recbole==1.2.1", "torch==2.13.0", "numpy==1.26.4", "pandas==2.2.3", "scipy==1.11.4"),
-    ),
-    "cornac": Library(title="Cornac", version="3.0.1", pins=("cornac==3.0.1", "torch==2.13.0")),
+    "recbole": Library(title="RecBole", version="1.2.1"),
+    "cornac": Library(title="Cornac", version="3.0.1"),
 }
 CHECKED = ("ndcg", "recall", "precision")
 """Metrics that the evaluators of both libraries define as this project does."""
@@ -78,15 +93,16 @@ def environment(library: Library, say: Callable[[str], None]) -> Path:
         python = folder / "Scripts" / "python.exe"
     # This file is written last, so that it tells a whole environment from a half made one.
     made_of = folder / "made-of.txt"
-    pins = " ".join(library.pins)
+    contents = library.contents
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock"):
-            if not made_of.is_file() or made_of.read_text("utf-8") != pins:
+            if not made_of.is_file() or made_of.read_text("utf-8") != contents:
+                pins = " ".join(library.pins)
                 say(f"makes an environment for {library.title}, once, with {pins}: {folder}")
                 _run_quietly([sys.executable, "-m", "venv", "--clear", str(folder)])
-                _run_quietly([str(python), "-m", "pip", "install", "--quiet", *library.pins])
-                made_of.write_text(pins, "utf-8")
+                _install(python, library)
+                made_of.write_text(contents, "utf-8")
     except OSError as error:
         raise RunError(
             f"the environment of {library.title} cannot be made in {folder}: "
@@ -94,6 +110,19 @@ def environment(library: Library, say: Callable[[str], None]) -> Path:
             "reaches, with pip's own settings, and some GB of disk"
         ) from error
     return python
+
+
+def _install(python: Path, library: Library) -> None:
+    """Install a library: whoever has put other files into an index is refused by their hashes.
+
+    torch comes after it and without: for each kind of machine (CPU, CUDA, Apple's) it is another
+    file, often of another index, and needs other packages. Raises: OSError.
+    """
+    pip = [str(python), "-m", "pip", "install", "--quiet"]
+    _run_quietly([*pip, "--no-deps", "--require-hashes", "--requirement", str(library.lock)])
+    for pin in library.pins:
+        if pin.startswith("torch=="):
+            _run_quietly([*pip, pin])
 
 
 def _run_quietly(command: list[str]) -> None:

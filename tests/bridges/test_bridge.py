@@ -1,11 +1,14 @@
 """Models of other libraries: handed our folds in their own environment, scored and kept here."""
 
+import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +65,7 @@ def log(tmp_path, monkeypatch):
     for name, library in bridge.LIBRARIES.items():
         folder = tmp_path / "cache" / "e-fold" / f"{name}-{library.version}"
         (folder / "bin").mkdir(parents=True)
-        (folder / "made-of.txt").write_text(" ".join(library.pins))
+        (folder / "made-of.txt").write_text(library.contents)
         python = folder / "bin" / "python"
         python.write_text(STANDS_IN.format(python=sys.executable, log=str(log)))
         python.chmod(0o755)
@@ -170,6 +173,58 @@ def test_without_a_package_index_the_environment_is_refused_in_a_sentence(
     assert "the environment of Cornac cannot be made" in err.splitlines()[-1]
     assert "No matching distribution" in err
     assert not list(tmp_path.rglob("made-of.txt"))
+
+
+def wheel_of(folder, name, version):
+    """A wheel with nothing in it; gives the SHA-256 of the file."""
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        )
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.slow
+def test_a_package_that_somebody_has_put_into_the_index_is_refused_by_its_hash(
+    tmp_path, monkeypatch, capsys
+):
+    """The name and the version are right, and the file is another than was recorded."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setattr(bridge, "_LOCKS", tmp_path)
+    (tmp_path / "cornac.in").write_text("cornac==3.0.1\ntorch==2.13.0\n")
+    recorded = wheel_of(tmp_path, "cornac", "3.0.1")
+    wheel_of(tmp_path, "torch", "2.13.0")  # which no hash is recorded of
+    (tmp_path / "cornac.txt").write_text(f"cornac==3.0.1 --hash=sha256:{'0' * 64}\n")
+    code, _, err = said_of(capsys, "cornac", "BPR", *SMALL)
+    assert code == 1
+    assert "the environment of Cornac cannot be made" in err.splitlines()[-1]
+    assert recorded in err
+    assert not list(tmp_path.rglob("made-of.txt"))
+    (tmp_path / "cornac.txt").write_text(f"cornac==3.0.1 --hash=sha256:{recorded}\n")
+    python = bridge.environment(bridge.LIBRARIES["cornac"], print)
+    shown = subprocess.run(
+        [python, "-m", "pip", "list", "--format=freeze"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert {"cornac==3.0.1", "torch==2.13.0"} <= set(shown.stdout.split())
+
+
+@pytest.mark.parametrize("library", bridge.LIBRARIES.values(), ids=bridge.LIBRARIES)
+def test_every_package_of_a_library_has_hashes_but_torch(library):
+    text = library.lock.read_text("utf-8")
+    packages = re.findall(r"^([a-z0-9-]+==\S+).* \\\n    --hash=sha256:[0-9a-f]{64}", text, re.M)
+    assert len(packages) == len(re.findall(r"^[a-z0-9]", text, re.M))
+    torch = [pin for pin in library.pins if pin.startswith("torch")]
+    assert set(library.pins) - set(packages) == set(torch)
+    assert f"{library.title.lower()}=={library.version}" in packages
 
 
 def test_the_document_says_the_versions():
