@@ -128,3 +128,18 @@ def test_what_is_said_of_all_commands_needs_no_extra(words: list[str]) -> None:
     assert ended == 0
     extras = {"plotly", "matplotlib", "jinja2", "torch", "lenskit", "sklearn", "optuna", "kasa"}
     assert loaded & extras == set()
+
+
+def test_a_command_looks_for_garbage_but_not_among_the_modules_it_loaded() -> None:
+    program = """
+import gc, sys
+import ecv_core.cli.track_commands as track_commands
+from ecv_core.__main__ import run
+sys.argv = ["ecv", "ask", "any"]
+track_commands.ask_command = lambda options: print(gc.isenabled(), gc.get_freeze_count() > 10_000)
+sys.exit(run())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True True\n"

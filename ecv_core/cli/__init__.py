@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import json
 import logging
 import os
@@ -77,7 +78,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         with _ended_by_signals(), visible_on_terminals(), _warnings_shown():
-            return _carry_out(parse(arguments))
+            options = parse(arguments)
+            if not gc.isenabled():
+                gc.freeze()  # the modules, which are not looked through at the end either
+                gc.enable()
+            return _carry_out(options)
     except RunError as error:
         return _complain(error, FAILED)
     except EcvError as error:
