@@ -8,6 +8,7 @@ UserKNNScorer(implicit) and FlexMF with its preset "bpr" were run on the same fo
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 RELEASED = Path(__file__).parents[3] / "shared" / "reference" / "ml-100k.folds.csv.gz"
@@ -20,10 +21,10 @@ RECBOLE_ITEM_KNN = {
 
 @pytest.mark.skipif(not RELEASED.exists(), reason="the released file is not beside this copy")
 def test_the_fold_numbers_here_are_those_that_were_released(ml_100k, released_fold_numbers):
-    released = {
-        (user, item): int(fold)
-        for user, item, fold in np.loadtxt(RELEASED, delimiter=",", skiprows=1, dtype=str)
-    }
+    table = pd.read_csv(RELEASED, dtype=str)
+    released = {}
+    for user, item, fold in table.itertuples(index=False):
+        released[user, item] = int(fold)
     users = ml_100k.user_ids[ml_100k.users].tolist()
     items = ml_100k.item_ids[ml_100k.items].tolist()
     numbers = released_fold_numbers.tolist()
