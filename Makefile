@@ -100,6 +100,7 @@ lock: | $(BIN)/python
 	@echo "torch ; python_version < '3'" > build/without-torch.txt
 	$(INSTALL) $(UV)
 	$(LOCK) pyproject.toml --extra dashboard --overrides build/without-torch.txt -o locks/run.txt $(ARGS)
+	$(LOCK) pyproject.toml --extra light -c locks/run.txt -o locks/light.txt $(ARGS)
 	$(LOCK) pyproject.toml --all-extras --group dev --overrides build/without-torch.txt \
 		-c locks/run.txt -o locks/dev.txt $(ARGS)
 	$(LOCK) --group docs -o locks/docs.txt $(ARGS)

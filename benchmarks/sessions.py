@@ -175,7 +175,7 @@ class Session:
         kind = element.WhichOneof("type")
         if kind == "exception":
             self.errors.append(element.exception.message)
-        if kind != "bidi_component":
+        if kind != "bidi_component" or not element.bidi_component.json:  # one without data
             return
         data = json.loads(element.bidi_component.json)
         if element.bidi_component.component_name == WATCH:

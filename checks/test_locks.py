@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-LOCKS = ["run", "dev", "docs"]
+LOCKS = ["run", "light", "dev", "docs"]
 
 
 def _locked(name: str) -> list[Requirement]:
@@ -65,8 +65,8 @@ def _not_allowed(requirements: list[Requirement], versions: dict[str, str]) -> l
     return faults
 
 
-def _of_user() -> list[str]:
-    return [*PROJECT["project"]["dependencies"], *EXTRAS["dashboard"]]
+def _of_user(extra: str) -> list[str]:
+    return [*PROJECT["project"]["dependencies"], *EXTRAS[extra]]
 
 
 def _of_contributor() -> list[str]:
@@ -79,7 +79,8 @@ def _of_contributor() -> list[str]:
 @pytest.mark.parametrize(
     ("lock", "texts"),
     [
-        ("run", _of_user()),
+        ("run", _of_user("dashboard")),
+        ("light", _of_user("light")),
         ("dev", _of_contributor()),
         ("docs", PROJECT["dependency-groups"]["docs"]),
     ],
@@ -90,7 +91,7 @@ def test_a_lock_has_what_pyproject_asks_for_in_versions_that_it_allows(
     assert _not_allowed(_with_extras(texts), _versions(lock)) == [], "run: make lock"
 
 
-@pytest.mark.parametrize("lock", ["run", "dev"])
+@pytest.mark.parametrize("lock", ["run", "light", "dev"])
 def test_a_lock_has_what_its_packages_need_as_pip_looks_for_no_others(lock: str) -> None:
     versions = _versions(lock)
     faults = []
@@ -106,7 +107,7 @@ def test_a_lock_has_what_its_packages_need_as_pip_looks_for_no_others(lock: str)
 
 
 def test_contributors_have_the_versions_of_users() -> None:
-    assert _versions("run").items() <= _versions("dev").items()
+    assert _versions("light").items() <= _versions("run").items() <= _versions("dev").items()
 
 
 @pytest.mark.parametrize("lock", LOCKS)
