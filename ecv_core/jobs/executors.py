@@ -143,8 +143,9 @@ def failure(error: BaseException) -> str:
 
 PROGRESS_SECONDS = 0.25
 """A worker tells of steps at most this often; of another phase at once."""
-NICENESS = 10
-"""Of a dashboard's workers: on a small machine a fit would otherwise delay every click."""
+NICENESS = 2
+"""Of a dashboard's workers: a page that is clicked on comes first, and beside programs of others a
+fit still gets two fifths of a core; with 10 it got a tenth."""
 
 
 THREAD_VARIABLES = (

@@ -183,7 +183,7 @@ def selection_answer(chosen: Shown) -> Answer:
     more = whole.removeprefix(brief).strip()
     folds = [fold for run in chosen.runs for fold in run.folds]
     bar, made_up_of = energy_html(folds, left_in_words(chosen.runs))
-    explained = captions(escaped(more), _CERTAINTY_WORDS)
+    explained = captions(escaped(more), _certainty_words(chosen.terms))
     energy = f"{bar}{captions(made_up_of)}"
     return Answer(
         certainty=_certainty(chosen),
@@ -194,10 +194,17 @@ def selection_answer(chosen: Shown) -> Answer:
     )
 
 
-_CERTAINTY_WORDS = (
-    "Sure means: every other contender is shown to be worse. Close means: some others may be as "
-    "good on new data."
-)
+def _certainty_words(terms: Terms) -> str:
+    """What 'sure' means here."""
+    if terms.certain:
+        return (
+            f"Sure means: with {100 * terms.confidence:g} % confidence, no other contender has a "
+            f"better mean over all {counted(terms.k, 'fold')}. Close means: some may have one."
+        )
+    return (
+        "Sure means: every other contender is shown to be worse on new data too. Close means: some "
+        "may be as good there."
+    )
 
 
 def _certainty(chosen: Shown) -> Certainty:
