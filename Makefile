@@ -109,19 +109,28 @@ lock: | $(BIN)/python
 			-o ecv_core/bridges/locks/$$name.txt $(ARGS) || exit; \
 	done
 
-# What a release uploads: looked at by twine, and installed into an empty environment.
+# What a release uploads: looked at by twine, and used in two empty environments. In one is the core
+# from the sources; in the other the wheel with scikit-learn, which runs what docs/examples say.
+EMPTY = ECV_DATA_DIR=. ECV_DATABASE_URL=sqlite:///runs.sqlite
+EXAMPLES := cross_val_score grid_search pipeline groups
 dist: $(VENV)/.dev-ready
-	@rm -rf build/dist
+	@rm -rf build/dist build/core build/sklearn
 	$(INSTALL) build twine
 	$(BIN)/python -m build --outdir build/dist .
 	$(BIN)/python -m twine check --strict build/dist/*
-	@rm -rf build/empty && $(PYTHON) -m venv build/empty
-	build/empty/bin/python $(PIP_INSTALL) build/dist/*.whl
-	build/empty/bin/ecv --version
+	$(PYTHON) -m venv build/core
+	build/core/bin/python $(PIP_INSTALL) build/dist/*.tar.gz
+	cd build/core && $(EMPTY) bin/ecv run synthetic popular --no-energy --quiet
+	$(PYTHON) -m venv build/sklearn
+	build/sklearn/bin/python $(PIP_INSTALL) "$$(ls build/dist/*.whl)[sklearn]"
+	cd build/sklearn && for example in $(EXAMPLES); do \
+		bin/python ../../docs/examples/$$example.py || exit 1; done
 
 release: check
 	$(BIN)/python scripts/release.py $(VERSION)
 	$(MAKE) dist
+	git tag --annotate "v$(VERSION)" --message "e-fold $(VERSION)"
+	@echo "v$(VERSION) is tagged; what only a person can do is in CONTRIBUTING.md, A release"
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks.peers build/peers $(ARGS)

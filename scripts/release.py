@@ -1,6 +1,8 @@
-"""Make a release: what changed under its version, the version in one place, a commit and a tag.
+"""Begin a release: what changed under its version, the version in one place, and a commit.
 
     python scripts/release.py 0.3.0
+
+`make release` builds and tries that commit, and gives it a tag where all went well.
 
 Each change that a user notices is a file of its own in changes/, such as changes/gate.md, with one
 or more lines that begin with '- ': nobody edits the same line of CHANGELOG.md. Here they become the
@@ -41,8 +43,12 @@ def section(version: str, day: str, fragments: list[str], unreleased: str) -> st
 def with_section(changelog: str, version: str, day: str, fragments: list[str]) -> str:
     """CHANGELOG.md with the section of a version above all older ones, and nothing unreleased.
 
-    Raises: ValueError where it has no section called Unreleased.
+    Raises: ValueError where it has no section called Unreleased, or one of this version already.
     """
+    if f"\n## {version} " in changelog:
+        raise ValueError(
+            f"CHANGELOG.md has a section '## {version}' already; choose a later version"
+        )
     head, mark, below = changelog.partition("## Unreleased\n")
     if not mark:
         raise ValueError("CHANGELOG.md has no section '## Unreleased'")
@@ -55,7 +61,7 @@ def with_section(changelog: str, version: str, day: str, fragments: list[str]) -
 
 
 def main() -> int:
-    """Write, commit and tag; 2 for a version that is none, or a tree that is not clean."""
+    """Write and commit; 2 for a version that is none or was there, or a tree that is not clean."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("version", help="such as 0.3.0")
     version = parser.parse_args().version
@@ -68,7 +74,11 @@ def main() -> int:
     day = f"{datetime.now(UTC):%Y-%m-%d}"
     files = sorted(path for path in CHANGES.glob("*.md") if path.name != "README.md")
     fragments = [path.read_text("utf-8") for path in files]
-    changelog = with_section(CHANGELOG.read_text("utf-8"), version, day, fragments)
+    try:
+        changelog = with_section(CHANGELOG.read_text("utf-8"), version, day, fragments)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
     CHANGELOG.write_text(changelog, "utf-8")
     _replace(VERSION, _VERSION_LINE, f'__version__ = "{version}"')
     _replace(CITATION, re.compile(r"^version: .*$", re.MULTILINE), f"version: {version}")
@@ -76,8 +86,6 @@ def main() -> int:
     for path in files:
         path.unlink()
     _git("commit", "--all", "--message", f"release: {version}")
-    _git("tag", "--annotate", f"v{version}", "--message", f"e-fold {version}")
-    print(f"v{version} is tagged; what only a person can do is in CONTRIBUTING.md, A release")
     return 0
 
 

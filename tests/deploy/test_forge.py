@@ -51,3 +51,5 @@ def test_a_release_has_its_fragments_in_a_section_of_its_own():
     )
     with pytest.raises(ValueError, match="Unreleased"):
         with_section("# Changelog\n", "0.2.0", "2026-11-27", [])
+    with pytest.raises(ValueError, match=r"0\.1\.0"):
+        with_section(changelog, "0.1.0", "2026-11-27", [])
