@@ -254,7 +254,7 @@ def summary(run: RunRecord) -> str:
         f"{run_name(run)}, {metric_label(run.spec)}",
         verdict(run),
         *interval_lines(run),
-        reused_words(run),
+        reused_words(run.folds),
         _energy(run),
         f"run {run.run_id}",
     ]

@@ -163,16 +163,38 @@ def memory_modules() -> int:
 
 
 def memory_words(folds: Sequence[FoldResult]) -> str:
-    """How memory's part of the energy was got, as a sentence; empty where that is not known."""
-    counted = [fold for fold in folds if fold.energy.memory_basis]
-    if not counted or not counted[-1].total_seconds:
+    """How memory's part of the energy was got, in sentences; empty where that is not known.
+
+    Folds that had been computed before have a sentence of their own where it differs.
+    """
+    now = _memory_of(folds, reused=False)
+    before = _memory_of(folds, reused=True)
+    if not before or before == now:
+        return _memory_sentence("Memory", now)
+    of_reused = _memory_sentence("Memory of the folds that had been computed before", before)
+    return f"{_memory_sentence('Memory', now)} {of_reused}".strip()
+
+
+def _memory_sentence(memory: str, how: str) -> str:
+    if not how:
         return ""
-    last = counted[-1]
-    how = _MEMORY_BASES.get(last.energy.memory_basis or "")
-    if how is None:
-        return ""
-    watts = last.energy.ram_joules / last.total_seconds
-    return f"Memory is counted at about {watts:.2g} W all the time: {how}."
+    return f"{memory} is counted at about {how}."
+
+
+def _memory_of(folds: Sequence[FoldResult], *, reused: bool) -> str:
+    """'3 W all the time: as it was set': of the last such fold that says it; empty where none does.
+
+    Args:
+        folds: of a run.
+        reused: whether of the folds that had been computed before, or of the others.
+    """
+    words = ""
+    for fold in folds:
+        basis = _MEMORY_BASES.get(fold.energy.memory_basis)
+        if fold.reused is reused and basis is not None and fold.total_seconds:
+            watts = fold.energy.ram_joules / fold.total_seconds
+            words = f"{watts:.2g} W all the time: {basis}"
+    return words
 
 
 _MEMORY_BASES = {

@@ -449,19 +449,21 @@ def _ends_and_half_words(interval: Interval | NewDataInterval, how: str) -> str:
 # What computed a run, and what that means for its energy.
 
 
-def reused_words(run: RunRecord) -> str:
-    """How many folds another run had computed before, and with which watts; empty where none."""
-    reused = sum(fold.reused for fold in run.folds)
+def reused_words(folds: Sequence[FoldResult]) -> str:
+    """How many folds had been computed before, and of when their energy is; empty where none."""
+    reused = sum(fold.reused for fold in folds)
     if not reused:
         return ""
-    folds = f"{reused} of {counted(len(run.folds), 'fold')}"
-    sentence = f"{folds} had been computed before: no time or energy was spent on them again."
+    before = f"{reused} of {counted(len(folds), 'fold')} had been computed before"
     if reused == 1:
-        sentence = f"{folds} had been computed before: no time or energy was spent on it again."
-    watts_given = run.spec.processor_watts is not None or run.spec.memory_watts is not None
-    if watts_given:
-        sentence += " Their energy is shown as it was metered then, whatever watts were given now."
-    return sentence
+        return (
+            f"{before}: no time or energy was spent on it again. Its energy is shown as it was "
+            "metered then, with the watts that were set then."
+        )
+    return (
+        f"{before}: no time or energy was spent on them again. Their energy is shown as it was "
+        "metered then, with the watts that were set then."
+    )
 
 
 def node_words(run: RunRecord) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -311,6 +312,17 @@ def _of_all_folds(run: RunRecord) -> dict[str, Any]:
 
 
 # The command line that repeats a run.
+
+
+def command_of(run: RunRecord) -> str:
+    """The command line that repeats a run, without watts that decided none of its numbers.
+
+    Folds that had been computed before were metered with the watts of then.
+    """
+    spec = run.spec
+    if run.folds and all(fold.reused for fold in run.folds):
+        spec = replace(spec, processor_watts=None, memory_watts=None)
+    return command_for(spec)
 
 
 def command_for(spec: RunSpec) -> str:

@@ -264,7 +264,7 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     cheap_models = ""
     if not run.state.active:
         cheap_models = _cheap_models(run)
-    below = captions(made_up_of, escaped(reused_words(run)), cheap_models)
+    below = captions(made_up_of, escaped(reused_words(run.folds)), cheap_models)
     return f"{numbers}{above}<div>{bar}</div>{below}{_reasons(run)}"
 
 

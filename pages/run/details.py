@@ -19,7 +19,7 @@ from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import metric_label, readings_words, run_name
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, RunRecord
-from ecv_core.store.document import command_for, run_document
+from ecv_core.store.document import command_of, run_document
 from ecv_core.store.environment import environment
 from ecv_core.store.imports import origins
 from ecv_core.untrusted.disarming import csv_of
@@ -160,7 +160,7 @@ def repeat_command(run: RunRecord) -> None:
     else:
         st.markdown("The same run on a command line, with the same scores:")
     try:
-        st.code(command_for(run.spec), language="bash", wrap_lines=True)
+        st.code(command_of(run), language="bash", wrap_lines=True)
     except InputError as error:  # its rule or its split is of a package that is not here
         st.caption(f"This installation cannot repeat it: {sentence(error)}")
 
@@ -210,6 +210,8 @@ def _costs(fold: FoldResult) -> dict[str, str | float | None]:
         costs["above idle Wh"] = energy.above_idle_joules / 3600
     if energy.other_work is not None:
         costs["other work %"] = 100 * energy.other_work
+    if fold.reused:
+        costs["computed"] = "before"
     costs["grams CO2e"] = energy.grams_co2e
     costs["source"] = energy.source
     return costs
@@ -218,6 +220,6 @@ def _costs(fold: FoldResult) -> dict[str, str | float | None]:
 _COSTS = (
     *("fit s", "evaluate s", "processor s", "energy Wh", "GPU s", "meters", "gaps s"),
     *("processor Wh", "GPU Wh", "memory Wh", "above idle Wh", "other work %", "grams CO2e"),
-    "source",
+    *("computed", "source"),
 )
 """Columns of what a fold took, in this order."""

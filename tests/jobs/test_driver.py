@@ -489,7 +489,7 @@ def test_folds_used_again_have_the_emissions_of_the_country_that_is_asked_for(st
     for fold in poland.folds:
         assert (fold.reused, fold.energy.joules) == (True, 10)
         assert fold.energy.grams_co2e == pytest.approx(10 * per_joule)
-    assert "whatever watts were given" in reused_words(poland)
+    assert "with the watts that were set then" in reused_words(poland.folds)
 
 
 def test_anew_computes_every_fold(store: Store) -> None:

@@ -45,6 +45,7 @@ from ecv_core.figures.words import (
     interval_lines,
     joined,
     metric_label,
+    reused_words,
     run_title,
     titled,
     verdict,
@@ -516,6 +517,7 @@ def describe_methods(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) ->
         for line in interval_lines(run):
             sentences.append(f"{line[0].upper()}{line[1:]}.")
     sentences.append(energy_sentence(runs))
+    sentences.append(reused_words([fold for run in runs for fold in run.folds]))
     sentences.append(version_sentence(made_with, software(), specs))
     return _description_of(sentences, "")
 

@@ -30,6 +30,7 @@ from ecv_core.figures.words import (
     metric_label,
     node_words,
     range_words,
+    reused_words,
     rule_words,
     run_title,
     saved_words,
@@ -39,8 +40,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.run import IntervalKind, RunRecord, RunState
-from ecv_core.records.spec import RunSpec
-from ecv_core.store.document import command_for
+from ecv_core.store.document import command_of
 from ecv_core.store.environment import environment
 from ecv_core.untrusted.texts import visible
 
@@ -85,7 +85,7 @@ def run_report(
         used=run.stopped_at or len(run.moments),
         methods=described.methods,
         energy=_energy_words(run, energy),
-        command=_command(run.spec),
+        command=_command(run),
         machine=machine_words(made_with),
         bibtex=described.bibtex,
         made_at=datetime.now(UTC),
@@ -239,6 +239,7 @@ def _energy_words(run: RunRecord, energy: EnergyFacts) -> str:
         range_words(energy),
         parts_sentence(energy_parts(run.folds)),
         memory_words(run.folds),
+        reused_words(run.folds),
         shared_words(run),
         node_words(run),
         f"Emissions are those of {intensity_words(run.spec.country)}.",
@@ -255,11 +256,11 @@ def machine_words(made_with: Mapping[str, Any]) -> str:
     return ", ".join(words) or "unknown"
 
 
-def _command(spec: RunSpec) -> str:
+def _command(run: RunRecord) -> str:
     try:
-        if not spec.tracked:
-            models.algorithm(spec.algorithm)  # a record may be older or newer than the registry
-        return command_for(spec)
+        if not run.spec.tracked:
+            models.algorithm(run.spec.algorithm)  # a record may be older or newer than the registry
+        return command_of(run)
     except UnknownName as error:
         return f"(this installation cannot repeat it: {error})"
 

@@ -231,6 +231,7 @@ def csv_row(row: RunRow) -> dict[str, object]:
         cells["score"] = run.at_stop.mean
     cells["p_holm"] = row.cells[HEADERS.index("p")]
     cells["folds_used"] = run.folds_used
+    cells["folds_computed_before"] = sum(fold.reused for fold in run.folds)
     cells["k"] = run.k
     cells["rule"] = rule_words(run.spec)
     cells["joules"] = facts.joules
