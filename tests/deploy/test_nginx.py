@@ -13,7 +13,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,8 +66,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 @contextmanager
-def served(configuration: str, folder: Path, **settings: str) -> Iterator[int]:
-    """The port with TLS of an nginx, before a dashboard with these settings."""
+def served(
+    configuration: str, folder: Path, *, other: Mapping[str, str] | None = None, **settings: str
+) -> Iterator[int]:
+    """The port with TLS of an nginx, before a dashboard with these settings.
+
+    Args:
+        configuration: of deploy/.
+        folder: for all files of both.
+        other: what of the configuration is replaced by what.
+        settings: of the dashboard's environment.
+    """
     folder.chmod(0o755)
     ports = {"listen 443 ssl": free_port(), "listen 80": free_port()}
     behind = free_port()
@@ -95,7 +104,7 @@ def served(configuration: str, folder: Path, **settings: str) -> Iterator[int]:
     }
     if configuration == "nginx.conf":
         changes["/etc/nginx/e-fold.htpasswd"] = str(passwords)
-    for old, new in changes.items():
+    for old, new in (changes | dict(other or {})).items():
         assert old in text
         text = text.replace(old, new)
     (folder / "site.conf").write_text(text, "utf-8")
@@ -226,3 +235,33 @@ def test_the_public_gets_pages_and_a_few_tabs_and_uploads_nothing(tmp_path: Path
                     tab.sendall("\r\n".join([*head, "", ""]).encode())
                     statuses.append(tab.recv(64).split()[1])
                 assert statuses == [b"101"] * 20 + [b"503"]
+
+
+def slow_request(port: int, address: str) -> ssl.SSLSocket:
+    """A connection from an address of this machine, with a body that has begun and does not end."""
+    plain = socket.create_connection(("127.0.0.1", port), 30, source_address=(address, 0))
+    secure = trusting().wrap_socket(plain)
+    secure.sendall(f"POST / HTTP/1.1\r\nHost: {NAME}\r\nContent-Length: 60000\r\n\r\nx".encode())
+    return secure
+
+
+def status_of(connection: ssl.SSLSocket, seconds: float) -> int:
+    """The status of the answer; 0 where none has come by then."""
+    connection.settimeout(seconds)
+    try:
+        return int(connection.recv(100).split()[1])
+    except TimeoutError:
+        return 0
+
+
+def test_one_address_does_not_hold_all_connections_by_slow_requests(tmp_path: Path) -> None:
+    fewer = {"limit_conn e-fold-requests 100": "limit_conn e-fold-requests 5"}
+    with (
+        served("nginx-public.conf", tmp_path, other=fewer, ECV_MODE="public") as port,
+        ExitStack() as connections,
+    ):
+        for _ in range(5):
+            connections.enter_context(slow_request(port, "127.0.0.2"))
+        assert status_of(connections.enter_context(slow_request(port, "127.0.0.2")), 30) == 503
+        assert status_of(connections.enter_context(slow_request(port, "127.0.0.3")), 1) == 0
+        assert asked(port, "/_stcore/health", password="").body == b"ok"
