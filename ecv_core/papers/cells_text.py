@@ -42,7 +42,7 @@ def _part_lines(cells: Sequence[PaperCell]) -> list[str]:
     reasons = list(dict.fromkeys(cell.why for cell in cells if cell.why))
     texts = {(cell.row, cell.column): _cell_text(cell, reasons) for cell in cells}
     lines = [f"\n### {first.table.capitalize()}: {first.part}\n"]
-    lines.append(f"| | {' | '.join(_heading(column) for column in columns)} |")
+    lines.append(f"| row | {' | '.join(_heading(column) for column in columns)} |")
     lines.append("|---" * (len(columns) + 1) + "|")
     for row in rows:
         shown = [texts.get((row, column), "") for column in columns]

@@ -89,7 +89,7 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
         who = "run here"
     lead = f"ahead of **{len(behind)} of {len(others)}** published results"
     st.markdown(
-        f"### {best.method}: RMSE {best.rmse:.4f}{folds}\nOn {about.title} this "
+        f"## {best.method}: RMSE {best.rmse:.4f}{folds}\nOn {about.title} this "
         f"well-known method, {who}, is {lead}; the best of those is {best_of_others.method} with "
         f"{best_of_others.rmse:.4f}.{reservation}"
     )
@@ -102,7 +102,7 @@ def _show_netflix_answer(about: Published) -> None:
     best = about.entries[0]
     worst = about.entries[-1]
     st.markdown(
-        f"### One method, RMSE {worst.rmse:.2f} to {best.rmse:.4f}\nOn the {about.title} teams "
+        f"## One method, RMSE {worst.rmse:.2f} to {best.rmse:.4f}\nOn the {about.title} teams "
         "ran **the same** plain matrix factorization. It took years until its results were as "
         f"good as those of {best.method}."
     )

@@ -1,23 +1,31 @@
-// On a narrow screen Streamlit's menu is a list with headings in it, which no list may have: readers of
-// screens are told of links and headings instead. A wide screen has no such list, and nothing is watched.
-const watchMenu = () => {
+// What readers of screens are told wrongly by Streamlit. On a narrow screen its menu is a list with
+// headings in it, which no list may have; a place for files has a name and says that it is nothing; the
+// column of boxes of a table has no name; a table that scrolls is not reached by the keyboard.
+const EVERY = 300; // milliseconds between two looks, however much changes
+const watchPage = () => {
   const list = "ul:has(a[href]):not(main ul)";
   const parts = `${list}:not([role]), ${list} li:not([role])`;
   const mend = () => {
-    document.querySelectorAll(parts).forEach((part) => part.setAttribute("role", "none"));
+    for (const part of document.querySelectorAll(parts)) part.setAttribute("role", "none");
+    for (const place of document.querySelectorAll("[data-testid='stFileUploaderDropzone'][role='presentation']")) {
+      place.setAttribute("role", "group");
+    }
+    for (const head of document.querySelectorAll("[data-testid='stDataFrame'] th:empty")) head.textContent = "picked";
+    for (const table of document.querySelectorAll(".st-key-papers table:not([tabindex])")) table.tabIndex = 0;
   };
-  const menu = new MutationObserver(mend);
-  const narrow = window.matchMedia("(max-width: 1024px)");
-  const watch = () => {
-    menu.disconnect();
-    if (narrow.matches) menu.observe(document.body, { childList: true, subtree: true });
-    mend();
+  let waits = 0;
+  const later = () => {
+    waits ||= setTimeout(() => {
+      waits = 0;
+      mend();
+    }, EVERY);
   };
-  narrow.addEventListener("change", watch);
-  watch();
-  return menu;
+  const page = new MutationObserver(later);
+  page.observe(document.body, { childList: true, subtree: true });
+  mend();
+  return page;
 };
 
 export default function () {
-  window.ecvMenu ??= watchMenu();
+  window.ecvPage ??= watchPage();
 }
