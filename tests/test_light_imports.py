@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import scipy
+from packaging.version import Version
 
 from ecv_core.cli import main
 
@@ -99,7 +101,10 @@ def test_orders_of_a_file_load_no_table_and_no_database(tmp_path: Path) -> None:
     words = ["orders", str(tmp_path / "scores.csv"), "--alpha", "0.01"]
     loaded, ended = loaded_by(f"from ecv_core.cli import main; exit_code = main({words!r})")
     assert ended == 0
-    assert loaded & {"pandas", "tqdm", "sqlalchemy", "scipy.sparse", "pyarrow.compute"} == set()
+    unused = {"pandas", "tqdm", "sqlalchemy", "pyarrow.compute"}
+    if Version(scipy.__version__) >= Version("1.17"):
+        unused.add("scipy.sparse")  # older ones load it beside scipy.special
+    assert loaded & unused == set()
 
 
 def test_ask_loads_the_database_and_no_model(

@@ -17,7 +17,8 @@ for public in ecv.__all__:
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example.name for example in EXAMPLES])
 def test_an_example_gives_what_it_says(example: doctest.DocTest) -> None:
     differences: list[str] = []
-    doctest.DocTestRunner().run(example, out=differences.append)
+    runner = doctest.DocTestRunner(verbose=False)  # also where pytest's arguments have -v
+    runner.run(example, out=differences.append)
     assert not differences, "".join(differences)
 
 
