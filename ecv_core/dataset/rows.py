@@ -350,38 +350,61 @@ def _csv_reason(message: str, layout: Layout) -> str:
 
 
 def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
+    """JSON lines, piece by piece.
+
+    Args:
+        file: its bytes.
+        layout: how it is read.
+        size: of the file.
+    Raises: Unreadable for a line that is too long.
+    """
     names = {role: layout.names[place] for role, place in layout.columns_to_read}
     encoding = layout.encoding
     if encoding == "utf-8":
         encoding = "utf-8-sig"  # a mark of the byte order is no part of the first line
-    with io.TextIOWrapper(file, encoding=encoding) as lines:  # type: ignore[type-var]
-        filled_lines = _filled_lines(lines)
-        rows = _JSON_ROWS
-        while rows == _JSON_ROWS:
-            rows = 0
-            unfit = _UnfitLines()
-            values: dict[str, list[str | None]] = {role: [] for role in names}
-            for line in islice(filled_lines, _JSON_ROWS):
-                rows += 1
-                record = json_object(line)
-                if record is None:
-                    unfit.add(line.strip())
-                    continue
-                if any(map(_is_object, record.values())):
-                    record = opened_up(record)
-                for role, name in names.items():
-                    values[role].append(_writable(as_text(record.get(name))))
-            columns = {role: pa.array(texts, pa.string()) for role, texts in values.items()}
-            yield unfit.batch(columns, NO_OBJECT, file.tell() / size)
+    with io.TextIOWrapper(file, encoding=encoding) as text:  # type: ignore[type-var]
+        filled_lines = _filled_lines(text)
+        is_last = False
+        while not is_last:
+            lines = list(islice(filled_lines, _JSON_ROWS))
+            is_last = len(lines) < _JSON_ROWS
+            unfit_lines = _UnfitLines()
+            columns = _json_columns(lines, names, unfit_lines)
+            yield unfit_lines.batch(columns, NO_OBJECT, file.tell() / size)
 
 
-def _filled_lines(lines: TextIO) -> Iterator[str]:
+def _json_columns(
+    lines: Sequence[str], names: Mapping[str, str], unfit_lines: _UnfitLines
+) -> dict[str, pa.Array]:
+    """Role -> what the objects on these lines have under its name, as texts.
+
+    Args:
+        lines: each with something in it.
+        names: role -> name in the objects, as 'user.id' where an object is within another.
+        unfit_lines: lines that hold no object are added to them.
+    """
+    texts: dict[str, list[str | None]] = {role: [] for role in names}
+    for line in lines:
+        record = json_object(line)
+        if record is None:
+            unfit_lines.add(line.strip())
+            continue
+        if any(map(_is_object, record.values())):
+            record = opened_up(record)
+        for role, name in names.items():
+            texts[role].append(_writable(as_text(record.get(name))))
+    return {role: pa.array(values, pa.string()) for role, values in texts.items()}
+
+
+def _filled_lines(text: TextIO) -> Iterator[str]:
     """The lines with something in them. Raises: Unreadable for one that is too long."""
-    while line := lines.readline(limits.LONGEST_LINE + 1):
+    line = text.readline(limits.LONGEST_LINE + 1)
+    while line:
         if len(line) > limits.LONGEST_LINE:
             raise Unreadable(f"it has a line longer than {limits.LONGEST_LINE >> 20} MB")
         if line.strip():
             yield line
+        line = text.readline(limits.LONGEST_LINE + 1)
 
 
 def json_object(line: str) -> dict[str, Any] | None:

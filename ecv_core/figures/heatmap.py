@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import fmean
 from typing import Any
@@ -164,25 +164,36 @@ def heatmap_steps(
         digits: of the numbers below ten, after the point; others have at most one.
         title: what the numbers are, for those who do not see the figure.
     """
+    tables = tables_by_alpha(frame, value, alphas)
     label = partial(_number_text, digits=digits)
     patches = []
     alts = []
-    for table, text in zip(tables_by_alpha(frame, value, alphas), texts, strict=True):
+    for table, text in zip(tables, texts, strict=True):
         shown = table.map(label, na_action="ignore")
         patches.append({0: {"z": _rounded(table), "text": _texts(shown)}})
-        cells = []
-        for dataset, row in table.iterrows():
-            for algorithm, number in row.dropna().items():
-                cells.append((float(number), f"{algorithm} on {dataset}"))
-        cells.sort()
-        mean = fmean(number for number, _ in cells)
-        least, least_cell = cells[0]
-        most, most_cell = cells[-1]
-        alts.append(
-            f"{title} at alpha {text}, {counted(len(cells), 'cell')}: from {label(least)} "
-            f"({least_cell}) to {label(most)} ({most_cell}), mean {label(mean)}."
-        )
+        alts.append(f"{title} at alpha {text}, {_summary(table, label)}.")
     return Steps.over_alphas(texts, patches, alts)
+
+
+def _summary(table: pd.DataFrame, label: Callable[[float], str]) -> str:
+    """How many cells a table has, its least and greatest number with their cells, and the mean.
+
+    Args:
+        table: datasets as rows, algorithms as columns; NaN where there is no cell.
+        label: writes a number.
+    """
+    cells = []
+    for dataset, row in table.iterrows():
+        for algorithm, number in row.dropna().items():
+            cells.append((float(number), f"{algorithm} on {dataset}"))
+    cells.sort()
+    least, least_cell = cells[0]
+    greatest, greatest_cell = cells[-1]
+    mean = fmean(number for number, _ in cells)
+    return (
+        f"{counted(len(cells), 'cell')}: from {label(least)} ({least_cell}) to {label(greatest)} "
+        f"({greatest_cell}), mean {label(mean)}"
+    )
 
 
 def _number_text(number: float, digits: int) -> str:

@@ -49,13 +49,13 @@ def run_fold(
         progress: called with the phase ("load", "split", "fit", "evaluate") and its steps.
     Raises: InputError for data that cannot serve, RunError if training fails, Cancelled.
     """
-    work, models_built = _ready([spec], progress)
+    work, [model] = _prepare([spec], progress)
     meter = meter or NoMeter()
     meter.start()
     begin = time.perf_counter()
     used = own_seconds()
     try:
-        staged = _STAGES[spec.task].compute(work, index, models_built[0], progress)
+        staged = _STAGES[spec.task].compute(work, index, model, progress)
         end = time.perf_counter()
         used = own_seconds_since(used)
     finally:
@@ -107,11 +107,14 @@ class _Stages:
     """Splits, fits the model and scores what the fold of this index holds out."""
 
 
-def _ready(specs: Sequence[RunSpec], progress: Progress) -> tuple[_Work, list[Any]]:
-    """What happens once per process, as imports, and is no fold's cost.
+def _prepare(specs: Sequence[RunSpec], progress: Progress) -> tuple[_Work, list[Any]]:
+    """Load the data, import and build the models, and deal the folds.
+
+    It happens once per process, so that no fold pays for it.
 
     Args:
         specs: alike but for their parameters.
+        progress: called as it goes on.
     Returns: what all of them work with; and the unfitted model of each.
     Raises: InputError for what cannot be computed here, or data that cannot serve.
     """
@@ -123,8 +126,11 @@ def _ready(specs: Sequence[RunSpec], progress: Progress) -> tuple[_Work, list[An
     entry = entry_of(spec)
     data = for_task(entry, spec.task)
     algorithm.check(data)
-    built = [algorithm.build(dict(each.params)) for each in specs]
-    _STAGES[spec.task].load(algorithm, data, len(specs))
+    unfitted_models = []
+    for configuration in specs:
+        unfitted_models.append(algorithm.build(dict(configuration.params)))
+    stages = _STAGES[spec.task]
+    stages.load(algorithm, data, len(specs))
     progress("split", 0, 0)
     work = _Work(
         spec=spec,
@@ -134,7 +140,7 @@ def _ready(specs: Sequence[RunSpec], progress: Progress) -> tuple[_Work, list[An
         data=data,
         folds=dealt(data, spec),
     )
-    return work, built
+    return work, unfitted_models
 
 
 def _result(
@@ -339,7 +345,7 @@ def run_shared_fold(
         the caller does with it before asking for the next is not metered.
     Raises: as `run_fold`, for the configuration that comes next.
     """
-    work, built = _ready(specs, progress)
+    work, unfitted_models = _prepare(specs, progress)
     sharing = work.algorithm.sharing
     assert sharing is not None
     meter = meter or NoMeter()
@@ -354,7 +360,9 @@ def run_shared_fold(
         if work.algorithm.needs is not Need.NOTHING:
             history = parts.history()
         seed = fold_seed(work.spec.seed, index)
-        fits = sharing.fit(built, parts.train, seed=seed, progress=progress, history=history)
+        fits = sharing.fit(
+            unfitted_models, parts.train, seed=seed, progress=progress, history=history
+        )
         costs.lap("start")
         for place, model in fits:
             costs.lap("step")

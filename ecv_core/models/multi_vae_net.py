@@ -57,6 +57,11 @@ class Layer(NamedTuple):
     bias: Tensor
 
 
+def _divergence_from_normal(mean: Tensor, log_variance: Tensor) -> Tensor:
+    """Kullback-Leibler divergence of normal distributions from the standard one, summed."""
+    return 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum()
+
+
 class MultiVAENet(SampledNet):
     """Users' items -> hidden -> latent -> hidden -> a multinomial over all items; tanh between.
 
@@ -111,22 +116,32 @@ class MultiVAENet(SampledNet):
             yield loss.detach(), len(batch.starts) - 1
 
     def _loss(self, batch: Rows, kl_weight: float) -> Tensor:
-        kept = torch.rand(len(batch.columns), generator=self.random, device=self.device)
-        kept = (kept >= self.params["dropout"]) / (1 - self.params["dropout"])
+        """The negative evidence lower bound of a batch, a mean over its users; a scalar.
+
+        Args:
+            batch: users' items.
+            kl_weight: of the divergence of the latent distributions from the standard normal one.
+        """
+        dropout_weights = self._dropout_weights(len(batch.columns))
         with low_precision(self.device, largest=self._work):
-            mean, log_variance = self._encoded(batch, kept)
+            mean, log_variance = self._encoded(batch, dropout_weights)
             noise = torch.empty_like(mean).normal_(generator=self.random)
             latent = mean + noise * torch.exp(log_variance / 2)
-            logits, columns = self._likely(latent, batch.columns)
-        likelihood: Tensor = _Multinomial.apply(  # type: ignore[no-untyped-call]
+            logits, columns = self._training_logits(latent, batch.columns)
+        log_likelihood: Tensor = _Multinomial.apply(  # type: ignore[no-untyped-call]
             logits.float(), batch.owners, columns, batch.sizes
         )
-        mean = mean.float()
-        log_variance = log_variance.float()
-        kl = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum()
-        return (kl_weight * kl - likelihood) / (len(batch.starts) - 1)
+        divergence = _divergence_from_normal(mean.float(), log_variance.float())
+        user_count = len(batch.starts) - 1
+        return (kl_weight * divergence - log_likelihood) / user_count
 
-    def _likely(self, latent: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    def _dropout_weights(self, count: int) -> Tensor:
+        """For each input 0 where it is dropped, else what keeps the expected sum; drawn anew."""
+        dropout = self.params["dropout"]
+        draws = torch.rand(count, generator=self.random, device=self.device)
+        return (draws >= dropout) / (1 - dropout)
+
+    def _training_logits(self, latent: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of all items, or of those in the batch and some of the others, drawn alike.
 
         Each drawn item stands for as many as were not drawn: its share of the sum over all items

@@ -130,31 +130,37 @@ def site(folder: Path) -> tuple[str, dict[str, str]]:
     from ecv_core.figures.report.latex import bibtex
     from ecv_core.figures.report.run_report import templates
 
-    refused: dict[str, str] = {}
-    boards: defaultdict[Hashable, list[Checked]] = defaultdict(list)
+    results, refused = _checked_results(folder)
+    if not results:
+        example = ""
+        if refused:
+            name, why = next(iter(refused.items()))
+            example = f"; {name}: {why}"
+        raise InputError(f"{folder} has no result that 'board check' accepts{example}")
+    comparable: defaultdict[Hashable, list[Checked]] = defaultdict(list)
+    for result in results:
+        comparable[fair_key(result.run.spec)].append(result)
+    template = templates().get_template("board.html")
+    html = template.render(
+        tables=[_table(entries) for entries in comparable.values()],
+        bibtex=bibtex(),
+        made_at=datetime.now(UTC),
+    )
+    return html, refused
+
+
+def _checked_results(folder: Path) -> tuple[list[Checked], dict[str, str]]:
+    """The results of a folder that hold, each named by its file; file name -> why it is refused."""
+    results = []
+    refused = {}
     for path in sorted(folder.glob("*.zip")):
         try:
             checked = check_result(path)
         except EcvError as error:
             refused[path.name] = str(error)
         else:
-            named = replace(checked, run=replace(checked.run, run_id=path.name))
-            boards[fair_key(named.run.spec)].append(named)
-    if not boards:
-        example = ""
-        if refused:
-            name, why = next(iter(refused.items()))
-            example = f"; {name}: {why}"
-        raise InputError(f"{folder} has no result that 'board check' accepts{example}")
-    return (
-        templates()
-        .get_template("board.html")
-        .render(
-            tables=[_table(entries) for entries in boards.values()],
-            bibtex=bibtex(),
-            made_at=datetime.now(UTC),
-        )
-    ), refused
+            results.append(replace(checked, run=replace(checked.run, run_id=path.name)))
+    return results, refused
 
 
 def _table(entries: Sequence[Checked]) -> tuple[str, str, list[list[str]], str]:

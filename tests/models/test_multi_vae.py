@@ -85,7 +85,7 @@ def test_drawn_items_stand_for_all_others_in_expectation(lopsided):
     columns = torch.tensor([6, 1, 4, 1])
     with torch.no_grad():
         whole = net._decoded(latent)
-        drawn = [net._likely(latent, columns) for _ in range(2000)]
+        drawn = [net._training_logits(latent, columns) for _ in range(2000)]
     for logits, places in drawn[:3]:
         assert logits.shape == (3, 3 + 5)
         torch.testing.assert_close(logits[:, places], whole[:, columns])
@@ -97,7 +97,7 @@ def test_drawn_items_stand_for_all_others_in_expectation(lopsided):
 def test_with_as_many_drawn_as_there_are_the_likelihood_is_the_full_one(lopsided):
     net = MultiVAENet(lopsided, settings(sampled_items=1000), seed=1)
     latent, columns = torch.ones((1, 3)), torch.tensor([2, 9])
-    logits, places = net._likely(latent, columns)
+    logits, places = net._training_logits(latent, columns)
     whole = net._decoded(latent)
     found = torch.log_softmax(logits, dim=1)[0, places]
     torch.testing.assert_close(found, torch.log_softmax(whole, dim=1)[0, columns])

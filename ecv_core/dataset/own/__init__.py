@@ -51,6 +51,7 @@ from ecv_core.dataset.sources import file_sha256
 from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
 from ecv_core.records.errors import DatasetError, EcvError, InputError, UnknownName
+from ecv_core.records.interactions import Interactions
 from ecv_core.records.tasks import Task
 from ecv_core.untrusted.files import replacing
 
@@ -184,18 +185,9 @@ def _write_interactions(
 ) -> About:
     """Write what a file holds; returns what is to be kept beside it. Raises: OSError."""
     data = content.interactions
-    columns = {
-        "user_id": _dictionary(data.users, data.user_ids),
-        "item_id": _dictionary(data.items, data.item_ids),
-        "rating": data.ratings,
-        "timestamp": data.timestamps,
-        "basket": data.baskets,
-        "cluster": data.clusters,
-    }
-    table = pa.table({role: values for role, values in columns.items() if values is not None})
     with replacing(path) as part:
-        pq.write_table(table, part, compression="zstd", compression_level=1)
-    rows = core_rows(data, CORE)
+        pq.write_table(_table(data), part, compression="zstd", compression_level=1)
+    core = core_rows(data, CORE)
     return About(
         sha256=file_sha256(path),
         source=plain.name,
@@ -207,11 +199,24 @@ def _write_interactions(
         columns={role: layout.names[place] for role, place in layout.roles},
         raw_users=data.n_users,
         raw_items=data.n_items,
-        users=len(np.unique(data.users[rows])),
-        items=len(np.unique(data.items[rows])),
-        interactions=len(rows),
+        users=len(np.unique(data.users[core])),
+        items=len(np.unique(data.items[core])),
+        interactions=len(core),
         busiest=int(np.bincount(data.users).max()),
     )
+
+
+def _table(data: Interactions) -> pa.Table:
+    """Interactions as the table that is kept, with the columns that they have."""
+    columns = {
+        "user_id": _dictionary(data.users, data.user_ids),
+        "item_id": _dictionary(data.items, data.item_ids),
+        "rating": data.ratings,
+        "timestamp": data.timestamps,
+        "basket": data.baskets,
+        "cluster": data.clusters,
+    }
+    return pa.table({role: values for role, values in columns.items() if values is not None})
 
 
 def _dictionary(codes: NDArray[np.int32], ids: NDArray[np.str_]) -> pa.DictionaryArray:
@@ -327,8 +332,8 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 def suggested_name(file_name: str) -> str:
     """A free name for a dataset, made of that of its file."""
     stem = Path(file_name).name.split(".")[0].casefold()
-    letters = normalize("NFKD", stem.translate(_UMLAUTS)).encode("ascii", "ignore").decode()
-    name = re.sub(r"[^a-z0-9_]+", "-", letters).strip("-_")[:50]
+    without_accents = normalize("NFKD", stem.translate(_UMLAUTS)).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^a-z0-9_]+", "-", without_accents).strip("-_")[:50]
     if not _NAME.fullmatch(name):
         name = "my-data"
     taken = {dataset_id.lower() for dataset_id in catalogue()}
@@ -439,7 +444,7 @@ class LeaveOut(NamedTuple):
 NOBODY = LeaveOut()
 
 
-def recognised(
+def recognise_with_corrections(
     plain: PlainFile,
     columns: Mapping[str, str],
     unit: TimeUnit | None = None,
@@ -456,27 +461,41 @@ def recognised(
     Raises: DatasetError for what is no table; UnknownName for a column.
     """
     recognition = recognise(plain)
+    if form and recognition.layout.form is not Form.PARQUET:
+        recognition = look_again(plain, replace(recognition.layout, **form))
     layout = recognition.layout
-    if form and layout.form is not Form.PARQUET:
-        recognition = look_again(plain, replace(layout, **form))
-        layout = recognition.layout
+    column_places = _column_places(layout, columns)
+    if column_places:
+        layout = layout.with_roles(column_places)
+    if unit is not None:
+        layout = replace(layout, unit=unit)
+    elif "timestamp" in column_places:
+        layout = with_unit(layout, recognition.rows)
+    layout = _with_rows_left_out(layout, leave_out)
+    return replace(recognition, layout=layout)
+
+
+def _column_places(layout: Layout, columns: Mapping[str, str]) -> dict[str, int | None]:
+    """Role -> the place of the column that is to have it; None where none is to.
+
+    Raises: UnknownName for a column.
+    """
     places: dict[str, int | None] = {}
     for role, column in columns.items():
         if column == NONE and NONE not in layout.names:
             places[role] = None
         else:
             places[role] = layout.place(column)
-    if places:
-        layout = layout.with_roles(places)
-    if "timestamp" in places:
-        layout = with_unit(layout, recognition.rows)
-    if unit is not None:
-        layout = replace(layout, unit=unit)
+    return places
+
+
+def _with_rows_left_out(layout: Layout, leave_out: LeaveOut) -> Layout:
+    """A layout by which these rows are left out. Raises: UnknownName for a column."""
     if leave_out.not_above_zero:
         layout = replace(layout, above_zero=layout.place(leave_out.not_above_zero))
     if leave_out.bots:
         layout = replace(layout, without_bots=True)
-    return replace(recognition, layout=layout)
+    return layout
 
 
 def add_file(
@@ -495,7 +514,7 @@ def add_file(
     Args:
         name: the id of the dataset.
         path: of the file.
-        columns, unit, form, leave_out: as of `recognised`.
+        columns, unit, form, leave_out: as of `recognise_with_corrections`.
         report: called as it goes on; what it raises ends the reading, and nothing is kept.
         lossy: whether it is kept even if more than MOST_LOST of its rows are lost.
     Returns: what was kept, and how the file was read.
@@ -504,11 +523,13 @@ def add_file(
     check_name(name)
     with tempfile.TemporaryDirectory() as scratch:
         plain = plain_file(path, path.name, Path(scratch), report)
-        recognition = recognised(plain, columns, unit, form, leave_out)
+        recognition = recognise_with_corrections(plain, columns, unit, form, leave_out)
         folder = working_folder()
         try:
             fixed = {*columns, *form}
-            about, recognition = _without_costly_guesses(plain, recognition, fixed, folder, report)
+            about, recognition = _read_without_costly_guesses(
+                plain, recognition, fixed, folder, report
+            )
             reason = loss(about.unused, about.rows)
             if reason and not lossy:
                 raise InputError(f"{reason}; nothing is kept yet: `add --yes` keeps the other rows")
@@ -519,35 +540,64 @@ def add_file(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _without_costly_guesses(
+def _read_without_costly_guesses(
     plain: PlainFile, recognition: Recognised, fixed: set[str], folder: Path, report: Report
 ) -> tuple[About, Recognised]:
-    """As `work_out`, without a guess that costs more than MOST_LOST of the rows; that is said.
+    """Read a file as `work_out`, and anew without the guesses that cost too many rows.
 
     Args:
         plain: the file.
-        recognition: how it is read.
-        fixed: roles, and fields of the layout, that somebody asked for.
+        recognition: how it is read at first.
+        fixed: roles, and fields of the layout, that somebody asked for: these are no guesses.
         folder: where what becomes the dataset is written.
         report: see `Report`.
+    Returns: what was read, and how; its notes say which guesses were given up.
+    Raises: InputError, DatasetError as `work_out`.
     """
     about = work_out(plain, recognition.layout, folder, report)
+    if SWALLOWED in about.unused and "quotes" not in fixed:
+        about, recognition = _read_without_quotes(plain, recognition, about, folder, report)
+    without_roles = _without_costly_roles(recognition, about, fixed)
+    if without_roles.layout != recognition.layout:
+        about = work_out(plain, without_roles.layout, folder, report)
+    return about, without_roles
+
+
+def _read_without_quotes(
+    plain: PlainFile, recognition: Recognised, with_quotes: About, folder: Path, report: Report
+) -> tuple[About, Recognised]:
+    """Read a file with quotation marks as signs like any other, unless that loses more rows.
+
+    Args:
+        plain: the file.
+        recognition: how it was read, with fields in quotation marks.
+        with_quotes: what was read so.
+        folder: where what becomes the dataset is written; it holds the better of both at the end.
+        report: see `Report`.
+    Returns: what was read by the better way, and how.
+    """
+    unquoted = replace(recognition.layout, quotes=False)
+    without_quotes = work_out(plain, unquoted, folder, report)
+    if lost(without_quotes.unused) >= lost(with_quotes.unused):
+        return work_out(plain, recognition.layout, folder, report), recognition
+    note = "Quotation marks are read as signs like any other: no line is lost so."
+    notes = (*recognition.notes, note)
+    return without_quotes, replace(recognition, layout=unquoted, notes=notes)
+
+
+def _without_costly_roles(recognition: Recognised, about: About, fixed: set[str]) -> Recognised:
+    """The same without the guessed roles for whose lack more than MOST_LOST of the rows were lost.
+
+    Args:
+        recognition: how the file was read.
+        about: what was read so.
+        fixed: roles that somebody asked for, which stay.
+    """
     layout = recognition.layout
     notes = list(recognition.notes)
-    if SWALLOWED in about.unused and "quotes" not in fixed:
-        unquoted = replace(layout, quotes=False)
-        without = work_out(plain, unquoted, folder, report)
-        if lost(without.unused) < lost(about.unused):
-            layout = unquoted
-            about = without
-            notes.append("Quotation marks are read as signs like any other: no line is lost so.")
-        else:
-            about = work_out(plain, layout, folder, report)
     for role, column in about.columns.items():
         lacking = about.unused.get(reason_of(role, layout.unit), 0)
         if role not in fixed and lacking > MOST_LOST * about.rows:
             layout = layout.with_roles({role: None})
             notes.append(not_taken(column, role, lacking, f"{about.rows:,}"))
-    if layout.roles != recognition.layout.roles:
-        about = work_out(plain, layout, folder, report)
-    return about, replace(recognition, layout=layout, notes=tuple(notes))
+    return replace(recognition, layout=layout, notes=tuple(notes))

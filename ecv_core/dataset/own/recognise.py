@@ -51,6 +51,8 @@ SAMPLE = 200
 LONGEST_NAME = 100
 _HEADING = re.compile(r"[^\s,;|]+:")
 """A line that is a heading of the rows below it, such as Netflix's '1:'."""
+_NOT_IN_CP1252 = b"\x81\x8d\x8f\x90\x9d"
+"""Windows-1252 has the letters of Latin-1 and more signs; these bytes it has not at all."""
 _COMMENTS = ("#", "%")
 """Signs with which a line that is a comment begins."""
 _MOST_AGREE = 0.95
@@ -120,29 +122,34 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
     roles = guess_roles(layout.names, rows, named=named)
     layout = replace(layout, roles=in_order(roles), words_are_missing=True)
     guessed = with_unit(layout, rows)
-    return _without_costly_guesses(Recognised(layout=guessed, rows=tuple(rows)))
+    return _without_mostly_empty_roles(Recognised(layout=guessed, rows=tuple(rows)))
 
 
-def _without_costly_guesses(recognition: Recognised) -> Recognised:
-    """Without a rating, time or basket that most of the first rows lack; that is said."""
-    count = len(recognition.rows)
-    if count < _TELLING_ROWS:
+def _without_mostly_empty_roles(recognition: Recognised) -> Recognised:
+    """The same without a rating, time or basket that most of the first rows lack; a note says so.
+
+    Of fewer than _TELLING_ROWS rows nothing is given up.
+    """
+    row_count = len(recognition.rows)
+    if row_count < _TELLING_ROWS:
         return recognition
     layout = recognition.layout
-    notes = []
+    notes = list(recognition.notes)
     for role in ("rating", "timestamp", "basket"):
         place = layout.column(role)
         if place is None:
             continue
-        lacking = count - _usable(_column(recognition, place), role, layout)
-        if lacking > count / 2:
+        readable = _count_readable(_column(recognition, place), role, layout)
+        lacking = row_count - readable
+        if lacking > row_count / 2:
             layout = layout.with_roles({role: None})
-            notes.append(not_taken(layout.names[place], role, lacking, f"the first {count:,}"))
+            column = layout.names[place]
+            notes.append(not_taken(column, role, lacking, f"the first {row_count:,}"))
     return replace(recognition, layout=layout, notes=tuple(notes))
 
 
-def _usable(values: Sequence[str], role: str, layout: Layout) -> int:
-    """How many of the values can be read as what the role is."""
+def _count_readable(values: Sequence[str], role: str, layout: Layout) -> int:
+    """How many of the values can be read as a basket, a rating or a time, whichever the role is."""
     column = pa.array(values, pa.string())
     if role == "basket":
         return len(values) - read_ids(column).null_count
@@ -195,8 +202,10 @@ def _encoding(head: bytes, plain: PlainFile) -> str:
         )
     if plain.utf8:
         return "utf-8"
-    # Windows-1252 has the letters of Latin-1 and more signs; a few bytes it has not at all.
-    return "latin-1" if any(byte in head for byte in b"\x81\x8d\x8f\x90\x9d") else "cp1252"
+    for byte in _NOT_IN_CP1252:
+        if byte in head:
+            return "latin-1"
+    return "cp1252"
 
 
 def _decoded(head: bytes, encoding: str) -> str:
@@ -357,25 +366,35 @@ def _table(text: str, layout: Layout) -> Recognised:
     rows = _fields(_lines(text, layout.skip), layout)
     if rows is None:
         raise Unreadable("a quotation mark is not closed; read it without quotation marks")
-    body = rows[1:] if layout.header else rows
+    header: list[str] = []
+    body = rows
+    if layout.header:
+        header = rows[0]
+        body = rows[1:]
     if not body:
         raise Unreadable("it has a first line, and no row below it")
-    width = Counter(len(row) for row in body).most_common(1)[0][0]
+    width, _ = _usual_width(body)
     check_limits(columns=width)
-    names = _column_names(rows[0] if layout.header else [], body, width)
-    fitting = [tuple(row) for row in body if len(row) == width][:SAMPLE]
-    return with_guesses(replace(layout, names=names), fitting)
+    fitting = [tuple(row) for row in body if len(row) == width]
+    names = _column_names(header, fitting)
+    return with_guesses(replace(layout, names=names), fitting[:SAMPLE])
 
 
-def _column_names(header: Sequence[str], body: Sequence[Sequence[str]], width: int) -> Row:
-    """A name for each column; some writers leave out that of the first, or end rows with a sign."""
-    own_names = [name.strip()[:LONGEST_NAME] for name in header]
-    if len(own_names) == width - 1:
-        rows_end_with_sign = all(row[-1] == "" for row in body if len(row) == width)
-        if not rows_end_with_sign:
-            own_names.insert(0, "")
+def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
+    """A name for each column; some writers leave out that of the first, or end rows with a sign.
+
+    Args:
+        header: the fields of the first line that names columns; empty where none does.
+        rows: at least one, all of one width.
+    """
+    width = len(rows[0])
+    header_names = [name.strip()[:LONGEST_NAME] for name in header]
+    if len(header_names) == width - 1:
+        rows_end_with_separator = all(row[-1] == "" for row in rows)
+        if not rows_end_with_separator:
+            header_names.insert(0, "")
     names = list(unnamed(width))
-    for place, name in enumerate(own_names[:width]):
+    for place, name in enumerate(header_names[:width]):
         if name:
             names[place] = name
     return tuple(names)
@@ -386,13 +405,19 @@ def _separator(lines: Sequence[str]) -> str:
 
     The first line counts less: its row may be one name short, or be cut by none but the separator.
     """
-
-    qualities = {sign: _separator_quality(sign, lines) for sign in SEPARATORS}
-    signs = [sign for sign in SEPARATORS if sign != " "]
-    best = max(signs, key=lambda sign: qualities[sign])  # the first of equals
-    if qualities[" "].fits and not qualities[best].fits:
+    space = _separator_quality(" ", lines)
+    best_sign = ""
+    best = None
+    for sign in SEPARATORS:
+        if sign == " ":
+            continue
+        quality = _separator_quality(sign, lines)
+        if best is None or quality > best:
+            best_sign = sign
+            best = quality
+    if space.fits and best is not None and not best.fits:
         return " "  # only where no other does: a space stands in texts as well
-    return best
+    return best_sign
 
 
 class _Quality(NamedTuple):
@@ -406,10 +431,15 @@ class _Quality(NamedTuple):
 
 
 def _separator_quality(separator: str, lines: Sequence[str]) -> _Quality:
+    """How well a separator cuts lines; with quoted fields where they are closed."""
     layout = Layout(form=Form.DELIMITED, names=(), separator=separator)
-    rows = _fields(lines, layout) or _fields(lines, replace(layout, quotes=False)) or [[]]
+    rows = _fields(lines, layout)
+    if not rows:
+        rows = _fields(lines, replace(layout, quotes=False))
+    if not rows:
+        return _Quality(fits=False, cuts_first_line=False, width=0)
     body = rows[1:] or rows
-    width, count = Counter(map(len, body)).most_common(1)[0]
+    width, count = _usual_width(body)
     fits = width > 1 and count >= 0.8 * len(body)
     if not fits:
         width = 0

@@ -321,7 +321,7 @@ def test_returns_are_left_out_where_the_owner_says_so(tmp_path):
     path = tmp_path / "sales.csv"
     path.write_text(SALES)
     plain = plain_file(path, path.name, tmp_path, no_report)
-    layout = own.recognised(plain, {}, leave_out=own.LeaveOut("quantity")).layout
+    layout = own.recognise_with_corrections(plain, {}, leave_out=own.LeaveOut("quantity")).layout
     reading = read_rows(plain, layout, "sales", no_report)
     assert rows_of(reading) == [("ann", "x"), ("bob", "y")]
     assert (reading.rows, reading.unused) == (4, {NOT_ABOVE_ZERO: 2})
@@ -333,7 +333,7 @@ def test_ratings_of_zero_are_left_out_where_the_owner_says_so(tmp_path):
     path = tmp_path / "books.csv"
     path.write_text("user;item;rating\nann;x;8\nann;y;0\nbob;x;0,5\n")
     plain = plain_file(path, path.name, tmp_path, no_report)
-    layout = own.recognised(plain, {}, leave_out=own.LeaveOut("rating")).layout
+    layout = own.recognise_with_corrections(plain, {}, leave_out=own.LeaveOut("rating")).layout
     reading = read_rows(plain, layout, "books", no_report)
     assert rows_of(reading) == [("ann", "x", 8.0), ("bob", "x", 0.5)]
     assert reading.unused == {NOT_ABOVE_ZERO: 1}
@@ -346,7 +346,7 @@ def test_users_with_a_tenth_of_all_rows_are_left_out_where_the_owner_says_so(tmp
     path.write_text("\n".join(["user,item", *crawler, *people]) + "\n")
     plain = plain_file(path, path.name, tmp_path, no_report)
     for bots, users in ((False, 61), (True, 60)):
-        layout = own.recognised(plain, {}, leave_out=own.LeaveOut(bots=bots)).layout
+        layout = own.recognise_with_corrections(plain, {}, leave_out=own.LeaveOut(bots=bots)).layout
         reading = read_rows(plain, layout, "shop", no_report)
         assert reading.interactions.n_users == users
         assert len(reading.interactions) + sum(reading.unused.values()) == reading.rows == 67

@@ -166,7 +166,7 @@ def test_a_file_that_was_taken_in_is_found_again_with_all_that_was_asked(source:
     token = own.take_in(lambda path: path.write_bytes(source.read_bytes()), source.name)
     plain = own.taken_in(token, no_report)
     assert plain.name == "My Shop (2).csv"
-    layout = own.recognised(plain, {}, TimeUnit.MILLISECONDS).layout
+    layout = own.recognise_with_corrections(plain, {}, TimeUnit.MILLISECONDS).layout
     assert own.asked_layout(token) is None
     own.ask_layout(token, layout)
     assert own.asked_layout(token) == layout
