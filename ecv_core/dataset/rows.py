@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -364,17 +364,17 @@ def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterato
         encoding = "utf-8-sig"  # a mark of the byte order is no part of the first line
     with io.TextIOWrapper(file, encoding=encoding) as text:  # type: ignore[type-var]
         filled_lines = _filled_lines(text)
-        is_last = False
-        while not is_last:
-            lines = list(islice(filled_lines, _JSON_ROWS))
-            is_last = len(lines) < _JSON_ROWS
+        line_count = _JSON_ROWS
+        while line_count == _JSON_ROWS:
             unfit_lines = _UnfitLines()
-            columns = _json_columns(lines, names, unfit_lines)
-            yield unfit_lines.batch(columns, NO_OBJECT, file.tell() / size)
+            columns = _json_columns(islice(filled_lines, _JSON_ROWS), names, unfit_lines)
+            batch = unfit_lines.batch(columns, NO_OBJECT, file.tell() / size)
+            line_count = len(batch) + batch.unfit
+            yield batch
 
 
 def _json_columns(
-    lines: Sequence[str], names: Mapping[str, str], unfit_lines: _UnfitLines
+    lines: Iterable[str], names: Mapping[str, str], unfit_lines: _UnfitLines
 ) -> dict[str, pa.Array]:
     """Role -> what the objects on these lines have under its name, as texts.
 

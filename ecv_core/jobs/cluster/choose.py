@@ -32,17 +32,19 @@ if TYPE_CHECKING:
 class Scheduler:
     """A scheduler of sites."""
 
+    name: str
     cluster: str
     """The class of dask-jobqueue that submits jobs to it."""
     command: str
     """Which that class calls."""
 
 
-SITES = {
-    "slurm": Scheduler("SLURMCluster", "sbatch"),
-    "pbs": Scheduler("PBSCluster", "qsub"),
-    "lsf": Scheduler("LSFCluster", "bsub"),
-    "htcondor": Scheduler("HTCondorCluster", "condor_submit"),
+SLURM = Scheduler("slurm", "SLURMCluster", "sbatch")
+SCHEDULERS = {
+    "slurm": SLURM,
+    "pbs": Scheduler("pbs", "PBSCluster", "qsub"),
+    "lsf": Scheduler("lsf", "LSFCluster", "bsub"),
+    "htcondor": Scheduler("htcondor", "HTCondorCluster", "condor_submit"),
 }
 MAX_LOCAL = 64
 ANSWER_SECONDS = 10.0
@@ -61,8 +63,8 @@ def executor_on(
     """The executor for a place.
 
     Args:
-        on: one of `places()`, 'local:3', 'tcp://host:8786', 'tls://host:8786' or one of SITES; by
-            default what ECV_CLUSTER says.
+        on: one of `places()`, 'local:3', 'tcp://host:8786', 'tls://host:8786' or a key of
+            SCHEDULERS; by default what ECV_CLUSTER says.
         make_local: makes the executor for this machine; by default this very process.
         nodes: how many a site is asked for; by default what its file says.
         site: path of the site's TOML file; by default that of this name in `_folder()`.
@@ -76,20 +78,38 @@ def executor_on(
         if make_local is not None:
             return make_local()
         return Here(compute)
+    site_path = _site_files().get(place)
+    if site is not None:
+        site_path = Path(site)
+    return _on_cluster(place, site_path, nodes, compute)
+
+
+def _on_cluster(
+    place: str, site_path: Path | None, nodes: int | None, compute: Compute
+) -> Executor:
+    """The executor for a place other than this very machine.
+
+    Args:
+        place: as of `executor_on`, or the name of the site's file, which says what it is.
+        site_path: of that file, if there is one.
+        nodes: how many a site is asked for; by default what its file says.
+        compute: what is done with a task.
+    Raises: InputError for what cannot be.
+    """
     from ecv_core.jobs.cluster.executor import read_site
 
-    path = _named().get(place)
-    if site is not None:
-        path = Path(site)
-    described = read_site(path)
-    place = described.on or place
-    if place in SITES:
+    site = read_site(site_path)
+    place = site.on or place
+    scheduler = SCHEDULERS.get(place)
+    if scheduler is not None:
         if nodes is not None:
-            described = replace(described, nodes=nodes)
-        return _on_site(place, described, compute)
+            site = replace(site, nodes=nodes)
+        return _on_nodes(scheduler, site, compute)
     if nodes is not None:
-        raise InputError(f"--nodes belongs to {', '.join(SITES)}; {place} says how many there are")
-    return _on_workers(place, described, compute)
+        raise InputError(
+            f"--nodes belongs to {', '.join(SCHEDULERS)}; {place} says how many there are"
+        )
+    return _on_workers(place, site, compute)
 
 
 def _on_workers(place: str, site: Site, compute: Compute) -> Executor:
@@ -101,7 +121,8 @@ def _on_workers(place: str, site: Site, compute: Compute) -> Executor:
         return _on_scheduler(place, site, compute)
     raise InputError(
         f"'{place}' is no place to compute on; give {HERE}, local:3, tcp://host:8786, "
-        f"{', '.join(SITES)}, or the name of a file in {_folder()} that says which with the key on"
+        f"{', '.join(SCHEDULERS)}, or the name of a file in {_folder()} that says which with the "
+        "key on"
     )
 
 
@@ -112,14 +133,14 @@ def place_asked() -> str:
 
 def places() -> list[str]:
     """What there is to choose from by name, the usual one first; HERE alone without a cluster."""
-    return list(dict.fromkeys([place_asked(), HERE, *_named()]))
+    return list(dict.fromkeys([place_asked(), HERE, *_site_files()]))
 
 
 def _folder() -> Path:
     return Path(os.environ.get("ECV_SITES") or OWN / "sites")
 
 
-def _named() -> dict[str, Path]:
+def _site_files() -> dict[str, Path]:
     """The sites' files in their folder, by name."""
     return {path.stem: path for path in sorted(_folder().glob("*.toml"))}
 
@@ -138,30 +159,28 @@ def _scope() -> str:
     return hashlib.sha256(database_url().encode()).hexdigest()[:16]
 
 
-def _on_this_machine(count: int, compute: Compute) -> Executor:
-    """So many workers on this machine, which share its cores."""
-    if not 1 <= count <= MAX_LOCAL:
-        raise InputError(f"local:N takes from 1 to {MAX_LOCAL} workers, but N is {count}")
+def _on_this_machine(worker_count: int, compute: Compute) -> Executor:
+    """So many workers on this machine, which share its cores. Raises: InputError."""
+    if not 1 <= worker_count <= MAX_LOCAL:
+        raise InputError(f"local:N takes from 1 to {MAX_LOCAL} workers, but N is {worker_count}")
     _check_installed()
     import dask
     from distributed import Client, LocalCluster
 
     from ecv_core.jobs.cluster.executor import DaskExecutor
 
-    alone = None
-    environment = {}
-    if count > 1:
-        alone = False
-        threads = str(max(1, (os.cpu_count() or 1) // count))
-        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-            environment[name] = os.environ.get(name, threads)
-    dask.config.set({"distributed.nanny.pre-spawn-environ": environment})
+    variables: dict[str, str] = {}
+    has_machine_alone = None
+    if worker_count > 1:
+        variables = _variables_of_shared_cores(worker_count)
+        has_machine_alone = False
+    dask.config.set({"distributed.nanny.pre-spawn-environ": variables})
     try:
         scratch = private_folder()
     except OSError as error:
         raise InputError(f"workers have no place for their files: {error.strerror}") from None
     cluster = LocalCluster(
-        n_workers=count,
+        n_workers=worker_count,
         threads_per_worker=1,
         host="127.0.0.1",
         dashboard_address="127.0.0.1:0",
@@ -171,10 +190,19 @@ def _on_this_machine(count: int, compute: Compute) -> Executor:
         silence_logs=logging.CRITICAL,
     )
     client = Client(cluster, set_as_default=False)
-    return DaskExecutor(client, cluster, alone=alone, scope=_scope(), compute=compute)
+    return DaskExecutor(client, cluster, alone=has_machine_alone, scope=_scope(), compute=compute)
 
 
-async def _answer(address: str) -> None:
+def _variables_of_shared_cores(worker_count: int) -> dict[str, str]:
+    """Environment variables that give each worker its share of the cores; what is set stays."""
+    threads = max(1, (os.cpu_count() or 1) // worker_count)
+    variables = {}
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        variables[name] = os.environ.get(name, str(threads))
+    return variables
+
+
+async def _wait_for_answer(address: str) -> None:
     """Wait for the scheduler to answer. Raises: OSError, ValueError, TypeError."""
     from distributed import Security
     from distributed.comm import connect
@@ -195,7 +223,7 @@ def _on_scheduler(address: str, site: Site, compute: Compute) -> Executor:
         # In a thread, since a notebook has a loop of its own. A client that fails to connect would
         # stay, and keep the next one from its loop when it is collected.
         with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, _answer(address)).result()
+            thread.submit(asyncio.run, _wait_for_answer(address)).result()
         # So long it may be gone.
         client = Client(address, timeout=BACK_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
@@ -211,8 +239,12 @@ def _on_scheduler(address: str, site: Site, compute: Compute) -> Executor:
         raise
 
 
-def _on_site(kind: str, site: Site, compute: Compute) -> Executor:
-    """Nodes that a site's scheduler gives out."""
+def _on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Executor:
+    """The executor for nodes that a scheduler gives out, as the site's file describes them.
+
+    Raises: InputError where no node is asked for, Dask or the scheduler is not installed, or it
+        refuses such a job.
+    """
     if site.nodes < 1:
         raise InputError(f"at least one node is needed, but --nodes is {site.nodes}")
     _check_installed()
@@ -221,19 +253,20 @@ def _on_site(kind: str, site: Site, compute: Compute) -> Executor:
 
     from ecv_core.jobs.cluster.executor import DaskExecutor
 
-    scheduler = SITES[kind]
     if shutil.which(scheduler.command) is None:
         raise InputError(
-            f"{kind} is not on this machine: there is no command {scheduler.command}; run this on "
-            "a node from which jobs are submitted"
+            f"{scheduler.name} is not on this machine: there is no command {scheduler.command}; "
+            "run this on a node from which jobs are submitted"
         )
     job_name = f"ecv-{uuid4().hex[:8]}"
     settings = _job_settings(site) | {"job_name": job_name}
-    if kind == "slurm":
+    is_slurm = scheduler is SLURM
+    if is_slurm:
         settings["job_extra_directives"] = [*_slurm_directives(site), *site.lines]
-    cluster = getattr(dask_jobqueue, scheduler.cluster)(**settings)
+    make_cluster = getattr(dask_jobqueue, scheduler.cluster)
+    cluster = make_cluster(**settings)
     cluster.ecv_job_name = ""
-    if kind == "slurm":
+    if is_slurm:
         cluster.ecv_job_name = job_name
         _check_slurm_takes(cluster)
     return DaskExecutor(

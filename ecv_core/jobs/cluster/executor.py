@@ -236,8 +236,8 @@ class DaskExecutor:
             since=datetime.now().astimezone(),
         )
         self._tasks[task] = under_way
-        self._keep_nodes()
-        self._find_or_give(under_way)
+        self._request_nodes()
+        self._take_over_or_submit_to_dask(under_way)
 
     def finished(self, seconds: float) -> Finished:
         self._look_after()
@@ -261,7 +261,7 @@ class DaskExecutor:
             with suppress(OSError):
                 self._client.cancel(under_way.future, force=True)
                 self._forget(under_way)
-        self._rest()
+        self._schedule_giving_back()
 
     def close(self) -> None:
         """End everything, and give the nodes back."""
@@ -277,7 +277,7 @@ class DaskExecutor:
 
     # -- a task -------------------------------------------------------------------------------
 
-    def _give(self, under_way: _UnderWay) -> None:
+    def _submit_to_dask(self, under_way: _UnderWay) -> None:
         key = f"ecv-{under_way.name}-{time.time_ns()}"
         call = Call(
             key=key,
@@ -300,7 +300,7 @@ class DaskExecutor:
         )
         if self._outlives:
             with suppress(OSError):  # a scheduler that goes now loses the task, too
-                self._client.publish_dataset(future, name=self._published(under_way.name))
+                self._client.publish_dataset(future, name=self._published_name(under_way.name))
         self._await(under_way, future)
 
     def _await(self, under_way: _UnderWay, future: Future[Any]) -> None:
@@ -308,44 +308,55 @@ class DaskExecutor:
         future.add_done_callback(lambda done: self._news.put((under_way, done)))
 
     def _outcome(self, under_way: _UnderWay, future: Future[Any]) -> Finished:
-        """What has become of a task that has ended, or was lost."""
-        from distributed import KilledWorker
-
+        """What has become of a task that has ended; nothing where it was lost and goes on."""
         error: Exception | None = None
         try:
-            answer = unsealed(future.result(timeout=SEND_SECONDS), under_way.node)
-        except TimeoutError:  # it was lost on its way and is computed again
-            under_way.progress(f"wait for the result of {under_way.node}", 0, 0)
-            self._await(under_way, future)
-            return
-        except KilledWorker:
-            error = _lost_with_nodes(under_way)
-        except DataMissing as missing:
-            if self._send_again(under_way):
-                return
-            error = RunError(
-                f"the dataset {missing} did not reach the node {under_way.begun}; resume"
-            )
-        except EcvError as raised:
+            results = self._results(under_way, future)
+        except Exception as raised:  # noqa: BLE001  the driver says what it was
             error = raised
-        except Exception as raised:  # noqa: BLE001  of Dask, or of what nobody expected
-            error = raised
-            if future.cancelled() or future.status == "lost":
-                under_way.progress("wait for the Dask scheduler to come back", 0, 0)
-                if self._is_back():
-                    self._find_or_give(under_way)
-                    return
-                error = RunError(
-                    "the Dask scheduler is gone; finished folds are kept: start it again, and "
-                    "resume"
-                )
         else:
-            for place, result in answer:
+            if results is None:
+                return
+            for place, result in results:
                 yield Computed(task=under_way.task, place=place, result=result)
         self._tasks.pop(under_way.task, None)
         self._forget(under_way)
-        self._rest()
+        self._schedule_giving_back()
         yield Ended(task=under_way.task, error=error)
+
+    def _results(self, under_way: _UnderWay, future: Future[Any]) -> list[tuple[Any, Any]] | None:
+        """Places of specs, each with its result; None where the task was lost and goes on.
+
+        Raises: what ended the task: RunError where it was lost for good; any other of its own.
+        """
+        from distributed import KilledWorker
+
+        try:
+            return unsealed(future.result(timeout=SEND_SECONDS), under_way.node)
+        except TimeoutError:  # the result was lost on its way, and is computed again
+            under_way.progress(f"wait for the result of {under_way.node}", 0, 0)
+            self._await(under_way, future)
+            return None
+        except KilledWorker:
+            raise _lost_with_nodes(under_way) from None
+        except DataMissing as missing:
+            if self._send_again(under_way):
+                return None
+            raise RunError(
+                f"the dataset {missing} did not reach the node {under_way.begun}; resume"
+            ) from None
+        except EcvError:
+            raise
+        except Exception:  # of Dask, or of what nobody expected
+            if not future.cancelled() and future.status != "lost":
+                raise
+            under_way.progress("wait for the Dask scheduler to come back", 0, 0)
+            if self._is_back():
+                self._take_over_or_submit_to_dask(under_way)
+                return None
+            raise RunError(
+                "the Dask scheduler is gone; finished folds are kept: start it again, and resume"
+            ) from None
 
     def _send_again(self, under_way: _UnderWay) -> bool:
         """Send the data of a task, and give it once more; not too often."""
@@ -356,7 +367,7 @@ class DaskExecutor:
         with suppress(OSError):  # a scheduler that goes now loses what was sent before, too
             send(self._client, under_way.task.specs[0], under_way.content)
         self._forget(under_way)
-        self._give(under_way)
+        self._submit_to_dask(under_way)
         return True
 
     @property
@@ -378,26 +389,29 @@ class DaskExecutor:
 
     # -- found again after this program was restarted or cut off ------------------------------
 
-    def _published(self, name: str) -> str:
+    def _published_name(self, name: str) -> str:
         return f"ecv/{self._scope}/{this_process()}/{name}"
 
-    def _find_or_give(self, under_way: _UnderWay) -> None:
+    def _take_over_or_submit_to_dask(self, under_way: _UnderWay) -> None:
         """Go on with what the scheduler computes already, or give it the task."""
-        if not self._find(under_way):
-            self._give(under_way)
+        if not self._take_over(under_way):
+            self._submit_to_dask(under_way)
 
-    def _find(self, under_way: _UnderWay) -> bool:
-        """Go on with what this program, or one that is gone, has begun for this database."""
+    def _take_over(self, under_way: _UnderWay) -> bool:
+        """Await what this program, or one that is gone, has begun for this database, if anything.
+
+        Returns: whether there is such a task on the scheduler.
+        """
         for published in self._published_before:
             match = re.fullmatch(f"ecv/{self._scope}/(.+)/{under_way.name}", str(published))
             if match is None:
                 continue
             owner = match[1]
             if owner == this_process() or is_gone(owner):
-                with suppress(KeyError, OSError):  # it is given anew
+                with suppress(KeyError, OSError):  # then it is given anew
                     future = self._client.get_dataset(published)
                     self._client.unpublish_dataset(published)
-                    self._client.publish_dataset(future, name=self._published(under_way.name))
+                    self._client.publish_dataset(future, name=self._published_name(under_way.name))
                     self._await(under_way, future)
                     return True
         return False
@@ -407,7 +421,7 @@ class DaskExecutor:
             under_way.future.release()
         if self._outlives and self._answers:
             with suppress(OSError):
-                self._client.unpublish_dataset(self._published(under_way.name))
+                self._client.unpublish_dataset(self._published_name(under_way.name))
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -425,27 +439,29 @@ class DaskExecutor:
         return self._workers
 
     def _check_nodes(self) -> None:
-        """Refuse what can never work. Raises: InputError."""
+        """Refuse workers that take no folds, and nodes of other versions. Raises: InputError."""
         workers = self._client.scheduler_info()["workers"]
-        takers = self._count_workers()
-        if workers and not takers:
+        fold_workers = self._count_workers()
+        if workers and not fold_workers:
             raise InputError(
                 f"none of the {len(workers)} workers of this Dask scheduler takes folds; "
                 "start them with: dask worker ADDRESS --nthreads 1 --no-nanny --resources node=1"
             )
-        if not takers:
+        if not fold_workers:
             return
 
-        def facts() -> Any:  # noqa: ANN401  travels by value, so that any version there answers
+        def name_and_versions() -> Any:  # noqa: ANN401  sent by value: any version there answers
             from importlib.metadata import version
             from socket import gethostname
 
             from ecv_core.records import __version__
 
-            own = {"e-fold": __version__}
-            return gethostname(), own | {name: version(name) for name in ("numpy", "torch")}
+            versions = {"e-fold": __version__}
+            for library in ("numpy", "torch"):
+                versions[library] = version(library)
+            return gethostname(), versions
 
-        answers = self._client.run(facts, workers=list(takers), on_error="return")
+        answers = self._client.run(name_and_versions, workers=list(fold_workers), on_error="return")
         for address, answer in answers.items():
             if isinstance(answer, Exception):
                 raise InputError(
@@ -484,19 +500,19 @@ class DaskExecutor:
         if time.monotonic() - self._looked_at < LOOK_SECONDS:
             return
         self._looked_at = time.monotonic()
-        self._keep_nodes()
+        self._request_nodes()
         for under_way in self._tasks.values():
             waited = datetime.now().astimezone() - under_way.since
             if not under_way.begun and waited.total_seconds() >= LOOK_SECONDS:
                 words = f"wait for a node since {under_way.since:%H:%M}{self._queue_words()}"
                 under_way.progress(words, 0, 0)
 
-    def _keep_nodes(self) -> None:
+    def _request_nodes(self) -> None:
         """As many as there are tasks, of a site that gives them out; lost ones are asked for."""
         if self._nodes is not None and self._cluster is not None:
             self._cluster.scale(min(self._nodes, max(1, len(self._tasks))))
 
-    def _rest(self) -> None:
+    def _schedule_giving_back(self) -> None:
         """Give the nodes back if nothing comes for a while."""
         if self._nodes is not None and self._cluster is not None and not self._tasks:
             timer = threading.Timer(IDLE_SECONDS, self._give_back)
