@@ -72,7 +72,7 @@ class _Chosen(NamedTuple):
 def rows_of_wide(
     table: pa.Table, roles: dict[str, str], file: str, metric: str | None
 ) -> ScoreRows:
-    """The scores of a wide table.
+    """The scores of a wide table: contenders across its columns and folds down, or turned round.
 
     Args:
         table: of scores.
@@ -83,7 +83,7 @@ def rows_of_wide(
     """
     if all(is_numeric(name) for name in table.column_names):
         raise InputError(f"the first line of {file} must name its columns, but is numbers")
-    table, of_rows, left_out = _rows_of_one_metric(table, file, metric)
+    table, metric_clue, left_out = _rows_of_one_metric(table, file, metric)
     label = roles.get("contender") or roles.get("fold") or _label_column(table)
     columns = _sorted_columns(table, label, file)
     left_out += left_out_part(columns.times, "times or costs")
@@ -93,7 +93,7 @@ def rows_of_wide(
     else:
         rows = _rows_across_contenders(table, label, columns, file, metric)
     rows = replace(rows, left_out=[*left_out, *rows.left_out])
-    return _of_metric(rows, of_rows)
+    return _with_metric(rows, metric_clue)
 
 
 def _rows_across_folds(
@@ -113,7 +113,7 @@ def _rows_across_folds(
     table, contenders = _rows_of_contenders(table, label, file, metric)
     rows = _rows_of_columns(table, label, folds.names, file, across="fold")
     rows = replace(rows, left_out=folds.left_out + contenders.left_out)
-    return _of_metric(rows, folds.clue or contenders.clue)
+    return _with_metric(rows, folds.clue or contenders.clue)
 
 
 def _rows_across_contenders(
@@ -131,10 +131,10 @@ def _rows_across_contenders(
         table, summaries = without_summary_rows(table, label, file)
     rows = _rows_of_columns(table, label, contenders.names, file, across="contender")
     left_out = left_out_part(summaries, "no folds") + contenders.left_out
-    return _of_metric(replace(rows, left_out=left_out), contenders.clue)
+    return _with_metric(replace(rows, left_out=left_out), contenders.clue)
 
 
-def _of_metric(rows: ScoreRows, clue: Clue | None) -> ScoreRows:
+def _with_metric(rows: ScoreRows, clue: Clue | None) -> ScoreRows:
     """The same rows, of the metric that the clue names, if there is a clue."""
     if clue is None:
         return rows
@@ -366,7 +366,7 @@ def _contenders_of(
     Raises: SeveralMetrics.
     """
     if all(map(is_metric_name, names)):
-        return _of_one_contender(names, times, file, wanted)
+        return _metric_of_one_contender(names, times, file, wanted)
     metrics = _words_of_metrics(names)
     counts = Counter(metrics.values())
     every_name = _Chosen(list(names), [])
@@ -392,22 +392,36 @@ def _words_of_metrics(names: Sequence[str]) -> dict[str, str]:
     return words
 
 
-def _of_one_contender(
+def _metric_of_one_contender(
     metrics: Sequence[str], times: Sequence[str], file: str, wanted: str | None
 ) -> _Chosen:
-    """The chosen one of several metrics of one contender; arguments as of `_contenders_of`."""
-    training, tested = parted(metrics, is_of_training)
-    choices = tested or training
+    """One of several metrics of a single contender: the wanted one, or the only one of test data.
+
+    Args:
+        metrics: columns or rows that are named after a metric, such as 'train_rmse'.
+        times, file, wanted: as of `_contenders_of`.
+    Raises: SeveralMetrics where it is not wanted by name, and there are several.
+    """
     chosen = None
     if wanted is not None:
-        chosen = next((name for name in metrics if same_metric(name, wanted)), None)
-    if chosen is None and len(choices) > 1:
-        raise SeveralMetrics(_one_contender_words(choices, times, file), choices)
+        chosen = _first_same_metric(metrics, wanted)
     if chosen is None:
+        of_training, of_test = parted(metrics, is_of_training)
+        choices = of_test or of_training
+        if len(choices) > 1:
+            raise SeveralMetrics(_one_contender_words(choices, times, file), choices)
         chosen = choices[0]
     others = [name for name in metrics if name != chosen]
     left_out = left_out_part(others, "other metrics, or scores of training")
     return _Chosen([chosen], left_out, Clue(f"the name '{chosen}'", chosen))
+
+
+def _first_same_metric(names: Sequence[str], metric: str) -> str | None:
+    """The first of these names that is of the metric, if one is."""
+    for name in names:
+        if same_metric(name, metric):
+            return name
+    return None
 
 
 def _one_contender_words(metrics: Sequence[str], times: Sequence[str], file: str) -> str:

@@ -148,17 +148,25 @@ def settings_of(record: type) -> dict[str, Setting]:
     hints = get_type_hints(record)
     settings = {}
     for declared in fields(record):
-        if declared.metadata:
-            hint = hints[declared.name]
-            part = int if int in get_args(hint) else str
-            settings[declared.name] = Setting(
-                name=declared.name,
-                kind=_kind(hint),
-                default=declared.default,
-                each=part,
-                **declared.metadata,
-            )
+        is_setting = bool(declared.metadata)
+        if not is_setting:
+            continue
+        hint = hints[declared.name]
+        settings[declared.name] = Setting(
+            name=declared.name,
+            kind=_kind(hint),
+            default=declared.default,
+            each=_kind_of_parts(hint),
+            **declared.metadata,
+        )
     return settings
+
+
+def _kind_of_parts(hint: Any) -> type:  # noqa: ANN401 - any annotation
+    """`int` of `tuple[int, ...]`, `str` of any other tuple; of what is no tuple it means nothing."""
+    if int in get_args(hint):
+        return int
+    return str
 
 
 def _kind(hint: Any) -> type:  # noqa: ANN401 - any annotation

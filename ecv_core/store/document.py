@@ -40,7 +40,7 @@ from ecv_core.records.run import (
     Shared,
     UserScores,
 )
-from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec
+from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec, Setting
 from ecv_core.stopping.new_data import new_data_of
 from ecv_core.untrusted import limits
 
@@ -273,19 +273,24 @@ def _plain_document(run: RunRecord) -> dict[str, Any]:
 
 def _at_stop(run: RunRecord) -> dict[str, Any]:
     """The intervals at the stop, or after the newest fold; None before the first."""
-    scores = [result.score for result in run.folds[: run.folds_used]]
-    intervals: dict[str, Any] = dict.fromkeys(
-        ("interval", "interval_kind", "mean_interval", "stop_interval")
-    )
-    at_stop = run.at_stop
-    if at_stop is not None and at_stop.interval is not None:
-        intervals["interval"] = ends(at_stop.interval)
-        intervals["interval_kind"] = at_stop.interval.kind.value
+    shown_interval = None
+    shown_kind = None
+    mean_interval = None
+    stop_interval = None
+    if run.at_stop is not None and run.at_stop.interval is not None:
+        shown_interval = ends(run.at_stop.interval)
+        shown_kind = run.at_stop.interval.kind.value
+    scores = [fold.score for fold in run.folds[: run.folds_used]]
     if scores:
-        mean_interval = stopping.uncertainty_of(scores, run.spec.confidence, run.spec.overlap)
-        intervals["mean_interval"] = ends(mean_interval)
-        intervals["stop_interval"] = ends(stopping.interval_after_stop(run.spec, scores))
-    return intervals
+        overlap = run.spec.overlap
+        mean_interval = ends(stopping.uncertainty_of(scores, run.spec.confidence, overlap))
+        stop_interval = ends(stopping.interval_after_stop(run.spec, scores))
+    return {
+        "interval": shown_interval,
+        "interval_kind": shown_kind,
+        "mean_interval": mean_interval,
+        "stop_interval": stop_interval,
+    }
 
 
 def _new_data(run: RunRecord, users: Mapping[int, UserScores] | None) -> dict[str, Any] | None:
@@ -300,15 +305,19 @@ def _new_data(run: RunRecord, users: Mapping[int, UserScores] | None) -> dict[st
 def _of_all_folds(run: RunRecord) -> dict[str, Any]:
     """The mean of all k folds, and how far that at the stop is from it; None until all are in."""
     k_fold_mean = run.k_fold_mean
-    facts: dict[str, Any] = dict.fromkeys(("k_fold_mean_interval", "difference_percent"))
+    interval = None
+    difference = None
     if k_fold_mean is not None:
-        scores = [result.score for result in run.folds]
-        interval = stopping.uncertainty_of(scores, run.spec.confidence, run.spec.overlap)
-        facts["k_fold_mean_interval"] = ends(interval)
+        scores = [fold.score for fold in run.folds]
+        overlap = run.spec.overlap
+        interval = ends(stopping.uncertainty_of(scores, run.spec.confidence, overlap))
         if run.at_stop is not None:
             difference = stopping.difference_percent(run.at_stop.mean, k_fold_mean)
-            facts["difference_percent"] = difference
-    return {"k_fold_mean": k_fold_mean, **facts}
+    return {
+        "k_fold_mean": k_fold_mean,
+        "k_fold_mean_interval": interval,
+        "difference_percent": difference,
+    }
 
 
 # The command line that repeats a run.
@@ -339,24 +348,35 @@ def command_for(spec: RunSpec) -> str:
     for name in spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT):
         if name in _SPECIAL_OPTIONS:
             words += _SPECIAL_OPTIONS[name](spec)
-        elif name != "metric" or not _is_reported(spec):
-            words += _setting_option(spec, name, usual)
+        elif name == "metric" and _is_reported(spec):
+            continue  # it is what --own-metric says
+        elif _needs_option(spec, name, usual[name]):
+            words += _option_words(SETTINGS[name], getattr(spec, name))
     return shlex.join(words)
 
 
-def _setting_option(spec: RunSpec, name: str, usual: Mapping[str, object]) -> list[str]:
-    """The option of a setting; none where it has none, means nothing, or is as usual."""
+def _needs_option(spec: RunSpec, name: str, usual: object) -> bool:
+    """Whether a setting has to be given on the command line, for a run to be repeated.
+
+    Args:
+        spec: of the run.
+        name: of the setting.
+        usual: the value that it has where nobody gives it.
+    """
     setting = SETTINGS[name]
     if setting.option is None:
-        return []
+        return False
     if setting.of_rule and name not in stopping.rule(spec.rule).told:
-        return []
-    value = getattr(spec, name)
-    if value == usual[name] and not setting.always_told:
-        return []
+        return False
+    return setting.always_told or getattr(spec, name) != usual
+
+
+def _option_words(setting: Setting, value: object) -> list[str]:
+    """The option that gives a setting this value; one of a yes or no says yes by being there."""
+    option = str(setting.option)
     if setting.kind is bool:
-        return [setting.option]
-    return [setting.option, setting.text(value)]
+        return [option]
+    return [option, setting.text(value)]
 
 
 def _usual_settings(spec: RunSpec) -> dict[str, object]:

@@ -194,9 +194,31 @@ def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, A
 
 
 def _find(run_id: str, folder: Path | None, begin: str = "") -> Path | None:
-    """The path of the run with this id or name, among those whose names begin so.
+    """Where the run with this id or name is, among those whose names begin so.
 
     A damaged file or document has no run: `recorded_runs` is where that is said.
+
+    Args:
+        run_id: or the name.
+        folder: as of `recorded_runs`.
+        begin: of the run's name; empty for any.
+    Returns: the folder and the name of the run as a path; None if there is none.
+    """
+    candidates = _rows_by_path(folder, begin)
+    for path in candidates:
+        if path.name == run_id:
+            return path
+    for path, row in candidates.items():
+        with suppress(InputError):
+            if _run(row).run_id == run_id:
+                return path
+    return None
+
+
+def _rows_by_path(folder: Path | None, begin: str) -> dict[Path, _Row]:
+    """Path of a folder and a run's name -> its row, of the names that begin so.
+
+    Runs of a damaged file are left out.
     """
     rows = {}
     for part in _folders(folder):
@@ -204,14 +226,7 @@ def _find(run_id: str, folder: Path | None, begin: str = "") -> Path | None:
             for name, row in _rows(part).items():
                 if name.startswith(begin):
                     rows[part / name] = row
-    for path in rows:
-        if path.name == run_id:
-            return path
-    for path, row in rows.items():
-        with suppress(InputError):
-            if _run(row).run_id == run_id:
-                return path
-    return None
+    return rows
 
 
 # The file of a folder's runs.
