@@ -163,7 +163,7 @@ def settings_of(record: type) -> dict[str, Setting]:
 
 
 def _kind_of_parts(hint: Any) -> type:  # noqa: ANN401 - any annotation
-    """`int` of `tuple[int, ...]`, `str` of any other tuple; of what is no tuple it means nothing."""
+    """`int` of `tuple[int, ...]`, `str` of any other tuple; without meaning where it is none."""
     if int in get_args(hint):
         return int
     return str
