@@ -26,7 +26,7 @@ from ecv_core.estimators.fold_scores import (
 )
 from ecv_core.evaluation import Kind, Metric
 from ecv_core.evaluation.scoring import Scoring, whole_fold
-from ecv_core.figures.words import interval_words, verdict
+from ecv_core.figures.words import interval_words_with, verdict
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.plan import FoldTask
@@ -74,7 +74,8 @@ class CrossValidated(dict[str, Any]):
         `of`, which of the two; None where one fold alone, without a value of its samples, or folds
         that score alike tell nothing of it, and where folds come in the order of time."""
         name = f"{record.spec.algorithm}, {about}"
-        self.sentence = f"{name}: {verdict(record)} {interval_words(record)}."
+        interval = interval_words_with(record, self.new_data)
+        self.sentence = f"{name}: {verdict(record)} {interval}."
         """What was found, with its numbers."""
 
     def __repr__(self) -> str:
@@ -145,12 +146,12 @@ def cross_validate(
     >>> result["test_score"].mean().round(3).item()
     0.973
     """
-    name_of_score = Scoring(estimator, scoring).name
+    score_name = Scoring(estimator, scoring).name
     table = SplitSamples(estimator, X, y, cv, groups, params)
     table.shuffle(fold_order)
     settings, foreign_rule = _rule_settings(rule, table.k)
     _check_folds(settings["rule"], table)
-    spec = _spec(settings, table, name_of_score, name or type(estimator).__name__, dataset)
+    spec = _spec(settings, table, score_name, name or type(estimator).__name__, dataset)
     stopping_rule = foreign_rule or stopping.rule_for(spec)
     in_database = keep and foreign_rule is None
     if in_database:
@@ -163,11 +164,10 @@ def cross_validate(
     meter = None
     if energy:
         meter = _meter(spec, n_jobs)
-    folds: dict[int, Scored] = {}
-    counted = _Counted(spec, table, name_of_score, looks_at_samples=looks_at_samples)
+    filtered = _FoldFilter(spec, table, score_name, looks_at_samples=looks_at_samples)
     with _opened_run(spec, stopping_rule, in_database=in_database) as run:
         computed = table.computed(
-            [(estimator, at) for at in table.order],
+            [(estimator, index) for index in table.order],
             scoring_of,
             n_jobs,
             pre_dispatch,
@@ -176,21 +176,48 @@ def cross_validate(
             return_estimator=return_estimator,
             error_score=error_score,
         )
-        for at in table.order:
-            run.begin(at)
-            folds[at], spent = _next_fold(computed, meter, spec)
-            if _commit(run, counted.results(at, folds[at], spent), on_fold):
-                break
+        folds = _run_until_stop(run, computed, table.order, meter, filtered, on_fold)
         computed.close()
         record = run.end()
     report_failed_fits(folds.values(), error_score)
-    seen = sorted([*counted.lacking, *(fold.fold for fold in record.folds)])
-    columns = _columns(folds, seen, estimator, error_score)
-    result = CrossValidated(columns, seen, record, f"{name_of_score} on {spec.dataset}")
-    result.sentence += _sentence_of_lacking(record, counted.lacking)
+    indices = sorted([*filtered.without_score, *(fold.fold for fold in record.folds)])
+    columns = _columns(folds, indices, estimator, error_score)
+    result = CrossValidated(columns, indices, record, f"{score_name} on {spec.dataset}")
+    result.sentence += _sentence_without_score(record, filtered.without_score)
     if return_indices:
-        result["indices"] = _indices(table, seen)
+        result["indices"] = _indices(table, indices)
     return result
+
+
+def _run_until_stop(
+    run: _InMemory | _Kept,
+    computed: Iterator[Scored],
+    order: Iterable[int],
+    meter: EnergyMeter | None,
+    filtered: _FoldFilter,
+    on_fold: Callable[[Run], None],
+) -> dict[int, Scored]:
+    """Compute folds and commit them to the run until its rule says stop, or none is left.
+
+    Args:
+        run: that has begun.
+        computed: the folds in their order; each is computed when it is asked for.
+        order: the indices of these folds.
+        meter: measures each fold; None where none is measured.
+        filtered: says which folds the rule sees.
+        on_fold: told of the run after every fold that its rule sees.
+    Returns:
+        index of a fold -> what it scored, of those that ran.
+    """
+    folds = {}
+    for index in order:
+        run.begin(index)
+        fold, energy = _next_fold(computed, meter, run.record.spec)
+        folds[index] = fold
+        results = filtered.results_after(index, fold, energy)
+        if _commit(run, results, on_fold):
+            break
+    return folds
 
 
 def _indices(table: SplitSamples, folds: Iterable[int]) -> dict[str, tuple[Any, ...]]:
@@ -234,7 +261,7 @@ def _commit(
     return False
 
 
-class _Counted:
+class _FoldFilter:
     """Which folds a rule sees: those with a score, once an estimator has been fitted at all.
 
     Where no fit succeeds the cross-validation is an error, whatever number a failure counts as, so
@@ -242,57 +269,70 @@ class _Counted:
     """
 
     def __init__(
-        self, spec: RunSpec, table: SplitSamples, name_of_score: str, *, looks_at_samples: bool
+        self, spec: RunSpec, table: SplitSamples, score_name: str, *, looks_at_samples: bool
     ) -> None:
         self._spec = spec
         self._table = table
-        self._name_of_score = name_of_score
+        self._score_name = score_name
         self._looks_at_samples = looks_at_samples
         self._waiting: list[FoldResult] = []
+        """Folds with a score that ran before the first estimator was fitted."""
         self._any_fitted = False
         self._warned = False
-        self.lacking: list[int] = []
+        self.without_score: list[int] = []
         """Folds without a finite score, in the order in which they ran."""
 
-    def results(self, at: int, fold: Scored, spent: Energy) -> list[FoldResult]:
-        """What the rule sees now that a fold has run."""
+    def results_after(self, index: int, fold: Scored, energy: Energy) -> list[FoldResult]:
+        """Add a fold that has run; gives the results that the rule is to see now.
+
+        Args:
+            index: of the fold.
+            fold: what it scored.
+            energy: what it used.
+        """
         if fold.results is not None:
             self._any_fitted = True
         if fold.has_score:
             if fold.samples is None and self._looks_at_samples:
-                fold = self._by_itself(at, fold)
-            self._waiting.append(_result(self._spec, at, fold, spent))
+                self._warn_of_samples()
+                fold = self._as_one_block(index, fold)
+            self._waiting.append(_result(self._spec, index, fold, energy))
         else:
-            self.lacking.append(at)
+            self.without_score.append(index)
         if not self._any_fitted:
             return []
         results = self._waiting
         self._waiting = []
         return results
 
-    def _by_itself(self, at: int, fold: Scored) -> Scored:
+    def _warn_of_samples(self) -> None:
+        """Say once that the rule compares samples, of which this score tells nothing."""
+        if self._warned:
+            return
+        self._warned = True
+        warnings.warn(
+            f"the rule '{self._spec.rule}' compares samples, but they tell nothing of the "
+            f"score '{self._score_name}', which cannot be worked out on some of them, so "
+            "all folds run; a rule such as ecv.EFold(alpha=1e-4) compares folds alone",
+            UserWarning,
+            stacklevel=5,  # where cross_validate is called
+        )
+
+    def _as_one_block(self, index: int, fold: Scored) -> Scored:
         """The fold as a single block of samples, of which a rule cannot tell how it varies."""
-        if not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"the rule '{self._spec.rule}' compares samples, but they tell nothing of the "
-                f"score '{self._name_of_score}', which cannot be worked out on some of them, so "
-                "all folds run; a rule such as ecv.EFold(alpha=1e-4) compares folds alone",
-                UserWarning,
-                stacklevel=4,
-            )
-        units = self._table.units[self._table.folds[at][1]]
+        _, held_out = self._table.folds[index]
+        units = self._table.units[held_out]
         return replace(fold, samples=whole_fold(units, fold.score))
 
 
-def _sentence_of_lacking(record: RunRecord, lacking: Sequence[int]) -> str:
+def _sentence_without_score(record: RunRecord, without_score: Sequence[int]) -> str:
     """What has to be added of folds without a score."""
     if not record.folds:
         return " No fold has a finite score."
-    names = listed([str(fold) for fold in lacking])
-    if len(lacking) == 1:
+    names = listed([str(fold) for fold in without_score])
+    if len(without_score) == 1:
         return f" Fold {names} has no score, so the rule did not see it."
-    if lacking:
+    if without_score:
         return f" Folds {names} have no score, so the rule did not see them."
     return ""
 
@@ -421,7 +461,7 @@ def _identified(spec: RunSpec, estimator: Any, table: SplitSamples) -> RunSpec:
     )
 
 
-def _result(spec: RunSpec, at: int, fold: Scored, energy: Energy) -> FoldResult:
+def _result(spec: RunSpec, index: int, fold: Scored, energy: Energy) -> FoldResult:
     """A fold with a score as the store knows it."""
     fit_seconds = fold.seconds
     evaluate_seconds = 0.0
@@ -438,7 +478,7 @@ def _result(spec: RunSpec, at: int, fold: Scored, energy: Energy) -> FoldResult:
             values=fold.samples.values.astype(np.float32)[:, None],
         )
     return FoldResult(
-        fold=at,
+        fold=index,
         score=fold.score,
         metrics={spec.metric_name: fold.score},
         users=users,
@@ -451,22 +491,23 @@ def _result(spec: RunSpec, at: int, fold: Scored, energy: Energy) -> FoldResult:
 
 
 def _columns(
-    folds: Mapping[int, Scored], seen: Sequence[int], estimator: Any, error_score: Any
+    folds: Mapping[int, Scored], indices: Sequence[int], estimator: Any, error_score: Any
 ) -> dict[str, Any]:
     """scikit-learn's arrays over folds.
 
     Args:
         folds: index of a fold -> its scores; one at least was fitted.
-        seen: which of them, ascending.
+        indices: of the folds that have a place in the arrays, ascending.
         estimator: not fitted.
         error_score: what counts where a fit failed.
     """
-    columns: dict[str, Any] = {}
     fitted = next(fold.results for fold in folds.values() if fold.results is not None)
+    columns: dict[str, Any] = {}
     for key, example in fitted.items():
-        columns[key] = [_value(folds[at], key, estimator, error_score) for at in seen]
+        values = [_value(folds[index], key, estimator, error_score) for index in indices]
+        columns[key] = values
         if isinstance(example, np.ndarray):
-            columns[key] = np.array(columns[key])
+            columns[key] = np.array(values)
     return columns
 
 

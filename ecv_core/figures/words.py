@@ -31,7 +31,7 @@ from ecv_core.stopping import (
     interval_after_stop,
     uncertainty_of,
 )
-from ecv_core.stopping.new_data import NewDataInterval, new_data_of, usual_new_data
+from ecv_core.stopping.new_data import NewData, NewDataInterval, new_data_of, usual_new_data
 
 _OfRuns = Literal["efold", "stops", "tradeoff", "difference", "ranks"]
 _Curves = Literal["p-values", "dimensions", "steps", "board", "spaces"]
@@ -286,22 +286,22 @@ def interval_words(run: RunRecord) -> str:
     stop'. The run carries its users' scores (`Results.with_user_scores`); empty before its first
     fold.
     """
+    return interval_words_with(run, new_data_of(run, run.user_scores))
+
+
+def interval_words_with(run: RunRecord, new_data: NewData | None) -> str:
+    """As `interval_words`, where `new_data_of` the run is at hand."""
     if run.at_stop is None:
         return ""
-    words = f"{100 * run.spec.confidence:g} % interval for new {_new_data_words(run)}"
+    for_new = f"{usual_new_data(run.spec)} not known"
+    if new_data is not None:
+        for_new = f"{new_data.of} {ends_words(new_data.interval)}"
+    words = f"{100 * run.spec.confidence:g} % interval for new {for_new}"
     interval, wherever = shown_interval(run)
     of_folds = half_width_words(interval, run.k, wherever)
     if of_folds:
         words += f"; {of_folds}"
     return words
-
-
-def _new_data_words(run: RunRecord) -> str:
-    """'users 0.2803 to 0.3081', or that this is not known."""
-    new_data = new_data_of(run, run.user_scores)
-    if new_data is None:
-        return f"{usual_new_data(run.spec)} not known"
-    return f"{new_data.of} {ends_words(new_data.interval)}"
 
 
 def new_data_cell(run: RunRecord) -> str:
