@@ -89,19 +89,29 @@ def _shown_selection(record: PlanRecord, now: Standing, played: Played, scores: 
 
 def _next_questions(shown: Shown) -> None:
     """The next questions, of exactly these contenders; folds that they lack are computed first."""
-    specs = shown.specs
-    if any(spec.tracked for spec in specs) or acting().start_refusal(specs):
+    for spec in shown.specs:
+        if spec.tracked:
+            return
+    if acting().start_refusal(shown.specs):
         return
     _offer_claim(shown)
-    labels = {run.spec.score_key: run_label(run) for run in shown.runs if run.whole}
-    incomplete = [spec for spec in specs if spec.score_key not in labels]
+    _offer_folds(shown)
+
+
+def _offer_folds(shown: Shown) -> None:
+    """The way to the page How many folds?, with runs of these contenders that have all folds."""
+    labels = {}
+    for run in shown.runs:
+        if run.whole:
+            labels[run.spec.score_key] = run_label(run)
+    incomplete = [spec for spec in shown.specs if spec.score_key not in labels]
     question = "How many folds, at what risk?"
     if incomplete:
         question += f" ({_work_words(incomplete)})"
     if st.button(question, icon=":material/tune:", key="how-many"):
         with sentences():
             labels |= _started_labels(incomplete)
-            runs = [labels[spec.score_key] for spec in specs]
+            runs = [labels[spec.score_key] for spec in shown.specs]
             go("folds/folds.py", {"source": OWN, "runs": runs})
 
 
@@ -223,30 +233,42 @@ def _plan_and_scores(selection_id: str) -> tuple[SelectPlan, Results]:
 
 
 def _show_stopped(record: PlanRecord, runs: Sequence[RunRecord]) -> None:
-    """Why nothing is computed, and how it goes on."""
-    words = "Nothing has been computed yet."
-    if runs:
-        last = max(runs, key=_ended_at)
-        title = _titles(record)[last.spec.score_key]
-        words = f"Stopped at **{title}**, whose run is {last.state.value}"
-        if last.error:
-            words += f": {escaped(last.error)}"
-        else:
-            words += ". Finished folds are kept."
-    st.markdown(words, width="content")
+    """Why nothing is computed, and how it goes on: by the fold of another program, or Resume."""
+    st.markdown(_stop_words(record, runs), width="content")
+    missing_fold = _missing_tracked_fold(record)
+    if missing_fold:
+        words = f"{missing_fold} It is used as soon as it arrives."
+        st.info(words, icon=":material/terminal:")
+        return
+    if not acting().may(Action.START_MANY, record.started_by):
+        return
+    if st.button("Resume", icon=":material/resume:", type="primary", key="resume-selection"):
+        act_and_rerun(partial(acting().go_on_with_selection, record.plan_id))
+
+
+def _stop_words(record: PlanRecord, runs: Sequence[RunRecord]) -> str:
+    """At which contender the selection stopped and why, as Markdown."""
+    if not runs:
+        return "Nothing has been computed yet."
+    last = max(runs, key=_ended_at)
+    title = _titles(record)[last.spec.score_key]
+    words = f"Stopped at **{title}**, whose run is {last.state.value}"
+    if last.error:
+        return f"{words}: {escaped(last.error)}"
+    return f"{words}. Finished folds are kept."
+
+
+def _missing_tracked_fold(record: PlanRecord) -> str:
+    """The sentence about the next fold where a program of its own computes it; else empty."""
     plan, scores = _plan_and_scores(record.plan_id)
     needed = plan.standing(scores).needed
-    if needed is not None:
-        contender = record.content.runs[needed.contender]
-        if contender.spec.tracked:  # its folds are computed by a program of its own
-            folds = scores.folds(contender.spec)
-            why = sentence(missing(contender.name, contender.spec, needed.fold, folds))
-            st.info(f"{why} It is used as soon as it arrives.", icon=":material/terminal:")
-            return
-    if acting().may(Action.START_MANY, record.started_by) and st.button(
-        "Resume", icon=":material/resume:", type="primary", key="resume-selection"
-    ):
-        act_and_rerun(partial(acting().go_on_with_selection, record.plan_id))
+    if needed is None:
+        return ""
+    contender = record.content.runs[needed.contender]
+    if not contender.spec.tracked:
+        return ""
+    folds = scores.folds(contender.spec)
+    return sentence(missing(contender.name, contender.spec, needed.fold, folds))
 
 
 def _cancel(runs: Sequence[RunRecord]) -> None:

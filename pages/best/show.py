@@ -105,22 +105,32 @@ class Shown:
 
     @property
     def about(self) -> str:
-        """Of what it is, and how much of it was there already, in a sentence or two."""
+        """Metric, seed and folds, and how many of these were there already, in two sentences.
+
+        Of a file: its name and how many folds it has.
+        """
         if not self.specs:
             return f"From {self.file}, {counted(self.terms.k, 'fold')}."
-        used: set[tuple[int, int]] = set()
-        for played_round in self.played.rounds:
-            used.update(played_round.ran)
-        reused = "All"
-        if self.computed:
-            there = len(used - self.computed)
-            if there < len(used):
-                reused = str(there)
+        used = self.folds_used
+        computed_before = len(used)
+        if self.computed is not None:
+            computed_before = len(used - self.computed)
+        share = str(computed_before)
+        if computed_before == len(used):
+            share = "All"
         spec = self.specs[0]
         return (
             f"{metric_label(spec)}, seed {spec.seed}, up to {counted(self.terms.k, 'fold')} each. "
-            f"{reused} of the {counted(len(used), 'fold')} used had been computed before."
+            f"{share} of the {counted(len(used), 'fold')} used had been computed before."
         )
+
+    @property
+    def folds_used(self) -> set[tuple[int, int]]:
+        """(Contender, fold) of every fold that the rounds looked at."""
+        used: set[tuple[int, int]] = set()
+        for played_round in self.played.rounds:
+            used.update(played_round.ran)
+        return used
 
     @property
     def decided(self) -> bool:
