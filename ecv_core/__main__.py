@@ -17,11 +17,11 @@ def run() -> int:
             raise
         from ecv_core.records.errors import what_to_install
 
-        said = what_to_install(missing) or (
+        sentence = what_to_install(missing) or (
             f"the package '{missing.name}' is not installed here; run 'make run' once and use its "
             "Python: .venv/bin/python -m ecv_core"
         )
-        print(f"error: {said}", file=sys.stderr)
+        print(f"error: {sentence}", file=sys.stderr)
         return 1
 
 

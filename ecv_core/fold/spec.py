@@ -1,4 +1,4 @@
-"""What a user asked for -> a RunSpec with every value checked and every default filled in."""
+"""What a user asks for -> a RunSpec with every value checked and every default filled in."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ def make_spec(
     entry = datasets.entry(dataset)
     settings = _with_ids(settings)
     _check_names(settings)
-    asked = _checked_values(settings)
+    values = _checked_values(settings)
     params_by_name = _params_by_name(settings)
-    model, metric = _model_and_metric(algorithm, asked, own_metric)
+    model, metric = _model_and_metric(algorithm, values, own_metric)
     entry.check_serves(model.task, model.id)
-    _check_settings(asked, model)
-    code_is_elsewhere = metric.is_own and (asked["tracked"] or bool(own_metric))
-    _check_metric(metric, model, asked["negatives"], code_is_elsewhere=code_is_elsewhere)
-    deal = _deal(asked, split_params or {}, entry, model.task)
-    rule = stopping.rule(asked["rule"] or usual_rule(deal.split, deal.k))
+    _check_settings(values, model)
+    code_is_elsewhere = metric.is_own and (values["tracked"] or bool(own_metric))
+    _check_metric(metric, model, values["negatives"], code_is_elsewhere=code_is_elsewhere)
+    deal = _deal(values, split_params or {}, entry, model.task)
+    rule = stopping.rule(values["rule"] or usual_rule(deal.split, deal.k))
     _check_rule(rule, deal, metric)
-    _check_only_folds(asked["only_folds"], deal.k)
+    _check_only_folds(values["only_folds"], deal.k)
     items = _items(entry, model.task)
-    _check_lists(entry, items, n=asked["n"], negatives=asked["negatives"])
-    _check_machine(asked)
-    min_folds = asked["min_folds"]
+    _check_lists(entry, items, n=values["n"], negatives=values["negatives"])
+    _check_machine(values)
+    min_folds = values["min_folds"]
     if min_folds is None:
         min_folds = _usual_min_folds(rule, deal.k)
     decided = {
@@ -71,9 +71,9 @@ def make_spec(
         "k": deal.k,
         "rule": rule.id,
         "min_folds": min_folds,
-        "cutoffs": _cutoffs(asked["n"], items, model.task),
-        "data_sha256": asked["data_sha256"] or datasets.own_sha256(entry),
-        "country": meter.country(asked["country"]).code,
+        "cutoffs": _cutoffs(values["n"], items, model.task),
+        "data_sha256": values["data_sha256"] or datasets.own_sha256(entry),
+        "country": meter.country(values["country"]).code,
     }
     spec = RunSpec(
         dataset=dataset,
@@ -82,7 +82,7 @@ def make_spec(
         split_params=deal.params,
         rule_params=rule.resolve(_rule_params(rule, rule_params or {}, params_by_name)),
         own_metric=metric.about,
-        **(asked | decided),
+        **(values | decided),
     )
     _check_cheap_models(spec, model)
     stopping.rule_for(spec)  # refuses a rule or a setting of it that cannot work
@@ -93,7 +93,7 @@ def make_spec(
 
 
 _APART = {"dataset", "algorithm", "params", "split_params", "rule_params", "own_metric", "cutoffs"}
-_ASKED = {name: setting for name, setting in SETTINGS.items() if name not in _APART}
+_SETTINGS = {name: setting for name, setting in SETTINGS.items() if name not in _APART}
 """What `make_spec` takes as `settings`."""
 
 
@@ -121,7 +121,7 @@ def _with_ids(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_names(settings: Mapping[str, Any]) -> None:
     """Refuse what is neither a setting of a run nor a parameter of a rule. Raises: UnknownName."""
-    names = [*_ASKED, *stopping.rule_options()]
+    names = [*_SETTINGS, *stopping.rule_options()]
     for name in settings:
         if name not in names:
             raise UnknownName("setting of a run", name, names)
@@ -142,8 +142,8 @@ def _checked_values(settings: Mapping[str, Any]) -> dict[str, Any]:
     Returns: every setting by name, None where its default depends on others.
     Raises: InputError for a value that no run can have.
     """
-    asked = {}
-    for name, setting in _ASKED.items():
+    values = {}
+    for name, setting in _SETTINGS.items():
         # None stands for a default that depends on others; `make_spec` works it out later.
         value = settings.get(name)
         if name not in settings and not setting.derived_default:
@@ -152,17 +152,17 @@ def _checked_values(settings: Mapping[str, Any]) -> dict[str, Any]:
             value = setting.typed(value)
             if not setting.of_rule:  # the others are checked with the rule
                 setting.check(value)
-        asked[name] = value
-    return asked
+        values[name] = value
+    return values
 
 
-def _check_settings(asked: Mapping[str, Any], model: Algorithm) -> None:
+def _check_settings(values: Mapping[str, Any], model: Algorithm) -> None:
     """Refuse settings that mean nothing to such a run. Raises: InputError."""
-    for name, setting in _ASKED.items():
-        if asked[name] == setting.default:
+    for name, setting in _SETTINGS.items():
+        if values[name] == setting.default:
             continue
-        setting.check_serves(model.task, model.id, tracked=asked["tracked"])
-        if setting.beside and asked[setting.beside] is None:
+        setting.check_serves(model.task, model.id, tracked=values["tracked"])
+        if setting.beside and values[setting.beside] is None:
             raise InputError(
                 f"the setting '{name}' means nothing without '{setting.beside}'; give both, or "
                 "leave it out"
@@ -173,7 +173,7 @@ def _check_settings(asked: Mapping[str, Any], model: Algorithm) -> None:
 
 
 def _model_and_metric(
-    name: str, asked: Mapping[str, Any], own_metric: Params
+    name: str, values: Mapping[str, Any], own_metric: Params
 ) -> tuple[Algorithm, Metric]:
     """The algorithm of this id, or a tracked model of this name; and the metric.
 
@@ -181,9 +181,9 @@ def _model_and_metric(
     Raises: UnknownName; InputError.
     """
     metric = None
-    if asked["metric"] is not None:
-        metric = evaluation.metric_described_by(asked["metric"], own_metric)
-    if not asked["tracked"]:
+    if values["metric"] is not None:
+        metric = evaluation.metric_described_by(values["metric"], own_metric)
+    if not values["tracked"]:
         model = models.algorithm(name)
     elif metric is None:
         model = models.tracked(name, Task.TOP_N, models.ALGORITHMS)
@@ -288,7 +288,7 @@ class _Deal:
 
 
 def _deal(
-    asked: Mapping[str, Any],
+    values: Mapping[str, Any],
     split_params: Mapping[str, ParamValue],
     entry: DatasetEntry,
     task: Task,
@@ -297,9 +297,9 @@ def _deal(
 
     Raises: UnknownName; InputError, FoldsError for one that does not serve, or too many folds.
     """
-    split = asked["split"] or task.usual_split
-    imported = asked["folds_sha256"] is not None
-    k = asked["k"]
+    split = values["split"] or task.usual_split
+    imported = values["folds_sha256"] is not None
+    k = values["k"]
     if k is None:
         k = usual_k(split, imported=imported)
     if imported:
@@ -386,9 +386,9 @@ def _check_rule(rule: Rule, deal: _Deal, metric: Metric) -> None:
         )
 
 
-def _check_machine(asked: Mapping[str, Any]) -> None:
+def _check_machine(values: Mapping[str, Any]) -> None:
     """Refuse to wait for a machine that is shared. Raises: InputError."""
-    if asked["share_machine"] and asked["wait_for_quiet"]:
+    if values["share_machine"] and values["wait_for_quiet"]:
         raise InputError(
             "a machine that is shared is not waited for; leave out share_machine "
             "(--share-machine) or wait_for_quiet (--wait-for-quiet)"

@@ -33,12 +33,12 @@ Codes = NDArray[np.int32]
 class FeatureBlock:
     """Features that many ratings share, and which of its rows each rating has.
 
-    `train` and `asked` have shape (ratings,) and (pairs,); `rows` shape (rows, features).
+    `train` and `predicted` have shape (ratings,) and (pairs,); `rows` shape (rows, features).
     """
 
     rows: csr_matrix
     train: Indices
-    asked: Indices
+    predicted: Indices
     groups: tuple[int, ...]
     """Features of each kind, in their order: a prior is learnt for each kind."""
 
@@ -101,7 +101,7 @@ def _block(rated: csr_array, train: Codes, asked: Codes, *, implicit: bool) -> F
     return FeatureBlock(
         rows=scipy.sparse.csr_matrix(rows, dtype=np.float64),
         train=train.astype(np.intp),
-        asked=asked.astype(np.intp),
+        predicted=asked.astype(np.intp),
         groups=tuple(part.shape[1] for part in parts),
     )
 
@@ -125,7 +125,7 @@ def _times(train: Pairs, asked: Pairs, days: int) -> FeatureBlock:
     return FeatureBlock(
         rows=scipy.sparse.csr_matrix(rows, dtype=np.float64),
         train=codes.astype(np.intp),
-        asked=np.where(periods[places] == wanted, places, count).astype(np.intp),
+        predicted=np.where(periods[places] == wanted, places, count).astype(np.intp),
         groups=(count,),
     )
 
@@ -158,7 +158,9 @@ class BayesianFM:
         features = blocks(train, asked, days=self._params.get("days", 1), **self._features)
         self._try_memory(features)
         learnt = [fm.RelationBlock(block.train.tolist(), block.rows) for block in features]
-        wanted = [fm.RelationBlock(block.asked.tolist(), block.rows) for block in features]
+        predicted_blocks = [
+            fm.RelationBlock(block.predicted.tolist(), block.rows) for block in features
+        ]
         # All features are in the blocks; the ratings themselves have none.
         none_learnt = scipy.sparse.csr_matrix((len(train), 0), dtype=np.float64)
         none_wanted = scipy.sparse.csr_matrix((len(asked), 0), dtype=np.float64)

@@ -93,9 +93,10 @@ class Setting(Parameter):
         Raises: InputError if it is of another type.
         """
         if self.kind is tuple:
+            parts = given
             if isinstance(given, str):
-                given = [part.strip() for part in given.split(",")]
-            return tuple(converted(self.each, part, self._said) for part in given if part != "")
+                parts = [part.strip() for part in given.split(",")]
+            return tuple(converted(self.each, part, self._said) for part in parts if part != "")
         if given is None and self.default is None:
             return None
         return converted(self.kind, given, self._said)

@@ -151,17 +151,17 @@ def _matrix(interactions: Interactions, chosen: Mask) -> scipy.sparse.csr_array:
     users = interactions.users[chosen]
     items = interactions.items[chosen]
     shape = (interactions.n_users, interactions.n_items)
-    ones = np.ones(len(users), dtype=np.float32)
+    values = np.ones(len(users), dtype=np.float32)
     keys = users.astype(np.int64) * interactions.n_items + items
     if not np.all(keys[1:] > keys[:-1]):  # preparation sorts, but other callers may not
-        matrix = scipy.sparse.csr_array((ones, (users, items)), shape=shape)
+        matrix = scipy.sparse.csr_array((values, (users, items)), shape=shape)
         # Building it from pairs has sorted them and added up what was there twice.
         matrix.data[:] = 1
         return matrix
     starts = np.zeros(interactions.n_users + 1, dtype=np.int32)
     np.cumsum(np.bincount(users, minlength=interactions.n_users), out=starts[1:])
     columns = items.astype(np.int32, copy=False)
-    matrix = scipy.sparse.csr_array((ones, columns, starts), shape=shape)
+    matrix = scipy.sparse.csr_array((values, columns, starts), shape=shape)
     # The keys show both, which spares every user of the matrix the check.
     matrix.has_sorted_indices = True
     matrix.has_canonical_format = True

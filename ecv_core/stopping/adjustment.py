@@ -249,8 +249,9 @@ def _weights(
 
 def _left_over(moments: UserMoments, weights: Floats, slopes: Floats) -> tuple[Floats, Floats]:
     """The variance of a fold's corrected mean by users, and its degrees of freedom."""
-    ones = np.ones((len(weights), 1))
-    return moments.variance_of(np.concatenate([ones, -weights[:, None] * slopes], axis=1))
+    own_weight = np.ones((len(weights), 1))
+    aid_weights = -weights[:, None] * slopes
+    return moments.variance_of(np.concatenate([own_weight, aid_weights], axis=1))
 
 
 def _leverage(

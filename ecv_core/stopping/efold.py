@@ -95,16 +95,15 @@ class EFold:
                 reason=f"{after(n)}: the mean is or was 0, and no width is a share of 0: go on.",
             )
         stop = product <= self.alpha
-        said = scientific(float(f"{product:.2e}"))  # written like alpha, to be compared with it
-        verdict = (
-            f"is at most alpha = {scientific(self.alpha)}, so it is steady enough: stop."
-            if stop
-            else f"is above alpha = {scientific(self.alpha)}, so it is still moving: go on."
-        )
+        verdict = f"is above alpha = {scientific(self.alpha)}, so it is still moving: go on."
+        if stop:
+            verdict = f"is at most alpha = {scientific(self.alpha)}, so it is steady enough: stop."
+        product_text = scientific(float(f"{product:.2e}"))  # written like alpha
         return Decision(
             stop=stop,
             reason=f"{after(n)}: the interval is {self.words(width)} wide "
-            f"({self.words(self._width(before))} before); width x change = {said} {verdict}",
+            f"({self.words(self._width(before))} before); width x change = {product_text} "
+            f"{verdict}",
         )
 
     def _width(self, interval: Interval) -> float:

@@ -71,11 +71,13 @@ def elsewhere_note(run: RunRecord) -> None:
 
 def _what_it_waits_for(run: RunRecord) -> None:
     """Of a run whose folds others compute: which they have asked for, and the next command."""
-    asked = leases(store(), run.run_id)
-    if asked:
-        folds = [f"fold {lease.fold} (requested {ago(lease.asked_at)})" for lease in asked.values()]
+    requested = leases(store(), run.run_id)
+    if requested:
+        folds = [
+            f"fold {lease.fold} (requested {ago(lease.asked_at)})" for lease in requested.values()
+        ]
         waits = f"for the scores of {', '.join(folds)}"
-        command = f"tell {run.run_id} {min(asked)} --scores FILE"
+        command = f"tell {run.run_id} {min(requested)} --scores FILE"
     else:
         waits = "for another program to request its next fold"
         command = f"ask {run.run_id}"

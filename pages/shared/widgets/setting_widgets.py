@@ -233,9 +233,9 @@ def split_titles() -> dict[str, str]:
 
 def asked_split() -> str:
     """As picked, or as the address has it; the first one where neither says."""
-    asked = st.session_state.get(SPLIT) or st.query_params.get(SPLIT)
+    picked = st.session_state.get(SPLIT) or st.query_params.get(SPLIT)
     for name, split in SPLITS.items():
-        if asked in (name, split.title):
+        if picked in (name, split.title):
             return name
     return next(iter(SPLITS))
 
