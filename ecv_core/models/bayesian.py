@@ -158,9 +158,7 @@ class BayesianFM:
         features = blocks(train, asked, days=self._params.get("days", 1), **self._features)
         self._try_memory(features)
         learnt = [fm.RelationBlock(block.train.tolist(), block.rows) for block in features]
-        predicted_blocks = [
-            fm.RelationBlock(block.predicted.tolist(), block.rows) for block in features
-        ]
+        wanted = [fm.RelationBlock(block.predicted.tolist(), block.rows) for block in features]
         # All features are in the blocks; the ratings themselves have none.
         none_learnt = scipy.sparse.csr_matrix((len(train), 0), dtype=np.float64)
         none_wanted = scipy.sparse.csr_matrix((len(asked), 0), dtype=np.float64)
