@@ -119,10 +119,9 @@ def gate(
     baseline_scores, candidate_scores = _checked(baseline, candidate)
     if not 0.5 < confidence < 1:
         raise InputError(f"confidence is between 0.5 and 1, but is {confidence}")
-    planned = max(looks or 0, len(baseline_scores), 2)
-    parts = k or planned
-    level = (1 - confidence) / planned  # one part for each look (Bonferroni)
-    allowed = margin_of(margin, baseline_scores)
+    planned_folds = max(looks or 0, len(baseline_scores), 2)
+    error_of_look = (1 - confidence) / planned_folds  # Bonferroni
+    margin_in_score = margin_of(margin, baseline_scores)
     differences = candidate_scores - baseline_scores
     if not higher_is_better:
         differences = -differences
@@ -132,24 +131,30 @@ def gate(
         of = "folds"
     if len(differences) < first_look:
         raise InputError("one fold mean of each tells nothing; give at least two folds")
-    for n in range(first_look, len(differences) + 1):
-        is_last = n == planned
-        seen = differences[:n]
-        interval = _interval(seen, k=parts, level=level, rows=of == "rows", is_last=is_last)
-        verdict = _verdict(interval, allowed)
-        if verdict is not GateVerdict.UNKNOWN:
-            break
+
+    def interval_after(n: int) -> tuple[float, float]:
+        return _interval(
+            differences[:n],
+            k=k or planned_folds,
+            level=error_of_look,
+            rows=of == "rows",
+            is_last=n == planned_folds,
+        )
+
+    n = first_look
+    interval = interval_after(n)
+    while _verdict(interval, margin_in_score) is GateVerdict.UNKNOWN and n < len(differences):
+        n += 1
+        interval = interval_after(n)
     low, high = interval
-    difference = _mean(differences[:n])
-    baseline_mean = _mean(baseline_scores)
     return Gate(
-        verdict=verdict,
+        verdict=_verdict(interval, margin_in_score),
         folds=n,
-        difference=difference,
+        difference=_mean(differences[:n]),
         low=low,
         high=high,
-        margin=allowed,
-        baseline_mean=baseline_mean,
+        margin=margin_in_score,
+        baseline_mean=_mean(baseline_scores),
         of=of,
         confidence=confidence,
     )

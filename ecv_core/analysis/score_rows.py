@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -197,18 +197,17 @@ def rows_as_they_are(
             raise _lacks_a_column(file, role)
     table, summaries = without_summary_rows(table, roles["fold"], file)
     left_out = left_out_part(summaries, "no folds")
-    others = [name for name in table.column_names if name not in roles.values()]
+    without_role = _columns_without_role(table, roles)
+    table, metric_clue, other_metrics = rows_of_one_metric(table, without_role, file, metric)
+    left_out += other_metrics
     clues = []
-    column = metric_column(table, others)
-    if column is not None:
-        others.remove(column)
-        table, chosen, dropped = rows_of_metric(table, column, metric, file)
-        left_out += left_out_part(dropped, "other metrics")
-        clues.append(Clue(f"'{chosen}' in the column '{column}'", chosen))
-        metric = None
-    score = _score_column(table, roles.get("score"), others, file, metric)
+    if metric_clue is not None:
+        clues.append(metric_clue)
+        metric = None  # all rows are of it now, whatever the column of scores is called
+    without_role = _columns_without_role(table, roles)
+    score = _score_column(table, roles.get("score"), without_role, file, metric)
     clues.append(Clue(f"the column '{score}'", score))
-    unused = {*others, roles.get("score")} - {score}
+    unused = {*without_role, roles.get("score")} - {score}
     left_out += _unused_columns(name for name in table.column_names if name in unused)
     labels = {}
     for role, name in roles.items():
@@ -221,6 +220,33 @@ def rows_as_they_are(
         clues=clues,
         left_out=left_out,
     )
+
+
+def _columns_without_role(table: pa.Table, roles: Mapping[str, str]) -> list[str]:
+    """The columns of a table that are no contender, fold, user or score."""
+    return [name for name in table.column_names if name not in roles.values()]
+
+
+def rows_of_one_metric(
+    table: pa.Table, columns: Sequence[str], file: str, metric: str | None
+) -> tuple[pa.Table, Clue | None, list[str]]:
+    """The rows of one metric, where a column names the metric of each.
+
+    Args:
+        table: of scores.
+        columns: among which that may be.
+        file: how a sentence names it.
+        metric: that was asked for.
+    Returns: the table without that column; what names the metric; the metrics that are left out.
+        The table as it is, None and nothing where there is no such column.
+    Raises: SeveralMetrics.
+    """
+    column = metric_column(table, columns)
+    if column is None:
+        return table, None, []
+    table, chosen, dropped = rows_of_metric(table, column, metric, file)
+    clue = Clue(f"'{chosen}' in the column '{column}'", chosen)
+    return table.drop_columns([column]), clue, left_out_part(dropped, "other metrics")
 
 
 def metric_column(table: pa.Table, names: Iterable[str]) -> str | None:

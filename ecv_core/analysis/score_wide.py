@@ -33,8 +33,7 @@ from ecv_core.analysis.score_rows import (
     chosen_metric,
     is_of_training,
     left_out_part,
-    metric_column,
-    rows_of_metric,
+    rows_of_one_metric,
     without_summary_rows,
 )
 from ecv_core.analysis.score_tables import (
@@ -83,7 +82,7 @@ def rows_of_wide(
     """
     if all(is_numeric(name) for name in table.column_names):
         raise InputError(f"the first line of {file} must name its columns, but is numbers")
-    table, metric_clue, left_out = _rows_of_one_metric(table, file, metric)
+    table, metric_clue, left_out = rows_of_one_metric(table, table.column_names, file, metric)
     label = roles.get("contender") or roles.get("fold") or _label_column(table)
     columns = _sorted_columns(table, label, file)
     left_out += left_out_part(columns.times, "times or costs")
@@ -179,25 +178,6 @@ def _has_times(name: str, names: Sequence[str]) -> bool:
     """Whether a column is of times or costs, by its name and those of all columns."""
     others = [other for other in names if other != name]
     return is_time_or_cost(name) or is_time_of(name, others)
-
-
-def _rows_of_one_metric(
-    table: pa.Table, file: str, metric: str | None
-) -> tuple[pa.Table, Clue | None, list[str]]:
-    """The rows of one metric, where a column names the metric of each; what is left out.
-
-    Args:
-        table: of scores.
-        file: how a sentence names it.
-        metric: that was asked for.
-    Raises: SeveralMetrics.
-    """
-    column = metric_column(table, table.column_names)
-    if column is None:
-        return table, None, []
-    table, chosen, dropped = rows_of_metric(table, column, metric, file)
-    clue = Clue(f"'{chosen}' in the column '{column}'", chosen)
-    return table.drop_columns([column]), clue, left_out_part(dropped, "other metrics")
 
 
 def _rows_of_contenders(

@@ -410,42 +410,48 @@ class WatchedMeter:
         self._meter = meter
         self._shared = shared
         self._name = name
-        self._begun = Load.now()
-        self._last = self._begun
-        self._idle: tuple[float, str] | None = None
+        self._load_at_start = Load.now()
+        self._load_at_last_stop = self._load_at_start
+        self._idle_power: tuple[float, str] | None = None
+        """Watts, and the source that measured them."""
         self._try_again = 0.0
         self._seconds = 0.0
         """That folds have taken so far."""
 
     def start(self) -> None:
         """Begin measuring; before that the idle machine, where that is not known and pays."""
-        if self._idle is None and self._name:
-            self._idle = known_idle_watts(self._name) or self._measured_idle_watts()
+        if self._idle_power is None and self._name:
+            self._idle_power = known_idle_watts(self._name) or self._measured_idle_watts()
         self._meter.start()
-        self._begun = Load.now()
+        self._load_at_start = Load.now()
 
     def stop(self) -> Energy:
         """End measuring, with the share of other programs in `other_work`."""
-        now = Load.now()
+        load = Load.now()
         energy = self._meter.stop()
-        seconds = now.seconds - self._begun.seconds
-        since = self._begun
+        seconds = load.seconds - self._load_at_start.seconds
+        load_before = self._load_at_start
         # A short fold tells too little: what comes right before it is looked at as well.
-        if seconds < SHORT_SECONDS and now.seconds - self._last.seconds < 2.0:
-            since = self._last
-        self._last = now
+        since_last_stop = load.seconds - self._load_at_last_stop.seconds
+        if seconds < SHORT_SECONDS and since_last_stop < MOST_LOOKED_BACK_SECONDS:
+            load_before = self._load_at_last_stop
+        self._load_at_last_stop = load
         self._seconds += seconds
-        idle_joules = None
-        if self._idle is not None:
-            watts, source = self._idle
-            if energy.source == source:
-                idle_joules = watts * seconds
         return replace(
             energy,
-            other_work=now.others_since(since),
+            other_work=load.others_since(load_before),
             machine_shared=self._shared,
-            idle_joules=idle_joules,
+            idle_joules=self._idle_joules(energy.source, seconds),
         )
+
+    def _idle_joules(self, source: str, seconds: float) -> float | None:
+        """What the idle machine uses in this time; None where this source has not measured it."""
+        if self._idle_power is None:
+            return None
+        watts, source_of_watts = self._idle_power
+        if source_of_watts != source:
+            return None
+        return watts * seconds
 
     def _measured_idle_watts(self) -> tuple[float, str] | None:
         """Those of `idle_watts`; None where it was tried just now, or folds were too short."""
@@ -459,5 +465,7 @@ LONG_SECONDS = 10.0
 """After so much of folds nobody minds the two seconds in which the idle machine is measured."""
 IDLE_RETRY_SECONDS = 60.0
 """After so long it is looked again whether a machine is idle that was not."""
+MOST_LOOKED_BACK_SECONDS = 2.0
+"""How far before the end of a short fold other programs are looked at as well."""
 SHORT_SECONDS = 0.5
 """Of a fold, whose window is too short to tell other work from noise."""

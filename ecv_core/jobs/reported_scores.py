@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -217,33 +217,43 @@ def _measure_user_scores(fold: TrackedFold, reported: Iterable[tuple[Any, Any]])
             f"{metric.title} has one value per fold and none per user; report that number, or "
             "recommendations"
         )
-    pairs = list(reported)
-    codes = codes_of([user for user, _ in pairs], fold.data.user_ids, "user", fold.data.dataset)
-    _check_every_user_once(fold, codes)
-    of_all_users = np.empty(fold.data.n_users)
-    for code, (user, score) in zip(codes, pairs, strict=True):
-        _check_score(metric, score, f"the score of user {user}")
-        of_all_users[code] = score
     users = np.flatnonzero(fold.held_out_counts)
-    scores = of_all_users[users]
+    scores = _scores_by_user(fold, metric, list(reported))[users]
     mean = float(scores.mean())
     if not spec.task.ranks:
         # Errors of users are pooled over all ratings of the fold, so that a user counts by the
         # number of ratings: as if each rating of a user were off by the user's error.
         counts = fold.held_out_counts[users]
-        of_ratings = np.repeat(scores, counts)
-        errors = errors_by_user(of_ratings, np.zeros(len(of_ratings)), np.repeat(users, counts))
+        errors_of_ratings = np.repeat(scores, counts)
+        no_errors = np.zeros(len(errors_of_ratings))
+        errors = errors_by_user(errors_of_ratings, no_errors, np.repeat(users, counts))
         scores = errors.parts[spec.metric_name]
         mean = errors.means[spec.metric_name]
-    return _measured(
-        fold,
-        Evaluation(
-            users=users.astype(np.int32),
-            metrics=(spec.metric_name,),
-            values=scores[:, None],
-            means={spec.metric_name: mean},
-        ),
+    evaluation = Evaluation(
+        users=users.astype(np.int32),
+        metrics=(spec.metric_name,),
+        values=scores[:, None],
+        means={spec.metric_name: mean},
     )
+    return _measured(fold, evaluation)
+
+
+def _scores_by_user(
+    fold: TrackedFold, metric: Metric, reported: Sequence[tuple[Any, Any]]
+) -> NDArray[np.float64]:
+    """The reported scores by the users' codes.
+
+    Returns: shape (users of the dataset,); without meaning for users with nothing held out.
+    Raises: InputError for an unknown user, one twice or none, or a score that cannot be.
+    """
+    ids = [user for user, _ in reported]
+    codes = codes_of(ids, fold.data.user_ids, "user", fold.data.dataset)
+    _check_every_user_once(fold, codes)
+    scores = np.empty(fold.data.n_users)
+    for code, (user, score) in zip(codes, reported, strict=True):
+        _check_score(metric, score, f"the score of user {user}")
+        scores[code] = score
+    return scores
 
 
 def _measured(fold: TrackedFold, scores: Evaluation, note: str = "") -> Measured:

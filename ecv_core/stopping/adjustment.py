@@ -92,10 +92,11 @@ class Aids:
         Shape (2 * models, k, users).
         """
         is_scored = ~np.isnan(self.values)
-        sums = np.where(is_scored, self.values, 0.0).sum(axis=1)
-        user_means = sums / np.maximum(is_scored.sum(axis=1), 1)
-        means_in_folds = np.where(is_scored, user_means[:, np.newaxis, :], np.nan)
-        return np.concatenate([self.values, means_in_folds])
+        sums_over_folds = np.where(is_scored, self.values, 0.0).sum(axis=1)
+        scored_folds = is_scored.sum(axis=1)
+        user_means = sums_over_folds / np.maximum(scored_folds, 1)
+        user_mean_in_each_fold = np.where(is_scored, user_means[:, np.newaxis, :], np.nan)
+        return np.concatenate([self.values, user_mean_in_each_fold])
 
     @cached_property
     def fold_means(self) -> Floats:
@@ -155,9 +156,9 @@ def adjusted(
 
     # What is left to vary, with an allowance for slopes that are estimated from so many users.
     users, freedom = _left_over(moments, weights, regression.slopes)
-    spare = np.where(weights > 0, np.maximum(freedom - regression.rank, 1), freedom)
-    leverage = _leverage(regression, aids.fold_means, chosen, spare)
-    users = users * (freedom / spare + weights**2 * leverage) + weights**2 * of_folds
+    degrees_of_freedom = np.where(weights > 0, np.maximum(freedom - regression.rank, 1), freedom)
+    leverage = _leverage(regression, aids.fold_means, chosen, degrees_of_freedom)
+    users = users * (freedom / degrees_of_freedom + weights**2 * leverage) + weights**2 * of_folds
 
     means = plain_means - weights * (predicted_means - predicted.mean(axis=1))
     means[sizes == k] = plain_means[sizes == k]
@@ -168,7 +169,7 @@ def adjusted(
         variance=FoldVariance(
             sizes=sizes,
             users=users,
-            users_freedom=spare,
+            users_freedom=degrees_of_freedom,
             observed=_variance_of_fold_means(corrected_distances, sizes, plain_means),
         ),
     )
@@ -255,7 +256,10 @@ def _left_over(moments: UserMoments, weights: Floats, slopes: Floats) -> tuple[F
 
 
 def _leverage(
-    regression: _Regression, fold_means: Floats, chosen: NDArray[np.bool_], spare: Floats
+    regression: _Regression,
+    fold_means: Floats,
+    chosen: NDArray[np.bool_],
+    degrees_of_freedom: Floats,
 ) -> Floats:
     """How much the errors of the slopes add where the folds of a set are unlike all folds.
 
@@ -263,15 +267,19 @@ def _leverage(
         regression: of each set.
         fold_means: of the helpers; shape (helpers, k).
         chosen: the folds of each set; shape (sets, k).
-        spare: degrees of freedom that are left; shape (sets,).
+        degrees_of_freedom: that are left beside the slopes; shape (sets,).
+    Returns: shape (sets,); 0 for a set of all folds.
     """
     k = chosen.shape[1]
     sizes = chosen.sum(axis=1)
-    set_means = np.where(chosen[:, None, :], fold_means, 0.0).sum(axis=2) / sizes[:, None]
-    unlike = set_means - fold_means.mean(axis=1)
+    set_sums = np.where(chosen[:, None, :], fold_means, 0.0).sum(axis=2)
+    set_means = set_sums / sizes[:, None]
+    distances = set_means - fold_means.mean(axis=1)
+    # Squared Mahalanobis distance of each set's means (s) from those of all folds.
+    squared_distances = np.einsum("si,sij,sj->s", distances, regression.inverse, distances)
     with np.errstate(invalid="ignore", divide="ignore"):
-        squares = np.einsum("si,sij,sj->s", unlike, regression.inverse, unlike)
-        leverage = squares / (1 / sizes - 1 / k) / spare
+        expected = 1 / sizes - 1 / k
+        leverage = squared_distances / expected / degrees_of_freedom
     return np.where(sizes < k, np.nan_to_num(leverage), 0.0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -193,32 +193,42 @@ def _pick_own(runs: Sequence[ListedRun]) -> list[RunRecord]:
         runs: To pick among, the newest first.
     """
     by_id = {run.run_id: run for run in runs}
-    newest: dict[str, str] = {}
-    for run in runs:
-        newest.setdefault(run.spec.score_key, run.run_id)
-    first = list(newest.values())[:_AT_FIRST]
-    named = st.query_params.get_all(RUNS)
-    labels = {}
-    for label in named:
-        if _run_id(label) in by_id:
-            labels[label] = run_label(by_id[_run_id(label)])
-    label_from_link(RUNS, labels)
-    if named:
+    label_from_link(RUNS, _labels_of_link(by_id))
+    if st.query_params.get_all(RUNS):
         st.session_state[_BY_LINK] = True
+    picked_at_first = _newest_of_each(runs)
     if _BY_LINK in st.session_state:
         # Streamlit takes a default out of the address, which the Back button then has to undo.
         # So there is no default once a link has named runs.
-        first = []
+        picked_at_first = []
     picked = st.multiselect(
         "Runs",
         list(by_id),
-        default=first,
+        default=picked_at_first,
         format_func=lambda run_id: run_label(by_id[run_id]),
         key=RUNS,
         **KEPT,
         placeholder="Runs in which all k folds are in",
     )
     return [store().run(run_id) for run_id in picked]
+
+
+def _newest_of_each(runs: Sequence[ListedRun]) -> list[str]:
+    """Ids of the newest runs, at most _AT_FIRST, and of several with the same scores only one."""
+    newest: dict[str, str] = {}
+    for run in runs:
+        newest.setdefault(run.spec.score_key, run.run_id)
+    return list(newest.values())[:_AT_FIRST]
+
+
+def _labels_of_link(runs_by_id: Mapping[str, ListedRun]) -> dict[str, str]:
+    """Label of a run in the address -> its label today, of the runs that are there."""
+    labels = {}
+    for label in st.query_params.get_all(RUNS):
+        run = runs_by_id.get(_run_id(label))
+        if run is not None:
+            labels[label] = run_label(run)
+    return labels
 
 
 def _with_different_names(systems: list[Scores]) -> list[Scores]:

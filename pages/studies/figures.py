@@ -54,35 +54,54 @@ def show_headline(done: Summary, specs: Sequence[RunSpec]) -> None:
         done: The study.
         specs: Those of its runs, in its order; of estimators, whose costs are seconds, none.
     """
-    runs = len(done.tradeoff.systems)
-    over = "the one run" if runs == 1 else f"{runs} runs"
-    cost = "time"
-    joules = "seconds"
+    run_count = len(done.tradeoff.systems)
+    unit = "seconds"
     if specs:
-        cost = "energy"
-        joules = "joules"
-    of_paper = [place for place, spec in enumerate(specs) if of_the_paper(spec)]
-    papers_rows = None
-    if 0 < len(of_paper) < runs:
-        papers_rows = done.headline_of(of_paper)
+        unit = "joules"
+    places_of_paper = [place for place, spec in enumerate(specs) if of_the_paper(spec)]
+    headline_of_paper = None
+    if 0 < len(places_of_paper) < run_count:
+        headline_of_paper = done.headline_of(places_of_paper)
     sentences = []
-    for place, text in enumerate(done.texts):
+    for place, alpha in enumerate(done.texts):
         row = done.headline.iloc[place]
-        sentence = (
-            f"With alpha {text}, e-fold uses {row['mean_stop']:.2f} of {done.k} folds and "
-            f"{row['energy_percent']:.0f} % of the {cost} on average over {over} and every order "
-            f"of the folds, and ends {row['difference_percent']:.2f} % from the {done.k}-fold mean."
-        )
-        if papers_rows is not None:
-            row_of_papers = papers_rows.iloc[place]
-            sentence += (
-                f" Over the {counted(len(of_paper), 'run')} of the paper's algorithms, these are "
-                f"{row_of_papers['mean_stop']:.2f} folds, "
-                f"{row_of_papers['energy_percent']:.0f} % and "
-                f"{row_of_papers['difference_percent']:.2f} %."
-            )
-        sentences.append(sentence + _sums_words(row, runs, joules))
+        sentence = _headline_sentence(row, alpha, k=done.k, run_count=run_count, unit=unit)
+        if headline_of_paper is not None:
+            sentence += _paper_sentence(headline_of_paper.iloc[place], len(places_of_paper))
+        sentences.append(sentence + _sums_words(row, run_count, unit))
     numbers(SLIDER, key="study-numbers", sentences=sentences)
+
+
+def _headline_sentence(row: pd.Series, alpha: str, *, k: int, run_count: int, unit: str) -> str:
+    """How many folds and how much of the cost e-fold uses at an alpha, and how far off it ends.
+
+    Args:
+        row: The headline at this alpha.
+        alpha: As it is written.
+        k: Folds of each run.
+        run_count: How many runs the study has.
+        unit: Of the cost: 'joules' or 'seconds'.
+    """
+    over = f"{run_count} runs"
+    if run_count == 1:
+        over = "the one run"
+    cost = "time"
+    if unit == "joules":
+        cost = "energy"
+    return (
+        f"With alpha {alpha}, e-fold uses {row['mean_stop']:.2f} of {k} folds and "
+        f"{row['energy_percent']:.0f} % of the {cost} on average over {over} and every order "
+        f"of the folds, and ends {row['difference_percent']:.2f} % from the {k}-fold mean."
+    )
+
+
+def _paper_sentence(row: pd.Series, run_count: int) -> str:
+    """The same numbers over so many runs, those of the paper's algorithms."""
+    return (
+        f" Over the {counted(run_count, 'run')} of the paper's algorithms, these are "
+        f"{row['mean_stop']:.2f} folds, {row['energy_percent']:.0f} % and "
+        f"{row['difference_percent']:.2f} %."
+    )
 
 
 def _sums_words(row: pd.Series, runs: int, joules: str) -> str:
