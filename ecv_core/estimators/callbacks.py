@@ -45,8 +45,8 @@ class SearchCallbacks:
         self._metadata: Mapping[str, Any] | None = None
         if sample_weight is not None:
             self._metadata = {"sample_weight": sample_weight}
-        self._root: Any = None
-        self._candidates: Any = None
+        self._search_task: Any = None
+        self._race_task: Any = None
 
     @contextmanager
     def fit(self) -> Iterator[None]:
@@ -58,48 +58,48 @@ class SearchCallbacks:
         tasks = 1
         if self._search.refit is not False:
             tasks = 2
-        self._root = self._search._init_callback_context(max_subtasks=tasks)
-        with self._told(self._root, **self._samples()):
+        self._search_task = self._search._init_callback_context(max_subtasks=tasks)
+        with self._reported(self._search_task, **self._samples()):
             yield
 
     @contextmanager
     def race(self, candidates: int) -> Iterator[None]:
         """All folds of so many candidates, of which some will not run."""
-        if self._root is None:
+        if self._search_task is None:
             yield
             return
-        self._candidates = self._root.subcontext(
+        self._race_task = self._search_task.subcontext(
             task_name="search",
             max_subtasks=candidates * self._table.k,
             sequential_subtasks=False,
         )
-        with self._told(self._candidates):
+        with self._reported(self._race_task):
             yield
 
     @contextmanager
     def fold(self, candidate: int, fold: int) -> Iterator[None]:
         """A fold of a candidate."""
-        if self._candidates is None:
+        if self._race_task is None:
             yield
             return
-        task = self._candidates.subcontext(
+        task = self._race_task.subcontext(
             task_name="candidate-split-evaluation", task_id=candidate * self._table.k + fold
         )
-        with self._told(task, **self._training_samples(self._table.folds[fold])):
+        with self._reported(task, **self._training_samples(self._table.folds[fold])):
             yield
 
     @contextmanager
     def refit(self, estimator: Any) -> Iterator[None]:
         """The fit of the best on all samples, of which the estimator tells as well."""
-        if self._root is None:
+        if self._search_task is None:
             yield
             return
-        task = self._root.subcontext(task_name="refit-with-best-params")
-        with task.propagate_callback_context(estimator), self._told(task, **self._samples()):
+        task = self._search_task.subcontext(task_name="refit-with-best-params")
+        with task.propagate_callback_context(estimator), self._reported(task, **self._samples()):
             yield
 
     @contextmanager
-    def _told(self, task: Any, **samples: Any) -> Iterator[None]:
+    def _reported(self, task: Any, **samples: Any) -> Iterator[None]:
         """A task that begins, and ends unless there is an error."""
         task.call_on_fit_task_begin(estimator=self._search, **samples)
         yield

@@ -187,17 +187,24 @@ def _add_together(fold: EvaluatedFold, columns: Columns) -> None:
 
 
 def _weigh_users(fold: EvaluatedFold, columns: Columns) -> None:
-    """Replace the AUC of each user by what the user adds to the mean weighted by held-out items."""
+    """Replace the AUC of each user by what the user adds to the mean weighted by held-out items.
+
+    Args:
+        fold: that was ranked.
+        columns: 'grouped-auc', shape (users,), is changed in place where it is there.
+    Raises: InputError where no user has an AUC.
+    """
     if "grouped-auc" not in columns:
         return
-    of_user = columns["grouped-auc"]
-    weights = np.diff(fold.held_out.indptr)[fold.users].astype(np.float64)
-    weights[np.isnan(of_user)] = 0
-    sums = np.nan_to_num(of_user) * weights
+    auc_of_user = columns["grouped-auc"]
+    held_out_items = np.diff(fold.held_out.indptr)[fold.users]
+    weights = held_out_items.astype(np.float64)
+    weights[np.isnan(auc_of_user)] = 0
     if not weights.any():
         raise InputError("no user has a candidate besides what is held out, so there is no AUC")
-    mean = float(sums.sum() / weights.sum())
-    columns["grouped-auc"] = linearized(sums, weights, mean=mean)
+    weighted_auc = np.nan_to_num(auc_of_user) * weights
+    mean = float(weighted_auc.sum() / weights.sum())
+    columns["grouped-auc"] = linearized(weighted_auc, weights, mean=mean)
 
 
 def _check_finite(metric: Metric, values: NDArray[np.float64]) -> None:

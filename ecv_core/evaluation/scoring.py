@@ -191,11 +191,13 @@ class _RecordingScorer:
     def takes_weights(self, estimator: Any) -> bool:
         """Whether the score of an estimator can be weighed by `sample_weight`."""
         if isinstance(self._scorer, _MadeScorer):
-            return "sample_weight" in get_routing_for_object(self._scorer).score.requests
-        function = self._scorer
+            # Such a scorer takes anything; what it passes on is said by metadata routing.
+            requested = get_routing_for_object(self._scorer).score.requests
+            return "sample_weight" in requested
+        score_function = self._scorer
         if self._is_own_score:
-            function = estimator.score
-        return "sample_weight" in signature(function).parameters
+            score_function = estimator.score
+        return "sample_weight" in signature(score_function).parameters
 
     def _deciding_score(self, score: Any) -> float | None:
         """The score that decides; None where this scorer does not give it, or it is not finite."""
@@ -230,21 +232,31 @@ class _RecordingScorer:
         self, score: float, responses: _Responses, y: Any, metadata: Mapping[str, Any]
     ) -> SampleValues | None:
         """What the samples tell of this score, by a formula or else by a jackknife over blocks."""
-        units = self._scoring.units
-        recipe = self._recipe(responses, metadata)
-        if recipe is not None:
-            truth = _as_column(y)
-            held_out = _held_out(recipe, responses, truth, metadata.get("sample_weight"))
-            by_sample = None
-            if held_out is not None:
-                by_sample = values(recipe.metric, score, held_out)
-            if held_out is not None and by_sample is not None:
-                if recipe.metric not in OWN_SCORES and hasattr(responses.estimator, "classes_"):
-                    units = _blocks_of_rare_classes(truth, units)
-                return _by_unit(by_sample, units, score, reach(recipe.metric, held_out))
+        by_formula = self._samples_by_formula(score, responses, y, metadata)
+        if by_formula is not None:
+            return by_formula
         if metadata or not self._scoring.blocks:
             return None
-        return _by_blocks(self._scorer, responses, np.asarray(y), units, score)
+        return _by_blocks(self._scorer, responses, np.asarray(y), self._scoring.units, score)
+
+    def _samples_by_formula(
+        self, score: float, responses: _Responses, y: Any, metadata: Mapping[str, Any]
+    ) -> SampleValues | None:
+        """What samples add to a score of which it is known how it is made of them; else None."""
+        recipe = self._recipe(responses, metadata)
+        if recipe is None:
+            return None
+        truth = _as_column(y)
+        held_out = _held_out(recipe, responses, truth, metadata.get("sample_weight"))
+        if held_out is None:
+            return None
+        by_sample = values(recipe.metric, score, held_out)
+        if by_sample is None:
+            return None
+        units = self._scoring.units
+        if recipe.metric not in OWN_SCORES and hasattr(responses.estimator, "classes_"):
+            units = _blocks_of_rare_classes(truth, units)
+        return _by_unit(by_sample, units, score, reach(recipe.metric, held_out))
 
     def _recipe(self, responses: _Responses, metadata: Mapping[str, Any]) -> _Recipe | None:
         """What this scorer computes; None where that is not known."""

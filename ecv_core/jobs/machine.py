@@ -135,22 +135,26 @@ def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
     Raises: OSError; what progress raises.
     """
     came_at = time.monotonic()
-    logged = ""
-    gate = FileLock(path.parent.with_suffix(".lock"))
+    words_logged = ""
+    lock = FileLock(path.parent.with_suffix(".lock"))
     while True:
-        with _held(gate):  # one process at a time looks who computes, and begins
+        with _held(lock):  # one process at a time looks who computes, and begins
             others = _Others.of(path)
             if not others.are_waited_for(metered=metered):
                 _write_ticket(path, metered=metered, computes=True)
                 return
         words = others.first.words
         progress(words[:PHASE_LENGTH], 0, 0)
-        if words != logged and time.monotonic() - came_at >= SAY_SECONDS:
+        waits_long = time.monotonic() - came_at >= SAY_SECONDS
+        if waits_long and words != words_logged:
             log.warning("%s; --share-machine waits for nobody", words)
-            logged = words
+            words_logged = words
+        pause = LOOK_SECONDS
         comes_next = not others.before
-        time.sleep(NEXT_SECONDS if comes_next else LOOK_SECONDS)
-        os.utime(path)
+        if comes_next:
+            pause = NEXT_SECONDS
+        time.sleep(pause)
+        os.utime(path)  # a ticket that is never touched is of a process that sleeps
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from ecv_core.records.tasks import Task
 if TYPE_CHECKING:
     from lenskit.als import BiasedMFScorer, ImplicitMFScorer
     from lenskit.data import Dataset
+    from lenskit.pipeline import Pipeline
     from scipy.sparse import csr_array
     from torch import Tensor
 
@@ -208,13 +209,26 @@ class BiasedALS:
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         epochs = self._params["epochs"]
         report(0, epochs)
+        pipeline = self._trained_pipeline(train, seed, report)
+        predicted = _predictions(pipeline, asked)
+        report(epochs, epochs, predicted)
+        return predicted
+
+    def _trained_pipeline(self, train: Ratings, seed: int, report: Report) -> Pipeline:
+        """LensKit's pipeline for predictions, after all epochs. Raises: RunError; what report does.
+
+        Args:
+            train: ratings to learn from.
+            seed: of the vectors at the beginning.
+            report: called after each epoch but the last, which has predictions to tell of.
+        """
         import pandas as pd
         from lenskit.als import BiasedMFScorer
-        from lenskit.batch import predict
-        from lenskit.data import ItemList, ItemListCollection, from_interactions_df
+        from lenskit.data import from_interactions_df
         from lenskit.pipeline import predict_pipeline
         from lenskit.training import TrainingOptions
 
+        epochs = self._params["epochs"]
         scorer = BiasedMFScorer(
             embedding_size=self._params["dimension"],
             epochs=epochs,
@@ -238,16 +252,25 @@ class BiasedALS:
         scorer.trained_epochs = epochs  # the pipeline trains what is left, the biases
         pipeline = predict_pipeline(scorer)
         pipeline.train(data, TrainingOptions(retrain=False, rng=options.rng))
-        order = np.argsort(asked.users, kind="stable")
-        users, starts = np.unique(asked.users[order], return_index=True)
-        rows_of = dict(zip(users.tolist(), np.split(order, starts[1:]), strict=True))
-        items_of = {user: ItemList(item_ids=asked.items[rows]) for user, rows in rows_of.items()}
-        lists = ItemListCollection.from_dict(items_of, "user_id")
-        predicted: Floats = np.empty(len(asked))
-        for key, answers in predict(pipeline, lists, n_jobs=1):
-            predicted[rows_of[key[0]]] = answers.scores()
-        report(epochs, epochs, predicted)
-        return predicted
+        return pipeline
+
+
+def _predictions(pipeline: Pipeline, pairs: Pairs) -> Floats:
+    """What a trained pipeline predicts for pairs of user and item; shape (pairs,)."""
+    from lenskit.batch import predict
+    from lenskit.data import ItemList, ItemListCollection
+
+    by_user = np.argsort(pairs.users, kind="stable")
+    users, starts = np.unique(pairs.users[by_user], return_index=True)
+    rows_of_user = dict(zip(users.tolist(), np.split(by_user, starts[1:]), strict=True))
+    items_of_user = {}
+    for user, rows in rows_of_user.items():
+        items_of_user[user] = ItemList(item_ids=pairs.items[rows])
+    lists = ItemListCollection.from_dict(items_of_user, "user_id")
+    predicted: Floats = np.empty(len(pairs))
+    for (user,), answers in predict(pipeline, lists, n_jobs=1):
+        predicted[rows_of_user[user]] = answers.scores()
+    return predicted
 
 
 _BIASED_ALS_PARAMETERS = with_source(

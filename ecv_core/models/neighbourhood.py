@@ -207,19 +207,15 @@ def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) 
     """As `nearest_of`, while memory is that of the neighbours, whatever the number of pairs."""
     from ecv_core.models.neighbourhood_kernel import nearest
 
-    matrix = with_narrow_indices(closeness.entries)
-    by_column = with_narrow_indices(scipy.sparse.csr_array(matrix.T.tocsr()))
-    pairs = np.concatenate(([0], np.cumsum(np.diff(matrix.indptr)[by_column.indices])))
-    # A block ends where its columns have looked at PAIRS pairs, so that it can be cancelled soon.
-    block = pairs[by_column.indptr[1:]] // PAIRS
-    bounds = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(block)]
+    by_row = with_narrow_indices(closeness.entries)
+    by_column = with_narrow_indices(scipy.sparse.csr_array(by_row.T.tocsr()))
     parts: list[csr_array] = []
-    for first, last in pairwise(bounds):
+    for first, last in pairwise(_bounds_of_blocks(by_row, by_column)):
         progress("fit", 0, 2)
         ends, indices, values = nearest(
-            matrix.indptr,
-            matrix.indices,
-            matrix.data,
+            by_row.indptr,
+            by_row.indices,
+            by_row.data,
             by_column.indptr,
             by_column.indices,
             by_column.data,
@@ -230,9 +226,28 @@ def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) 
             first,
             last,
         )
-        shape = (last - first, matrix.shape[1])
+        shape = (last - first, by_row.shape[1])
         parts.append(scipy.sparse.csr_array((values, indices, ends), shape=shape))
     return scipy.sparse.csr_array(scipy.sparse.vstack(parts, format="csr"))
+
+
+def _bounds_of_blocks(by_row: csr_array, by_column: csr_array) -> list[int]:
+    """Where blocks of columns begin and end that look at about PAIRS pairs of entries each.
+
+    Between blocks the search for neighbours can be cancelled.
+
+    Args:
+        by_row: the matrix, of shape (rows, columns).
+        by_column: its transpose.
+    Returns: ascending; the first is 0, the last the number of columns.
+    """
+    # An entry of a column is paired with every entry of its row.
+    pairs_of_entry = np.diff(by_row.indptr)[by_column.indices]
+    pairs_before_entry = np.concatenate(([0], np.cumsum(pairs_of_entry)))
+    pairs_up_to_column = pairs_before_entry[by_column.indptr[1:]]
+    block_of_column = pairs_up_to_column // PAIRS
+    begins = np.flatnonzero(np.diff(block_of_column)) + 1
+    return [0, *begins.tolist(), len(block_of_column)]
 
 
 # Items that vote for other items, with weights -> scores of all items for blocks of users.

@@ -180,12 +180,16 @@ def _published_rows(name: str) -> dict[str, list[str]]:
 
 
 def _our_value(part: Part, row: str, column: str) -> Value | None:
-    """Ours of one cell: a number or words; None where there is none."""
+    """Ours of one cell: a number or words; None where there is none.
+
+    A cell of a table that is worked out goes before what is written beside the row.
+    """
     value = part.get("here", {}).get(row)
     if "ours" in part:
-        table = OUR_TABLES[part["paper"]]()[part["ours"]]
-        if column in table:
-            value = table[column].get(row)
+        tables = OUR_TABLES[part["paper"]]()
+        columns = tables[part["ours"]]
+        if column in columns:
+            value = columns[column].get(row)
     if isinstance(value, str):
         return value
     if pd.isna(value):

@@ -200,47 +200,70 @@ def follow(
     Raises:
         InputError: for a budget in a unit in which the folds' costs are not known.
     """
-    folds_ran: list[list[int]] = [[] for _ in contenders]
-    costs = _costs(contenders, terms)
-
-    def usual_cost(contender: int) -> float:
-        return float(costs[contender, folds_ran[contender]].mean())
-
-    selection = Selection(differences, len(contenders), terms, cost=usual_cost)
-    allowed = _allowed(terms)
-    spent = 0.0
+    walk = _Walk(contenders, terms, differences)
     rounds: list[Round] = []
-    needed = None
-    while not selection.decided and needed is None:
-        for turn in selection.next_folds(order):
-            if spent >= allowed:
-                break
-            contender = contenders[turn.contender]
-            if np.isnan(contender.folds[turn.fold]):
-                # The fold has not been run: the replay ends here, without a look at this round.
-                needed = turn
-                break
-            cost = costs[turn.contender, turn.fold]
-            _check_cost(cost, contender, turn.fold, terms)
-            spent += cost
-            folds_ran[turn.contender].append(turn.fold)
-            selection.ran(turn.contender, turn.fold)
-        if needed is None:
-            rounds.append(selection.look(spent=spent >= allowed))
+    missing = None
+    while not walk.selection.decided and missing is None:
+        missing = walk.run_until_look(order)
+        if missing is None:
+            rounds.append(walk.selection.look(spent=walk.budget_is_spent))
     verdict = None
     if rounds:
-        verdict = selection.verdict()
-    spent_of_budget = None
+        verdict = walk.selection.verdict()
+    spent = None
     if terms.budget is not None:
-        spent_of_budget = spent
+        spent = walk.spent
     return Followed(
         rounds=tuple(rounds),
-        ran=tuple(map(tuple, folds_ran)),
-        needed=needed,
-        left=tuple(selection.left),
+        ran=tuple(map(tuple, walk.folds_ran)),
+        needed=missing,
+        left=tuple(walk.selection.left),
         verdict=verdict,
-        spent=spent_of_budget,
+        spent=spent,
     )
+
+
+class _Walk:
+    """A selection among folds that are there, with what they have cost so far."""
+
+    def __init__(
+        self, contenders: Sequence[Scores], terms: Terms, differences: Differences
+    ) -> None:
+        self._contenders = contenders
+        self._terms = terms
+        self._costs = _costs(contenders, terms)
+        self._budget = _allowed(terms)
+        self.spent = 0.0
+        """In the unit of the budget."""
+        self.folds_ran: list[list[int]] = [[] for _ in contenders]
+        """Of each contender, newest last."""
+        self.selection = Selection(differences, len(contenders), terms, cost=self._usual_cost)
+
+    def _usual_cost(self, contender: int) -> float:
+        """The mean cost of the folds that a contender has run."""
+        return float(self._costs[contender, self.folds_ran[contender]].mean())
+
+    @property
+    def budget_is_spent(self) -> bool:
+        return self.spent >= self._budget
+
+    def run_until_look(self, order: Sequence[int]) -> Turn | None:
+        """Run what the selection wants before its next look, as far as the budget goes.
+
+        Returns: the first of these folds that is not there, before which all ends; else None.
+        """
+        for turn in self.selection.next_folds(order):
+            if self.budget_is_spent:
+                return None
+            contender = self._contenders[turn.contender]
+            if np.isnan(contender.folds[turn.fold]):
+                return turn
+            cost = self._costs[turn.contender, turn.fold]
+            _check_cost(cost, contender, turn.fold, self._terms)
+            self.spent += cost
+            self.folds_ran[turn.contender].append(turn.fold)
+            self.selection.ran(turn.contender, turn.fold)
+        return None
 
 
 def _allowed(terms: Terms) -> float:

@@ -141,16 +141,16 @@ class Precision:
         """How well every set of folds knows the k-fold mean."""
         values = self._checked_users(sets)
         k = len(sets.folds)
-        chosen = sets.chosen()[1:]
-        means = sets.means
-        corrected = None
+        not_empty = sets.chosen()[1:]
         if sets.aids is None:
-            variance = fold_variance(values, chosen)
+            variance = fold_variance(values, not_empty)
+            means = sets.means
+            corrected_means = None
         else:
-            sharper = adjusted(sets.folds, values, sets.aids, chosen)
-            variance = sharper.variance
-            corrected = np.concatenate([[np.nan], sharper.means])
-            means = corrected
+            corrected = adjusted(sets.folds, values, sets.aids, not_empty)
+            variance = corrected.variance
+            means = np.concatenate([[np.nan], corrected.means])  # the empty set has none
+            corrected_means = means
         half_widths = np.full(len(sets.means), np.nan)
         half_widths[1:] = variance.half_widths(k, self.confidence)
         least_tolerances = least_tolerance(half_widths, means)
@@ -159,7 +159,10 @@ class Precision:
             return least_tolerances[after]
 
         return SetSteps(
-            step=least_after, half_widths=half_widths, setting=self.tolerance, means=corrected
+            step=least_after,
+            half_widths=half_widths,
+            setting=self.tolerance,
+            means=corrected_means,
         )
 
     def _checked_users(self, sets: FoldSets) -> Floats:

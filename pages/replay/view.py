@@ -146,7 +146,7 @@ def draw_controls(chosen: ChosenReplay) -> None:
 
 
 def _show_ways_on(chosen: ChosenReplay) -> None:
-    """The way to the race, a link to what is shown, and the order of the folds."""
+    """The way to the race, and what is shown; the address of the page links to it from now on."""
     st.button(
         "Race it against k-fold",
         icon=":material/flag:",
@@ -159,6 +159,11 @@ def _show_ways_on(chosen: ChosenReplay) -> None:
     if chosen.spec.rule == PAPERS_RULE:
         params[ALPHA] = alpha_text(alpha_of(chosen.spec))
     write_into_link(params)
+    st.caption(_caption(chosen))
+
+
+def _caption(chosen: ChosenReplay) -> str:
+    """The order of the folds, what bands are, and how the energy is known, as Markdown."""
     how = "as it ran"
     if chosen.seed:
         how = f"shuffled with seed {chosen.seed}"
@@ -168,7 +173,7 @@ def _show_ways_on(chosen: ChosenReplay) -> None:
     bands = f"Bands are {glossary_link('confidence-interval', 'intervals')} of these folds."
     energy_words = f"{source_sentence(facts.source)} {processor_sentence(facts)}"
     missing = _missing_folds_words(chosen.run)
-    st.caption(f"{order_words}: {order} ({how}). {bands} {missing}{energy_words}")
+    return f"{order_words}: {order} ({how}). {bands} {missing}{energy_words}"
 
 
 def _missing_folds_words(run: RunRecord) -> str:

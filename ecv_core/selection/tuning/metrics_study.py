@@ -153,15 +153,19 @@ def study_metrics(
     if metric not in tests.p_values:
         raise UnknownName("metric of this tuning", metric, tests.p_values)
     p_values = tests.p_values
-    dominant_by = dominance(p_values[metric], tests.configurations)
-    curve_of: Callable[[Floats], PValueCurve] = expected_curve
+    make_curve: Callable[[Floats], PValueCurve] = expected_curve
     if pairs != "all":
-        curve_of = drawn_curve
-        drawn = draw(p_values[metric].shape[1], seed=seed)
-        p_values = {name: of_pairs[:, drawn] for name, of_pairs in p_values.items()}
-    curves = {name: curve_of(of_pairs) for name, of_pairs in p_values.items()}
+        pair_count = p_values[metric].shape[1]
+        drawn_pairs = draw(pair_count, seed=seed)
+        p_values = {name: of_pairs[:, drawn_pairs] for name, of_pairs in p_values.items()}
+        make_curve = drawn_curve
+    curves = {name: make_curve(of_pairs) for name, of_pairs in p_values.items()}
     return MetricsStudy(
-        tests=tests, p_values=p_values, curves=curves, metric=metric, dominant=dominant_by
+        tests=tests,
+        p_values=p_values,
+        curves=curves,
+        metric=metric,
+        dominant=dominance(tests.p_values[metric], tests.configurations),
     )
 
 
