@@ -530,14 +530,18 @@ class GpuMeter:
         self._sampler.start()
 
     def stop(self) -> Energy:
+        """End measuring; `gpu_seconds` stays unknown where the GPUs do not tell of this process."""
         self._sampler.end()
         energy = self._meter.stop()
         reading = self._sampler.reading(time.perf_counter() + LAST_SECONDS)
+        gpu_seconds = reading.joules  # of this sampler, whose unit is the second
         torch = sys.modules.get("torch")
-        hidden = not reading.joules and torch is not None and torch.cuda.is_initialized()
-        if hidden or self._sampler.silent:  # in a container NVML may name processes otherwise
+        uses_gpu = torch is not None and torch.cuda.is_initialized()
+        # In a container NVML may give processes other ids, so that none seems to be of this one.
+        is_hidden = uses_gpu and not gpu_seconds
+        if is_hidden or self._sampler.silent:
             return energy
-        return replace(energy, gpu_seconds=reading.joules)
+        return replace(energy, gpu_seconds=gpu_seconds)
 
 
 @cache

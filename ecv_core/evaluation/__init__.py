@@ -151,7 +151,7 @@ def evaluate(
         columns = sampled_ranking(fold)
     else:
         columns = full_ranking(fold)
-    _add_together(fold, columns)
+    _complete_columns(fold, columns)
     return _evaluation(fold, columns)
 
 
@@ -170,18 +170,19 @@ def _chosen_metrics(
     return tuple(in_order)
 
 
-def _add_together(fold: EvaluatedFold, columns: Columns) -> None:
-    """Complete the metrics that look at all users of a fold together.
+def _complete_columns(fold: EvaluatedFold, columns: Columns) -> None:
+    """Add the metrics that look at all users of a fold together, and check losses.
 
     Args:
         fold: that was ranked.
         columns: metric -> shape (users, ...); changed in place.
     Raises: RunError for a loss that is infinite.
     """
-    of_pairs = fold.of_kind(Kind.PAIRS)
-    for name in of_pairs:
-        columns[name] = PAIR_METRICS[name](ScoredPairs.joined(fold.pairs), fold.protocol.seed)
-    for name in [*of_pairs, *fold.of_kind(Kind.PROBABILITIES)]:
+    metrics_of_pairs = fold.of_kind(Kind.PAIRS)
+    for name in metrics_of_pairs:
+        compute = PAIR_METRICS[name]
+        columns[name] = compute(ScoredPairs.joined(fold.pairs), fold.protocol.seed)
+    for name in [*metrics_of_pairs, *fold.of_kind(Kind.PROBABILITIES)]:
         _check_finite(METRICS[name], columns[name])
     _weigh_users(fold, columns)
 

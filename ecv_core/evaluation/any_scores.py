@@ -154,11 +154,19 @@ def _as_floats(rows: NDArray[Any]) -> NDArray[np.floating]:
     if rows.dtype.kind in "mM":  # times are counted in whole numbers
         floats[np.isnat(rows)] = np.nan
     if _too_coarse(rows, floats):
-        there = ~np.isnan(floats)
-        _, ranks = np.unique(rows[there], return_inverse=True)
-        infinite = np.isinf(floats)
-        floats[there & ~infinite] = ranks.ravel()[~infinite[there]]
+        _put_ranks(rows, floats)
     return floats
+
+
+def _put_ranks(rows: NDArray[Any], floats: NDArray[np.float64]) -> None:
+    """Replace floats, in place, by the ranks of the numbers that they stand for, from 0.
+
+    What is NaN or infinite as a float stays so.
+    """
+    is_number = ~np.isnan(floats)
+    is_finite = np.isfinite(floats)
+    _, ranks = np.unique(rows[is_number], return_inverse=True)
+    floats[is_finite] = ranks.ravel()[is_finite[is_number]]
 
 
 def _too_coarse(rows: NDArray[Any], floats: NDArray[np.float64]) -> bool:

@@ -116,14 +116,25 @@ class Parameter:
             raise InputError(f"{called} must be one of {', '.join(self.choices)}, not '{given}'")
         if isinstance(value, bool | str):
             return value
+        self._check_number(value, given, called)
+        return value
+
+    def _check_number(self, number: float, given: object, called: str) -> None:
+        """Refuse a number out of range, or one that is too large to be computed with.
+
+        Args:
+            number: what was made of `given`.
+            given: by the user, as a sentence shows it.
+            called: what a sentence calls this parameter.
+        Raises: InputError.
+        """
         shown = given
         if self.open:
-            shown = value
+            shown = number
         if self.low is not None or self.high is not None:
-            self.check_range(value, self.low, self.high, called, shown)
+            self.check_range(number, self.low, self.high, called, shown)
         if not self.open:
-            _check_size(value, called, shown)
-        return value
+            _check_size(number, called, shown)
 
     def check_range(
         self, value: float, low: float | None, high: float | None, called: str, shown: object

@@ -780,8 +780,11 @@ def _optimism(spread: Spread, k: int) -> float:
     errors = errors[is_finite]
     if not errors.any():
         return 0.0
-    behind = np.append(spread.means[is_finite], 0.0)  # the winner comes last
+    # The winner comes last: it is behind nobody, and has the error of the middle one.
+    behind_winner = np.append(spread.means[is_finite], 0.0)
     deviations = np.append(errors, np.median(errors)) / np.sqrt(2)
-    noise = np.random.default_rng(0).standard_normal((_DRAWS, len(behind))) * deviations
-    picked = (noise - behind).argmax(axis=1)
-    return float(noise[np.arange(_DRAWS), picked].mean())
+    draws = np.random.default_rng(0).standard_normal((_DRAWS, len(behind_winner)))
+    noise = draws * deviations
+    highest = (noise - behind_winner).argmax(axis=1)
+    overshoots = noise[np.arange(_DRAWS), highest]
+    return float(overshoots.mean())

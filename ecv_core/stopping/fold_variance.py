@@ -449,12 +449,15 @@ def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
     """`look_error` from so many runs, whatever is known."""
     rng = np.random.default_rng(20240901)
     scores = rng.standard_normal((runs, k))
-    whole = scores.mean(axis=1)
-    least = np.ones(runs)  # p-value of the true mean at any look
-    for e, (mean, squares) in enumerate(running_moments(scores.T[:-1]), start=1):
-        distance = np.abs(mean - whole) / np.sqrt(1 / e - 1 / k)
-        np.minimum(least, tails(distance, squares / max(e - 1, 1), e), out=least)
-    return float(np.quantile(least, 1 - confidence))
+    k_fold_means = scores.mean(axis=1)
+    least_p_values = np.ones(runs)  # of the true k-fold mean, at any look so far
+    looks = running_moments(scores.T[:-1])
+    for folds, (means, squares) in enumerate(looks, start=1):
+        standard_error = np.sqrt(1 / folds - 1 / k)
+        distances = np.abs(means - k_fold_means) / standard_error
+        variances = squares / max(folds - 1, 1)
+        least_p_values = np.minimum(least_p_values, tails(distances, variances, folds))
+    return float(np.quantile(least_p_values, 1 - confidence))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

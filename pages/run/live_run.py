@@ -165,7 +165,7 @@ def _run(following: bool, read: list[list[RunRecord]]) -> None:
 
     Only what is not another with every fold belongs here, and what follows the folds by itself.
     """
-    runs = read.pop() if read else _still_there()
+    runs = _take_or_read(read)
     if following != _any_active(runs):
         st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
     run = shown_run(runs)
@@ -198,13 +198,23 @@ def _draw_followed(
     if not _any_active(runs):
         draw(shown_run(runs))
         return
-    read = [runs]
+    unread = [runs]  # what the first drawing shows was read with the page
 
     def draw_newest() -> None:
-        runs = read.pop() if read else _still_there()
-        draw(shown_run(runs))
+        draw(shown_run(_take_or_read(unread)))
 
     follow(draw_newest, key=key, of=[topic(kind, ids_of(runs))], often=often)
+
+
+def _take_or_read(unread: list[list[RunRecord]]) -> list[RunRecord]:
+    """The runs that were read with the page, the first time; after that as they are now.
+
+    Args:
+        unread: what was read with the page, which is taken out of it.
+    """
+    if unread:
+        return unread.pop()
+    return _still_there()
 
 
 def _entries_for_all(
