@@ -332,11 +332,8 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[st
     for alpha, text in zip(alphas, texts, strict=True):
         shares = [float(share) for share in percents.loc[alpha].to_numpy()]
         mean = float(np.dot(shares, folds)) / 100
-        bars = {
-            "x": folds,
-            "y": [round(share, 3) for share in shares],
-            "text": [_share_text(share) for share in shares],
-        }
+        heights = [round(share, 3) for share in shares]
+        bars = {"x": folds, "y": heights, "text": list(map(_share_text, shares))}
         top = 104
         bottom = min(max(shares) + 14, top)  # above the number on the highest bar
         mark = {

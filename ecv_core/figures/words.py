@@ -82,8 +82,11 @@ def in_order(names: Iterable[str]) -> list[str]:
     """
     alphabetical = sorted(set(names))
     ids = [*datasets.catalogue(), *ALGORITHMS]
-    listed = [name for name in ids if name in alphabetical]
-    return listed + [name for name in alphabetical if name not in ids]
+    ordered = []
+    for name in [*ids, *alphabetical]:
+        if name in alphabetical and name not in ordered:
+            ordered.append(name)
+    return ordered
 
 
 def dataset_title(dataset: str) -> str:
@@ -493,7 +496,10 @@ def _late_folds_sentence(run: RunRecord) -> str:
 
 def _machines_sentence(run: RunRecord) -> str:
     """Which kinds of machines have computed a run; empty for one kind."""
-    kinds = Counter(fold.node.hardware for fold in run.folds if fold.node is not None)
+    kinds: Counter[str] = Counter()
+    for fold in run.folds:
+        if fold.node is not None:
+            kinds[fold.node.hardware] += 1
     if len(kinds) < 2:
         return ""
     folds = "; ".join(f"{counted(count, 'fold')} on {kind}" for kind, count in kinds.most_common())

@@ -54,7 +54,7 @@ from ecv_core.figures.words import (
     winner_new_data_line,
 )
 from ecv_core.records.parameters import Params, listed
-from ecv_core.records.run import Moment, RunRecord, Scores
+from ecv_core.records.run import FoldResult, Moment, RunRecord, Scores
 from ecv_core.records.spec import SCORES, SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.selection.document import (
@@ -397,18 +397,21 @@ def _energy_saved_sentence(runs: Sequence[RunRecord], facts: Sequence[EnergyFact
         runs: with at least one fold each.
         facts: of each run.
     """
-    saved = sum(of_run.saved_joules or 0.0 for of_run in facts)
-    if not saved:
-        return ""
+    saved = 0.0
     least = 0.0
     most = 0.0
+    forecasts = []
     for of_run in facts:
+        saved += of_run.saved_joules or 0.0
         low, high = of_run.saved_range or (0.0, 0.0)
         least += low
         most += high
+        if of_run.forecast:
+            forecasts.append(of_run.folds_ran)
+    if not saved:
+        return ""
     about = ""
     how = "the energy that the folds after the stop used when they were run to check"
-    forecasts = [of_run.folds_ran for of_run in facts if of_run.forecast]
     if forecasts:
         about = "about "
         how = f"a forecast: a fold that did not run is counted {forecast_words(forecasts)}"
@@ -517,7 +520,10 @@ def describe_methods(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) ->
         for line in interval_lines(run):
             sentences.append(f"{line[0].upper()}{line[1:]}.")
     sentences.append(energy_sentence(runs))
-    sentences.append(reused_words([fold for run in runs for fold in run.folds]))
+    folds: list[FoldResult] = []
+    for run in runs:
+        folds += run.folds
+    sentences.append(reused_words(folds))
     sentences.append(version_sentence(made_with, software(), specs))
     return _description_of(sentences, "")
 
