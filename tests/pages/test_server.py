@@ -1,8 +1,10 @@
 """What the dashboard's server has besides Streamlit: addresses, plotly.js, limits of tabs."""
 
+import asyncio
 import gzip
 from contextlib import ExitStack, suppress
 
+import h11
 import plotly
 import pytest
 import streamlit as st
@@ -323,6 +325,30 @@ def test_nobody_is_many_by_a_header_or_by_many_addresses(
 )
 def test_of_an_address_counts_what_one_customer_has(address, place):
     assert place_of(address) == place
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])
+def test_who_broke_the_protocol_gets_no_answer_and_leaves_no_traceback(streamlit, method):
+    """As Uvicorn says it where a body was none, and its own answer has ended the connection."""
+    sent = []
+
+    async def send(message):
+        sent.append(message["type"])
+        raise h11.LocalProtocolError("Can't send data when our state is ERROR")
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": "/plain",
+        "query_string": b"",
+        "headers": [],
+        "scheme": "http",
+    }
+    asyncio.run(streamlit.app(scope, receive, send))
+    assert sent[0] == "http.response.start"
 
 
 def test_members_of_a_team_may_open_more_tabs_than_strangers(client, monkeypatch):

@@ -7,10 +7,12 @@ upload comes with the browser's cookie, and so belongs to the tabs of that brows
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv6Address, IPv6Network
 from secrets import token_urlsafe
 
+from h11 import LocalProtocolError
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
@@ -109,9 +111,9 @@ class Tabs:
             elif scope["type"] != "http":
                 await app(scope, receive, send)
             elif scope["method"] == "PUT":
-                await self._serve_upload(app, scope, receive, send)
+                await self._serve_upload(app, scope, receive, as_far_as_it_goes(send))
             else:
-                answered = naming_browser(scope, send)
+                answered = naming_browser(scope, as_far_as_it_goes(send))
                 if scope["method"] == "DELETE":
                     answered = self._noting_deletion(scope["path"], answered)
                 await app(without_conditions(scope), receive, answered)
@@ -288,6 +290,19 @@ def without_conditions(scope: Scope) -> Scope:
     del headers["if-none-match"]
     del headers["if-modified-since"]
     return {**scope, "headers": headers.raw}
+
+
+def as_far_as_it_goes(send: Send) -> Send:
+    """Sends as `send` does, but not to who has broken the protocol in the middle of a request.
+
+    Such a connection is told so and closed already, and no answer can follow.
+    """
+
+    async def send_if_possible(message: Message) -> None:
+        with suppress(LocalProtocolError):
+            await send(message)
+
+    return send_if_possible
 
 
 def naming_browser(scope: Scope, send: Send) -> Send:
