@@ -16,8 +16,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from pages.shared.live.server import PLOTLY, end_where_settings_are_wrong, middleware, routes
-from pages.shared.live.tabs import BROWSER, NAME, OF_AN_ADDRESS, place_of, tabs
+from pages.shared.live.server import (
+    PLOTLY,
+    allow_handles,
+    end_where_settings_are_wrong,
+    middleware,
+    routes,
+)
+from pages.shared.live.tabs import BROWSER, NAME, OF_ALL, OF_AN_ADDRESS, place_of, tabs
 
 SESSION = "b1c40f6e-0b1c-4f6e-9a0d-4f6e9a0d1234"
 UPLOAD = f"/_stcore/upload_file/{SESSION}/file"
@@ -349,6 +355,22 @@ def test_who_broke_the_protocol_gets_no_answer_and_leaves_no_traceback(streamlit
     }
     asyncio.run(streamlit.app(scope, receive, send))
     assert sent[0] == "http.response.start"
+
+
+@pytest.fixture
+def few_handles():
+    """The limit that most systems begin with, and whatever they allow."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, before[1]))
+    yield lambda: resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_there_are_handles_for_as_many_tabs_as_may_be_open(few_handles):
+    """Each tab has two sockets and three more handles; a lecture has one socket for each phone."""
+    allow_handles()
+    assert few_handles() >= (2 + 3 + 1) * OF_ALL
 
 
 def test_members_of_a_team_may_open_more_tabs_than_strangers(client, monkeypatch):

@@ -116,6 +116,7 @@ class _Styled:
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """What runs besides the pages for as long as the server does."""
     _log_with_run_ids()
+    allow_handles()
     listener.loop = asyncio.get_running_loop()
     with _end_with_the_terminal():
         running = asyncio.create_task(asyncio.to_thread(_begin))
@@ -130,6 +131,28 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
             await listener.end()
             with suppress(EcvError):
                 await asyncio.to_thread(_end)
+
+
+HANDLES = 8192
+"""Files and sockets that are open at once, at most: of each tab two sockets and three more handles,
+which Streamlit keeps for two minutes longer; and the sockets of a lecture."""
+
+
+def allow_handles() -> None:
+    """Let this process have so many, where the system allows it more than it gives at first.
+
+    That is 1,024 on most, of which 250 tabs leave none.
+    """
+    try:
+        resource = import_module("resource")
+    except ImportError:  # Windows has no such limit
+        return
+    given, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = HANDLES
+    if most != resource.RLIM_INFINITY:
+        wanted = min(wanted, most)
+    if given != resource.RLIM_INFINITY and given < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _log_with_run_ids() -> None:
