@@ -147,12 +147,12 @@ def allow_handles() -> None:
         resource = import_module("resource")
     except ImportError:  # Windows has no such limit
         return
-    given, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = HANDLES
-    if most != resource.RLIM_INFINITY:
-        wanted = min(wanted, most)
-    if given != resource.RLIM_INFINITY and given < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    handles = HANDLES
+    if hard != resource.RLIM_INFINITY:
+        handles = min(handles, hard)
+    if soft != resource.RLIM_INFINITY and soft < handles:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (handles, hard))
 
 
 def _log_with_run_ids() -> None:
