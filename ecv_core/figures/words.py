@@ -72,7 +72,7 @@ def counted(count: int, noun: str) -> str:
 
 def joined(*sentences: str) -> str:
     """Sentences as one text; empty ones are left out."""
-    return " ".join(sentence for sentence in sentences if sentence)
+    return " ".join(filter(None, sentences))
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -670,6 +670,22 @@ def watt_hours_range(low: float, high: float) -> str:
     return _scaled("Wh", low / 3600, high / 3600)
 
 
+def watt_hours_alike(*ranges: tuple[float, float]) -> list[str]:
+    """Ranges of joules, each as of `watt_hours_range`, all in the unit of the first.
+
+    '0.14 to 0.5 Wh' beside '0.08 to 0.46 Wh', where the other alone would be in mWh.
+    """
+    unit = watt_hours_range(*ranges[0]).rpartition(" ")[2]
+    factor = 1.0
+    if unit == "mWh":
+        factor = 1000.0
+    texts = []
+    for low, high in ranges:
+        ends = _ends([factor * low / 3600, factor * high / 3600])
+        texts.append(f"{ends} {unit}")
+    return texts
+
+
 def saved_words(facts: EnergyFacts) -> str:
     """What a stop saved: a range as long as it is a forecast. '-' while there is no stop."""
     if facts.saved_range is None:
@@ -736,8 +752,12 @@ def _scaled(unit: str, *amounts: float) -> str:
     if 0 < max(amounts) < 1 and min(amounts) < 0.1:
         unit = f"m{unit}"
         amounts = tuple(1000 * amount for amount in amounts)
-    ends = dict.fromkeys(estimate(amount) for amount in amounts)
-    return f"{' to '.join(ends)} {unit}"
+    return f"{_ends(amounts)} {unit}"
+
+
+def _ends(amounts: Iterable[float]) -> str:
+    """'0.14 to 0.5', or one number where both ends read the same."""
+    return " to ".join(dict.fromkeys(map(estimate, amounts)))
 
 
 def duration(seconds: float) -> str:

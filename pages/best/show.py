@@ -481,7 +481,17 @@ def show_scores_file(question: Question) -> None:
         file=file.name,
         note=file_words(scores),
     )
-    show(shown, autoplay=True)
+    show(shown, autoplay=True, then=_link_to_own_folds)
+
+
+def _link_to_own_folds() -> None:
+    """The next question; the file is added there once more."""
+    st.page_link(
+        "folds/folds.py",
+        label="How many folds, at what risk?",
+        icon=":material/tune:",
+        query_params={"source": "My file"},
+    )
 
 
 # A selection among configurations of one algorithm: what its parameters have to do with it.

@@ -175,10 +175,9 @@ def _certainty(advice: FoldsAdvice) -> Certainty:
 def _amounts(explored: Explored, advice: FoldsAdvice) -> list[Amount]:
     """Of one run on average, over all orders of its folds."""
     outcome = advice.best.outcome
-    used = outcome.mean_stop
-    amounts = [
-        Amount(name="folds", used=f"{used:.1f} of {advice.k}", saved=f"{advice.k - used:.1f}")
-    ]
+    used = f"{outcome.mean_stop:.1f}".removesuffix(".0")
+    saved = f"{advice.k - outcome.mean_stop:.1f}".removesuffix(".0")
+    amounts = [Amount(name="folds", used=f"{used} of {advice.k}", saved=saved)]
     if explored.cost == "energy":
         percent = outcome.cost_percent
         amounts.append(

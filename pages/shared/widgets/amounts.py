@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ecv_core.energy.parts import with_own_joules
 from ecv_core.energy.savings import energy_of, tallies
-from ecv_core.figures.words import duration, grams, watt_hours_range
+from ecv_core.figures.words import duration, grams, watt_hours_alike, watt_hours_range
 from ecv_core.records.run import RunRecord
 from pages.shared.widgets.answer_card import Amount
 
@@ -43,30 +44,65 @@ def saved_head(runs: Sequence[RunRecord]) -> str:
 
 def _energy(runs: Sequence[RunRecord]) -> Amount:
     """Of the metered ones, without those that other work disturbed where there are others."""
-    begun = [run for run in runs if run.folds]
-    metered = [run for run in begun if energy_of(run).source != "none"]
-    summed = with_own_joules(metered) or metered
-    if not begun:
-        return Amount(name="energy", used="-")
+    summed = _summed(runs)
     if not summed:
-        return Amount(name="energy", used="not metered")
+        used = "-"
+        if any(run.folds for run in runs):
+            used = "not metered"
+        return Amount(name="energy", used=used)
     name = "energy"
     if len(summed) < len(runs):
         name = f"energy of {len(summed)} of {len(runs)} runs"
+    joules = _used_joules(summed)
+    emissions = _emissions(summed)
+    saving = _saved_energy(summed)
+    if saving is None:
+        return Amount(name=name, used=f"{watt_hours_range(*joules)} ({emissions})")
+    used, saved = watt_hours_alike(joules, saving.joules_range)
+    return Amount(
+        name=name,
+        used=f"{used} ({emissions})",
+        saved=f"{saved}, {_about(summed)}{saving.percent:.0f} %",
+    )
+
+
+def _summed(runs: Sequence[RunRecord]) -> list[RunRecord]:
+    """Those whose energy is in the sum."""
+    metered = []
+    for run in runs:
+        if run.folds and energy_of(run).source != "none":
+            metered.append(run)
+    return with_own_joules(metered) or metered
+
+
+def _emissions(runs: Sequence[RunRecord]) -> str:
+    """'16 mg CO2e': of all folds of these runs."""
+    emitted = 0.0
+    for run in runs:
+        emitted += energy_of(run).grams_co2e
+    return f"{grams(emitted)} CO2e"
+
+
+def _used_joules(runs: Sequence[RunRecord]) -> tuple[float, float]:
+    """From the least to the most that all folds of these runs may have taken."""
     least = 0.0
     most = 0.0
-    emitted = 0.0
-    for run in summed:
-        facts = energy_of(run)
-        least += facts.joules_range[0]
-        most += facts.joules_range[1]
-        emitted += facts.grams_co2e
-    used = f"{watt_hours_range(least, most)} ({grams(emitted)} CO2e)"
-    return Amount(name=name, used=used, saved=_saved_energy(summed))
+    for run in runs:
+        low, high = energy_of(run).joules_range
+        least += low
+        most += high
+    return least, most
 
 
-def _saved_energy(runs: Sequence[RunRecord]) -> str:
-    """'23 to 69 mWh, about 60 %'; empty where no stop saved any."""
+class _Saving(NamedTuple):
+    """What stops saved of the energy."""
+
+    joules_range: tuple[float, float]
+    percent: float
+
+
+def _saved_energy(runs: Sequence[RunRecord]) -> _Saving | None:
+    """From the least to the most that it may be; None where no stop saved any."""
     least = 0.0
     most = 0.0
     saved = 0.0
@@ -80,8 +116,8 @@ def _saved_energy(runs: Sequence[RunRecord]) -> str:
         least += facts.saved_range[0]
         most += facts.saved_range[1]
     if not saved:
-        return ""
-    return f"{watt_hours_range(least, most)}, {_about(runs)}{100 * saved / whole:.0f} %"
+        return None
+    return _Saving((least, most), 100 * saved / whole)
 
 
 def _time(runs: Sequence[RunRecord]) -> Amount:

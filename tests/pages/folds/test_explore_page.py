@@ -149,8 +149,8 @@ def test_a_dataset_left_out_is_checked_once_there_are_two(app, record):
     ("limit", "share", "words"),
     [
         (0.1, 100, ["All 10 folds", "in every order.", "No rule keeps this promise with fewer."]),
-        (50, 100, ["1 fold", "in every order.", "1.0 of 10", "10 %", "90 %"]),
-        (50, 50, ["1 fold", "in 50 % of orders.", "1.0 of 10", "10 %", "90 %"]),
+        (50, 100, ["1 fold", "in every order.", "1 of 10", "10 %", "90 %"]),
+        (50, 50, ["1 fold", "in 50 % of orders.", "1 of 10", "10 %", "90 %"]),
     ],
 )
 def test_the_edges_of_the_promise_read_right(app, record, limit, share, words):
