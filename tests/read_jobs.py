@@ -10,6 +10,14 @@ def held(megabytes: int) -> int:
     return len(bytearray(megabytes << 20))
 
 
+def held_beside_arrow(megabytes: int) -> int:
+    """As `held`, once Arrow has taken a megabyte."""
+    import pyarrow as pa
+
+    buffer = pa.allocate_buffer(1 << 20)
+    return held(megabytes) + buffer.size
+
+
 def slow() -> None:
     time.sleep(3600)
 

@@ -53,6 +53,12 @@ def test_beyond_a_limit_or_dead_it_is_one_sentence(monkeypatch):
         bounded.in_child(read_jobs.slow, what="it")
 
 
+def test_what_arrow_reserves_is_not_what_a_file_needs(monkeypatch):
+    """Its own allocator reserves a gigabyte at once where the limit allows it."""
+    monkeypatch.setenv("ECV_MAX_READ_MB", "1300")
+    assert bounded.in_child(read_jobs.held_beside_arrow, 300, what="it") == 301 << 20
+
+
 def test_what_is_refused_there_is_refused_here_and_what_is_broken_is_no_users_mistake():
     with pytest.raises(DatasetError, match="it is no table"):
         bounded.in_child(read_jobs.refusing, what="it")
