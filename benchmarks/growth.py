@@ -1,9 +1,14 @@
-"""How seconds, memory and bytes grow with the data: models, splits, a file, many runs.
+"""How seconds and memory grow with the data: every stage of a fold, models, a selection.
 
+python -m benchmarks.growth --stages [--sizes 1e5,1e6,1e7] [--only "read a CSV,prune"]
 python -m benchmarks.growth [--sizes 1e5,1e6,1e7] [--models popular,item-knn,implicit-mf]
 python -m benchmarks.growth --plot
-python -m benchmarks.growth --others [--millions 1,2,4,8] [--rows 5000000] [--runs 2000]
 python -m benchmarks.growth --users 1000000
+
+`--stages`: what has to be linear, from reading a file to a page, each at each size in a fresh
+process: the least processor seconds of three times, or of one where they are more than a second,
+and the memory that it takes beyond what it is given; then the exponents with which both grow
+between the two largest sizes. Exit code 1 where one is above 1.1.
 
 Every model on `synthetic-large` of each size, in a fresh process: wall seconds to make the data,
 prune, split, fit, rank and store one fold of ten, all seconds of the processor, and peak memory;
@@ -11,12 +16,6 @@ then the exponent with which fit and ranking grow from the smallest size to the 
 what the machine allows of ranking: all scores written to memory once at the bandwidth measured
 beside it, or, for implicit-mf, their multiplications at the rate measured. `--plot` draws the table
 that benchmarks/README.md keeps into docs/images/growth.svg.
-
-Every split strategy: seconds of the processor for the split and its first fold's matrices on ml-1m,
-the least of three, and the peak of what is allocated beyond the interactions (tracemalloc), for
-made ones. A CSV of so many rows: what `add` takes in a fresh process; of 5 million at most 30 s and
-3 GB. So many runs of ten folds of ml-100k with scores per user: MB of the SQLite file, of 2,000
-at most 250, and milliseconds to commit a fold and to read its scores.
 
 `--users`: a selection of five made contenders over ten folds with eight scores of each of so many
 users, until their order is certain: seconds of each round, most of all asked 5, and peak memory, of
@@ -28,36 +27,57 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
 import os
 import resource
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-import tracemalloc
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import csv
 
 from ecv_core import evaluation, models, splits
-from ecv_core.dataset import available, entry, synthetic
+from ecv_core.dataset import own, synthetic
+from ecv_core.dataset.plain import no_report
 from ecv_core.dataset.preparation import prepared
 from ecv_core.dataset.pruning import prepare
-from ecv_core.energy.meter import NoMeter
-from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.executors import Here, Results
 from ecv_core.jobs.plans import select
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.run import Energy, FoldResult, Progress, RunState, UserScores
 from ecv_core.records.spec import RunSpec
+from ecv_core.records.tasks import Task
 from ecv_core.store.store import open_store
 
-REPEATS, FOLDS = 3, 10
+FOLDS = 10
+REPEATS = 3
+MOST_EXPONENT = 1.1
+"""What is linear in the interactions may grow so fast, measured between the two largest sizes."""
+PER_USER = 100
+"""Interactions of a user, of made ones."""
+
+
+METRICS = (
+    *(f"{name}@10" for name in ("ndcg", "recall", "precision", "hit", "mrr", "map")),
+    "ndcg@5",
+    "ndcg@20",
+)
+
+
+# Stages: each prepares what it needs for a size, and returns the work that is measured.
+
+
+Work = Callable[[], object]
 
 
 def made(count: int) -> Interactions:
@@ -65,13 +85,13 @@ def made(count: int) -> Interactions:
 
     Which items they are does not matter to any strategy's cost, so users take them in turn.
     """
-    per_user, items = 100, 10_000
-    users = count // per_user
+    items = 10_000
+    users = count // PER_USER
     taken = (np.arange(count) * 97) % items
     return Interactions(
         dataset=f"{count:,} interactions",
-        users=np.repeat(np.arange(users, dtype=np.int32), per_user),
-        items=np.sort(taken.reshape(users, per_user), axis=1).ravel().astype(np.int32),
+        users=np.repeat(np.arange(users, dtype=np.int32), PER_USER),
+        items=np.sort(taken.reshape(users, PER_USER), axis=1).ravel().astype(np.int32),
         user_ids=np.arange(users).astype(str),
         item_ids=np.arange(items).astype(str),
         timestamps=np.random.default_rng(0).integers(0, 10**8, count),
@@ -79,105 +99,223 @@ def made(count: int) -> Interactions:
     )
 
 
-def split_once(interactions: Interactions, name: str) -> None:
+def write_csv(size: int, path: Path) -> None:
+    """So many rows in random order, with ids as texts, ratings and times."""
+    rng = np.random.default_rng(1)
+    columns = {
+        "user_id": pc.binary_join_element_wise("customer", texts(rng, size // PER_USER, size), "-"),
+        "item_id": pc.binary_join_element_wise("article", texts(rng, 10_000, size), "-"),
+        "rating": rng.integers(1, 6, size),
+        "timestamp": rng.integers(1_500_000_000, 1_700_000_000, size),
+    }
+    csv.write_csv(pa.table(columns), path)
+
+
+def texts(rng: np.random.Generator, many: int, size: int) -> pa.Array:
+    """Numbers below `many` at random, as texts; shape (size,)."""
+    return pc.cast(pa.array(rng.integers(0, many, size)), pa.string())
+
+
+def reading(size: int, folder: Path) -> Work:
+    """A CSV of so many rows becomes a dataset."""
+    path = folder / "rows.csv"
+    write_csv(size, path)
+    os.environ["ECV_DATA_DIR"] = str(folder / "data")
+    os.environ["ECV_MAX_UPLOAD_MB"] = "10000"
+    os.environ["ECV_MAX_READ_SECONDS"] = "3600"  # beside other programs, too
+    return partial(own.add_file, "mine", path, {}, no_report)
+
+
+def opening(size: int, folder: Path) -> Work:
+    """A dataset that was read before is opened."""
+    reading(size, folder)()
+    return partial(prepared, "mine")
+
+
+def pruning(size: int, _folder: Path) -> Work:
+    """Users and items with fewer than five interactions are left out."""
+    return partial(prepare, synthetic.generate_large(size))
+
+
+def splitting(strategy: str) -> Callable[[int, Path], Work]:
+    """The split and its first fold's matrices."""
+
+    def stage(size: int, _folder: Path) -> Work:
+        return partial(split_once, made(size), strategy)
+
+    return stage
+
+
+def split_once(interactions: Interactions, strategy: str) -> None:
     """Make the split and its first fold."""
-    folds = splits.split(interactions, name, splits.strategy(name).default_k, 0)
+    folds = splits.split(interactions, strategy, splits.strategy(strategy).default_k, 0)
     splits.fold_matrices(interactions, folds, 0)
 
 
-def seconds(interactions: Interactions, name: str) -> float:
-    """The least processor time of a few."""
-    least = float("inf")
-    for _ in range(REPEATS):
-        begin = time.process_time()
-        split_once(interactions, name)
-        least = min(least, time.process_time() - begin)
-    return least
+def folding(size: int, _folder: Path) -> Work:
+    """A fold of `popular`, fitted and evaluated."""
+    data = prepare(synthetic.generate_large(size))
+    folds = splits.split(data, next(iter(splits.SPLITS)), FOLDS, 0)
+    parts = splits.fold_matrices(data, folds, 0)
+    evaluation.load_compiled(data.n_users * data.n_items)
+
+    def work() -> None:
+        model = models.algorithm("popular").build({"batch_size": 0})
+        model.fit(parts.train, seed=1)
+        evaluation.evaluate(model, parts.seen, parts.held_out, (1, 5, 10, 20), train=parts.train)
+
+    return work
 
 
-def peak_bytes(interactions: Interactions, name: str) -> int:
-    """The most that is allocated at any one time while splitting."""
-    gc.collect()
-    tracemalloc.start()
-    try:
-        split_once(interactions, name)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+def made_fold(index: int, users: int) -> FoldResult:
+    """A fold of so many users."""
+    hits = np.random.default_rng(index).integers(0, 11, (users, 1))
+    return fold_with(index, (hits / np.arange(10, 18)).astype(np.float32))
 
 
-def print_splits(millions: Sequence[int]) -> None:
-    """A row for each strategy: seconds on ml-1m, then MB and bytes an interaction for each size."""
-    real = prepared("ml-1m") if available(entry("ml-1m")) else None
-    sizes = [made(million * 1_000_000) for million in millions]
-    print("| strategy | ml-1m, s |", " | ".join(f"{million} M" for million in millions), "|")
-    print("|---" * (2 + len(millions)) + "|")
-    for name, strategy in splits.SPLITS.items():
-        served = real is not None and strategy.needs.met(real)
-        cells = [f"{seconds(real, name):.2f}" if real is not None and served else "-"]
-        for interactions in sizes:
-            peak = peak_bytes(interactions, name)
-            cells.append(f"{peak / 1e6:,.0f} MB ({peak / len(interactions):.0f})")
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
-
-
-def print_file(rows: int) -> None:
-    """Seconds, seconds of the processor and memory of one `add`."""
-    rng = np.random.default_rng(1)
-    users, items = rng.integers(0, 200_000, rows), rng.exponential(8000, rows).astype(np.int64)
-    stars, times = rng.integers(1, 6, rows), rng.integers(1_500_000_000, 1_700_000_000, rows)
-    with tempfile.TemporaryDirectory() as data:
-        path = Path(data) / "rows.csv"
-        with path.open("w") as out:
-            print("user_id,item_id,rating,timestamp", file=out)
-            for user, item, star, at in zip(users, items, stars, times, strict=True):
-                out.write(f"customer-{user},article-{item},{star},{at}\n")
-        environment = os.environ | {"ECV_DATA_DIR": data, "ECV_MAX_UPLOAD_MB": "1000"}
-        words = [sys.executable, "-m", "ecv_core", "add", "mine", str(path)]
-        begin = time.perf_counter()
-        with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL) as process:
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            sys.exit("the file could not be added")
-        print(
-            f"\nA CSV of {path.stat().st_size / 1e6:.0f} MB: {time.perf_counter() - begin:.1f} s, "
-            f"{used.ru_utime + used.ru_stime:.1f} s of the processor, "
-            f"at most {used.ru_maxrss / 1024:.0f} MB of memory"
-        )
-
-
-def print_runs(many: int) -> None:
-    """Room for the per-user scores of so many runs of three models in turns."""
-    dataset = "ml-100k" if available(entry("ml-100k")) else "synthetic"
-    specs = [make_spec(dataset=dataset, algorithm=name) for name in ("item-knn", "popular", "ease")]
-    results = [[run_fold(spec, at, meter=NoMeter()) for at in range(FOLDS)] for spec in specs]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "runs.sqlite"
-        store = open_store(f"sqlite:///{path}")
-        write = 0.0
-        for number in range(many):
-            place = number % len(specs)
-            (run_id,) = store.create([specs[place]], owner="benchmark")
-            begin = time.process_time()
-            for result in results[place]:
-                store.add_fold(run_id, result, stopped_at=None)
-            write += time.process_time() - begin
-            store.finish(run_id, RunState.FINISHED)
-        begin = time.process_time()
-        kept = store.user_scores(run_id)
-        read = time.process_time() - begin
-        for result in results[place]:
-            assert result.user_scores is not None
-            assert np.array_equal(kept[result.fold].values, result.user_scores.values)
-        with closing(sqlite3.connect(path)) as database:
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        room = path.stat().st_size / 1e6
-    print(
-        f"\n{many:,} runs of {FOLDS} folds of {dataset}: {room:.0f} MB; "
-        f"{1000 * write / many / FOLDS:.1f} ms to commit a fold, "
-        f"{1000 * read / FOLDS:.1f} ms to read one"
+def fold_with(index: int, values: NDArray[np.float32]) -> FoldResult:
+    """A fold with eight metrics of each user; shape of the values (users, metrics)."""
+    means = dict(zip(METRICS, values.mean(axis=0).tolist(), strict=True))
+    users = np.arange(len(values), dtype=np.int32)
+    return FoldResult(
+        fold=index,
+        score=means["ndcg@10"],
+        metrics=means,
+        users=len(users),
+        fit_seconds=0,
+        evaluate_seconds=0,
+        total_seconds=0,
+        energy=Energy.none(),
+        user_scores=UserScores(users=users, metrics=METRICS, values=values),
     )
+
+
+def storing(size: int, folder: Path) -> Work:
+    """Ten folds are kept, with scores of every user."""
+    results = [made_fold(index, size // PER_USER) for index in range(FOLDS)]
+    return partial(store_run, folder, results)
+
+
+def reading_scores(size: int, folder: Path) -> Work:
+    """The scores of every user in ten folds are read again."""
+    results = [made_fold(index, size // PER_USER) for index in range(FOLDS)]
+    run_id = store_run(folder, results)
+    return partial(open_store(database(folder)).user_scores, run_id)
+
+
+def showing(size: int, folder: Path) -> Work:
+    """The page of a run of ten folds, with scores of every user, is drawn."""
+    from streamlit.testing.v1 import AppTest
+
+    results = [made_fold(index, size // PER_USER) for index in range(FOLDS)]
+    os.environ["ECV_DATABASE_URL"] = database(folder)
+    os.environ["ECV_DATA_DIR"] = str(folder / "data")
+    run_id = store_run(folder, results)
+
+    def work() -> None:
+        app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=600)
+        app.query_params["run"] = run_id
+        app.switch_page("run/run.py").run()
+        assert not app.exception
+
+    return work
+
+
+def database(folder: Path) -> str:
+    """Where a stage keeps its runs."""
+    return f"sqlite:///{folder / 'runs.sqlite'}"
+
+
+def store_run(folder: Path, results: Sequence[FoldResult]) -> str:
+    """Keep a run of these folds."""
+    store = open_store(database(folder))
+    spec = make_spec(dataset="synthetic", algorithm="popular")
+    (run_id,) = store.create([spec], owner="benchmark")
+    store.start(run_id, owner="benchmark")
+    for result in results:
+        store.add_fold(run_id, result, stopped_at=None)
+    store.finish(run_id, RunState.FINISHED)
+    return run_id
+
+
+LINEAR: dict[str, Callable[[int, Path], Work]] = {
+    "read a CSV": reading,
+    "open it again": opening,
+    "prune": pruning,
+    **{f"split {name}": splitting(name) for name in splits.serving(Task.TOP_N)},
+    "fold of popular": folding,
+    "store ten folds": storing,
+    "read ten folds": reading_scores,
+    "page of a run": showing,
+}
+"""What has to be linear, by its name; users are a hundredth of the interactions."""
+
+
+def print_stage(name: str, size: int) -> None:
+    """A stage in this process, as JSON: the least processor seconds of a few, and megabytes.
+
+    Megabytes are those of this process at most, less what it held before, or of a larger child.
+    """
+    least = math.inf
+    most = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        for repeat in range(REPEATS):
+            place = Path(folder) / str(repeat)
+            place.mkdir()
+            work = LINEAR[name](size, place)
+            gc.collect()
+            before = start_peak()
+            children = resource.getrusage(resource.RUSAGE_CHILDREN)
+            begin = time.process_time()
+            work()
+            own_seconds = time.process_time() - begin
+            child = resource.getrusage(resource.RUSAGE_CHILDREN)
+            used = child.ru_utime + child.ru_stime - children.ru_utime - children.ru_stime
+            least = min(least, own_seconds + used)
+            # Later repeats find the memory of the first one free.
+            most = max(most, status_megabytes("VmHWM") - before)
+            if child.ru_maxrss > children.ru_maxrss:
+                most = max(most, child.ru_maxrss / 1024)
+            if least > 1:
+                break
+    print(json.dumps({"seconds": least, "mb": most}))
+
+
+def start_peak() -> float:
+    """Forget the memory that this process had at most; returns the MB that it holds."""
+    Path("/proc/self/clear_refs").write_text("5", "utf-8")
+    return status_megabytes("VmRSS")
+
+
+def status_megabytes(field: str) -> float:
+    """A line of Linux's status of this process."""
+    status = Path("/proc/self/status").read_text("utf-8")
+    return int(status.partition(f"{field}:")[2].split()[0]) / 1024
+
+
+def print_stages(sizes: Sequence[int], names: Sequence[str]) -> bool:
+    """A row for each stage; whether none grows faster than it may."""
+    print("| stage |", " | ".join(f"{size:,}: s, MB" for size in sizes), end=" | ")
+    print("seconds grow with the power | memory | at most |")
+    print("|---" * (len(sizes) + 4) + "|")
+    kept = True
+    for name in names:
+        rows = []
+        for size in sizes:
+            words = [sys.executable, "-m", "benchmarks.growth", "--stage", name, str(size)]
+            process = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+            rows.append(json.loads(process.stdout.splitlines()[-1]))
+        cells = " | ".join(f"{row['seconds']:.3f}, {row['mb']:.0f}" for row in rows)
+        powers = []
+        for quantity in ("seconds", "mb"):
+            grown = rows[-1][quantity] / rows[-2][quantity]
+            powers.append(math.log(grown) / math.log(sizes[-1] / sizes[-2]))
+        kept = kept and max(powers) <= MOST_EXPONENT
+        print(
+            f"| {name} | {cells} | {powers[0]:.2f} | {powers[1]:.2f} | {MOST_EXPONENT} |",
+            flush=True,
+        )
+    return kept
 
 
 def print_selection(users: int) -> None:
@@ -185,31 +323,13 @@ def print_selection(users: int) -> None:
     names = ("popular", "item-knn", "user-knn", "ease", "rp3beta")
     levels = dict(zip(names, 0.3 + 1e-5 * np.arange(5), strict=True))  # users tell 3e-5 in a fold
     tastes = np.random.default_rng(0).normal(0, 0.1, users).astype(np.float32)
-    metrics = tuple(f"{name}@10" for name in ("ndcg", "recall", "precision", "hit", "mrr", "map"))
-    metrics += ("ndcg@5", "ndcg@20")
 
     def made_up(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
         for place, spec in enumerate(specs):
             rng = np.random.default_rng([index, list(levels).index(spec.algorithm)])
             drawn = (tastes + rng.normal(levels[spec.algorithm], 0.02, users)).astype(np.float32)
-            values = np.repeat(np.clip(drawn, 0, 1)[:, None], len(metrics), axis=1)
-            means = dict(zip(metrics, values.mean(axis=0).astype(float), strict=True))
-            yield (
-                place,
-                FoldResult(
-                    fold=index,
-                    score=means["ndcg@10"],
-                    metrics=means,
-                    users=users,
-                    fit_seconds=0,
-                    evaluate_seconds=0,
-                    total_seconds=0,
-                    energy=Energy.none(),
-                    user_scores=UserScores(
-                        users=np.arange(users, dtype=np.int32), metrics=metrics, values=values
-                    ),
-                ),
-            )
+            values = np.repeat(np.clip(drawn, 0, 1)[:, None], len(METRICS), axis=1)
+            yield place, fold_with(index, values)
 
     begin, rounds = time.perf_counter(), [time.process_time()]
     with tempfile.TemporaryDirectory() as folder:
@@ -348,11 +468,10 @@ def main() -> None:
     parser.add_argument("--sizes", default="1e5,1e6,1e7")
     parser.add_argument("--models", default=MODELS)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--others", action="store_true")
     parser.add_argument("--plot", action="store_true")
-    parser.add_argument("--millions", default="1,2,4,8")
-    parser.add_argument("--rows", type=int, default=5_000_000)
-    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--stages", action="store_true")
+    parser.add_argument("--only", default=",".join(LINEAR), help="stages, by their names")
+    parser.add_argument("--stage", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--users", type=int)
     asked = parser.parse_args()
     if asked.one:
@@ -361,12 +480,12 @@ def main() -> None:
         return draw()
     if asked.users:
         return print_selection(asked.users)
-    if not asked.others:
-        sizes = [int(float(size)) for size in asked.sizes.split(",")]
-        return print_models(sizes, asked.models.split(","))
-    print_splits([int(million) for million in asked.millions.split(",")])
-    print_file(asked.rows)
-    print_runs(asked.runs)
+    if asked.stage:
+        return print_stage(asked.stage[0], int(asked.stage[1]))
+    sizes = [int(float(size)) for size in asked.sizes.split(",")]
+    if asked.stages:
+        sys.exit(not print_stages(sizes, asked.only.split(",")))
+    return print_models(sizes, asked.models.split(","))
 
 
 if __name__ == "__main__":
