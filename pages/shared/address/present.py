@@ -22,9 +22,11 @@ main > div :has([class*="st-key-presented"]) { flex: 1 1 100%; width: 100%; }
 [class*="st-key-presented"] .ecv-sentence {
   font-size: 1.9rem; line-height: 1.3; min-height: 2.6em; margin: 0; font-weight: 500;
 }
-[class*="st-key-presented"] p, [class*="st-key-presented"] .ecv-box p {
-  font-size: 1.5rem; line-height: 1.3; margin: 0;
-}
+[class*="st-key-presented"] p { font-size: 1.5rem; line-height: 1.3; margin: 0; }
+[class*="st-key-presented"] .ecv-words .ecv-answer { font-size: 2.2rem; }
+[class*="st-key-presented"] .ecv-main table { font-size: 1.25rem; }
+[class*="st-key-presented"] .ecv-told > details { display: none; }
+.ecv-phones-offer { inset: auto 1rem 1rem auto !important; }
 [class*="st-key-presented"] :is(.ecv-lane-head strong, .ecv-lane-says, .ecv-verdict) {
   font-size: 1.6rem;
 }
