@@ -6,6 +6,7 @@ import re
 import zipfile
 from dataclasses import replace
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -176,6 +177,14 @@ def test_a_running_run_shows_progress(app, a_run, store):
     store.set_progress(run.run_id, 2, "fit", 3, 20)
     open_run(app, run)
     assert progress(app)["words"] == "fold 3 of 10 · fit 3 of 20"
+
+
+def test_a_run_that_ends_while_its_page_is_drawn_keeps_its_card_and_figure(app, a_run, monkeypatch):
+    run = a_run(SCORES[:2], state=RunState.RUNNING)
+    monkeypatch.setattr("pages.run.live_run.watch", lambda: SimpleNamespace(active=list))
+    open_run(app, run)
+    assert verdict(app)[1][0] == "nDCG@10 0.3050"
+    assert len(figures(app)) == 1
 
 
 def test_a_queued_run_says_how_many_are_before_it(app, a_run):
