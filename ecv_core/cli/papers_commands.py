@@ -30,7 +30,13 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
         "spaces a dataset such as ml-100k",
     )
     parser.add_argument("--kind", required=True, choices=get_args(FigureKind))
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf|png")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FILE.pdf|svg|pgf|png",
+        help="of efold also FILE.html, .gif or .webp, which play fold by fold",
+    )
     add_rule_param(
         parser, axis, default=axis.default, help="of difference, stops, ranks and tradeoff"
     )

@@ -7,7 +7,15 @@ from functools import partial
 from pathlib import Path
 
 from ecv_core.figures.p_values import p_values_figure
-from ecv_core.figures.report.figure_file import form_of, picture_of_run, picture_of_study, written
+from ecv_core.figures.report.figure_file import (
+    check_begun,
+    check_folder,
+    form_of,
+    picture_of_run,
+    picture_of_study,
+    written,
+)
+from ecv_core.figures.report.moving import MovingForm, moving_form_of, write_moving
 from ecv_core.figures.report.pictures import Make
 from ecv_core.figures.words import CURVES
 from ecv_core.papers.published import published, published_datasets, recorded, recorded_entries
@@ -45,7 +53,8 @@ def write_figure(
             'p-values' a recorded tuning, for 'dimensions' and 'steps' ml-100k or ml-1m, for
             'board' a dataset with published results, for 'spaces' one with recorded spaces.
         kind: a choice of `FigureKind`.
-        path: FILE.pdf, FILE.svg, FILE.pgf or FILE.png.
+        path: FILE.pdf, FILE.svg, FILE.pgf or FILE.png; of kind 'efold' also FILE.html, FILE.gif or
+            FILE.webp, which play fold by fold.
         alpha: of the paper's rule, for all kinds but efold; None for its usual one.
         folder: the recorded runs.
 
@@ -56,6 +65,9 @@ def write_figure(
         InputError: for what cannot be drawn.
         RunError: if the file cannot be written.
     """
+    moving = moving_form_of(path)
+    if moving is not None:
+        return _write_moving(run, kind, moving, path, folder)
     form = form_of(path)
     if kind in CURVES:
         return written(CURVES_BY_KIND[kind](str(run)), form, path, f"{kind} of {run}")
@@ -64,11 +76,30 @@ def write_figure(
     if run == STUDY:
         make, title = picture_of_study(kind, chosen_alpha, folder)
     else:
-        record = run
-        if isinstance(record, str):
-            record = recorded_run(record, folder) or open_store().run(record)
-        make, title = picture_of_run(record, kind, chosen_alpha, folder)
+        make, title = picture_of_run(_run_of(run, folder), kind, chosen_alpha, folder)
     return written(make, form, path, title)
+
+
+def _run_of(run: str | RunRecord, folder: Path) -> RunRecord:
+    """A run, or the one with this id."""
+    if isinstance(run, RunRecord):
+        return run
+    return recorded_run(run, folder) or open_store().run(run)
+
+
+def _write_moving(
+    run: str | RunRecord, kind: str, form: MovingForm, path: Path, folder: Path
+) -> str:
+    """Write a figure that plays fold by fold; see `write_figure`."""
+    if kind != "efold" or run == STUDY:
+        raise InputError(
+            f"only --kind efold of a run plays, so {kind} cannot be written as {path}; "
+            "use FILE.pdf, FILE.svg, FILE.pgf or FILE.png"
+        )
+    check_folder(path)
+    record = _run_of(run, folder)
+    check_begun(record)
+    return write_moving(record, form, path)
 
 
 def _p_values(tuning: str) -> Make:

@@ -66,6 +66,13 @@ def test_a_recorded_run_is_there_on_the_first_visit(app, record, calls):
     assert ": 0 1 2 3 4 5 6 7 8 9 (as it ran)" in words(app)
 
 
+def test_a_replay_can_be_saved(app, record, calls, undrawn):
+    record("ml-100k", "item-knn")
+    open_replay(app)
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert labels == ["Web page, with play and pause", "Animated WebP", "Animated GIF"]
+
+
 def test_an_own_run_is_opened_by_its_id_and_pauses_at_its_stop(app, a_run, calls, undrawn):
     a_run(SCORES)
     run = a_run(SCORES, stopped_at=4, alpha=1.0)

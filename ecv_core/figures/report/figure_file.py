@@ -51,10 +51,7 @@ def picture_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> tup
     """
     _check_kind(kind, OF_A_RUN, "a single run")
     if kind == "efold":
-        if not run.folds:
-            raise InputError(
-                f"run {run.run_id} has no finished fold yet, so there is nothing to draw"
-            )
+        check_begun(run)
         return partial(run_figure, run), f"{run_title(run)}, {rule_words(run.spec)}"
     if not run.whole:
         raise InputError(
@@ -70,6 +67,12 @@ def picture_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> tup
     else:
         make = _tradeoff(orders, folder)
     return make, f"{run_title(run)}, alpha {alpha_text(orders.alpha)}"
+
+
+def check_begun(run: RunRecord) -> None:
+    """Refuse a run without a finished fold. Raises: InputError."""
+    if not run.folds:
+        raise InputError(f"run {run.run_id} has no finished fold yet, so there is nothing to draw")
 
 
 def picture_of_study(kind: str, alpha: float, folder: Path) -> tuple[Make, str]:
@@ -119,12 +122,17 @@ def form_of(path: Path) -> Form:
     """
     for form in FORMS:
         if path.suffix == f".{form}":
-            if path.absolute().parent.is_dir():
-                return form
-            raise InputError(f"the folder of {path} does not exist; make it first")
+            check_folder(path)
+            return form
     raise InputError(
         f"a figure is written as FILE.pdf, FILE.svg, FILE.pgf or FILE.png, not as {path}"
     )
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a file in a folder that does not exist. Raises: InputError."""
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"the folder of {path} does not exist; make it first")
 
 
 def _study_in_order(folder: Path) -> list[RunRecord]:
