@@ -61,17 +61,17 @@ def judged(scores, **settings) -> RunRecord:
         (
             {"rule": "e-fold", "alpha": 1.0},
             THREE,
-            "Stopped after 3 of 10 folds: the mean, 0.3000, satisfies the rule e-fold, yet is "
+            "Stopped after 3 of 10 folds: the mean, 0.3000, satisfies the rule e-fold, but is "
             "uncertain.",
             "± 0.0522 over these folds, allowing for the early stop",
-            "is at most alpha = 1, so it is steady enough: stop.",
+            "is at most alpha = 1, so the interval is steady enough: stop.",
         ),
         (
             {"rule": "e-fold", "alpha": 1.0},
             (0.299, 0.300, 0.301),  # a tenth as far apart, so the interval is a tenth as wide
             "Stopped after 3 of 10 folds: the mean, 0.3000, has settled.",
             "± 0.0052 over these folds, allowing for the early stop",
-            "is at most alpha = 1, so it is steady enough: stop.",
+            "is at most alpha = 1, so the interval is steady enough: stop.",
         ),
         (
             {"rule": "std-stagnation"},
@@ -79,15 +79,15 @@ def judged(scores, **settings) -> RunRecord:
             "Stopped after 4 of 10 folds: the mean, 0.3100, has settled, as the spread of the "
             "scores no longer grows.",
             "± 0.0208 over these folds, allowing for the early stop",
-            "twice in a row it grew by no more than 5%: stop.",
+            "in neither of these two steps did it grow by more than 5%: stop.",
         ),
         (
             {"rule": "fixed", "min_folds": 3},
             THREE,
-            "Stopped after 3 of 10 folds: the mean, 0.3000, is that of the number of folds asked "
-            "for.",
+            "Stopped after 3 of 10 folds: the mean, 0.3000, is over the number of folds that "
+            "was set.",
             "± 0.0248 over these folds",
-            "After 3 of the 3 folds asked for: stop.",
+            "After 3 of the 3 folds that the rule runs: stop.",
         ),
         (
             {"rule": "never", "k": 3},
@@ -101,7 +101,7 @@ def judged(scores, **settings) -> RunRecord:
             THREE,
             "All 3 folds have run: their mean is 0.3000. The stopping rule was never met.",
             "± 0.0248 over these folds",
-            "so it is still moving.",
+            "so the interval is not steady enough.",
         ),
         (
             {"rule": "fixed", "min_folds": 3, "k": 3},
@@ -109,28 +109,28 @@ def judged(scores, **settings) -> RunRecord:
             "All 3 folds have run: their mean is 0.3000. The stopping rule was met only at the "
             "last fold.",
             "± 0.0248 over these folds",
-            "After 3 of the 3 folds asked for: stop.",
+            "After 3 of the 3 folds that the rule runs: stop.",
         ),
         (  # 0.2950 and 0.3000 differ by 0.005 / 0.2975 = 1.68 %; t(1) * 0.00707 / sqrt(2) = 0.0635
             {"rule": "fixed", "min_folds": 2, "k": 3, "full": True},
             THREE,
-            "Stopped after 2 of 3 folds: the mean, 0.2950, is that of the number of folds asked "
-            "for. Checked: the mean of all 3 folds is 0.3000, a difference of 1.68 % from the "
+            "Stopped after 2 of 3 folds: the mean, 0.2950, is over the number of folds that was "
+            "set. Checked: the mean of all 3 folds is 0.3000, a difference of 1.68 % from the "
             "0.2950 at the stop.",
             "± 0.0635 over these folds",
-            "After 2 of the 2 folds asked for: stop.",
+            "After 2 of the 2 folds that the rule runs: stop.",
         ),
         (
             {"rule": "e-fold", "alpha": 1e-4},
             THREE[:1],
             "After 1 of 10 folds, the mean is 0.2900.",
             "",
-            "and the earliest stop is after fold 3.",
+            "and the rule can stop after fold 3 at the earliest.",
         ),
         (
             {"rule": "never", "k": 1, "split": "random-holdout"},
             THREE[:1],
-            "The one fold that was asked for has run: its score is 0.2900.",
+            "The only fold of this run has finished: its score is 0.2900.",
             "",
             "",
         ),
@@ -166,12 +166,12 @@ def stop_after_two(rule: str, reason: str) -> RunRecord:
 
 
 def test_precision_says_that_what_was_asked_for_is_reached():
-    run = stop_after_two("precision", "After 2 folds: known to within 2.0%, tolerance 3.0%: stop.")
+    run = stop_after_two("precision", "After 2 folds: known to within 2.0%: stop.")
     assert verdict(run) == (
-        "Stopped after 2 of 10 folds: the mean, 0.2980, is as precise as asked for."
+        "Stopped after 2 of 10 folds: the mean, 0.2980, is as precise as the tolerance requires."
     )
     assert interval_words(run).endswith("; at most 0.0059 from the 10-fold mean")
-    assert arithmetic(run) == "After 2 folds: known to within 2.0%, tolerance 3.0%: stop."
+    assert arithmetic(run) == "After 2 folds: known to within 2.0%: stop."
 
 
 def at_the_end(scores: tuple[float, ...], interval: Interval) -> list[Moment]:
@@ -185,8 +185,8 @@ def at_the_end(scores: tuple[float, ...], interval: Interval) -> list[Moment]:
 
 
 def test_a_doubt_withdraws_the_promise():
-    run = stop_after_two("precision", "After 2 folds: known to within 1.0%, tolerance 3.0%: stop.")
-    doubt = "Fold 1 scores 30 % below the others: look at it."
+    run = stop_after_two("precision", "After 2 folds: known to within 1.0%: stop.")
+    doubt = "Fold 1 scores 30 % below the others"
     moments = [*run.moments[:-1], replace(run.moments[-1], doubt=doubt)]
     said = verdict(replace(run, moments=moments))
     assert said == f"Stopped after 2 of 10 folds: the mean is {run.at_stop.mean:.4f}. {doubt}"
@@ -230,7 +230,7 @@ def test_folds_that_score_alike_are_not_certain():
     run = ended(nothing, stopped_at=3, moments=at_the_end(nothing, Interval(low=0.0, high=0.0)))
     assert verdict(run) == "Stopped after 3 of 10 folds: the mean, 0.0000, has settled."
     assert interval_lines(run)[1:] == [
-        "no interval of these folds: all have the same score, which does not show how "
+        "no interval for these folds: all have the same score, so they do not show how "
         "uncertain the mean is"
     ]
 

@@ -42,7 +42,7 @@ def explore(
         raise InputError(f"the confidence must be between 0 and 1, but is {confidence}")
     if not registered.by_sets:
         explorable = " or ".join(other.id for other in RULES.values() if other.by_sets)
-        raise InputError(f"the rule '{rule}' has no setting to explore; choose {explorable}")
+        raise InputError(f"the rule '{rule}' has no parameter to explore; choose {explorable}")
     spec = RunSpec(
         dataset="",
         algorithm="",

@@ -67,7 +67,7 @@ class Gate:
             margin += f", {percent_text(self.margin / abs(self.baseline_mean))} of the baseline"
         data = f"new {self.of}"
         if self.of == "folds":
-            data = "new data, by the scores of folds alone"
+            data = "new data (from the fold scores alone)"
         verdict = f"{_WORDS[self.verdict]} by more than the margin ({margin})."
         level = percent_text(self.confidence)
         return (
@@ -118,7 +118,7 @@ def gate(
     """
     baseline_scores, candidate_scores = _checked(baseline, candidate)
     if not 0.5 < confidence < 1:
-        raise InputError(f"confidence is between 0.5 and 1, but is {confidence}")
+        raise InputError(f"the confidence must be between 0.5 and 1, but is {confidence}")
     planned_folds = max(looks or 0, len(baseline_scores), 2)
     error_of_look = (1 - confidence) / planned_folds  # Bonferroni
     margin_in_score = margin_of(margin, baseline_scores)
@@ -130,7 +130,7 @@ def gate(
         first_look = 2
         of = "folds"
     if len(differences) < first_look:
-        raise InputError("one fold mean of each tells nothing; give at least two folds")
+        raise InputError("the gate needs at least two folds of each, but there is one")
 
     def interval_after(n: int) -> tuple[float, float]:
         return _interval(
@@ -179,14 +179,14 @@ def _checked(
         first = np.asarray(baseline, dtype=np.float64)
         second = np.asarray(candidate, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"scores are numbers, one for each fold (and user): {error}") from None
+        raise InputError(f"scores must be numbers, one for each fold (and user): {error}") from None
     if first.shape != second.shape or first.ndim not in (1, 2) or not first.size:
         raise InputError(
             f"baseline and candidate have the scores of the same folds (and users), but their "
             f"shapes are {first.shape} and {second.shape}"
         )
     if np.isinf(first).any() or np.isinf(second).any():
-        raise InputError("a score is infinite; scores are finite, or NaN where there is none")
+        raise InputError("a score is infinite; give finite scores, or NaN where a score is missing")
     if first.ndim == 1 and (np.isnan(first).any() or np.isnan(second).any()):
         raise InputError("the score of a fold is missing; leave the fold out of both")
     return first, second
@@ -217,7 +217,7 @@ def margin_of(margin: float | str | None, baseline: NDArray[np.floating]) -> flo
         number = -1.0
     if not 0 <= number < math.inf:
         raise InputError(
-            f"'{margin}' is no margin; give a number of at least 0, or a share as '1%'"
+            f"'{margin}' is not a margin; give a number of at least 0, or a share such as '1%'"
         )
     if text.endswith("%"):
         return number / 100 * mean

@@ -46,8 +46,8 @@ def side_of_run(run: RunRecord, name: str) -> GateSide:
     """
     if run.spec.in_time:
         raise InputError(
-            f"the folds of {name} come in the order of time, and later rows may differ from "
-            "earlier ones, so they tell nothing of new data; run both with folds drawn by chance"
+            f"the folds of {name} are in order of time, and later rows may differ from earlier "
+            "ones, so they say nothing about new data; run both with folds drawn at random"
         )
     means = {str(fold.fold): fold.score for fold in run.folds}
     users = None
@@ -75,10 +75,14 @@ def side_of_file(path: Path, contender: str, metric: str | None) -> GateSide:
     file = read_contenders(path, metric)
     names = [scores.name for scores in file.contenders]
     if not contender and len(names) > 1:
-        raise InputError(f"{path} has {len(names)} contenders; say which: {path}#{names[0]}")
+        raise InputError(
+            f"{path} has {len(names)} contenders; name one of them, such as {path}#{names[0]}"
+        )
     chosen = contender or names[0]
     if chosen not in names:
-        raise InputError(f"{path} has no contender '{chosen}', but {', '.join(names[:8])}")
+        raise InputError(
+            f"{path} has no contender '{chosen}'; choose one of: {', '.join(names[:8])}"
+        )
     scores = file.contenders[names.index(chosen)]
     users = None
     if scores.users is not None:
@@ -106,7 +110,10 @@ def _paired(
     _check_fair(baseline, candidate)
     folds = [fold for fold in baseline.means if fold in candidate.means]
     if not folds:
-        raise InputError(f"{baseline.name} and {candidate.name} share no fold; run both alike")
+        raise InputError(
+            f"{baseline.name} and {candidate.name} have no fold in common; run both with the "
+            "same folds"
+        )
     if baseline.users and candidate.users and baseline.source == candidate.source:
         every_user: set[int] = set()
         for fold in folds:
@@ -123,14 +130,19 @@ def _check_fair(baseline: GateSide, candidate: GateSide) -> None:
     if baseline.run is not None and candidate.run is not None:
         reason = why_unfair(baseline.run.spec, candidate.run.spec)
         if reason:
-            raise InputError(f"the two cannot be compared: {reason}; run both alike")
+            raise InputError(
+                f"the two cannot be compared: {reason}; run both with the same settings"
+            )
     if (baseline.run is None) != (candidate.run is None):
         raise InputError(
-            f"{baseline.name} and {candidate.name} are a run and a file of scores, of which nobody "
-            "knows whether their folds are the same; give two runs, or two files"
+            f"{baseline.name} and {candidate.name} are a run and a file of scores, and whether "
+            "their folds are the same is not known; give two runs, or two files"
         )
     if baseline.higher_is_better != candidate.higher_is_better:
-        raise InputError("of one of the two higher is better and of the other lower; see --metric")
+        raise InputError(
+            "higher is better for one of the two, and lower is better for the other; choose the "
+            "metric with --metric"
+        )
 
 
 def _table(

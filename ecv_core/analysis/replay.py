@@ -48,18 +48,18 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
         raise InputError(f"the seed of an order must be 0 or more, but is {seed}")
     if not folds:
         raise InputError(
-            "no fold of this run is finished, so there is nothing to play; choose another run"
+            "no fold of this run is finished, so there is nothing to replay; choose another run"
         )
     if rule(spec.rule).needs_user_scores and any(fold.user_scores is None for fold in folds):
         raise InputError(
-            f"the rule '{spec.rule}' needs every user's score, which this run comes without; "
-            f"play it with the rule '{PAPERS_RULE}'"
+            f"the rule '{spec.rule}' needs every user's score, which this run does not have; "
+            f"replay it with the rule '{PAPERS_RULE}'"
         )
     cheap = cheap_models(spec)
     if cheap:
         raise InputError(
             f"the rule '{spec.rule}' was adjusted by {', '.join(cheap)}, which cannot be "
-            f"played again; play it with the rule '{PAPERS_RULE}'"
+            f"replayed; replay it with the rule '{PAPERS_RULE}'"
         )
     ordered = list(folds)
     if seed:
@@ -73,7 +73,7 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
 def explanations(played: Replay) -> list[str]:
     """The sentence of each moment, from before the first fold (n = 0) to the last that ran."""
     sentences = [
-        f"Before the first fold: nothing is known yet, and up to {played.k} folds may run."
+        f"Before the first fold: no score is known yet, and up to {played.k} folds may run."
     ]
     for moment in played.moments:
         sentences.append(_explanation(played, moment))
@@ -91,8 +91,8 @@ def _explanation(played: Replay, moment: Moment) -> str:
     # The last fold that ran, after which the rule would go on.
     reason = reason.removesuffix(": go on.")
     if n == k:
-        return f"{reason}. All {k} folds are in, and the rule never said stop."
-    return f"{reason}. No more folds ran: {n} of {k} are recorded."
+        return f"{reason}. All {k} folds have run, and the rule never decided to stop."
+    return f"{reason}. No more folds were recorded: this run has {n} of {k}."
 
 
 def _explanation_after_stop(at_stop: Moment, moment: Moment, k: int) -> str:

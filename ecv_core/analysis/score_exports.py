@@ -61,8 +61,9 @@ def _of_optuna(table: pa.Table, file: str) -> tuple[pa.Table, list[str]]:
     folds = [name for name in table.column_names if _is_fold(name)]
     if not folds:
         raise InputError(
-            f"{file} has one value per trial of Optuna, and no folds; keep each fold's score in "
-            'its trial, such as trial.set_user_attr("fold_0", score), and export the trials again'
+            f"{file} has one value per trial of Optuna, and no folds; store the score of each "
+            'fold in its trial, such as trial.set_user_attr("fold_0", score), and export the '
+            "trials again"
         )
     finished = _is_finished_trial(table)
     trials = table.filter(pa.array(finished))

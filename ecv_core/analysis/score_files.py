@@ -50,7 +50,7 @@ class Direction:
         Args:
             otherwise: how to say otherwise, such as 'the switch'.
         """
-        return f"{self.words.capitalize()}, {self.why}; {otherwise} says otherwise."
+        return f"{self.words.capitalize()}, {self.why}; if this is wrong, use {otherwise}."
 
     def as_asked(self, higher_is_better: bool) -> Direction:
         """What the user says, whatever the file says; a contradiction is told."""
@@ -58,7 +58,7 @@ class Direction:
             return replace(self, why="as was asked")
         return Direction(
             higher_is_better=higher_is_better,
-            why=f"as was asked, although {self.words} {self.why}",
+            why=f"as you set, although {self.words} {self.why}",
             bounded=self.bounded and higher_is_better,
         )
 
@@ -163,13 +163,13 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
         left_out.append(f"spreads, as in '{numbers.spread}'")
     sentences = []
     if numbers.percent:
-        sentences.append(f"Per cent are hundredths, as in '{numbers.percent}'.")
+        sentences.append(f"Percentages are read as hundredths, as in '{numbers.percent}'.")
     if left_out:
         sentences.append(f"Left out: {'; '.join(left_out)}.")
     stem = path.name.partition(".")[0]
     clues = [*rows.clues, Clue(f"the file's name '{stem}'", stem, sure=False)]
     if metric is not None and not same_metric(metric, rows.metric):
-        clues.insert(0, Clue(f"the metric '{metric}' that was asked for", metric))
+        clues.insert(0, Clue(f"the metric '{metric}' that you chose", metric))
     direction = _direction(clues, [contender.folds for contender in kept])
     return ScoreFile(
         contenders=tuple(
@@ -204,14 +204,16 @@ def _direction(clues: Sequence[Clue], scores: Sequence[NDArray[np.float64]]) -> 
     if not named:
         return Direction(
             higher_is_better=True,
-            why="for nothing in the file names a metric that is known",
+            why="because nothing in the file names a known metric",
             bounded=not some_below_zero,
         )
     clue, metric = named[0]
     if metric.never_negative and _below_zero(scores):
         return Direction(
             higher_is_better=True,
-            why=f"for scores below zero of {clue.source} were turned round, as scikit-learn does",
+            why=(
+                f"because scores of {clue.source} below zero are negated errors, as in scikit-learn"
+            ),
             bounded=metric.bounded,
         )
     why = f"by {clue.source}"
@@ -219,7 +221,7 @@ def _direction(clues: Sequence[Clue], scores: Sequence[NDArray[np.float64]]) -> 
         why += f", although some scores are below zero, which no {metric.words} is"
     for other, other_metric in named[1:]:
         if other.sure and other_metric.higher_is_better != metric.higher_is_better:
-            why += f", although {other.source} says otherwise"
+            why += f", although {other.source} suggests the opposite"
             break  # A sentence needs no second contradiction.
     return Direction(higher_is_better=metric.higher_is_better, why=why, bounded=metric.bounded)
 
@@ -318,9 +320,8 @@ def _check_finite(labels: Mapping[str, Labels], score: NDArray[np.float64], file
         whose = f" of user {_label(labels, USER, row)}"
         way_out = "the users that have nothing held out, in every contender"
     raise InputError(
-        f"in {file}, fold {_label(labels, 'fold', row)} of "
-        f"'{_label(labels, 'contender', row)}' has the score {score[row]}{whose}, which is no "
-        f"finite number; leave out {way_out}"
+        f"in {file}, fold {_label(labels, 'fold', row)} of '{_label(labels, 'contender', row)}' "
+        f"has the score {score[row]}{whose}, which is not a finite number; leave out {way_out}"
     )
 
 
@@ -359,8 +360,8 @@ def _check_size(shape: tuple[int, int, int], file: str) -> None:
         or contenders * folds * users > limits.MAX_SCORES
     ):
         raise InputError(
-            f"{file} has {contenders:,} contenders, {folds:,} folds and {users:,} "
-            f"users, too many to be looked at together (at most {limits.MAX_SYSTEMS} contenders, "
+            f"{file} has {contenders:,} contenders, {folds:,} folds and {users:,} users, too "
+            f"many to analyse together (at most {limits.MAX_SYSTEMS} contenders, "
             f"{limits.MAX_SCORE_FOLDS} folds, and {limits.MAX_SCORES:,} scores); leave some out"
         )
 
@@ -384,6 +385,6 @@ def _check_complete(
             lacks = names[0]
             has = names[contender]
         raise InputError(
-            f"in {file}, fold {folds[fold]} of '{lacks}' has no score of user {users[user]}, "
-            f"but that of '{has}' has; contenders must be scored on the same users"
+            f"in {file}, fold {folds[fold]} of '{lacks}' has no score for user {users[user]}, "
+            f"but the same fold of '{has}' has one; contenders must be scored on the same users"
         )

@@ -66,7 +66,7 @@ def _parsed_values(text: str, file: str) -> object:
         try:
             rows.append(json.loads(line))
         except (ValueError, RecursionError):
-            raise InputError(f"{file} is no JSON ({whole}); {_FORMS}") from None
+            raise InputError(f"{file} is not valid JSON ({whole}); {_FORMS}") from None
     return rows
 
 

@@ -97,9 +97,7 @@ def chosen_metric(metrics: Sequence[str], wanted: str | None, file: str) -> str:
         return metrics[0]
     shown = listed(metrics[:_NAMED])
     if wanted is not None:
-        raise SeveralMetrics(
-            f"{file} has no metric '{wanted}', but {shown}; choose one of these", metrics
-        )
+        raise SeveralMetrics(f"{file} has no metric '{wanted}'; choose one of: {shown}", metrics)
     raise SeveralMetrics(
         f"{file} has scores of {len(metrics)} metrics, {shown}; choose one, such as "
         f"--metric {metrics[0]}",
@@ -144,7 +142,7 @@ def without_summary_rows(table: pa.Table, fold: str, file: str) -> tuple[pa.Tabl
     if not summaries:
         return table, []
     if len(summaries) == len(labels):
-        raise InputError(f"{file} has no folds beside {listed(summaries)}; give a row per fold")
+        raise InputError(f"{file} has only {listed(summaries)}, and no folds; give a row per fold")
     folds = table.filter(compute.invert(compute.is_in(table[fold], pa.array(summaries))))
     for name in table.column_names:
         if name != fold:

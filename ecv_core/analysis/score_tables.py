@@ -52,9 +52,9 @@ def _read(path: Path, file: str) -> pa.Table:
     import pyarrow as pa
 
     if path.exists() and not path.is_file():  # a pipe or device may never end
-        raise InputError(f"{file} is no regular file; give a table of scores")
+        raise InputError(f"{file} is not a regular file; give a table of scores")
     if path.suffix == ".gz" and _packed_twice(path):
-        raise InputError(f"{file} is packed twice; unpack it once and give what comes out")
+        raise InputError(f"{file} is packed twice; unpack it once and give the unpacked file")
     try:
         if path.suffix == ".parquet":
             return _parquet(path, file)
@@ -109,8 +109,8 @@ def _parquet(path: Path, file: str) -> pa.Table:
         rows = table.metadata.num_rows
         if rows > limits.MAX_SCORE_ROWS:
             raise InputError(
-                f"{file} has {rows:,} rows, and at most {limits.MAX_SCORE_ROWS:,} are read; leave "
-                "out some contenders"
+                f"{file} has {rows:,} rows, but at most {limits.MAX_SCORE_ROWS:,} can be read; "
+                "leave out some contenders"
             )
         names = table.schema_arrow.names
         _check_columns(len(names), file)
@@ -131,8 +131,8 @@ def _check_columns(count: int, file: str) -> None:
     """Before they are read, which takes memory for each."""
     if count > limits.MAX_SYSTEMS + 2:  # beside contenders, one of folds and one of row numbers
         raise InputError(
-            f"{file} has more than {limits.MAX_SYSTEMS} columns, and no more are read; leave some "
-            "out"
+            f"{file} has more than {limits.MAX_SYSTEMS} columns, the most that can be read; "
+            "leave some out"
         )
 
 
@@ -178,7 +178,7 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> Labels:
         names = [str(value)[:SHOWN].strip() for value in encoded.dictionary.to_pylist()]
     except (pa.ArrowException, UnicodeDecodeError, OverflowError):
         raise InputError(
-            f"the column '{role}' of {file} holds values that are no names ({values.type}); "
+            f"the column '{role}' of {file} has values that cannot be names ({values.type}); "
             "give texts or numbers"
         ) from None
     # 32 bits will do: there are at most MAX_SCORES places.

@@ -81,7 +81,7 @@ def rows_of_wide(
     Raises: SeveralMetrics; InputError for a table that cannot serve.
     """
     if all(is_numeric(name) for name in table.column_names):
-        raise InputError(f"the first line of {file} must name its columns, but is numbers")
+        raise InputError(f"the first line of {file} must name its columns, but has numbers")
     table, metric_clue, left_out = rows_of_one_metric(table, table.column_names, file, metric)
     label = roles.get("contender") or roles.get("fold") or _label_column(table)
     columns = _sorted_columns(table, label, file)

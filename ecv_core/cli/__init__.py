@@ -27,42 +27,54 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 
 COMMANDS = {
-    "datasets": ("data_commands", "list the datasets, and which are on disk"),
-    "download": ("data_commands", "download a dataset, after its licence is shown"),
-    "add": ("data_commands", "keep a file of your own as a dataset"),
-    "remove": ("data_commands", "delete a dataset that was added"),
-    "folds": ("data_commands", "write a split for others to use"),
+    "datasets": ("data_commands", "list the datasets, and show which are on disk"),
+    "download": ("data_commands", "show the licence of a dataset, and download it"),
+    "add": ("data_commands", "add a file of your own as a dataset"),
+    "remove": ("data_commands", "delete a dataset that you added"),
+    "folds": ("data_commands", "write the folds of a split to a file, for use elsewhere"),
     "run": ("run_command", "evaluate an algorithm on a dataset"),
-    "resume": ("runs_commands", "go on with a run that was cut off"),
-    "runs": ("runs_commands", "the runs there are, and which can go on"),
-    "show": ("runs_commands", "what a run found, and each of its folds"),
-    "export": ("run_files_commands", "a run as JSON, for `import`"),
+    "resume": ("runs_commands", "continue a run that was interrupted"),
+    "runs": ("runs_commands", "list the runs, and show which can be resumed"),
+    "show": ("runs_commands", "show the result of a run, fold by fold"),
+    "export": ("run_files_commands", "write a run as JSON, which `import` reads"),
     "delete": ("runs_commands", "delete runs"),
-    "study": ("plan_commands", "datasets x algorithms x splits, recorded; resumable"),
-    "compare": ("compare_command", "which of several runs is better, by paired tests"),
-    "gate": ("gate_command", "whether a candidate is worse than a baseline, as an exit code"),
-    "orders": ("orders_command", "what a rule does over every order of the folds"),
+    "study": ("plan_commands", "run every algorithm on every dataset; can be resumed"),
+    "compare": ("compare_command", "test which of several runs is better, by paired tests"),
+    "gate": (
+        "gate_command",
+        "check whether a candidate is worse than a baseline; the exit code says so",
+    ),
+    "orders": ("orders_command", "show where a rule stops over every order of the folds"),
     "select": (
         "select_command",
-        "which of several contenders is best, in as few folds as it takes",
+        "find the best of several contenders in as few folds as possible",
     ),
-    "tune": ("plan_commands", "the best parameters of an algorithm, in as few folds as it takes"),
-    "power": ("plan_commands", "which metric tells configurations apart, which parameter matters"),
-    "track": ("track_commands", "evaluate a model of your own, with ask and tell"),
-    "ask": ("track_commands", "the next fold of a tracked run, as files"),
-    "tell": ("track_commands", "what a fold of a tracked run gave"),
+    "tune": (
+        "plan_commands",
+        "find the best parameters of an algorithm in as few folds as possible",
+    ),
+    "power": (
+        "plan_commands",
+        "show which metric tells configurations apart, and which parameter matters",
+    ),
+    "track": ("track_commands", "evaluate a model that your own code trains, with ask and tell"),
+    "ask": ("track_commands", "write the next fold of a tracked run to files"),
+    "tell": ("track_commands", "report the scores of a fold of a tracked run"),
     "bridge": ("bridge_command", "evaluate a model of RecBole or Cornac, in its own environment"),
-    "import": ("run_files_commands", "keep a run that was exported elsewhere"),
-    "report": ("run_files_commands", "a run, or several, as one HTML page, to print or to send"),
-    "figure": ("papers_commands", "a picture for a paper, in a column's width"),
+    "import": ("run_files_commands", "add a run that was exported elsewhere"),
+    "report": ("run_files_commands", "write a run, or several, as one HTML page"),
+    "figure": ("papers_commands", "write a figure for a paper, as wide as a column"),
     "reproduce": (
         "papers_commands",
-        "tables and figures of five papers, beside ours",
+        "show the tables and figures of five papers beside ours",
     ),
-    "board": ("papers_commands", "whether a result that somebody hands in holds"),
-    "dashboard": ("shell_commands", "the pages, in a browser"),
-    "completion": ("shell_commands", "a script with which a shell completes commands and options"),
-    "backup": ("run_files_commands", "all runs as one file, while in use"),
+    "board": ("papers_commands", "check a result that somebody submits"),
+    "dashboard": ("shell_commands", "open the dashboard in a browser"),
+    "completion": (
+        "shell_commands",
+        "print a script that lets a shell complete commands and options",
+    ),
+    "backup": ("run_files_commands", "copy all runs into one file, even while they are in use"),
 }
 """Every command, in the order in which `--help` lists them: its module in this package, which loads
 when the command is used, and its help. `NAME_options` of that module adds the options to a parser,
@@ -89,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error, BAD_INPUT)
     except (KeyboardInterrupt, Terminated):
         return _complain(
-            f"stopped; finished folds are kept: '{program()} resume' goes on with the run",
+            f"stopped; the finished folds are kept, and '{program()} resume' continues the run",
             INTERRUPTED,
         )
     except BrokenPipeError:  # the reader of our output has seen enough
@@ -197,7 +209,9 @@ def _read_number_of_folds(options: argparse.Namespace) -> None:
     if not is_number or os.path.exists(options.folds):
         return
     if options.k not in (None, int(options.folds)):
-        raise InputError(f"-k {options.k} and --folds {options.folds} differ; leave one out")
+        raise InputError(
+            f"-k is {options.k}, but --folds is {options.folds}; leave one of them out"
+        )
     options.k = int(options.folds)
     options.folds = None
 
@@ -240,7 +254,10 @@ class CommandParser(_Parser):
         getattr(module, f"{self._command}_options")(self)
         self.set_defaults(command=getattr(module, f"{self._command}_command"))
         self.add_argument(
-            "-q", "--quiet", action="store_true", help="no progress and no notes; errors alone"
+            "-q",
+            "--quiet",
+            action="store_true",
+            help="show errors only, without progress and notes",
         )
 
     def parse_known_args(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401
@@ -292,5 +309,5 @@ def write_json(document: dict[str, Any], target: str | None) -> None:
         write_output(Path(target), text + "\n")
     except OSError as error:
         raise RunError(
-            f"--json {target} cannot be written: {error.strerror}; nothing else is lost"
+            f"--json {target} cannot be written: {error.strerror}; everything else is kept"
         ) from None

@@ -14,11 +14,16 @@ from ecv_core.records.errors import InputError
 
 def bridge_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("library", choices=["recbole", "cornac"])
-    parser.add_argument("model", metavar="MODEL", help="as the library names it, such as BPR")
-    parser.add_argument("dataset")
-    add_tracked(parser, of_param="of the model, as its library names it; lists as JSON: [64,32]")
     parser.add_argument(
-        "--check", action="store_true", help="have the library's own evaluator score each fold too"
+        "model", metavar="MODEL", help="name of the model in its library, such as BPR"
+    )
+    parser.add_argument("dataset")
+    add_tracked(
+        parser,
+        of_param="parameter of the model, by its name in the library; lists as JSON: [64,32]",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="also score each fold with the library's own evaluator"
     )
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
 

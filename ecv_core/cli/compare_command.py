@@ -32,16 +32,19 @@ def compare_options(parser: argparse.ArgumentParser) -> None:
         "run_ids",
         metavar="RUN",
         nargs="+",
-        help="at least two: ids, the beginnings of them, or recorded ones such as ml-100k--popular",
+        help=(
+            "at least two runs: their ids, the beginnings of ids, or recorded runs such as "
+            "ml-100k--popular"
+        ),
     )
     parser.add_argument(
         "--rope",
         type=float,
         metavar="0.01",
-        help="differences up to this do not matter in practice, in the unit of the score; "
-        f"by default {100 * MARGIN:g} %% of the better mean",
+        help="largest difference that does not matter in practice, in the unit of the score "
+        f"(default: {100 * MARGIN:g} %% of the better mean)",
     )
-    parser.add_argument("--json", metavar="FILE", help="write all as JSON; - for stdout")
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
 
 
 def compare_command(options: argparse.Namespace) -> None:
@@ -131,10 +134,12 @@ def _runs(run_ids: Sequence[str]) -> list[RunRecord]:
     for run_id in run_ids:
         run = recorded_run(run_id) or run_named(store, run_id)
         if not run.folds:
-            raise InputError(f"run {run.run_id} has no finished fold to compare; leave it out")
+            raise InputError(
+                f"run {run.run_id} has no finished fold, so it cannot be compared; leave it out"
+            )
         runs[run.run_id] = results.with_user_scores(run)
     if len(runs) < 2:
-        raise InputError(f"a comparison needs at least two runs, but here is {len(runs)}")
+        raise InputError(f"a comparison needs at least two runs, but got {len(runs)}")
     return list(runs.values())
 
 

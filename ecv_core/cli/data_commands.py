@@ -20,7 +20,7 @@ from ecv_core.records.tasks import Task
 
 
 def datasets_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def download_options(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,10 @@ def folds_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         type=Path,
-        help="FILE.csv[.gz] (user_id,item_id,fold; k folds only) or FILE.zip (any split, README)",
+        help=(
+            "FILE.csv[.gz] (user_id,item_id,fold; k-fold splits only) or FILE.zip (any split, "
+            "with a README)"
+        ),
     )
     add_split_options(parser)
 
@@ -53,7 +56,7 @@ def datasets_command(options: argparse.Namespace) -> None:
                 f"{_count(row['users']):>9}{_count(row['items']):>9}"
                 f"{_count(row['interactions']):>14}"
             )
-        where = f"not here: {program()} download {row['id']}"
+        where = f"not on disk; get it with: {program()} download {row['id']}"
         if row["on_disk"]:
             where = "on disk"
         print(f"{row['id']:<22}{size}  {where}")
@@ -102,7 +105,7 @@ def folds_command(options: argparse.Namespace) -> None:
     )
     if not options.file.name.endswith((".csv", ".csv.gz", ".zip")):
         raise InputError(
-            f"folds are written as FILE.csv, FILE.csv.gz or FILE.zip, not as {options.file}"
+            f"folds are written to FILE.csv, FILE.csv.gz or FILE.zip, not to {options.file}"
         )
     if not options.file.absolute().parent.is_dir():
         raise InputError(f"the folder of {options.file} does not exist; make it first")
@@ -123,55 +126,60 @@ SEPARATOR_NAMES = {name.replace(" ", "-"): sign for sign, name in SEPARATORS.ite
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="what the dataset is to be called")
+    parser.add_argument("name", help="a name for the dataset")
     parser.add_argument(
-        "file", type=Path, help="CSV, TSV, JSON lines or Parquet; or a ZIP or GZ of one"
+        "file", type=Path, help="a CSV, TSV, JSON lines or Parquet file, or a ZIP or GZ of one"
     )
     for role, option in OPTIONS.items():
         parser.add_argument(
             option,
             dest=role,
             metavar="COLUMN",
-            help=f"the column of the {option[2:]}, by name or number from 1; '{NONE}' for none. "
-            "Default: as recognised.",
+            help=f"the column of the {option[2:]}, by its name or its number, counted from 1; "
+            f"'{NONE}' if there is none (default: recognised from the file)",
         )
     parser.add_argument(
-        "--time-unit", choices=[unit.value for unit in TimeUnit], help="how timestamps are written"
+        "--time-unit", choices=[unit.value for unit in TimeUnit], help="format of the timestamps"
     )
     parser.add_argument("--encoding", choices=list(ENCODINGS), help="of text")
     parser.add_argument(
         "--separator",
         choices=list(SEPARATOR_NAMES),
-        help="of the columns of delimited text",
+        help="character between the columns",
     )
     parser.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether the first line names the columns",
+        help="whether the first line holds the names of the columns",
     )
     parser.add_argument(
         "--quotes",
         action=argparse.BooleanOptionalAction,
-        help="whether fields may stand in quotation marks",
+        help="whether fields may be enclosed in quotation marks",
     )
     parser.add_argument(
         "--above-zero",
         metavar="COLUMN",
         default="",
-        help="leave out the rows with 0 or less in it: returns, or ratings of 0 that are none",
+        help=(
+            "leave out the rows with 0 or less in this column, such as returns, or ratings of 0 "
+            "that mean 'not rated'"
+        ),
     )
     parser.add_argument(
         "--no-bots",
         action="store_true",
-        help="of many users leave out those who have more than a tenth of all rows",
+        help="leave out users with more than a tenth of all rows, where there are many users",
     )
     parser.add_argument(
-        "--yes", action="store_true", help="keep it even if more than a tenth of its rows is lost"
+        "--yes",
+        action="store_true",
+        help="add it even if more than a tenth of its rows cannot be used",
     )
 
 
 def remove_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="a dataset that was added; its runs stay")
+    parser.add_argument("name", help="a dataset that you added; its runs are kept")
 
 
 def add_command(options: argparse.Namespace) -> None:
@@ -210,7 +218,7 @@ def add_command(options: argparse.Namespace) -> None:
     _offer_to_leave_out(recognised)
     print("\n".join(summary(about)))
     algorithm = (about.task or Task.TOP_N).usual_algorithm
-    print(f"kept as {options.name}: {program()} run {options.name} {algorithm}")
+    print(f"added as {options.name}; run it with: {program()} run {options.name} {algorithm}")
 
 
 def _values_of(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
@@ -234,7 +242,7 @@ def _offer_to_leave_out(recognised: Recognised) -> None:
 def summary(about: own.About) -> list[str]:
     """What of a file can be used, and what is left by pruning, line by line."""
     lines = [f"{about.kept:,} of {about.rows:,} rows can be used"]
-    lines += [f"  {count:,} not: {reason}" for reason, count in about.unused.items()]
+    lines += [f"  {count:,} cannot: {reason}" for reason, count in about.unused.items()]
     if about.task is not None:
         kind = "numbers"
         if about.classes:
@@ -256,4 +264,4 @@ def summary(about: own.About) -> list[str]:
 
 def remove_command(options: argparse.Namespace) -> None:
     own.remove(options.name)
-    print(f"{options.name} is deleted; its runs stay")
+    print(f"{options.name} is deleted; its runs are kept")

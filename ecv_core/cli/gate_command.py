@@ -26,21 +26,34 @@ EXIT_CODES = {GateVerdict.PASSES: 0, GateVerdict.FAILS: 1, GateVerdict.UNKNOWN: 
 
 
 def gate_options(parser: argparse.ArgumentParser) -> None:
-    of = "a run's JSON, its id, or a file of scores (FILE#NAME for one of several contenders)"
+    of = (
+        "a run's JSON file, its id, or a file of scores (FILE#NAME names one of several contenders)"
+    )
     parser.add_argument("baseline", metavar="BASELINE", help=of)
     parser.add_argument("candidate", metavar="CANDIDATE", help="likewise")
     parser.add_argument(
         "--margin",
         metavar="0.01",
-        help="by how much the candidate may be worse, in the unit of the score, or as a share of "
-        f"the baseline's mean ('2%%'); by default {100 * MARGIN:g}%%",
+        help="how much worse the candidate may be, in the unit of the score or as a share of the "
+        f"baseline's mean, such as 2%% (default: {100 * MARGIN:g}%%)",
     )
-    parser.add_argument("--metric", metavar="NAME", help="of files of scores that have several")
     parser.add_argument(
-        "--confidence", type=float, default=0.95, metavar="0.95", help="of each of both verdicts"
+        "--metric", metavar="NAME", help="metric to compare, where a file of scores has several"
     )
-    parser.add_argument("--junit", type=Path, metavar="FILE.xml", help="for a CI server")
-    parser.add_argument("--json", metavar="FILE", help="write all as JSON; - for stdout")
+    parser.add_argument(
+        "--confidence",
+        type=float,
+        default=0.95,
+        metavar="0.95",
+        help="confidence of each of the two verdicts, pass and fail",
+    )
+    parser.add_argument(
+        "--junit",
+        type=Path,
+        metavar="FILE.xml",
+        help="write the verdict as JUnit XML, for a CI server",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
 
 
 def gate_command(options: argparse.Namespace) -> int:

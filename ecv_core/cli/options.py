@@ -56,7 +56,7 @@ def add_rule_params(parser: argparse._ActionsContainer) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a parameter of the rule, such as width=0.01",
+        help="parameter of the rule, such as width=0.01",
     )
 
 
@@ -72,7 +72,7 @@ def add_rule_param(
         changed: what is otherwise in this command, as for `add_argument`.
     """
     rules = " or ".join(stopping.takers(parameter.name))
-    text = f"{parameter.help} Of the rule {rules}."
+    text = f"{parameter.help} For the rule {rules}."
     if parameter.default and not parameter.required:
         text += f" Default: {parameter.default}."
     usual = {
@@ -102,7 +102,9 @@ def asked_rule_params(options: argparse.Namespace, rule: str) -> dict[str, Any]:
             rules = " or ".join(stopping.takers(name))
             raise InputError(f"{flag} belongs to --rule {rules}, but the rule is {chosen.id}")
         if name in values:
-            raise InputError(f"{flag} and --rule-param {name} say the same; leave one out")
+            raise InputError(
+                f"{flag} and --rule-param {name} set the same parameter; leave one of them out"
+            )
         values[name] = value
     return values
 
@@ -199,7 +201,9 @@ def asked_folds(options: argparse.Namespace, dataset: str, task: Task) -> dict[s
 
     sha256, k = known_folds(dataset, options.folds, task)
     if options.k not in (None, k):
-        raise InputError(f"-k is {options.k}, but {options.folds} has {k} folds; leave -k out")
+        raise InputError(
+            f"-k is {options.k}, but the file {options.folds} has {k} folds; leave -k out"
+        )
     return {"folds_sha256": sha256, "k": k}
 
 
@@ -211,27 +215,37 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on",
         metavar="PLACE",
-        help="compute on a cluster: local:3, tcp://host:8786, slurm, pbs, lsf or htcondor; "
-        "ECV_CLUSTER says it too",
+        help="compute on a cluster: local:3, tcp://host:8786, slurm, pbs, lsf or htcondor "
+        "(default: ECV_CLUSTER)",
     )
     parser.add_argument(
         "--meter",
         action="append",
         default=[],
         metavar="METER",
-        help="measure this machine with shelly:ADDRESS, slurm or a command that prints watts; give "
-        "it again for a second one; ECV_METER says it too",
+        help="measure this machine's energy with shelly:ADDRESS, slurm or a command that prints "
+        "watts; may be given several times (default: ECV_METER)",
     )
-    parser.add_argument("--nodes", type=int, metavar="N", help="of slurm, pbs, lsf or htcondor")
     parser.add_argument(
-        "--site", metavar="FILE.toml", help="partition, account, walltime, ... of a node"
+        "--nodes",
+        type=int,
+        metavar="N",
+        help="number of nodes to request from slurm, pbs, lsf or htcondor",
+    )
+    parser.add_argument(
+        "--site",
+        metavar="FILE.toml",
+        help="TOML file with the options of the cluster's jobs: partition, account, walltime, ...",
     )
     parser.add_argument(
         "--speculate",
         type=int,
         default=1,
         metavar="N",
-        help="with several nodes: so many folds more than the rule is sure to need (default 1)",
+        help=(
+            "with several nodes, compute this many folds more than the rule is certain to need "
+            "(default 1)"
+        ),
     )
 
 
@@ -242,8 +256,8 @@ def use_meters(options: argparse.Namespace) -> None:
     """
     if options.on or os.environ.get("ECV_CLUSTER"):
         raise InputError(
-            "--meter measures this machine, and --on computes elsewhere; name the meters of a node "
-            "in its own ECV_METER"
+            "--meter measures this machine, but --on computes elsewhere; set ECV_METER on each "
+            "node instead"
         )
     from ecv_core.energy.real_meters import NAME, checked
 
@@ -261,7 +275,7 @@ def executor_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Exe
         InputError: for a place that cannot be had, or fewer than 0 folds to speculate on.
     """
     if options.speculate < 0:
-        raise InputError(f"--speculate is at least 0, but is {options.speculate}")
+        raise InputError(f"--speculate must be at least 0, but is {options.speculate}")
     from ecv_core.jobs.cluster.choose import executor_on
     from ecv_core.jobs.here_first import HereFirst
 

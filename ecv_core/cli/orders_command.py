@@ -22,10 +22,15 @@ def orders_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         type=Path,
-        help="CSV, JSON or Parquet, as `select --scores` reads it, or of one contender",
+        help=(
+            "CSV, JSON or Parquet file with fold scores, as for `select --scores`; one "
+            "contender is enough"
+        ),
     )
-    parser.add_argument("--contender", metavar="NAME", help="only this one of several")
-    parser.add_argument("--metric", metavar="NAME", help="which one, where the file has several")
+    parser.add_argument("--contender", metavar="NAME", help="look at this contender only")
+    parser.add_argument(
+        "--metric", metavar="NAME", help="metric to look at, where the file has several"
+    )
     add_direction(parser)
     add_setting(parser, "rule", default=PAPERS_RULE, help=f"one of {', '.join(RULES)}")
     add_rule_params(parser)
@@ -38,7 +43,9 @@ def orders_command(options: argparse.Namespace) -> None:
     stopping_rule = rule(options.rule)
     params = asked_rule_params(options, stopping_rule.id)
     if stopping_rule.id == PAPERS_RULE and not params:
-        raise InputError(f"say the setting: {axis_of(stopping_rule.id).flag} 1e-4, for example")
+        raise InputError(
+            f"give the setting of the rule, for example {axis_of(stopping_rule.id).flag} 1e-4"
+        )
     SETTINGS["confidence"].check(options.confidence)
     min_folds = options.min_folds
     if min_folds is None:
@@ -122,7 +129,7 @@ def _summary(document: dict[str, Any], words: str) -> str:
     quantiles = document["difference_quantiles"]
     orders = "every order"
     if "orders" in document:
-        orders = f"{document['orders']:,} drawn orders"
+        orders = f"{document['orders']:,} random orders"
     return (
         f"over {orders} of the {document['k']} folds, {words}:\n"
         f"stops after {document['mean_stop']:.2f} folds on average\n"

@@ -25,9 +25,9 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run",
         metavar="RUN|study|NAME",
-        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study; "
-        "for p-values a recorded tuning such as ml-1m--item-knn, for dimensions, steps, board and "
-        "spaces a dataset such as ml-100k",
+        help="a run's id, a recorded run such as ml-100k--item-knn, or 'study' for the recorded "
+        "study; for p-values, a recorded tuning such as ml-1m--item-knn; for dimensions, "
+        "steps, board and spaces, a dataset such as ml-100k",
     )
     parser.add_argument("--kind", required=True, choices=get_args(FigureKind))
     parser.add_argument(
@@ -38,7 +38,10 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
         help="of efold also FILE.html, .gif or .webp, which play fold by fold",
     )
     add_rule_param(
-        parser, axis, default=axis.default, help="of difference, stops, ranks and tradeoff"
+        parser,
+        axis,
+        default=axis.default,
+        help="alpha for the figures difference, stops, ranks and tradeoff",
     )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
 
@@ -52,14 +55,21 @@ def figure_command(options: argparse.Namespace) -> None:
 
 def reproduce_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "paper", nargs="?", help="its id, or how that begins, such as discriminative; default all"
+        "paper",
+        nargs="?",
+        help="id of a paper, or its beginning, such as discriminative (default: all)",
     )
-    parser.add_argument("table", nargs="?", help="such as 'table 3' or 'figure 2'; default all")
+    parser.add_argument(
+        "table", nargs="?", help="a table or figure, such as 'table 3' or 'figure 2' (default: all)"
+    )
     parser.add_argument(
         "--having",
         default="",
         metavar="TEXT",
-        help="only rows with this in their name or a cell, or above a yes: temporal-user, Tafeng",
+        help=(
+            "only rows with this text in their name, in a cell or in the heading above a 'yes', "
+            "such as temporal-user or Tafeng"
+        ),
     )
     parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - for stdout")
 
@@ -76,13 +86,15 @@ def board_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["check", "site"],
-        help="compute a result's scores again; or render a folder of results as a page",
+        help=(
+            "check a result by computing its scores again, or render a folder of results as a page"
+        ),
     )
     parser.add_argument(
         "file",
         type=Path,
         metavar="FILE|FOLDER",
-        help="a ZIP with run.json, folds.sha256 and reported.csv; or a folder of them",
+        help="a ZIP with run.json, folds.sha256 and reported.csv, or a folder of such files",
     )
 
 
@@ -110,11 +122,12 @@ def _accepted_words(checked: Checked) -> str:
     interval = shown_interval(run).interval
     if interval:
         mean += f" ({interval.low:.4f} to {interval.high:.4f})"
-    how = "are the means of its users' scores, which cannot be computed again"
+    how = "are the means of the reported user scores, which cannot be computed again"
     if checked.recomputed:
-        how = "follow from what its model gave"
+        how = "follow from what the model returned"
     return (
         f"{run.spec.algorithm} on {run.spec.dataset}, {run.spec.metric_name} {mean}, "
-        f"{run.folds_used} of {run.k} folds: accepted. The folds are those made here, and their "
-        f"scores {how}. Seconds, energy and machine are its own words."
+        f"{run.folds_used} of {run.k} folds: accepted. Its folds are the same as those made "
+        f"here, and its scores {how}. Its times, its energy and its machine are as reported, "
+        "unchecked."
     )

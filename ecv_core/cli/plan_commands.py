@@ -58,8 +58,8 @@ ALSO = ("recall@10",)
 
 
 _STOPS = (
-    "for slow models: end each run at the stop of this rule, mostly precision; one of "
-    f"{', '.join(stopping.RULES)}. Without it all folds are run. What is there whole is not run "
+    "for slow models: stop each run by this rule, usually precision; one of "
+    f"{', '.join(stopping.RULES)}. Without it, all folds are run. Complete runs are not run "
     "again."
 )
 
@@ -71,7 +71,10 @@ def study_options(parser: argparse.ArgumentParser) -> None:
         "--splits",
         default="",
         metavar="A,B",
-        help=f"compare splits, single ones too: of {', '.join(splits.SPLITS)}",
+        help=(
+            "compare splits, those with a single fold too; ids with commas, from "
+            f"{', '.join(splits.SPLITS)}"
+        ),
     )
     add_setting(parser, "seed")
     add_setting(parser, "rule", help=_STOPS)
@@ -79,7 +82,9 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     add_place(parser)
     add_settings(parser, OF_MACHINE)
     parser.add_argument(
-        "--folder", metavar="FOLDER", help="also record each run there, as data/recorded has them"
+        "--folder",
+        metavar="FOLDER",
+        help="also record each run in this folder, in the format of data/recorded",
     )
 
 
@@ -92,7 +97,7 @@ def study_command(options: argparse.Namespace) -> None:
     to_compute = []
     for cell in cells:
         if cell.answered and cell.run is not None:
-            print(f"{_result(cell.run)}, there already")
+            print(f"{_result(cell.run)}, computed before")
         elif not (cell.recorded or cell.answered):
             to_compute.append(cell)
     print(f"{counted(len(possible), 'run')}, {len(to_compute)} to compute", file=sys.stderr)
@@ -178,14 +183,16 @@ def _stop_settings(options: argparse.Namespace) -> dict[str, Any]:
     params = asked_rule_params(options, rule)
     if options.rule is None:
         if params:
-            raise InputError("a parameter of a rule asks for --rule too; give it, or leave it out")
+            raise InputError(
+                "a parameter of a rule needs --rule; give the rule, or leave the parameter out"
+            )
         return {"full": True}
     if options.splits:
-        raise InputError("--rule does not go with --splits; leave one of them out")
+        raise InputError("--rule and --splits cannot be combined; leave one of them out")
     if not stopping.rule(rule).looks and rule != stopping.NEVER_STOPS:
         raise InputError(
-            f"--rule {rule} would stop every run after the same fold; use a rule that looks at "
-            "the scores, or run all folds"
+            f"--rule {rule} would stop every run after the same fold; choose a rule that looks "
+            "at the scores, or run all folds"
         )
     return {"rule": rule, "rule_params": params}
 
@@ -211,26 +218,27 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     parser.add_argument(
-        "--space", help="declared values: default or paper; with --grid, none unless asked for"
+        "--space",
+        help="search space to use, default or paper (with --grid: none, unless you name one)",
     )
     parser.add_argument(
         "--grid",
         action="append",
         default=[],
         metavar="NAME=V1,V2",
-        help="your own values of a parameter, in place of declared ones",
+        help="your own values of a parameter, in place of those of the search space",
     )
     parser.add_argument(
         "--sampler",
         choices=("grid", "random", "tpe"),
         default="grid",
-        help="which configurations are tried: all, or drawn by Optuna",
+        help="which configurations to try: all of them, or those that Optuna draws",
     )
     parser.add_argument(
         "--budget",
         type=int,
         metavar="N",
-        help="so many configurations (default: a grid's all, otherwise 20)",
+        help="number of configurations to try (default: all of a grid, otherwise 20)",
     )
     parser.add_argument(
         "--all-folds", action="store_true", help="run every fold of every configuration"
@@ -289,14 +297,16 @@ def power_options(parser: argparse.ArgumentParser) -> None:
         "--pairs",
         choices=("all", "25"),
         default="all",
-        help="the exact expectation of a draw of 25 pairs over all pairs, or one draw",
+        help="compute the exact expectation over all pairs, or draw 25 pairs once",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument(
-        "--metric", metavar="ndcg@10", help="that dominance is worked out by (default ndcg@10)"
+        "--metric",
+        metavar="ndcg@10",
+        help="metric by which to find the dominant parameter (default ndcg@10)",
     )
     parser.add_argument(
-        "--own", action="store_true", help="your own tuning, where there is a recorded one too"
+        "--own", action="store_true", help="use your own tuning, even where there is a recorded one"
     )
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
 

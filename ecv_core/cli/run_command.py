@@ -51,19 +51,23 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     add_split_options(parser)
-    parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
     parser.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="a model's parameter"
+        "--folds", metavar="N|FILE", help="number of folds (as -k), or a file with released folds"
+    )
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="parameter of the model"
     )
     add_settings(parser, [name for name in SETTINGS if name not in OF_SPLITS])
     parser.add_argument(
-        "--anew", action="store_true", help="compute every fold, also those that are there already"
+        "--anew",
+        action="store_true",
+        help="compute every fold, even if it has been computed before",
     )
     add_place(parser)
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="go on with the newest run of these settings that was cut off, if there is one",
+        help="continue the newest interrupted run with these settings, if there is one",
     )
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -74,9 +78,9 @@ def run_options(parser: argparse.ArgumentParser) -> None:
 def _choices() -> str:
     """Every algorithm with its parameters and their defaults, and every rule, with plug-ins."""
 
-    lines = ["algorithms, with what --param can set and its default:"]
+    lines = ["algorithms, with the parameters that --param can set and their defaults:"]
     lines += [_choice(algorithm) for algorithm in models.ALGORITHMS.values()]
-    lines += ["", "rules, with what --rule-param can set:"]
+    lines += ["", "rules, with the parameters that --rule-param can set:"]
     lines += [_choice(rule) for rule in stopping.RULES.values()]
     return "\n".join(lines)
 
@@ -135,8 +139,10 @@ def go_on(store: Store, run: RunRecord, options: argparse.Namespace, *, full: bo
     from ecv_core.jobs.manager import Queue
 
     if not Queue(store).resume(run.run_id, full=full):
-        raise InputError(f"run {run.run_id} is going on in another program already; wait for it")
-    print(f"goes on with {len(run.folds)} of {run.k} folds of run {run.run_id}", file=sys.stderr)
+        raise InputError(f"run {run.run_id} is already running in another program; wait for it")
+    print(
+        f"continuing run {run.run_id}, which has {len(run.folds)} of {run.k} folds", file=sys.stderr
+    )
     carry_out(store, store.run(run.run_id), options)
 
 
@@ -179,7 +185,7 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
         for name, folds in aid_folds(plan_runs.results, spec).items():
             joules = sum(result.energy.joules for result in folds.values())
             cost = f"{len(folds)} folds, {watt_hours(joules)}"
-            print(f"adjusted by {name}: {cost} besides the energy above")
+            print(f"adjusted by {name}: {cost} in addition to the energy above")
 
 
 def _newest_fold(run: RunRecord) -> str:

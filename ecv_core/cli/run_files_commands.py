@@ -22,7 +22,7 @@ from ecv_core.untrusted.files import content_of
 
 
 def export_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
+    parser.add_argument("run_id", metavar="RUN", help="the run's id, or the beginning of it")
     parser.add_argument("-o", "--output", metavar="FILE.json", help="- for stdout")
 
 
@@ -33,11 +33,13 @@ def export_command(options: argparse.Namespace) -> None:
     check_target(target)
     write_json(run_document(run, Results(open_store()).user_scores(run)), target)
     if target != "-":
-        print(f"{target}: {run_name(run)}; '{program()} import {target}' keeps it elsewhere")
+        print(f"{target}: {run_name(run)}; '{program()} import {target}' adds it elsewhere")
 
 
 def import_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="what 'Run as JSON' or run --json wrote")
+    parser.add_argument(
+        "file", type=Path, help="a file written by 'Run as JSON' on a run's page, or by run --json"
+    )
 
 
 def import_command(options: argparse.Namespace) -> None:
@@ -45,7 +47,9 @@ def import_command(options: argparse.Namespace) -> None:
     try:
         content = content_of(path, at_most=limits.MAX_RUN_BYTES)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}; give a run's JSON") from None
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}; give the JSON file of a run"
+        ) from None
     file = read_run(content, path.name)
     run_id, is_new = import_run(open_store(), file)
     outcome = "is here already"
@@ -57,10 +61,16 @@ def import_command(options: argparse.Namespace) -> None:
 def report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", nargs="*", metavar="RUN_ID")
     parser.add_argument(
-        "--since", type=date.fromisoformat, metavar="2026-10-01", help="all runs started from then"
+        "--since",
+        type=date.fromisoformat,
+        metavar="2026-10-01",
+        help="all runs started on or after this day",
     )
     parser.add_argument(
-        "--until", type=date.fromisoformat, metavar="2026-12-31", help="and up to this day"
+        "--until",
+        type=date.fromisoformat,
+        metavar="2026-12-31",
+        help="all runs started on or before this day",
     )
     parser.add_argument("--tag", metavar="TAG", help="all runs with this tag")
     parser.add_argument(
@@ -110,7 +120,7 @@ def _ids_between(since: date | None, until: date | None, tag: str | None) -> lis
         if has_tag and _is_between(row.created_at.date(), since, until):
             ids.append(row.run_id)
     if not ids:
-        raise InputError("no run was started then, or has this tag; `runs` lists them")
+        raise InputError("no run matches these dates or this tag; `runs` lists all runs")
     return ids
 
 
@@ -122,7 +132,9 @@ def _is_between(day: date, since: date | None, until: date | None) -> bool:
 
 
 def backup_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="the copy; an older one of that name is replaced")
+    parser.add_argument(
+        "file", type=Path, help="name of the copy; an older file of that name is replaced"
+    )
 
 
 def backup_command(options: argparse.Namespace) -> None:

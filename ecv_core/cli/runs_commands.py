@@ -24,24 +24,26 @@ from ecv_core.store.store import Store, open_store
 
 def runs_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", choices=[state.value for state in RunState], help="only those")
-    parser.add_argument("--dataset", metavar="ID", help="only those on it")
-    parser.add_argument("--json", metavar="FILE", help="write them as JSON; - for stdout")
+    parser.add_argument("--dataset", metavar="ID", help="only runs on this dataset")
+    parser.add_argument("--json", metavar="FILE", help="write the list as JSON; - for stdout")
 
 
 def resume_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
-    parser.add_argument("--full", action="store_true", help="the folds after its stop too")
+    parser.add_argument("run_id", metavar="RUN", help="the run's id, or the beginning of it")
+    parser.add_argument("--full", action="store_true", help="also compute the folds after the stop")
     add_place(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
 
 
 def show_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
+    parser.add_argument("run_id", metavar="RUN", help="the run's id, or the beginning of it")
     parser.add_argument("--json", metavar="FILE", help="write it as JSON; - for stdout")
 
 
 def delete_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_ids", metavar="RUN", nargs="+", help="ids, or the beginnings of them")
+    parser.add_argument(
+        "run_ids", metavar="RUN", nargs="+", help="ids of the runs, or the beginnings of ids"
+    )
 
 
 def runs_command(options: argparse.Namespace) -> None:
@@ -73,7 +75,7 @@ def resume_command(options: argparse.Namespace) -> None:
     if run.spec.tracked:
         raise InputError(
             f"the folds of run {run.run_id} are computed by other code, '{run.spec.algorithm}'; "
-            "the command track with the same name and settings goes on with it"
+            "continue it with the command track, the same name and the same settings"
         )
     has_folds_left = run.resumable or (options.full and run.can_be_checked)
     if not run.state.active and not has_folds_left:
@@ -81,8 +83,8 @@ def resume_command(options: argparse.Namespace) -> None:
         if run.can_be_checked:
             way_out = "; --full computes the others"
         raise InputError(
-            f"run {run.run_id} is {run.state} with {len(run.folds)} of {run.k} folds, so there is "
-            f"nothing to go on with{way_out}"
+            f"run {run.run_id} is {run.state} with {len(run.folds)} of {run.k} folds, so no "
+            f"fold is left to compute{way_out}"
         )
     check_data(run.spec)
     go_on(store, run, options, full=options.full)
@@ -109,7 +111,7 @@ def delete_command(options: argparse.Namespace) -> None:
         if run.state.active:
             raise InputError(f"run {run.run_id} is {run.state}; cancel it before you delete it")
     for run_id in store.remove([run.run_id for run in runs]):
-        print(f"run {run_id} is deleted; for {UNDO_MINUTES} minutes the page Runs brings it back")
+        print(f"run {run_id} is deleted; the page Runs can restore it for {UNDO_MINUTES} minutes")
 
 
 def run_named(store: Store, prefix: str) -> RunRecord:
@@ -118,7 +120,7 @@ def run_named(store: Store, prefix: str) -> RunRecord:
     if prefix in ids:
         return store.run(prefix)
     if len(ids) > 1:
-        raise InputError(f"{len(ids)} runs begin with '{prefix}'; give more of the id")
+        raise InputError(f"{len(ids)} runs begin with '{prefix}'; give more characters of the id")
     if ids:
         return store.run(ids[0])
     return store.run(prefix)  # which says that there is none
@@ -137,7 +139,7 @@ def _how_many(rows: list[ListedRun], options: argparse.Namespace) -> str:
     text += f" {verb} {options.state or 'here'}"
     for row in rows:
         if row.state.resumable and computed_here(row.spec):
-            return f"{text}; '{program()} resume {row.run_id}' goes on with one."
+            return f"{text}; '{program()} resume {row.run_id}' continues one of them."
     return f"{text}."
 
 

@@ -21,7 +21,7 @@ def add_direction(parser: argparse.ArgumentParser) -> None:
         dest="higher_is_better",
         action="store_false",
         default=None,
-        help="of the scores in FILE, whatever it calls them",
+        help="direction of the scores in FILE, whatever the file says",
     )
     ways.add_argument(
         HIGHER, dest="higher_is_better", action="store_true", default=None, help="likewise"

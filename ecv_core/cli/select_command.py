@@ -51,12 +51,16 @@ def add_comparison(parser: argparse.ArgumentParser, **seed_options: Any) -> None
         type=float,
         default=0.0,
         metavar="0.01",
-        help="done once nobody can be ahead of the leader by more than this share of its mean",
+        help=(
+            "stop once no contender can be ahead of the leader by more than this share of its mean"
+        ),
     )
     add_setting(parser, "confidence")
     add_setting(parser, "metric")
     parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
-    parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
+    parser.add_argument(
+        "--folds", metavar="N|FILE", help="number of folds (as -k), or a file with released folds"
+    )
     add_split_options(parser, **seed_options)
     add_place(parser)
     add_settings(parser, OF_MACHINE)
@@ -89,36 +93,51 @@ def select_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scores",
         metavar="FILE",
-        help="CSV, JSON or Parquet with contender,fold,score, and user if known",
+        help=(
+            "select from fold scores in a CSV, JSON or Parquet file with the columns contender, "
+            "fold and score, and user if known"
+        ),
     )
     parser.add_argument(
-        "--recorded", action="store_true", help="play the recorded study, per dataset and in all"
+        "--recorded",
+        action="store_true",
+        help="replay the recorded study, for each dataset and in total",
     )
     parser.add_argument(
-        "--until", choices=("winner", "order"), default="winner", help="what is to be found out"
+        "--until",
+        choices=("winner", "order"),
+        default="winner",
+        help="the question: which contender is best, or the whole ranking",
     )
     parser.add_argument(
         "--expected-loss",
         type=float,
         metavar="0.001",
-        help="which one to use: stop once at most this share of the score is expected to be lost",
+        help=(
+            "ask which contender to use: stop once using the leader is expected to lose at most "
+            "this share of the score"
+        ),
     )
     parser.add_argument(
         "--budget",
         metavar="30folds",
-        help="the best so far within '50 Wh', '20 min' or '30 folds'",
+        help="stop when a budget such as '50 Wh', '20 min' or '30 folds' is spent",
     )
-    parser.add_argument("--orders", type=int, metavar="N", help="over so many drawn orders")
+    parser.add_argument(
+        "--orders",
+        type=int,
+        metavar="N",
+        help="replay the selection over this many random orders of the folds",
+    )
     add_direction(parser)
-    add_comparison(parser, default=None, metavar="SEED", help="fixes every random choice")
+    add_comparison(parser, default=None, metavar="SEED", help="seed of every random choice")
 
 
 def select_command(options: argparse.Namespace) -> None:
     sources = [bool(options.words), options.scores is not None, options.recorded]
     if sources.count(True) != 1:
         raise InputError(
-            "select takes a dataset with its contenders, or --scores FILE, or --recorded; give one "
-            "of them"
+            "select needs a dataset with contenders, --scores FILE or --recorded; give one of them"
         )
     if options.words:
         document, text = _select_live(options)
@@ -143,7 +162,8 @@ def _check_no_folds(options: argparse.Namespace) -> None:
     for option, value in of_folds.items():
         if value not in (None, []):
             raise InputError(
-                f"{option} is of folds that are computed, and these scores are there; leave it out"
+                f"{option} is for folds that have yet to be computed, and these scores exist; "
+                "leave it out"
             )
 
 
@@ -157,11 +177,11 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
 
     dataset = options.words[0]
     if options.orders is not None:
-        raise InputError("--orders plays scores that are there; give --scores FILE or --recorded")
+        raise InputError("--orders replays scores that exist; give --scores FILE or --recorded")
     if options.higher_is_better is not None:
         raise InputError(
-            f"{LOWER} and {HIGHER} belong to --scores; a metric knows its direction, so leave them "
-            "out"
+            f"{LOWER} and {HIGHER} belong to --scores; a metric has its own direction, so leave "
+            "them out"
         )
     store = open_store()
     named = selections.named_contenders(
@@ -236,12 +256,12 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         documents[dataset] = orders_document(outcome) | counts
         lines.append(_recorded_line(dataset, len(contenders), outcome))
     if not outcomes:
-        raise InputError("there are no recorded runs to select from; record a study first")
+        raise InputError("there are no recorded runs to select from; compute a study first")
     share = joules_spent / joules_of_all
     right = _mean_right(outcomes.values())
     lines.append(
-        f"in all: {100 * share:.3g} % of the energy, the right winner in {100 * right:.4g} % of "
-        "orders"
+        f"in total: {100 * share:.3g} % of the energy, the right winner in {100 * right:.4g} % "
+        "of orders"
     )
     note = left_in_words(run for run in recorded_runs() if run.spec.dataset in outcomes)
     if note:

@@ -13,7 +13,7 @@ from ecv_core.records.places import DASHBOARD
 
 def completion_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"))
-    parser.epilog = 'in ~/.bashrc or ~/.zshrc: eval "$(ecv completion bash)"'
+    parser.epilog = 'put into ~/.bashrc or ~/.zshrc: eval "$(ecv completion bash)"'
 
 
 def completion_command(options: argparse.Namespace) -> None:
@@ -28,7 +28,9 @@ def completion_command(options: argparse.Namespace) -> None:
 
 
 def dashboard_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", type=int, help="where it listens; by default 8501 or the next")
+    parser.add_argument(
+        "--port", type=int, help="port to listen on (default: 8501, or the next one that is free)"
+    )
     parser.add_argument("--headless", action="store_true", help="do not open a browser")
 
 

@@ -22,41 +22,48 @@ from ecv_core.store.store import open_store
 def add_tracked(parser: argparse.ArgumentParser, *, of_param: str) -> None:
     """Add the options of a run whose model is computed elsewhere."""
     add_split_options(parser)
-    parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
+    parser.add_argument(
+        "--folds", metavar="N|FILE", help="number of folds (as -k), or a file with released folds"
+    )
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=of_param)
     shared = [name for name, setting in SETTINGS.items() if setting.tracked]
     add_settings(parser, [name for name in shared if name not in OF_SPLITS])
     parser.add_argument(
-        "--new", action="store_true", help="a new run, even where the same one was cut off"
+        "--new",
+        action="store_true",
+        help="start a new run, even if one with the same settings was interrupted",
     )
     parser.set_defaults(tracked=True, n=None)
 
 
 def track_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("algorithm", metavar="NAME", help="what your model is to be called")
+    parser.add_argument("algorithm", metavar="NAME", help="a name for your model")
     parser.add_argument("dataset")
-    add_tracked(parser, of_param="what is to be known of your model, such as factors=50")
+    add_tracked(parser, of_param="a setting of your model to note with the run, such as factors=50")
     parser.add_argument(
         "--own-metric",
         dest="own_name",
         metavar="NAME",
-        help="what your scores are called, where they are none of the project's metrics",
+        help="a name for scores of your own, if they are none of the metrics of --metric",
     )
     parser.add_argument("--lower-is-better", action="store_true", help="of --own-metric")
-    parser.add_argument("--unit", default="", help="of --own-metric, such as EUR")
+    parser.add_argument("--unit", default="", help="unit of --own-metric, such as EUR")
 
 
 def ask_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
-    parser.add_argument("--folder", type=Path, help="where the fold's files go")
+    parser.add_argument("--folder", type=Path, help="folder for the files of the fold")
     parser.add_argument(
         "--lease",
         default="6h",
         metavar="6h",
-        help="for so long nobody else gets this fold: a number of s, min, h or d (default 6h)",
+        help="how long this fold is reserved for you, in s, min, h or d (default 6h)",
     )
     parser.add_argument(
-        "--fold", type=int, metavar="N", help="this fold, though somebody else may have it"
+        "--fold",
+        type=int,
+        metavar="N",
+        help="take this fold, even if it is reserved for somebody else",
     )
     parser.add_argument(
         "--json",
@@ -72,23 +79,38 @@ def tell_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
     parser.add_argument("fold", type=int, metavar="FOLD")
     results = parser.add_mutually_exclusive_group(required=True)
-    results.add_argument("--scores", type=Path, metavar="FILE", help="CSV with user_id,score")
-    results.add_argument("--score", type=float, metavar="X", help="of the fold, as one number")
+    results.add_argument(
+        "--scores", type=Path, metavar="FILE", help="CSV file with the columns user_id and score"
+    )
+    results.add_argument(
+        "--score", type=float, metavar="X", help="score of the fold, as one number"
+    )
     results.add_argument(
         "--recommendations",
         type=Path,
         metavar="FILE",
-        help="CSV with user_id,item_id and rank or score, or rows in order; evaluated here",
+        help=(
+            "CSV file with the columns user_id, item_id and rank or score, or with the rows in "
+            "order of rank; the lists are evaluated here"
+        ),
     )
     results.add_argument(
         "--predictions",
         type=Path,
         metavar="FILE",
-        help="CSV with user_id,item_id,prediction: of every held-out rating",
+        help=(
+            "CSV file with the columns user_id, item_id and prediction, a row for every "
+            "held-out rating"
+        ),
     )
-    parser.add_argument("--joules", type=float, metavar="J", help="energy of the fold, if known")
     parser.add_argument(
-        "--seconds", type=float, metavar="S", help="of the fold; by default since it was asked for"
+        "--joules", type=float, metavar="J", help="energy of the fold in joules, if known"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        metavar="S",
+        help="seconds that the fold took (default: since `ask` handed it out)",
     )
 
 
@@ -99,12 +121,12 @@ def track_command(options: argparse.Namespace) -> None:
 
     if (options.metric is None) == (options.own_name is None):
         raise InputError(
-            "say what its folds are scored by: --metric ndcg@10, say, or a name for scores of your "
-            "own, --own-metric clicks"
+            "name the score of the folds: a metric, such as --metric ndcg@10, or a score of "
+            "your own, such as --own-metric clicks"
         )
     if options.metric is not None and (options.lower_is_better or options.unit):
         raise InputError(
-            f"--lower-is-better and --unit belong to --own-metric; {options.metric} knows its own"
+            f"--lower-is-better and --unit belong to --own-metric; {options.metric} has its own"
         )
     if options.own_name is not None:
         better = not options.lower_is_better
@@ -114,7 +136,7 @@ def track_command(options: argparse.Namespace) -> None:
     run_id = track.begin(store, spec, owner=OUTSIDE, resume=not options.new)
     done = len(store.run(run_id).folds)
     if done:
-        _say(f"goes on with {done} of {spec.max_folds} folds; a new run: --new")
+        _say(f"continuing with {done} of {spec.max_folds} folds; --new starts a new run")
     print(run_id)
 
 
@@ -176,11 +198,11 @@ def _reported_fold(options: argparse.Namespace) -> object:
     if options.scores:
         table = track.read_table(options.scores)
         columns = ["user_id", "score"]
-        check_columns(table, columns, f"{options.scores.name} is a CSV file with a header")
+        check_columns(table, columns, f"{options.scores.name} must be a CSV file with a header")
         return table[columns]
     path = options.recommendations or options.predictions
     table = track.read_table(path)
-    check_columns(table, ["user_id", "item_id"], f"{path.name} is a CSV file with a header")
+    check_columns(table, ["user_id", "item_id"], f"{path.name} must be a CSV file with a header")
     return table
 
 
@@ -203,11 +225,11 @@ def _seconds(text: str) -> float:
 
 def _words_after_fold(run: RunRecord, fold: int) -> str:
     if run.state is RunState.CANCELLED:
-        return "The fold is kept, but the run was cancelled; the same track goes on with it."
+        return "The fold is saved, but the run was cancelled; the same track command continues it."
     if fold in {result.fold for result in run.ahead}:
-        return "The fold is kept; the rule sees it once those before it are told."
+        return "The fold is saved; the rule looks at it once the folds before it are reported."
     if run.stopped_early and len(run.folds) > run.folds_used:
-        return f"The fold is kept; the run stopped after {run.folds_used} folds."
+        return f"The fold is saved; the run stopped after {run.folds_used} folds."
     return run.moments[-1].decision.reason
 
 

@@ -178,7 +178,7 @@ def memory_words(folds: Sequence[FoldResult]) -> str:
 def _memory_sentence(memory: str, how: str) -> str:
     if not how:
         return ""
-    return f"{memory} is counted at about {how}."
+    return f"{memory} is assumed to draw about {how}."
 
 
 def _memory_of(folds: Sequence[FoldResult], *, reused: bool) -> str:
@@ -198,9 +198,9 @@ def _memory_of(folds: Sequence[FoldResult], *, reused: bool) -> str:
 
 
 _MEMORY_BASES = {
-    "given": "as it was set",
+    "given": "as set",
     "modules": f"{WATTS_PER_MODULE:g} W for each module that the firmware lists",
-    "size": f"{WATTS_PER_MODULE:g} W for each module that its size suggests, for the list of the "
-    "firmware cannot be read",
+    "size": f"{WATTS_PER_MODULE:g} W for each module that its size suggests, because the list of "
+    "the firmware cannot be read",
 }
 """`Energy.memory_basis` -> how memory's part of the energy was got."""

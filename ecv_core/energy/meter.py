@@ -36,14 +36,14 @@ _FOLDER = SHIPPED / "energy"
 
 SOURCES: dict[str, str] = {
     "rapl": "measured by the processor's power counter (RAPL); memory estimated from its size",
-    "cpu-load": "estimated from processor load and a flat wattage for memory, not measured",
-    "constant": "estimated from a constant processor wattage, not measured",
+    "cpu-load": "estimated from the processor's load and a constant power for memory, not measured",
+    "constant": "estimated from a constant processor power, not measured",
     "plug": "measured at the socket by a smart plug, for the whole machine",
     "slurm": "measured by SLURM's accounting, for the whole node",
-    "command": "told by a command that was named as the meter",
-    "plugin": "told by a plug-in that was named as the meter",
-    "mixed": "known in several ways, not all of it measured: the table of folds says which",
-    "told": "told by the program that computed the folds",
+    "command": "reported by the command that you set as the meter",
+    "plugin": "reported by the plug-in that you set as the meter",
+    "mixed": "from several sources, not all of them measurements: the table of folds names them",
+    "told": "reported by the program that computed the folds",
     "none": "no energy meter ran",
 }
 """What each Energy.source means, as pages say it."""
@@ -103,8 +103,8 @@ def country(code: str) -> Country:
         return countries()[code.upper()]
     except KeyError:
         raise InputError(
-            f"no country has the code '{code}'; "
-            "give an ISO 3166-1 alpha-3 code such as DEU, FRA or USA"
+            f"'{code}' is not the code of a country; give an ISO 3166-1 alpha-3 code such as "
+            "DEU, FRA or USA"
         ) from None
 
 

@@ -13,25 +13,25 @@ from ecv_core.records.run import Energy, FoldResult, RunRecord
 PROCESSOR = {
     "rapl": "processor, measured",
     "cpu-load": "processor, from its load",
-    "constant": "processor, at a constant wattage",
-    "mixed": "processor, known in several ways",
+    "constant": "processor, at a constant power",
+    "mixed": "processor, from several sources",
 }
 """`Energy.source` -> what the processor's part is called."""
 WHOLE = {
     "plug": "whole machine, measured at its plug",
     "slurm": "whole node, measured by SLURM",
-    "command": "what a command said",
-    "plugin": "what a plug-in said",
+    "command": "as reported by a command",
+    "plugin": "as reported by a plug-in",
 }
 """Of sources that know no parts; also of 'mixed', what is in none."""
-MEMORY = "memory, at a flat wattage"
+MEMORY = "memory, at a constant power"
 GPU = "GPU, measured"
 MEASURED = frozenset({PROCESSOR["rapl"], GPU, WHOLE["plug"], WHOLE["slurm"]})
 TOLD = frozenset({WHOLE["command"], WHOLE["plugin"]})
 _ASSUMED = [name for source, name in PROCESSOR.items() if source != "rapl"]
 _BASIS = {
     PROCESSOR["cpu-load"]: "; each second P x (0.1 + 0.9 x load³), with P at full load assumed",
-    MEMORY: "; so much a module, whatever it does",
+    MEMORY: "; the same power for each module, whatever it does",
 }
 
 
@@ -90,17 +90,23 @@ def left_out_words(runs: Iterable[Metered]) -> str:
     if not out:
         return ""
     if len(metered) == 1:
-        return "Other work ran on the machine during this run, so its joules are in no sum."
+        return (
+            "Other programs used the machine during this run, so its energy is left out of all "
+            "sums."
+        )
     if out == len(metered):
-        return f"Other work ran on the machine during all {out} runs, so their joules are rough."
+        return (
+            f"Other programs used the machine during all {out} runs, so their energy is only "
+            "approximate."
+        )
     if out == 1:
         return (
-            f"1 of {len(metered)} runs is in no sum of joules: other work ran on the machine while "
-            "it did."
+            f"1 of {len(metered)} runs is left out of the sums of energy, because other "
+            "programs used the machine during it."
         )
     return (
-        f"{out} of {len(metered)} runs are in no sum of joules: other work ran on the machine "
-        "while they did."
+        f"{out} of {len(metered)} runs are left out of the sums of energy, because other "
+        "programs used the machine during them."
     )
 
 
@@ -118,10 +124,10 @@ def left_in_words(runs: Iterable[Metered]) -> str:
         why = ""
         if isinstance(which, str):
             why = f" ({which})"
-        return f"Other work ran on the machine during this run{why}, so its joules are too high."
+        return f"Other programs used the machine during this run{why}, so its energy is too high."
     return (
-        f"These joules include {disturbed} of {len(metered)} runs during which other work ran on "
-        "the machine, so they are too high there."
+        f"This energy includes {disturbed} of {len(metered)} runs during which other programs "
+        "used the machine, so it is too high for these."
     )
 
 
@@ -170,15 +176,15 @@ def parts_sentence(parts: Iterable[EnergyPart]) -> str:
     if not count:
         return ""
     if measured >= 50:
-        return f"Meters read {measured:.0f} % of it."
+        return f"Meters measured {measured:.0f} % of it."
     if of_commands >= 50:
-        return f"{of_commands:.0f} % of it is what a meter of one's own said."
-    how = "None of it is measured"
+        return f"A meter of your own reported {of_commands:.0f} % of it."
+    how = "None of it was measured"
     if measured:
-        how = f"Meters read only {measured:.0f} % of it"
+        how = f"Meters measured only {measured:.0f} % of it"
     return (
-        f"{how}, and {flat:.0f} % is a flat wattage for memory times the time: energy saved is "
-        "then mostly time saved."
+        f"{how}, and {flat:.0f} % is a constant power for memory times the time, so the energy "
+        "saved mostly reflects the time saved."
     )
 
 
@@ -198,9 +204,7 @@ def why(run: RunRecord) -> list[str]:
             f"{basis}"
         )
     shown = " + ".join(f"{part.joules:.4g}" for part in parts)
-    lines.append(
-        f"all of it: {shown} = {facts.joules:.4g} J, / 3600 = {facts.joules / 3600:.3g} Wh"
-    )
+    lines.append(f"total: {shown} = {facts.joules:.4g} J, / 3600 = {facts.joules / 3600:.3g} Wh")
     if facts.above_idle:
         lines.append(_idle_line(folds, seconds))
     if facts.grams_co2e:

@@ -64,7 +64,7 @@ def printed_reading(text: str) -> Printed:
     readings = _readings_of(lines)
     units = {reading.unit for reading in readings}
     if len(units) > 1:
-        raise ValueError("it prints watts and joules; print one of them")
+        raise ValueError("it prints both watts and joules; print only one of them")
     value = 0.0
     for reading in readings:
         if reading.value < 0 or math.isinf(reading.value):

@@ -78,7 +78,8 @@ def _checked_address(text: str, kind: str) -> str:
     """A host of the local network, perhaps with a port. Raises: InputError."""
     if not re.fullmatch(r"[\w.-]+(:\d{1,5})?|\[[\da-fA-F:.]+\](:\d{1,5})?", text):
         raise InputError(
-            f"'{text}' is no address of a {kind.title()} plug; give one like {kind}:192.168.1.20"
+            f"'{text}' is not the address of a {kind.title()} plug; give one like "
+            f"{kind}:192.168.1.20"
         )
     return text
 
@@ -110,7 +111,10 @@ class Shelly:
                 connection.request("GET", path)
                 answer = connection.getresponse()
                 if answer.status == 401:
-                    raise OSError("it asks for a password, and e-fold has none: take it off there")
+                    raise OSError(
+                        "it asks for a password, and e-fold has none: switch the password off "
+                        "in the plug"
+                    )
                 if answer.status == 200:
                     value = json.loads(answer.read(1 << 16))
                     for key in keys:
@@ -142,8 +146,8 @@ class Tapo:
         self._account = [os.environ.get(name, "") for name in TAPO_ACCOUNT]
         if not all(self._account):
             raise InputError(
-                f"a Tapo plug asks for the account it was set up with; say it in {TAPO_ACCOUNT[0]} "
-                f"and {TAPO_ACCOUNT[1]} of the environment"
+                "a Tapo plug needs the account with which it was set up; set the environment "
+                f"variables {TAPO_ACCOUNT[0]} and {TAPO_ACCOUNT[1]}"
             )
         import asyncio
 
@@ -176,7 +180,7 @@ class Tapo:
                     atexit.register(self.close)
                 energy = self._plug.modules.get(kasa.Module.Energy)
                 if energy is None:
-                    raise OSError("this plug measures no power; P110 and P115 do")
+                    raise OSError("this plug does not measure power; P110 and P115 do")
                 return float((await energy.get_status()).power)
         except kasa.AuthenticationError:
             raise OSError(f"it refuses the account of {' and '.join(TAPO_ACCOUNT)}") from None
@@ -220,7 +224,10 @@ class Slurm:
     def read(self) -> tuple[float, str]:
         joules = slurm_joules()
         if joules is None:
-            raise OSError("SLURM measures no energy here: it needs a job and acct_gather_energy")
+            raise OSError(
+                "SLURM does not measure energy here: this needs a job and the plug-in "
+                "acct_gather_energy"
+            )
         return joules, "J"
 
 
@@ -284,8 +291,8 @@ def device(text: str) -> Device:
         raise InputError(f"the meter {text!r} is no command: {error}") from None
     if not words or shutil.which(words[0]) is None:
         raise InputError(
-            f"'{text}' is no meter; name one of {', '.join(METERS)}, as in shelly:192.168.1.20, or "
-            "a command that prints watts"
+            f"'{text}' is not a meter; give one of {', '.join(METERS)}, as in "
+            "shelly:192.168.1.20, or a command that prints watts"
         )
     return _command(tuple(words))
 

@@ -89,7 +89,7 @@ def efold_figure(
             _add_mean_of_all(figure, k, float(frame["mean"].iloc[-1]), colours)
     if frame.empty:
         middle = {"x": 0.5, "xref": "paper", "y": 0.5, "yref": "paper"}
-        figure.add_annotation(note("no fold has finished yet", 19, colours.muted, **middle))
+        figure.add_annotation(note("no fold is finished yet", 19, colours.muted, **middle))
     folds = fold_ticks(k) | {"fixedrange": False, "linecolor": colours.muted}
     low, high = efold.plot_range(frame, span)
     scores = _value_axis(metric, colours.mean, [low, high])

@@ -360,8 +360,8 @@ def ranks_steps(
         for dataset, order, winner in kept.itertuples():
             parts.append(f"{dataset} order {order:.0f} %, winner {winner:.0f} %")
         alts.append(
-            f"Ranks under e-CV at alpha {text} beside k-fold ranks. Of the orders, these keep the "
-            f"k-fold ranking: {'; '.join(parts)}."
+            f"Ranks under e-CV at alpha {text} beside k-fold ranks. Share of the orders that "
+            f"keep the k-fold ranking: {'; '.join(parts)}."
         )
     return Steps.over_alphas(texts, patches, alts)
 

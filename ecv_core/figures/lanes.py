@@ -68,7 +68,7 @@ def lanes_sentence(frame: pd.DataFrame) -> str:
     seconds_taken = (_ends(frame).max() - frame["began"].min()).total_seconds()
     seconds_in_all = float(frame["seconds"].sum())
     text = (
-        f"{folds} on {nodes} took {duration(seconds_taken)}; one after the other they would have "
+        f"{folds} on {nodes} took {duration(seconds_taken)}; one after another, they would have "
         f"taken {duration(seconds_in_all)}."
     )
     late_folds = int((frame["kind"] == AFTER).sum())

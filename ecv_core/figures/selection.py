@@ -25,7 +25,7 @@ _KINDS = {
     "tied": ("no difference found", "square"),
     "behind": ("behind after all folds", "triangle-up"),
     "placed": ("place is known", "triangle-right"),
-    "close": ("close: better by little, if at all", "circle-open"),
+    "close": ("close: a small difference, if any", "circle-open"),
     "out": ("dropped: behind on these folds", "x"),
     "worse": ("worse: behind on new data too", "cross"),
 }

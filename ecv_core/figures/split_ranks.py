@@ -85,7 +85,7 @@ def rank_table_words(ranks: pd.DataFrame) -> str:
 def _score_words(row: pd.Series[float]) -> str:
     score = f"{row['metric']} {row['score']:.4f}"
     if pd.isna(row["low"]):
-        return f"{score}, users' scores are not known"
+        return f"{score}, no interval because the users' scores are not known"
     return f"{score}, interval {row['low']:.4f} to {row['high']:.4f}"
 
 
@@ -126,7 +126,10 @@ def tau_words(taus: pd.DataFrame) -> str:
     """What the triangle shows, in a sentence."""
     defined = taus.dropna(subset=["tau"]).sort_values("tau", kind="stable")
     if defined.empty:
-        return "Kendall's tau is not defined between any two splits: they rank all alike."
+        return (
+            "Kendall's tau is not defined for any pair of splits, because all algorithms share "
+            "a rank."
+        )
     low = defined.iloc[0]
     high = defined.iloc[-1]
     return (

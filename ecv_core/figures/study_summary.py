@@ -42,14 +42,20 @@ SCORES_COLUMNS = {
     "dataset": "evaluated on",
     "algorithm": "what was evaluated",
     "metric": "the score's name",
-    "score": "mean of the folds that were used: all k, or those up to the stop",
-    "low": "where the k-fold mean is, by the precision rule at its stop; empty elsewhere",
-    "high": "the other end",
+    "score": "mean of the folds used: all k, or those up to the stop",
+    "low": (
+        "lower end of the interval of the k-fold mean at the stop of the precision rule; empty "
+        "for other rules"
+    ),
+    "high": "upper end of that interval",
     "confidence": "of that interval",
-    "rule": "what stops the run, and its setting",
-    "folds": "how many were used",
-    "k": "how many the whole has",
-    "of_best_percent": "the score, of the best on this dataset; the other way round for errors",
+    "rule": "the stopping rule and its setting",
+    "folds": "number of folds used",
+    "k": "number of folds of the whole cross-validation",
+    "of_best_percent": (
+        "score as a share of the best score on this dataset; for errors, the best error as a "
+        "share of this one"
+    ),
     "run_id": "its run",
 }
 """The columns of `scores_frame` and what they mean."""

@@ -206,7 +206,7 @@ def _meaning_of_stop(run: RunRecord, mean: float) -> str:
         return meaning
     satisfied = f"satisfies the rule {titled(run.spec.rule)}"
     if uncertain:
-        satisfied += ", yet is uncertain"
+        satisfied += ", but is uncertain"
     return satisfied
 
 
@@ -214,7 +214,7 @@ def _unstopped_verdict(run: RunRecord, at_stop: Moment) -> str:
     """What a run says that goes on, or whose rule let all folds run."""
     mean = f"{at_stop.mean:.4f}"
     if run.k == 1:
-        return f"The one fold that was asked for has run: its score is {mean}."
+        return f"The only fold of this run has finished: its score is {mean}."
     if not run.complete:
         return f"After {at_stop.n} of {counted(run.k, 'fold')}, the mean is {mean}."
     text = f"All {run.k} folds have run: their mean is {mean}."
@@ -415,7 +415,7 @@ def interval_lines(run: RunRecord) -> list[str]:
         lines.append(f"{level} interval of these folds: {ends}")
     elif run.folds_used > 1:
         lines.append(
-            "no interval of these folds: all have the same score, which does not show how "
+            "no interval for these folds: all have the same score, so they do not show how "
             "uncertain the mean is"
         )
     after_stop = uncertainty_after_stop(run)
@@ -460,12 +460,12 @@ def reused_words(folds: Sequence[FoldResult]) -> str:
     before = f"{reused} of {counted(len(folds), 'fold')} had been computed before"
     if reused == 1:
         return (
-            f"{before}: no time or energy was spent on it again. Its energy is shown as it was "
-            "metered then, with the watts that were set then."
+            f"{before}: no time or energy was spent on it again. Its energy is as it was "
+            "measured then, with the power in watts that was set then."
         )
     return (
-        f"{before}: no time or energy was spent on them again. Their energy is shown as it was "
-        "metered then, with the watts that were set then."
+        f"{before}: no time or energy was spent on them again. Their energy is as it was "
+        "measured then, with the power in watts that was set then."
     )
 
 
@@ -503,7 +503,7 @@ def _machines_sentence(run: RunRecord) -> str:
     if len(kinds) < 2:
         return ""
     folds = "; ".join(f"{counted(count, 'fold')} on {kind}" for kind, count in kinds.most_common())
-    return f"It ran on {len(kinds)} kinds of machines ({folds}), whose joules are not comparable."
+    return f"It ran on {len(kinds)} kinds of machines ({folds}), whose energy is not comparable."
 
 
 def _slurm_sentence(folds: Sequence[FoldResult]) -> str:
@@ -534,7 +534,8 @@ def _gaps_sentence(folds: Sequence[FoldResult]) -> str:
     seconds = sum(reading.gap_seconds for reading in gaps)
     return (
         f"In {counted(len(gaps), 'fold')} the meter {gaps[0].meter} gave no reading for "
-        f"{duration(seconds)} in all; the range covers what that time may have used."
+        f"{duration(seconds)} in all; the range includes the energy that may have been used in "
+        "this time."
     )
 
 
@@ -593,8 +594,8 @@ def shared_words(run: RunRecord) -> str:
     alone = sum(fold.joules_alone for fold in run.folds)
     return (
         f"{counted(len(shared), 'fold')} shared work with up to {counted(others, 'other run')}. "
-        "That work is counted once, an equal part for each run. On its own, this run would have "
-        f"used about {watt_hours(alone)}."
+        "The energy of that work is divided equally among the runs. On its own, this run would "
+        f"have used about {watt_hours(alone)}."
     )
 
 
@@ -617,7 +618,7 @@ def setting_words(rule_id: str, value: float) -> str:
     # A rule without an axis is compared at other costs by using it in some of the runs alone.
     if value == 1:
         return "as registered"
-    return f"in {value:.0%} of the runs, else all folds"
+    return f"in {value:.0%} of the runs, otherwise all folds"
 
 
 def small_number(value: float, significant: int = 3) -> str:
@@ -644,10 +645,13 @@ def forecast_words(folds: Iterable[int]) -> str:
     for count in sorted(set(folds)):
         margin = margin_after(count)
         percent = f"{100 * margin.share:.0f} %"
-        costs = f"from {percent} below the lowest to {percent} above the highest of the folds"
+        costs = (
+            f"as between {percent} less than the cheapest and {percent} more than the most "
+            "expensive of the folds"
+        )
         costs += " that ran, without the first, which also pays for start-up"
         if count == 1:
-            costs = f"from {percent} below to {percent} above the fold that ran"
+            costs = f"as between {percent} less and {percent} more than the fold that ran"
         held = f"after {margin.after} that held in {margin.held_percent} % of the recorded runs"
         part = f"{costs} ({held})"
         if part not in parts:
@@ -705,12 +709,12 @@ def range_words(facts: EnergyFacts) -> str:
         return ""
     if facts.above_idle:
         return (
-            "The low end is what the folds added to an idle machine, as on a server that runs "
-            "anyway; the high end is all that the machine drew meanwhile."
+            "The low end is what the folds added to an idle machine, such as a server that runs "
+            "anyway; the high end is everything that the machine drew in that time."
         )
     return (
-        "The low end leaves out the constant power that memory draws anyway; the high end includes "
-        "everything."
+        "The low end leaves out the constant power that memory always draws; the high end "
+        "includes it."
     )
 
 
@@ -726,7 +730,9 @@ def processor_words(facts: EnergyFacts) -> str:
         about = "about "
     words = f"processor time {about}{duration(facts.processor_seconds)}"
     if facts.processor_assumed:
-        words += f" ({counted(facts.processor_assumed, 'fold')} assumed to cost as much as others)"
+        words += (
+            f" ({counted(facts.processor_assumed, 'fold')} assumed to cost as much as the others)"
+        )
     if facts.saved_processor_percent:
         words += f", {about}{facts.saved_processor_percent:.0f} % saved"
     if facts.gpu_seconds:

@@ -60,7 +60,9 @@ def written(record: object, kind: object = None, *, canonical: bool = False) -> 
     try:
         _adapter(kind or type(record)).validate_json(text, strict=True)
     except ValueError as error:
-        raise InputError(f"what is to be kept cannot be read again: {sentence(error)}") from error
+        raise InputError(
+            f"this cannot be saved, because it could not be read again: {sentence(error)}"
+        ) from error
     return text
 
 

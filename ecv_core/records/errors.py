@@ -144,7 +144,7 @@ def what_to_install(error: BaseException) -> str | None:
     for extra, packages in EXTRAS.items():
         if root in packages:
             return (
-                f"this needs {root}, which is not installed here; add it by "
-                f"pip install 'e-fold[{extra}]', or everything by pip install 'e-fold[all]'"
+                f"this needs {root}, which is not installed; install it with pip install "
+                f"'e-fold[{extra}]', or everything with pip install 'e-fold[all]'"
             )
     return None

@@ -192,7 +192,10 @@ class Folds:
         if self.draw is not None:
             return self.draw(index)
         if self.assignment is None:
-            raise FoldsError(f"these {self.k} folds hold neither an assignment nor a way to draw")
+            raise FoldsError(
+                f"these {self.k} folds have neither an assignment of interactions nor a "
+                "function that draws them"
+            )
         return np.where(self.assignment == index, Part.TEST, Part.TRAIN).astype(np.int8)
 
 

@@ -219,7 +219,7 @@ def _joined_ids(given: object, called: str) -> str:
     if isinstance(given, str):
         return _joined_ids(given.split(","), called)
     if not isinstance(given, Iterable):
-        raise InputError(f"{called} must be ids with commas between them, but is '{given}'")
+        raise InputError(f"{called} must be ids separated by commas, but is '{given}'")
     words = [str(part).strip() for part in given]
     return ",".join(filter(None, words))
 

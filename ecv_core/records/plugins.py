@@ -89,7 +89,7 @@ class Registry(MutableMapping[str, T]):
         try:
             name, entry = self._accept(point.load(), point.name)
             if name in self._entries or name in self.added:
-                raise ValueError(f"there is a '{name}' already")
+                raise ValueError(f"'{name}' exists already")
         except (KeyboardInterrupt, Terminated):
             raise
         except BaseException as error:  # noqa: BLE001  a stranger's code raises anything

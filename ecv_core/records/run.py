@@ -34,10 +34,10 @@ HOW = {
     "slurm": "measured",
     "cpu-load": "estimated",
     "constant": "estimated",
-    "command": "told",
-    "plugin": "told",
-    "told": "told",
-    "mixed": "known in several ways",
+    "command": "reported",
+    "plugin": "reported",
+    "told": "reported",
+    "mixed": "from several sources",
     "none": "not known",
 }
 """`Energy.source` -> how it is known, in a word or a few."""
@@ -345,7 +345,8 @@ def other_work_words(folds: Sequence[FoldResult]) -> str:
         percent = low if low == high else f"{low} to {high}"
         if float(high) > 100 * QUIET:
             reasons.append(
-                f"others used {percent} % of the machine during {len(shares)} of {len(folds)} folds"
+                f"other programs used {percent} % of the machine during {len(shares)} of "
+                f"{len(folds)} folds"
             )
     return "; ".join(reasons)
 

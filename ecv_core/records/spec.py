@@ -24,11 +24,11 @@ T = TypeVar("T")
 class Role(Enum):
     """What a setting changes. The first three decide the scores of the folds."""
 
-    MODEL = "what is fitted"
-    FOLDS = "what is held out in each fold"
-    MEASURE = "how the held-out part is measured"
-    STOP = "after which fold the run stops"
-    REPORT = "only what is reported"
+    MODEL = "the model that is fitted"
+    FOLDS = "the interactions held out in each fold"
+    MEASURE = "how predictions for the held-out part are scored"
+    STOP = "the fold after which the run stops"
+    REPORT = "only what the run reports"
 
 
 SCORES = (Role.MODEL, Role.FOLDS, Role.MEASURE)
@@ -125,8 +125,8 @@ class Setting(Parameter):
             )
         if tracked and not self.tracked:
             raise InputError(
-                f"the setting '{self.name}' is for folds that e-fold computes, but those of the "
-                f"tracked model {model} are computed by your own code; leave it out"
+                f"the setting '{self.name}' is for folds that e-fold computes, but your own "
+                f"code computes those of the tracked model {model}; leave it out"
             )
 
     def text(self, value: object) -> str:
@@ -220,13 +220,13 @@ class RunSpec:
         Role.FOLDS,
         flag="-k",
         label="Folds (k)",
-        help="Folds of a whole cross-validation; the rule may stop before.",
+        help="Number of folds of the whole cross-validation; the stopping rule may use fewer.",
         said="k",
         differ="numbers of folds",
-        derived_default="the split's, mostly 10",
+        derived_default="that of the split, usually 10",
     )
     only_folds: tuple[int, ...] = setting(
-        (), Role.FOLDS, help="Run just these folds.", metavar="0,1"
+        (), Role.FOLDS, help="Run only these folds.", metavar="0,1"
     )
     """Run just these folds, in this order; empty means 0 .. k-1."""
     overlap: float = setting(
@@ -242,7 +242,7 @@ class RunSpec:
     seed: int = setting(
         42,
         Role.FOLDS,
-        help="Fixes the folds and every random choice: same seed, same scores.",
+        help="Determines the folds and every random choice: the same seed gives the same scores.",
         low=0,
         high=2**32 - 1,
         differ="seeds, so other draws",
@@ -251,10 +251,10 @@ class RunSpec:
     metric: str = setting(
         "ndcg",
         Role.MEASURE,
-        help="The score that the rule watches. The other metrics of lists are computed too.",
+        help="The score that the stopping rule uses. The other metrics of lists are computed too.",
         metavar="NAME",
         differ="metrics",
-        derived_default="ndcg; rmse where ratings are predicted; of tables accuracy or r2",
+        derived_default="ndcg; rmse where ratings are predicted; accuracy or r2 for tables",
     )
     own_metric: Params = setting((), Role.MEASURE, flag="-", row="-")
     """What is to be known of a metric that is not the project's, wherever the run is read: see
@@ -278,7 +278,9 @@ class RunSpec:
         tasks=(Task.TOP_N,),
         said="candidate set",
         choices={
-            "all": "All items of the prepared dataset, also those that no user has in training.",
+            "all": (
+                "All items of the prepared dataset, including those that no user has in training."
+            ),
             "train": "Items with at least one training interaction in the fold. A held-out item "
             "that has none stays held out and counts as missed.",
         },
@@ -288,8 +290,9 @@ class RunSpec:
         None,
         Role.MEASURE,
         label="Negatives (N)",
-        help="Rank each held-out item against so many items drawn for each user, none of which "
-        "the user has in training or held out, and not against all.",
+        help="Rank each held-out item against this many items drawn at random for the user, and "
+        "not against all items. None of the drawn items is in the user's training or "
+        "held-out data.",
         tasks=(Task.TOP_N,),
         tracked=False,
         metavar="N",
@@ -312,11 +315,11 @@ class RunSpec:
         said="way to sample negatives",
         differ="ways to sample negatives",
         choices={
-            "uniform": "Every candidate is as likely as any other.",
-            "popularity": "A candidate is as likely as its share of the training interactions: "
-            "popular items are harder to tell from what a user likes.",
-            "pooled": "As uniform, but N for each held-out item, and all of a user's in one list "
-            "with all that the user has held out, as RecBole's uniN does.",
+            "uniform": "Every candidate item is equally likely.",
+            "popularity": "A candidate item is drawn in proportion to its share of the training "
+            "interactions: popular items are harder to tell from what a user likes.",
+            "pooled": "As uniform, but N items are drawn for each held-out item, and one list "
+            "ranks all of a user's drawn and held-out items together, as uniN of RecBole does.",
         },
     )
     """How they are drawn: 'uniform' or 'popularity'; the run's seed decides which."""
@@ -325,14 +328,17 @@ class RunSpec:
         Role.STOP,
         help="When to stop.",
         row="stopping rule",
-        derived_default="e-fold; never where there is one fold, or folds are in order of time",
+        derived_default="e-fold; never, if there is only one fold or folds are in order of time",
     )
     rule_params: Params = setting((), Role.STOP, flag="-")
     """Every parameter of the rule, defaults filled in, sorted by name."""
     confidence: float = setting(
         0.95,
         Role.STOP,
-        help="Of the interval of the mean (Student's t with n - 1 degrees of freedom).",
+        help=(
+            "Confidence level of the interval of the mean (Student's t with n - 1 degrees of "
+            "freedom)."
+        ),
         low=0,
         high=1,
         open=True,
@@ -341,8 +347,9 @@ class RunSpec:
     min_folds: int = setting(
         3,
         Role.STOP,
-        help="Never stop before this fold. The paper's rule needs two widths, so 3 is the first "
-        "fold at which it can stop; a fixed number of folds is this number.",
+        help="The rule does not stop before this fold. The paper's rule compares two interval "
+        "widths, so it needs at least 3 folds. The rule 'fixed' runs exactly this number of "
+        "folds.",
         row="minimum folds",
         said="the minimum number of folds",
         derived_default="the rule's",
@@ -352,37 +359,39 @@ class RunSpec:
         False,
         Role.STOP,
         label="Run all k folds, to check the stop",
-        help="Runs the folds that the rule would have saved, and shows how far the score at the "
-        "stop is from the k-fold mean. Costs the energy that stopping saves.",
-        row="goes on after the stop",
+        help="Also run the folds after the stop, to show how far the score at the stop is from "
+        "the k-fold mean. This costs the energy that stopping would save.",
+        row="runs the folds after the stop",
     )
     """Go on to the last fold after the rule says stop, to check it."""
     country: str = setting(
         "DEU",
         Role.REPORT,
-        help="Its electricity turns energy into emissions. Nothing looks up where you are: pick "
-        "it yourself (carbon intensity from Our World in Data, through CodeCarbon).",
+        help="The country whose electricity is used to convert energy into emissions. Your "
+        "location is not looked up, so choose it yourself (carbon intensity from Our World "
+        "in Data, through CodeCarbon).",
     )
     """ISO 3166-1 alpha-3 code; its carbon intensity turns joules into grams CO2e."""
     processor_watts: float | None = setting(
         None,
         Role.REPORT,
         label="Processor power in W, at full load",
-        help="If you know it. Without a readable power counter the processor's energy is estimated "
-        "from its load and this; left out, from a wattage that CodeCarbon assumes.",
+        help="If you know it. Without a readable power counter, the processor's energy is "
+        "estimated from its load and this power; if you leave it out, from a power that "
+        "CodeCarbon assumes.",
         metavar="W",
         low=0,
         high=10_000,
         open=True,
-        way_out="its data sheet says it as TDP",
+        way_out="the data sheet gives it as TDP",
     )
     """At full load; None leaves CodeCarbon's assumption, and a power counter goes first."""
     memory_watts: float | None = setting(
         None,
         Role.REPORT,
         label="Memory power in W",
-        help="If you know it: memory is counted at one wattage all the time; left out, at 5 W for "
-        "every memory module that CodeCarbon supposes.",
+        help="If you know it. Memory is assumed to draw this constant power; if you leave it "
+        "out, 5 W for every memory module that CodeCarbon assumes.",
         metavar="W",
         low=0,
         high=10_000,
@@ -394,22 +403,26 @@ class RunSpec:
         False,
         Role.REPORT,
         label="Share the machine",
-        help="Compute while other programs compute folds here, and let them: nothing is waited "
-        "for. The energy of such a fold is that of all of them, so it is in no sum.",
+        help="Compute while other programs compute folds on this machine, and do not wait for "
+        "them. The energy measured for such a fold includes theirs, so it is left out of "
+        "all sums.",
     )
     """Wait for no fold of another program, and let none wait."""
     wait_for_quiet: bool = setting(
         False,
         Role.REPORT,
         label="Wait for a quiet machine",
-        help="Begin each fold only once other programs use next to nothing of the machine, so that "
-        "its energy is its own.",
+        help="Begin each fold only once other programs use almost none of the machine, so that "
+        "the measured energy is that of the fold.",
     )
     no_energy: bool = setting(
         False,
         Role.REPORT,
         label="Leave energy out",
-        help="Measure no energy: only time. Spares the look at the hardware, about a second.",
+        help=(
+            "Measure only time, and no energy. This saves about a second for detecting the "
+            "hardware."
+        ),
     )
 
     @property

@@ -31,8 +31,8 @@ def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
         name, equals, value = setting.partition("=")
         if not equals:
             raise InputError(
-                f"the contender '{text}' has '{setting}', which is no name=value; write it as "
-                f"{algorithm}:name=value,name=value"
+                f"the contender '{text}' has '{setting}', which is not of the form name=value; "
+                f"write it as {algorithm}:name=value,name=value"
             )
         params[name] = value
     return algorithm, params

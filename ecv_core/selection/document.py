@@ -117,12 +117,12 @@ def withheld_sentence(terms: Terms) -> str | None:
     if terms.bounded:
         return None
     reason = (
-        "This score has no bound: a single sample can change it by any amount, and folds without "
-        "such a sample do not show that"
+        "This score has no bound: a single sample can change it by any amount, and folds "
+        "without such a sample cannot show this"
     )
     if terms.certain:
         return f"{reason}, so nothing is certain before all {terms.k} folds have run."
-    return f"{reason}, so it is not said how much may be lost in the folds that did not run."
+    return f"{reason}, so how much may be lost in the folds that did not run is not known."
 
 
 def _withheld_end(terms: Terms) -> str:
@@ -230,22 +230,25 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
     if terms.budget is not None:
         within = f", within a budget of {terms.budget.text}"
     sentence = (
-        f"We asked {question}: {len(names)} contenders were evaluated on the same folds, each "
+        f"To find out {question}, we evaluated {len(names)} contenders on the same folds, each "
         f"until {_end_words(terms)}{within} ({sum(played.folds_used)} of {terms.k * len(names)} "
-        f"folds). {names[verdict.winner]} was chosen."
+        f"folds). We chose {names[verdict.winner]}."
     )
     if verdict.as_good:
         as_good = _names_at(verdict.as_good, names)
         listing = listed(as_good)
         margin = percent_text(terms.indifference)
         sentence += f" {listing} {_verb(as_good)} as good: within {margin} of its mean"
-        sentence += f" over all {terms.k} folds, above or below."
+        sentence += f" over all {terms.k} folds, in either direction."
     claims = _claims(names, verdict)
     if claims.worse:
         sentence += f" On new data, {listed(claims.worse)} {_verb(claims.worse)} worse."
     if claims.alike:
         alike = listed(claims.alike)
-        sentence += f" No claim is made about the difference to {alike} on new data."
+        sentence += (
+            f" We make no claim about the difference between {names[verdict.winner]} and {alike} "
+            "on new data."
+        )
     return sentence + _withheld_end(terms)
 
 
@@ -277,8 +280,8 @@ def _end_words(terms: Terms) -> str:
             "Chick and Inoue 2001)"
         )
     if terms.budget is not None:
-        return "the expected loss was to be lowest"
-    sure = f"with {percent_text(terms.confidence)} confidence for all looks together"
+        return "the expected loss was as small as possible"
+    sure = f"with {percent_text(terms.confidence)} confidence for all interim looks together"
     if terms.until == "order":
         text = f"the place of every contender by the mean of all {terms.k} folds was known {sure}"
         if terms.indifference:
@@ -360,14 +363,14 @@ def _indifferent_sentence(names: Sequence[str], terms: Terms, played: Played, wh
         if contender not in verdict.as_good:
             undecided.append(names[contender])
     folds = folds_text(played.rounds[-1].n)
-    loss = f"Taking {winner} loses at most {margin} of its mean over all {terms.k} folds"
-    doubt = f"It is not shown that {listed(undecided)} {_verb(undecided)} as good."
+    loss = f"Using {winner} loses at most {margin} of its mean over all {terms.k} folds"
+    doubt = f"These folds do not show whether {listed(undecided)} {_verb(undecided)} as good."
     if not as_good:
         return f"{loss}{where}: decided after {folds}. {doubt}"
     listing = listed(as_good)
     sentence = f"{winner}, with {listing} as good{where}: decided after {folds}. "
     sentence += f"{listing} {_verb(as_good)} within {margin} of the mean of {winner} "
-    sentence += f"over all {terms.k} folds, above or below."
+    sentence += f"over all {terms.k} folds, in either direction."
     if undecided:
         sentence += f" {loss}. {doubt}"
     return sentence
@@ -399,7 +402,7 @@ def _loss_words(terms: Terms, last: Round) -> str:
         return f"it has the best mean so far{within}.{_withheld_end(terms)}"
     if not math.isfinite(last.expected_loss):
         return (
-            f"it has the best mean so far{within}; how much taking it may cost is not known, as "
+            f"it has the best mean so far{within}. How much it may lose is not known, because "
             "not all contenders could be compared."
         )
     if last.n == terms.k and last.expected_loss == 0:
@@ -408,8 +411,8 @@ def _loss_words(terms: Terms, last: Round) -> str:
     if terms.expected_loss is not None:
         limit = f" (allowed: {percent_text(terms.expected_loss)})"
     return (
-        f"it has the best mean so far{within}. Taking it rather than whichever is best over all "
-        f"{terms.k} folds is expected to cost at most {_loss(last.expected_loss)} of its "
+        f"it has the best mean so far{within}. Compared with whichever is best over all "
+        f"{terms.k} folds, it is expected to lose at most {_loss(last.expected_loss)} of its "
         f"score{limit}."
     )
 
@@ -453,7 +456,7 @@ def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
     alike_words = listed(alike)
     if len(alike) > _NAMED:
         alike_words = f"{len(alike)} others"
-    sentence = f" It is not shown whether {alike_words} would also be behind on new data"
+    sentence = f" These folds do not show whether {alike_words} would also be behind on new data"
     if len(worse) == 1:
         sentence += f"; {worse[0]} would be"
     elif worse:
@@ -470,9 +473,9 @@ def _luck_sentence(verdict: Verdict, mean: float) -> str:
         return ""
     corrected = mean - math.copysign(verdict.optimism, mean)
     return (
-        f" Its score so far, {mean:.4f}, is probably too good by {percent_text(share)}, because "
-        f"the best so far was picked: {corrected:.4f} is expected over all folds, which are not "
-        "new data."
+        f" Its score so far, {mean:.4f}, is probably {percent_text(share)} too good, because it "
+        "was picked for being the best so far: its expected mean over all folds is "
+        f"{corrected:.4f}. This holds for these folds, not for new data."
     )
 
 
@@ -539,7 +542,9 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
         terms: of the selection.
         rounds: so far.
     """
-    sentences = [f"{len(titles)} contenders, up to {terms.k} folds: all run the first fold."]
+    sentences = [
+        f"{len(titles)} contenders with up to {terms.k} folds each: all run the first fold."
+    ]
     left_before = set(range(len(titles)))
     for selection_round in rounds:
         text = f"After {folds_text(selection_round.n)}, {titles[selection_round.leader]} leads"
@@ -547,12 +552,15 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
         if names_out and terms.until == "order":
             text += f"; the place of {listed(names_out)} is known"
         elif names_out:
-            text += f"; {listed(names_out)} {_verb(names_out)} evaluated no further"
+            text += f"; {listed(names_out)} {_verb(names_out)} not evaluated further"
         names_back = [
             titles[contender] for contender in selection_round.left if contender not in left_before
         ]
         if names_back:
-            text += f"; {listed(names_back)} can win again, as folds differ more than it seemed"
+            text += (
+                f"; {listed(names_back)} can win again, because folds differ more than the "
+                "earlier ones showed"
+            )
         sentences.append(f"{text}. {_outlook_sentence(terms, selection_round)}")
         left_before = set(selection_round.left)
     return sentences
@@ -565,7 +573,7 @@ def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
             return "All folds have run."
         return "This decides it."
     if terms.until == "order":
-        return f"{len(selection_round.left)} still have to be told apart."
+        return f"The places of {len(selection_round.left)} contenders are not certain yet."
     sentence = f"{others_text(len(selection_round.left) - 1)} can still win."
     if not terms.certain and terms.bounded:
         sentence += f" Expected loss: {_loss(selection_round.expected_loss)}."
@@ -693,7 +701,7 @@ class _Step:
         if self.verdict is not None and is_best(self.terms, self.verdict):
             says = "is best"
         elif self.verdict is not None:
-            says = "is the one to use"
+            says = "the contender to use"
         folds = self.selection_round.n
         return _Lane(state="leader", folds=folds, behind=0.0, low=0.0, high=0.0, says=says)
 
@@ -716,7 +724,7 @@ class _Step:
             return self._dropped(lane, after)
         says = _sides(lane.low, lane.high)
         if math.isinf(lane.high):
-            says = f"{side_of(lane.behind)} so far; the next fold tells how certain that is"
+            says = f"{side_of(lane.behind)} so far; the next fold shows how certain this is"
         return replace(lane, state="in", says=says)
 
     def _dropped(self, lane: _Lane, after: str) -> _Lane:

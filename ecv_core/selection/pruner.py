@@ -222,9 +222,9 @@ class FoldPruner:
             if mine.users != theirs.users:
                 self._warn(
                     "other users",
-                    f"fold {fold} of trial {trial.number} has other users, or samples, than that "
-                    f"of trial {best.number}, so fold means are compared, which takes more folds; "
-                    "score all trials on the same ones",
+                    f"fold {fold} of trial {trial.number} has other users, or samples, than "
+                    f"that of trial {best.number}, so fold means are compared, which takes more "
+                    "folds; score all trials on the same users or samples",
                 )
                 return None
             if mine.users not in self._columns:

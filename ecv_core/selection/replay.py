@@ -77,11 +77,11 @@ def check_contenders(contenders: Sequence[Scores]) -> None:
     names = [contender.name for contender in contenders]
     if len(set(names)) < 2:
         raise InputError(
-            f"a selection needs at least two contenders, but has {len(set(names))}; name another"
+            f"a selection needs at least two contenders, but has {len(set(names))}; add another"
         )
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"the contender '{name}' is there twice; leave one out")
+            raise InputError(f"the contender '{name}' is listed twice; remove one")
     for contender in contenders[1:]:
         _check_same_users(contenders[0], contender)
 
@@ -97,8 +97,8 @@ def _check_same_users(first: Scores, other: Scores) -> None:
     fold = np.flatnonzero(both_ran)[apart.any(axis=1)][0]
     raise InputError(
         f"fold {fold} of '{other.name}' has other users, or samples, than that of "
-        f"'{first.name}' ({apart.sum():,} differ); contenders must be scored on the same ones, "
-        "so run both on the same folds"
+        f"'{first.name}' ({apart.sum():,} differ); contenders must be scored on the same users, "
+        "or samples, so run both on the same folds"
     )
 
 
@@ -132,11 +132,11 @@ def play_orders(
     check_contenders(contenders)
     if terms.k > MAX_FOLDS:
         raise InputError(
-            f"many orders can be played of at most {MAX_FOLDS} folds, but there are {terms.k}; "
-            "play the recorded order"
+            f"random orders can be replayed for at most {MAX_FOLDS} folds, but there are "
+            f"{terms.k}; replay the recorded order only"
         )
     if orders < 1:
-        raise InputError(f"at least one order must be drawn, but not {orders}")
+        raise InputError(f"at least one order must be drawn, but got {orders}")
     _check_complete(contenders)
     rng = np.random.default_rng(seed)
     differences = EverySubset(contenders)
@@ -277,8 +277,8 @@ def _check_cost(cost: float, contender: Scores, fold: int, terms: Terms) -> None
     """Refuse a budget in a unit in which the cost of a fold is not known."""
     if terms.budget is not None and np.isnan(cost):
         raise InputError(
-            f"the {terms.budget.unit} of fold {fold} of '{contender.name}' are not known, so they "
-            "cannot be a budget; give a number of folds"
+            f"the {terms.budget.unit} of fold {fold} of '{contender.name}' are not known, so "
+            "they cannot limit the selection; give the budget as a number of folds"
         )
 
 

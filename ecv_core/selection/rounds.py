@@ -81,7 +81,7 @@ class Budget:
             InputError: for anything else.
         """
         refusal = InputError(
-            f"'{text}' is no budget; write a number and one of: {', '.join(_UNITS)}"
+            f"'{text}' is not a budget; write a number and a unit, one of: {', '.join(_UNITS)}"
         )
         parts = re.fullmatch(r"([0-9.e+-]+) *([A-Za-z]+)", text.strip())
         if parts is None or parts[2] not in _UNITS:
@@ -140,7 +140,7 @@ class Terms:
                 f"{self.indifference}; use for example 0.01 for 1 %"
             )
         if self.until not in ("winner", "order"):
-            raise InputError(f"a selection goes on until winner or order, not '{self.until}'")
+            raise InputError(f"'until' must be winner or order, but is '{self.until}'")
         if self.k < 2:
             raise InputError(
                 f"a selection needs at least 2 folds, but there is {self.k}; choose a split with "
@@ -159,9 +159,11 @@ class Terms:
     def _check_alone(self, setting: str) -> None:
         """Refuse a setting that asks which contender to use beside one that asks for certainty."""
         if self.indifference:
-            raise InputError(f"{setting} asks which one to use; leave out the indifference")
+            raise InputError(
+                f"{setting} asks which contender to use, so leave out the indifference"
+            )
         if self.until != "winner":
-            raise InputError(f"{setting} asks which one to use; leave out the whole order")
+            raise InputError(f"{setting} asks which contender to use, so leave out the whole order")
 
     @property
     def certain(self) -> bool:

@@ -47,8 +47,8 @@ def record_of(
     """
     if isinstance(instance, type) or not callable(getattr(instance, "decide", None)):
         raise InputError(
-            f"a stopping rule is an object with decide(results), but {instance!r} is none; see "
-            "docs/library.md"
+            f"a stopping rule is an object with a method decide(results), but {instance!r} has "
+            "none; see docs/library.md"
         )
     kind = type(instance)
     id = check_id(id or id_of(kind.__name__), "a rule")
@@ -117,7 +117,7 @@ def register_rule(
     # A notebook's cell that is run again makes the same class anew.
     if present is not None and _class_name(present) != _class_name(record):
         raise InputError(
-            f"there is a stopping rule '{record.id}' already ({present.title}); give another id"
+            f"the stopping rule '{record.id}' exists already ({present.title}); choose another id"
         )
     RULES[record.id] = record
     return record
@@ -270,8 +270,8 @@ def _check_moment(moment: Moment, who: str) -> None:
     interval = moment.interval
     if interval and not -math.inf < interval.low <= interval.high < math.inf:
         raise InputError(
-            f"the interval of {who} must go from a number to one that is no smaller, but is from "
-            f"{interval.low} to {interval.high}"
+            f"the lower end of the interval of {who} must not be above its upper end, but it "
+            f"goes from {interval.low} to {interval.high}"
         )
     reason = moment.decision.reason
     if len(reason) > MAX_TEXT or not reason.isprintable():
@@ -371,5 +371,7 @@ class MomentsAgain(Sequence[Moment]):
             word = "stop"
         return Decision(
             stop=at_stop and n < self._spec.max_folds,
-            reason=f"After {n} folds: the rule said {word}, where the run was made.",
+            reason=(
+                f"After {n} folds: the rule decided {word} on the computer where the run was made."
+            ),
         )

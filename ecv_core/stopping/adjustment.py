@@ -49,8 +49,8 @@ class Aids:
             folds = sorted(fold for fold, users in scores.items() if metric in users.metrics)
             if folds != self.folds:
                 raise InputError(
-                    f"to adjust by '{name}' every user's {metric} in the folds {self.folds} is "
-                    f"needed, but it has {folds}; run it with the rule 'never'"
+                    f"to adjust by '{name}', its {metric} for every user in the folds "
+                    f"{self.folds} is needed, but it has {folds}; run it with the rule 'never'"
                 )
         self.users = user_table(list(first.values()), metric)[0]
         self._there = ~np.isnan(self._filled(first, metric))
@@ -81,8 +81,8 @@ class Aids:
 
     def _other_users(self, fold: int, how_many: str = "") -> str:
         return (
-            f"fold {fold} has other users than that of '{self.names[0]}'{how_many}; run all of the "
-            "models on the same folds"
+            f"fold {fold} has other users than the same fold of '{self.names[0]}'{how_many}; "
+            "run all models on the same folds"
         )
 
     @cached_property

@@ -77,27 +77,31 @@ class EFold:
         if now is None:
             return Decision(
                 stop=False,
-                reason=f"{after(n)}: one score has no interval yet, and the earliest stop is after "
-                f"fold {first}: go on.",
+                reason=f"{after(n)}: one score gives no interval yet, and the rule can stop after "
+                f"fold {first} at the earliest: go on.",
             )
         before = mean_interval(scores[:-1], self.confidence)
         width = self._width(now)
         if n < first or before is None:
             return Decision(
                 stop=False,
-                reason=f"{after(n)}: the interval is {self.words(width)} wide, and the earliest "
-                f"stop is after fold {first}: go on.",
+                reason=f"{after(n)}: the interval is {self.words(width)} wide, and the rule can "
+                f"stop after fold {first} at the earliest: go on.",
             )
         product = least_alpha(self._width(before), width)
         if math.isnan(product):
             return Decision(
                 stop=False,
-                reason=f"{after(n)}: the mean is or was 0, and no width is a share of 0: go on.",
+                reason=(
+                    f"{after(n)}: the mean is 0 now or was 0 one fold earlier, and a width "
+                    "cannot be a share of 0: go on."
+                ),
             )
         stop = product <= self.alpha
-        verdict = f"is above alpha = {scientific(self.alpha)}, so it is still moving: go on."
+        alpha = scientific(self.alpha)
+        verdict = f"is above alpha = {alpha}, so the interval is not steady enough: go on."
         if stop:
-            verdict = f"is at most alpha = {scientific(self.alpha)}, so it is steady enough: stop."
+            verdict = f"is at most alpha = {alpha}, so the interval is steady enough: stop."
         product_text = scientific(float(f"{product:.2e}"))  # written like alpha
         return Decision(
             stop=stop,
@@ -186,12 +190,12 @@ ALPHA = Parameter(
     name="alpha",
     default=1e-4,
     label="alpha",
-    help="A larger alpha stops earlier and saves energy; a smaller one is more certain. Written "
-    "1e-4, it is 0.0001. It has the unit of the score squared, so its scale is logarithmic.",
+    help="A larger alpha stops earlier and saves more energy; a smaller alpha gives a more "
+    "certain mean. 1e-4 means 0.0001. The unit of alpha is that of the score, squared.",
     low=0,
     open=True,
     said="alpha",
-    way_out="for nDCG, values from 1e-7 to 1e-2 make sense",
+    way_out="for nDCG, values from 1e-7 (0.0000001) to 1e-2 (0.01) make sense",
     scale="logarithmic",
     steps=(*(float(f"{step}e{power}") for power in range(-7, -2) for step in (1, 2, 5)), 1e-2),
     presets=(("Thrifty", 1e-3), ("Balanced", 1e-4), ("Careful", 1e-5)),
@@ -205,8 +209,8 @@ E_FOLD = Rule(
     id="e-fold",
     title="e-fold",
     help="Stops when the width of the score's confidence interval, times the last change of that "
-    "width, is at most alpha. A width needs two scores and a change needs two widths, so fold 3 "
-    "is the first that can stop, even with a minimum of 2.",
+    "width, is at most alpha. A width needs two scores and a change needs two widths, so "
+    "the rule can stop after fold 3 at the earliest, even with a minimum of 2.",
     source="e-fold cross-validation for recommender systems (the paper's rule)",
     kind=EFold,
     parameters=(ALPHA,),
@@ -248,10 +252,10 @@ RELATIVE_ALPHA = replace(
     name="relative_alpha",
     default=5e-3,
     label="Relative alpha",
-    help="A larger value stops earlier and saves energy; a smaller one is more certain. It has no "
-    "unit, so one value serves all metrics and datasets.",
+    help="A larger value stops earlier and saves more energy; a smaller value gives a more "
+    "certain mean. It has no unit, so the same value suits all metrics and datasets.",
     said="the relative alpha",
-    way_out="values from 1e-4 to 1e-1 make sense",
+    way_out="values from 1e-4 (0.0001) to 1e-1 (0.1) make sense",
     steps=tuple(float(f"{step}e{power}") for power in range(-4, -1) for step in (1, 2, 5)),
     presets=(("Thrifty", 2e-2), ("Balanced", 5e-3), ("Careful", 1e-3)),
     meaning=lambda alpha: (
@@ -267,8 +271,8 @@ E_FOLD_RELATIVE = Rule(
     id="e-fold-relative",
     title="e-fold, relative",
     help=(
-        "The paper's rule with the interval's widths as shares of the mean. Its alpha has no unit, "
-        "so one value serves all metrics and datasets."
+        "The paper's rule, with each interval width as a share of the mean. Its alpha has no "
+        "unit, so the same value suits all metrics and datasets."
     ),
     source="this project; the paper's rule with relative widths",
     kind=EFoldRelative,

@@ -22,7 +22,9 @@ class Never:
     looks: ClassVar[bool] = False
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
-        return Decision(stop=False, reason=f"{after(len(results))}: all folds are to run: go on.")
+        return Decision(
+            stop=False, reason=f"{after(len(results))}: this rule runs all folds: go on."
+        )
 
 
 def _never_sentence(say: Phrases) -> str:
@@ -67,7 +69,7 @@ class Fixed:
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
-        reason = f"After {n} of the {self.folds} folds asked for"
+        reason = f"After {n} of the {self.folds} folds that the rule runs"
         if n >= self.folds:
             return Decision(stop=True, reason=f"{reason}: stop.")
         return Decision(stop=False, reason=f"{reason}: go on.")
@@ -84,21 +86,24 @@ def _short(values: Mapping[str, Any]) -> str:
 
 def _sentence(say: Phrases) -> str:
     return (
-        f"The first {say.least} of {say.k} were evaluated, whatever the scores. The interval is "
-        f"{say.interval}."
+        f"The first {say.least} of {say.k} were evaluated, whatever their scores. The interval "
+        f"is {say.interval}."
     )
 
 
 FIXED = Rule(
     id="fixed",
     title="Fixed number",
-    help="Stops after the minimum number of folds, whatever the scores: the baseline to beat.",
+    help=(
+        "Stops after the minimum number of folds, whatever the scores are: a baseline for the "
+        "other rules."
+    ),
     source="baseline",
     kind=Fixed,
     make=_fixed,
     told=("min_folds",),
     axis=replace(AT_LEAST, label="Number of folds", phrase="{}"),
-    meaning="is that of the number of folds asked for",
+    meaning="is over the number of folds that was set",
     short=_short,
     sentence=_sentence,
 )

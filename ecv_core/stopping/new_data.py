@@ -95,9 +95,9 @@ def new_data_interval(
     True
     """
     if not 0 < confidence < 1:
-        raise InputError(f"confidence is between 0 and 1, but is {confidence}")
+        raise InputError(f"the confidence must be between 0 and 1, but is {confidence}")
     if k <= 1:
-        raise InputError(f"k is more than 1, but is {k}")
+        raise InputError(f"k must be more than 1, but is {k}")
     table = _checked_scores(scores)
     fold_count, user_count = table.shape
     influence = _influence(table)
@@ -136,23 +136,25 @@ def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
     try:
         table = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"scores are numbers, one for each fold and user: {error}") from None
+        raise InputError(f"scores must be numbers, one for each fold and user: {error}") from None
     if table.ndim != 2 or not table.shape[0]:
         raise InputError(
-            f"scores have the shape (folds, users), but these have {table.shape}; give one row for "
-            "each fold"
+            f"scores must have the shape (folds, users), but have {table.shape}; give one row "
+            "for each fold"
         )
     if np.isinf(table).any():
-        raise InputError("a score is infinite; scores are finite, or NaN where there is none")
+        raise InputError("a score is infinite; give finite scores, or NaN where a score is missing")
     is_scored = ~np.isnan(table)
     table = table[:, is_scored.any(axis=0)]
     if table.shape[1] < 2:
         raise InputError(
-            f"{table.shape[1]} users have a score, and fewer than two tell nothing of others"
+            f"{table.shape[1]} users have a score, and an interval for new users needs at least two"
         )
     empty_folds = np.flatnonzero(~is_scored.any(axis=1))
     if len(empty_folds):
-        raise InputError(f"fold {empty_folds[0]} (row) has no score of any user; leave it out")
+        raise InputError(
+            f"fold {empty_folds[0]} (a row) has no score of any user; leave the row out"
+        )
     return table
 
 

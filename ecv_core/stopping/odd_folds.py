@@ -20,7 +20,7 @@ from ecv_core.stopping.fold_variance import tails, user_variance
 FALSE_ALARM = 0.01
 """In at most this share of runs with ten alike folds a fold is called far off; likewise a drift."""
 _LOOKS = 10
-_WITHDRAWN = ". Until you have, no promise holds for the mean of all folds."
+_WITHDRAWN = ". Until this is explained, no statement about the mean of all folds is guaranteed."
 
 
 def far_off(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
@@ -123,14 +123,14 @@ def doubt_of(scores: Sequence[float], users: float, folds: Sequence[int]) -> str
     oddest = int(probabilities.argmin())
     if probabilities[oddest] < level:
         distance = _distance_words(values, oddest)
-        return f"Fold {folds[oddest]} scores {distance} the others: look at it{_WITHDRAWN}"
+        return f"Fold {folds[oddest]} scores {distance} the others: find out why{_WITHDRAWN}"
     if drift(values, users) < level:
         way = "rise"
         if values[-1] < values[0]:
             way = "fall"
         return (
-            f"Scores {way} from fold to fold in the order in which they ran: look for what changes "
-            f"between them{_WITHDRAWN}"
+            f"Scores {way} from fold to fold, in the order in which the folds ran: find out "
+            f"what changes between them{_WITHDRAWN}"
         )
     return ""
 

@@ -115,19 +115,22 @@ class Precision:
         if math.isnan(half_width):
             return Decision(
                 stop=False,
-                reason=f"{after(n)}: too few individual scores to tell how far off the mean is: "
-                "go on.",
+                reason=f"{after(n)}: too few individual scores to tell how precise the mean is: go "
+                "on.",
             )
         if math.isinf(share):
             return Decision(
                 stop=False,
                 reason=f"{after(n)}: the mean is 0, at most {half_width:.2g} from that of all "
-                f"{self.k} folds, and no tolerance is a share of 0: go on.",
+                f"{self.k} folds, and a tolerance cannot be a share of 0: go on.",
             )
-        reason = f"{after(n)}: known to within {share:.1%}, tolerance {self.tolerance:.1%}"
+        reason = (
+            f"{after(n)}: the mean of all folds is known to within {share:.1%}, and the "
+            f"tolerance is {self.tolerance:.1%}"
+        )
         if self.adjust_by and n < self.k:
             plain, _ = mean_and_deviation([result.score for result in results])
-            reason += f", the mean corrected from {plain:.4f} to {estimate.mean:.4f}"
+            reason += f", with the mean adjusted from {plain:.4f} to {estimate.mean:.4f}"
         reason += self._warning(estimate.variance, n)
         if share > self.tolerance:
             return Decision(stop=False, reason=f"{reason}: go on.")
@@ -174,26 +177,26 @@ class Precision:
         k = len(sets.folds)
         if self.adjust_by and sets.aids is None:
             raise InputError(
-                f"the precision rule is adjusted by {', '.join(self.adjust_by)}, but these "
-                "folds come without their scores; give a run, beside which they are found"
+                f"the precision rule is adjusted by {', '.join(self.adjust_by)}, but their "
+                "scores are missing for these folds; give a run that has them"
             )
         if sets.users is None:
             raise InputError(
-                "the precision rule needs the score of every user, or sample, which these folds "
-                "come without; use a recorded run that has them, or another rule"
+                "the precision rule needs the score of every user, or sample, but these folds "
+                "lack them; use a recorded run that has them, or another rule"
             )
         most = MAX_SETS_K
         if sets.aids is not None:
             most = MAX_ADJUSTED_K
         if k > most:
             raise InputError(
-                f"the precision rule is explored for up to {most} folds, but there are {k}; "
-                "use fewer folds"
+                f"the precision rule can be explored for at most {most} folds, but there are "
+                f"{k}; use fewer folds"
             )
         values = np.asarray(sets.users, dtype=np.float64)
         if len(values) != k:
             raise InputError(
-                f"there are {k} folds, but scores of users, or samples, of {len(values)}"
+                f"there are {k} folds, but {len(values)} of them have scores of users or samples"
             )
         return values
 
@@ -220,8 +223,8 @@ class Precision:
         aids = self.aids
         if aids is None or not set(self.adjust_by) <= set(aids.names) or len(aids.folds) != self.k:
             raise InputError(
-                f"the precision rule is adjusted by {', '.join(self.adjust_by)}, of which all "
-                f"{self.k} folds are needed beforehand; run them with the rule 'never'"
+                f"the precision rule is adjusted by {', '.join(self.adjust_by)}, which needs "
+                f"all {self.k} folds of these models first; run them with the rule 'never'"
             )
         places = [aids.folds.index(result.fold) for result in results]
         chosen = np.zeros((1, self.k), dtype=np.bool_)
@@ -241,15 +244,16 @@ class Precision:
         if n == self.k:
             return ""
         if n == 1:
-            return " (one fold cannot show how far folds differ, so much is allowed)"
+            return " (one fold cannot show how much folds differ, so the margin is wide)"
         if variance.p_values[0] < UNSTABLE:
             times = float(variance.observed[0] / variance.users[0])
             words = "over 1,000 times"
             if times < 1000:
                 words = f"{times:.1f} times"
             return (
-                f"; fold means vary {words} as much as single scores explain: the training is "
-                "unstable, or something else sets folds apart, and is allowed for"
+                f"; the fold means vary {words} as much as the individual scores explain: the "
+                "training is unstable, or something else sets the folds apart. The margin "
+                "allows for this"
             )
         return ""
 
@@ -272,8 +276,8 @@ def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float6
         if result.user_scores is None or metric not in result.user_scores.metrics:
             raise InputError(
                 "the precision rule needs the score of every user, or sample, but fold "
-                f"{result.fold} has none of {metric}; run it again, by a metric that each of them "
-                "has a value of, such as ndcg or accuracy, or pick another rule"
+                f"{result.fold} has none of {metric}; run it again with a metric that has a "
+                "value for each of them, such as ndcg or accuracy, or choose another rule"
             )
         scores.append(result.user_scores)
     _, values = user_table(scores, metric)
@@ -288,7 +292,8 @@ def _sentence(say: Phrases) -> str:
         f"confidence interval of the mean of all {k} folds, estimated from the scores of "
         f"{say.unit}s and the fold means with the {k} folds as a finite population and for all "
         f"looks at once, reached at most {100 * tolerance:.3g} % of the mean to either side: a "
-        f"variant of e-fold cross-validation{say.paper}. The interval told is {say.interval}."
+        f"variant of e-fold cross-validation{say.paper}. The interval reported is "
+        f"{say.interval}."
     )
 
 
@@ -313,8 +318,8 @@ def _short_alone(values: Mapping[str, Any]) -> str:
 
 def _meaning(tolerance: float) -> str:
     return (
-        f"Stops once the mean of all folds is known to within {tolerance:.1%} of the score, with "
-        "the confidence below."
+        f"Stops once the mean of all folds is known to within {tolerance:.1%} of its value, "
+        "with the confidence below."
     )
 
 
@@ -322,8 +327,9 @@ TOLERANCE = Parameter(
     name="tolerance",
     default=0.03,
     required=True,
-    help="How far the score may be from the mean of all k folds. Large data may need two "
-    "folds, noisy data nearly all: the rule looks at the score of every user, or sample.",
+    help="How far the score may be from the mean of all k folds, as a share of the score. The "
+    "rule looks at the score of every user, or sample: large data may need only two folds, "
+    "noisy data nearly all.",
     low=0,
     high=1,
     open=True,
@@ -343,8 +349,8 @@ ADJUST_BY = Parameter(
     ids=True,
     label="Cheap models",
     phrase="adjusted by {}",
-    help="Models whose folds cost little: they run all folds first, and what they tell of how "
-    "easy each fold is makes the mean of the others sharper, so that fewer folds are needed.",
+    help="Cheap models that run all folds first. They show how easy each fold is, and this makes "
+    "the mean of the evaluated model more precise, so that it needs fewer folds.",
     flag="--adjust-by",
     metavar="popular,item-knn",
 )
@@ -352,15 +358,15 @@ ADJUST_BY = Parameter(
 PRECISION = Rule(
     id="precision",
     title="Precision",
-    help="Stops when the k-fold mean is known to within the tolerance you state, with the "
-    "confidence you state. It compares the score of every user, or sample, from fold to fold, "
-    "so large data may need two folds and noisy data nearly all.",
-    source="this project; two-level variance of the fold means, all looks at once",
+    help="Stops when the k-fold mean is known to within the tolerance that you choose, with the "
+    "confidence that you choose. It compares the scores of individual users, or samples, "
+    "from fold to fold: large data may need only two folds, noisy data nearly all.",
+    source="this project; two-level variance of the fold means, valid for all looks together",
     kind=Precision,
     parameters=(TOLERANCE, ADJUST_BY),
     told=("confidence", "min_folds", "k", "metric"),
     default_folds=1,
-    meaning="is as precise as asked for",
+    meaning="is as precise as the tolerance requires",
     short=_short,
     alone=_short_alone,
     sentence=_sentence,

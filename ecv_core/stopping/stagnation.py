@@ -75,17 +75,18 @@ class StdStagnation:
         deviations = [mean_and_deviation(scores[:size])[1] for size in latest]
         trail = " to ".join(f"{deviation:.3g}" for deviation in deviations)
         if n < first:
-            spread = "one score has no spread yet"
+            spread = "one score shows no spread yet"
             if deviations:
                 spread = f"the standard deviation is {deviations[-1]:.3g}"
             return Decision(
                 stop=False,
-                reason=f"{after(n)}: {spread}, and the earliest stop is after {first}: go on.",
+                reason=f"{after(n)}: {spread}, and the rule can stop after fold {first} "
+                "at the earliest: go on.",
             )
         stop = bool(stagnates(deviations)[-1])
-        verdict = f"that is not twice in a row without growing by more than {GROWTH:.0%}: go on."
+        verdict = f"in at least one of the last two steps it grew by more than {GROWTH:.0%}: go on."
         if stop:
-            verdict = f"twice in a row it grew by no more than {GROWTH:.0%}: stop."
+            verdict = f"in neither of these two steps did it grow by more than {GROWTH:.0%}: stop."
         return Decision(
             stop=stop, reason=f"{after(n)}: the standard deviation went from {trail}; {verdict}"
         )
@@ -95,7 +96,7 @@ STD_STAGNATION = Rule(
     id="std-stagnation",
     title="Stagnating standard deviation",
     help="Stops when the standard deviation of the scores has, twice in a row, fallen or grown "
-    "by no more than 5 %. Fold 4 is the first that can stop.",
+    "by no more than 5 %. The rule can stop after fold 4 at the earliest.",
     source="Mahlich, Vente, Beel (2024), general e-fold cross-validation",
     kind=StdStagnation,
     told=("min_folds",),

@@ -216,7 +216,7 @@ def _take_in_run(connection: sa.Connection, row: dict[str, object]) -> None:
         _insert(connection, runs, row)
         return
     if state == RunState.RUNNING:
-        raise StoreError(f"run {row['run_id']} goes on at this moment; the next start looks again")
+        raise StoreError(f"run {row['run_id']} is running now; the next start tries again")
     connection.execute(folds.update().filter_by(**of_run).values(turn=None, moment=None))
     if row["stopped_at"] is not None:
         connection.execute(runs.update().filter_by(**of_run).values(stopped_at=row["stopped_at"]))

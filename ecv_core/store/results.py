@@ -306,8 +306,9 @@ def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
         scores = results.user_scores(aid)
         if not scores.keys() >= set(aid.fold_order):
             raise InputError(
-                f"to adjust by '{name}' all {spec.max_folds} folds of it on {spec.dataset} are "
-                f"needed, with the same settings; run it with the rule '{NEVER_STOPS}'"
+                f"to adjust by '{name}', all {spec.max_folds} folds of '{name}' on "
+                f"{spec.dataset} with the same settings are needed; run it with the rule "
+                f"'{NEVER_STOPS}'"
             )
         scores_by_name[name] = {fold: scores[fold] for fold in aid.fold_order}
     return Aids(scores_by_name, spec.metric_name)

@@ -186,7 +186,7 @@ def read_folds(fold_rows: Rows) -> ReadFolds:
         try:
             result = codec.read(FoldResult, row.result)
             if result.fold != row.fold:
-                raise ValueError(f"it says that it is fold {result.fold}")
+                raise ValueError(f"it is stored as fold {result.fold}")
         except ValueError as error:
             read.damaged[row.fold] = (
                 f"fold {row.fold} of run {row.run_id} in the database is damaged: {_cause(error)}; "

@@ -254,7 +254,7 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
     columns["risk"] = number("risk", "%.1f %%", risk.capitalize())
     columns["95 % of orders within"] = difference
     columns["runs that keep it"] = kept_by
-    columns["kept on data left out"] = checked
+    columns["kept on other datasets"] = checked
     columns["orders"] = text(None, "Whether all orders were counted, or some were drawn.")
     rules = ", ".join(frame["rule"])
     alt = f"{len(frame)} options, cheapest first: {rules}."

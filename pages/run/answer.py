@@ -217,7 +217,7 @@ def _of_these_folds(run: RunRecord) -> str:
     interval, wherever = shown_interval(run)
     named = half_width_words(interval, run.k, wherever)
     if not named:
-        return "These folds all have the same score, which does not show how uncertain the mean is."
+        return "All these folds have the same score, so they do not show how uncertain the mean is."
     sentence = f"{100 * run.spec.confidence:g} % interval: {named}."
     if stop.interval and wherever:
         sentence += f" The band in the figure, ± {stop.interval.width / 2:.4f}, ignores the stop."

@@ -58,7 +58,7 @@ def fold_table(run: RunRecord) -> None:
 _MEANINGS = {
     "processor s": "Of all cores, of this fold alone.",
     "GPU s": "Of all GPUs, of this fold alone.",
-    "other work %": "Of the machine, by other programs; above 5 % the energy is in no sum.",
+    "other work %": "By other programs; above 5 %, the energy is left out of all sums.",
 }
 """What a column's name does not say."""
 _FORMS = {"Wh": "%.2g", "CO2e": "%.2g", "s": "%.2f", "%": "%.0f"}

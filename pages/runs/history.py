@@ -522,7 +522,7 @@ def _other_columns() -> dict[str, ColumnConfig | ButtonColumnResult]:
     columns["part of"] = text(None, "The selection or the study that it was computed for.")
     columns["beside"] = text(
         None,
-        "Other programs used the machine meanwhile, so its energy is in no sum: the page of the "
+        "Other programs used the machine, so its energy is left out of all sums: the page of the "
         "run says how much.",
     )
     columns["when"] = column.DatetimeColumn(

@@ -247,7 +247,7 @@ def test_folds_that_are_not_k_fold_are_not_paired():
     spec = replace(SPEC, split="random-holdout")
     scores = {0: 0.1, 1: 0.2, 2: 0.3}
     _, (one,) = compare_runs([with_users(name, scores, spec=spec) for name in "ab"])
-    assert "not those of k-fold" in one.reason
+    assert "not those of a k-fold split" in one.reason
 
 
 def test_settings_that_differ_come_first_and_those_of_one_algorithm_next():

@@ -66,7 +66,7 @@ def test_a_few_users_who_score_alike_do_not_show_that_all_do():
     [
         ([0.5], [0.5], "at least two folds"),
         ([0.5, 0.4], [0.5], "their shapes are (2,) and (1,)"),
-        ([0.5, "x"], [0.5, 0.4], "scores are numbers"),
+        ([0.5, "x"], [0.5, 0.4], "scores must be numbers"),
         ([0.5, math.inf], [0.5, 0.4], "a score is infinite"),
         ([0.5, math.nan], [0.5, 0.4], "leave the fold out"),
         ([], [], "their shapes are (0,)"),

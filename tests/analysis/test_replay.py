@@ -45,9 +45,9 @@ def test_there_is_one_sentence_per_moment_and_one_before_the_first():
     # means: of three 0.95 / 3 = 0.31667, of four 0.32, of all 0.32
     said = explanations(replay(spec_of(), folds_of(0.30, 0.34, 0.31, 0.33, 0.32)))
     assert len(said) == 6
-    assert said[0] == "Before the first fold: nothing is known yet, and up to 5 folds may run."
-    assert said[1].startswith("After 1 fold: one score has no interval yet")
-    assert said[3].endswith("so it is steady enough: stop.")
+    assert said[0] == "Before the first fold: no score is known yet, and up to 5 folds may run."
+    assert said[1].startswith("After 1 fold: one score gives no interval yet")
+    assert said[3].endswith("so the interval is steady enough: stop.")
     # |0.31667 - 0.32| / 0.318333 = 1.05 %
     assert said[4] == (
         "After 4 folds, the last run only to check: the mean is 0.3200, "
@@ -60,19 +60,19 @@ def test_there_is_one_sentence_per_moment_and_one_before_the_first():
 
 def test_a_run_that_never_stopped_says_so_at_its_last_fold():
     said = explanations(replay(spec_of(alpha=1e-12), folds_of(*SCORES)))
-    assert said[-1].endswith("All 5 folds are in, and the rule never said stop.")
+    assert said[-1].endswith("All 5 folds have run, and the rule never decided to stop.")
     assert "go on" not in said[-1]
 
 
 def test_a_run_that_ends_before_the_rule_stops_says_that_no_more_ran():
     played = replay(spec_of(alpha=1e-12), folds_of(0.30, 0.34, 0.31))
     assert played.stopped_at is None
-    assert explanations(played)[-1].endswith("No more folds ran: 3 of 5 are recorded.")
+    assert explanations(played)[-1].endswith("this run has 3 of 5.")
 
 
 def test_one_fold_can_be_told_too():
     played = replay(spec_of(), folds_of(0.3))
-    assert explanations(played)[-1].endswith("No more folds ran: 1 of 5 are recorded.")
+    assert explanations(played)[-1].endswith("this run has 1 of 5.")
 
 
 @pytest.mark.parametrize(

@@ -60,9 +60,9 @@ def test_a_known_metric_says_whether_lower_is_better(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--split", "user-k-fold"], "--split is of folds that are computed"),
-        (["-k", "3"], "-k is of folds that are computed"),
-        (["--split-param", "a=1"], "--split-param is of folds that are computed"),
+        (["--split", "user-k-fold"], "--split is for folds that have yet to be computed"),
+        (["-k", "3"], "-k is for folds that have yet to be computed"),
+        (["--split-param", "a=1"], "--split-param is for folds that have yet to be computed"),
     ],
 )
 def test_settings_of_folds_are_refused_beside_scores(
@@ -173,11 +173,11 @@ def test_fold_scores_alone_that_differ_by_the_same_need_all_folds(
         (GOOD + "a,3,x,0.9\n", "more than one row for contender 'a', fold 3, user x"),
         (
             GOOD.replace("b,1,yy,0.112\n", ""),
-            "fold 1 of 'b' has no score of user yy, but that of 'a'",
+            "fold 1 of 'b' has no score for user yy, but the same fold of 'a'",
         ),
         (
             GOOD.replace("a,1,yy,0.512\n", ""),
-            "fold 1 of 'a' has no score of user yy, but that of 'b'",
+            "fold 1 of 'a' has no score for user yy, but the same fold of 'b'",
         ),
         (GOOD + "c,3,x,0.1\nc,3,yy,0.1\nc,3,zzz,0.1\n", "no row for fold 1 of 'c'"),
         (GOOD.replace("0.512", "nan"), "has the score nan"),
@@ -312,7 +312,7 @@ def test_a_column_for_each_of_too_many_contenders_is_refused_at_once(
     with monkeypatch.context() as unread:
         unread.setattr(csv, "read_csv", None)
         unread.setattr(parquet.ParquetFile, "read", None)
-        with pytest.raises(InputError, match=r"more than 500 columns, and no more are read"):
+        with pytest.raises(InputError, match=r"more than 500 columns, the most"):
             read_contenders(path)
 
 
@@ -323,5 +323,5 @@ def test_a_column_of_what_are_no_names_is_one_sentence(tmp_path: Path, users: ob
     path = tmp_path / "scores.parquet"
     table = {"contender": ["a", "a"], "fold": [0, 1], "score": [0.1, 0.2], "user": users}
     parquet.write_table(pa.table(table), path)
-    with pytest.raises(InputError, match=r"the column 'user' of .* holds values that"):
+    with pytest.raises(InputError, match=r"the column 'user' of .* has values that"):
         read_contenders(path)

@@ -165,7 +165,7 @@ def test_a_known_metric_has_its_direction_wherever_it_is_named(read, metric) -> 
 def test_a_name_that_is_not_known_is_higher_is_better_and_says_why(read) -> None:
     direction = read(FOLDS, index_label="fold").direction
     assert direction.higher_is_better
-    assert "nothing in the file names a metric" in direction.why
+    assert "nothing in the file names a known metric" in direction.why
 
 
 def test_an_error_below_zero_was_turned_round(read) -> None:
@@ -178,12 +178,12 @@ def test_a_contradiction_is_the_users_choice_and_said(read) -> None:
     scores = read(long_of("rmse"), index=False).directed(higher_is_better=True)
     assert all(contender.higher_is_better for contender in scores.contenders)
     assert scores.direction.sentence("x") == (
-        "Higher is better, as was asked, although lower is better by the column 'rmse'; x says "
-        "otherwise."
+        "Higher is better, as you set, although lower is better by the column 'rmse'; if this "
+        "is wrong, use x."
     )
     asked = read(long_of("rmse"), metric="ndcg", index=False).direction
     assert asked.higher_is_better
-    assert "although the column 'rmse' says otherwise" in asked.why
+    assert "although the column 'rmse' suggests the opposite" in asked.why
 
 
 # Several metrics.

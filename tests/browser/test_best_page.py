@@ -22,7 +22,7 @@ def test_a_recorded_selection_plays_and_one_of_ones_own_is_decided(
     # It plays by itself, to its last round.
     expect(page.locator(".ecv-where")).to_have_text(re.compile(r"round (\d+) of \1$"))
     expect(page.locator(LANES)).to_have_attribute(
-        "aria-label", re.compile("EASE: is the one to use")
+        "aria-label", re.compile("EASE: the contender to use")
     )
 
     page.get_by_text("Start one of your own").click()

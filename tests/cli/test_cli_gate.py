@@ -49,7 +49,7 @@ def test_runs_are_gated_by_their_users_and_by_their_files(tmp_path, capsys):
     assert cli.main(run) == 0
     capsys.readouterr()
     assert cli.main(["gate", str(path), str(path)]) == 0
-    assert "by the scores of folds alone" in capsys.readouterr().out
+    assert "from the fold scores alone" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_runs_are_gated_by_their_users_and_by_their_files(tmp_path, capsys):
     [
         (["ml-100k--ease", "ml-1m--ease"], "different datasets"),
         (["nothing", "ml-1m--ease"], "there is no run 'nothing'"),
-        (["{scores}", "{scores}#old"], "has 3 contenders; say which: "),
-        (["{scores}#old", "{scores}#new"], "has no contender 'new', but old, same, bad"),
+        (["{scores}", "{scores}#old"], "has 3 contenders; name one of them"),
+        (["{scores}#old", "{scores}#new"], "has no contender 'new'; choose one of: old, same, bad"),
         (["{scores}#old", "ml-1m--ease"], "are a run and a file of scores"),
-        (["{scores}#old", "{scores}#bad", "--margin=-1%"], "'-1%' is no margin"),
-        (["{scores}#old", "{scores}#bad", "--margin", "x"], "'x' is no margin"),
-        (["{scores}#old", "{scores}#bad", "--confidence", "2"], "confidence is between"),
+        (["{scores}#old", "{scores}#bad", "--margin=-1%"], "'-1%' is not a margin"),
+        (["{scores}#old", "{scores}#bad", "--margin", "x"], "'x' is not a margin"),
+        (["{scores}#old", "{scores}#bad", "--confidence", "2"], "confidence must be between"),
     ],
 )
 def test_a_mistake_is_one_line(scores, capsys, arguments, words):

@@ -31,10 +31,10 @@ def test_a_file_is_added_run_and_removed(shop, capsys):
     said = capsys.readouterr()
     assert said.out.splitlines() == [
         "36 of 37 rows can be used",
-        "  1 not: no user",
+        "  1 cannot: no user",
         "6 users, 6 items; after 5-core pruning 6 users, 6 items, 36 interactions, "
         "density 100.000%",
-        "kept as shop: python -m ecv_core run shop item-knn",
+        "added as shop; run it with: python -m ecv_core run shop item-knn",
     ]
     assert "delimited text: user_id = wer, item_id = was, rating = wieviel" in said.err
     assert main(["run", "shop", "popular", "-k", "3", "-n", "5", "--json", "-"]) == 0

@@ -42,7 +42,7 @@ def test_runs_that_were_cut_off_are_listed_with_what_to_type(store, capsys):
     assert cli.main(["runs", "--state", "interrupted"]) == 0
     first, row = capsys.readouterr().out.splitlines()
     assert first.startswith("1 run is interrupted; '")
-    assert first.endswith(f" resume {dead}' goes on with one.")
+    assert first.endswith(f" resume {dead}' continues one of them.")
     assert row.split()[:5] == [dead, "interrupted", "2/5", "synthetic", "popular"]
     assert cli.main(["runs", "--dataset", "ml-1m"]) == 0
     assert capsys.readouterr().out == "No run on ml-1m is here.\n"
@@ -59,13 +59,13 @@ def test_a_run_that_was_cut_off_is_resumed_and_its_folds_stay(store, capsys, sta
     run_id = cut_off(store, state)
     assert cli.main(["resume", run_id[:6], "--json", "-"]) == 0
     said = capsys.readouterr()
-    assert f"goes on with 2 of 5 folds of run {run_id}" in said.err
+    assert f"continuing run {run_id}, which has 2 of 5 folds" in said.err
     document = json.loads(said.out)
     assert [fold["score"] for fold in document["folds"][:2]] == [0.9, 0.9]
     run = store.run(run_id)
     assert (run.state, [fold.fold for fold in run.folds]) == (RunState.FINISHED, [0, 1, 2, 3, 4])
     assert cli.main(["resume", run_id]) == 2
-    assert "finished with 5 of 5 folds, so there is nothing to go on" in capsys.readouterr().err
+    assert "finished with 5 of 5 folds, so no fold is left" in capsys.readouterr().err
 
 
 def test_the_same_run_goes_on_where_resume_is_said_and_another_does_not(store):
@@ -97,15 +97,15 @@ def test_what_cannot_be_resumed_is_one_line(store, capsys):
     ids = store.create([tracked, SPEC], owner="outside")
     for word, said in (
         ("nosuch", "there is no run 'nosuch'"),
-        (ids[0], "the command track with the same name and settings goes on with it"),
-        ("", "2 runs begin with ''; give more of the id"),
+        (ids[0], "continue it with the command track"),
+        ("", "2 runs begin with ''; give more characters of the id"),
     ):
         assert cli.main(["resume", word]) == 2
         error = capsys.readouterr().err
         assert said in error
         assert len(error.splitlines()) == 1
     assert cli.main(["resume", ids[1]]) == 2  # it waits in somebody's queue
-    assert "is going on in another program already" in capsys.readouterr().err.splitlines()[-1]
+    assert "is already running in another program" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_run_is_shown_exported_and_deleted(store, capsys, tmp_path):
@@ -122,7 +122,7 @@ def test_a_run_is_shown_exported_and_deleted(store, capsys, tmp_path):
     assert cli.main(["delete", run_id, "nothing"]) == 2
     assert "there is no run 'nothing'" in capsys.readouterr().err
     assert cli.main(["delete", run_id]) == 0
-    assert capsys.readouterr().out.startswith(f"run {run_id} is deleted; for 60 minutes")
+    assert capsys.readouterr().out.startswith(f"run {run_id} is deleted; ")
     assert {run.run_id for run in store.runs()} == {other, going}
 
 
@@ -136,6 +136,6 @@ def test_folds_may_be_a_number_and_quiet_says_nothing_on_the_way(store, capsys, 
     assert (run.k, run.spec.no_energy) == (3, True)
     assert {fold.energy.source for fold in run.folds} == {"none"}
     assert cli.main([*words, "-k", "4"]) == 2
-    assert "-k 4 and --folds 3 differ" in capsys.readouterr().err
+    assert "-k is 4, but --folds is 3" in capsys.readouterr().err
     assert cli.main(["run", "synthetic", "popular", "--folds", "nothing.csv", "-q"]) == 2
     assert "nothing.csv" in capsys.readouterr().err  # an error is never quiet

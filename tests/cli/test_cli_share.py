@@ -78,4 +78,4 @@ def test_a_report_is_of_all_runs_of_a_time_or_of_several(exported, tmp_path, cap
     assert cli.main(["report", *ids, "-o", str(numbers)]) == 0
     assert len(numbers.read_text().splitlines()) == len(ids) + 1
     assert cli.main(["report", "--until", "2020-01-01"]) == 2
-    assert "no run was started then" in capsys.readouterr().err
+    assert "no run matches" in capsys.readouterr().err

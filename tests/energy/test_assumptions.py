@@ -51,7 +51,7 @@ def test_it_is_said_how_memorys_wattage_was_got():
     assert memory.memory_words([fold()]) == ""  # of before it was written
     # 70 J in 2 s
     assert memory.memory_words([fold(memory_basis="given")]) == (
-        "Memory is counted at about 35 W all the time: as it was set."
+        "Memory is assumed to draw about 35 W all the time: as set."
     )
     assert "for each module that its size suggests" in memory.memory_words(
         [fold(memory_basis="size")]

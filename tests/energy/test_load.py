@@ -93,7 +93,10 @@ def test_energy_is_ones_own_up_to_a_twentieth_of_the_machine(known, own):
 def test_why_joules_are_not_a_runs_own_is_said_with_how_much():
     assert other_work_words([fold(), fold(other_work=0.01)]) == ""
     beside = [fold(other_work=0.4), fold(), fold(other_work=0.632)]
-    assert other_work_words(beside) == "others used 40 to 63 % of the machine during 2 of 3 folds"
+    assert (
+        other_work_words(beside)
+        == "other programs used 40 to 63 % of the machine during 2 of 3 folds"
+    )
     shared = [fold(machine_shared=True, other_work=0.0)]
     assert (
         other_work_words(shared) == "1 of 1 folds shared the machine with folds of other programs"

@@ -203,12 +203,12 @@ def test_a_counter_that_begins_anew_is_a_gap_and_no_negative_energy():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("shely:10.0.0.5", "'shely:10.0.0.5' is no meter; name one of shelly, tapo, slurm"),
-        ("shelly:", "'' is no address of a Shelly plug"),
-        ("shelly:http://10.0.0.5/x?y", "is no address of a Shelly plug"),
+        ("shely:10.0.0.5", "'shely:10.0.0.5' is not a meter; give one of shelly, tapo, slurm"),
+        ("shelly:", "'' is not the address of a Shelly plug"),
+        ("shelly:http://10.0.0.5/x?y", "is not the address of a Shelly plug"),
         ("slurm:n7", "the meter slurm takes nothing"),
-        ("slurm", "SLURM measures no energy here"),
-        ("", "'' is no meter"),
+        ("slurm", "SLURM does not measure energy here"),
+        ("", "'' is not a meter"),
         ("'", "is no command"),
         (f"{sys.executable} -c 'print()'", "it prints '', not watts or joules such as 47.3 W"),
         (f"{sys.executable} -c 'print(\"warm\")'", "it prints 'warm', not watts"),

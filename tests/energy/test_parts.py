@@ -43,12 +43,12 @@ def test_without_counters_the_processor_is_from_load_and_memory_is_flat():
     parts = energy_parts([fold(2, cpu=4, ram=40), fold(2, cpu=16, ram=40)])
     assert [(part.name, part.joules, part.percent, part.watts) for part in parts] == [
         ("processor, from its load", 20, 20, 5),  # of 100 J; in 4 s
-        ("memory, at a flat wattage", 80, 80, 20),
+        ("memory, at a constant power", 80, 80, 20),
     ]
     assert not any(part.measured for part in parts)
     assert parts_sentence(parts) == (
-        "None of it is measured, and 80 % is a flat wattage for memory times the time: energy "
-        "saved is then mostly time saved."
+        "None of it was measured, and 80 % is a constant power for memory times the time, "
+        "so the energy saved mostly reflects the time saved."
     )
 
 
@@ -57,9 +57,9 @@ def test_measured_parts_come_first_and_parts_of_nothing_not_at_all():
     assert [(part.name, part.percent) for part in parts] == [
         ("processor, measured", 30),
         ("GPU, measured", 50),
-        ("memory, at a flat wattage", 20),
+        ("memory, at a constant power", 20),
     ]
-    assert parts_sentence(parts) == "Meters read 80 % of it."
+    assert parts_sentence(parts) == "Meters measured 80 % of it."
 
 
 def test_a_gpu_is_measured_where_the_processor_is_not():
@@ -67,9 +67,11 @@ def test_a_gpu_is_measured_where_the_processor_is_not():
     assert {part.name: part.measured for part in parts} == {
         "GPU, measured": True,
         "processor, from its load": False,
-        "memory, at a flat wattage": False,
+        "memory, at a constant power": False,
     }
-    assert parts_sentence(parts).startswith("Meters read only 25 % of it, and 15 % is a flat")
+    assert parts_sentence(parts).startswith(
+        "Meters measured only 25 % of it, and 15 % is a constant"
+    )
 
 
 @pytest.mark.parametrize("folds", [[], [fold(source="none")]])
@@ -89,22 +91,23 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
     disturbed = replace(own, other_work="the machine was busy")
     assert with_own_joules([own, disturbed]) == [own]
     assert left_out_words([own, disturbed]) == (
-        "1 of 2 runs is in no sum of joules: other work ran on the machine while it did."
+        "1 of 2 runs is left out of the sums of energy, because other programs used the "
+        "machine during it."
     )
     assert left_out_words([own]) == ""
     assert left_out_words([disturbed, disturbed]) == (
-        "Other work ran on the machine during all 2 runs, so their joules are rough."
+        "Other programs used the machine during all 2 runs, so their energy is only approximate."
     )
     assert left_in_words([own, disturbed]) == (
-        "These joules include 1 of 2 runs during which other work ran on the machine, so they are "
-        "too high there."
+        "This energy includes 1 of 2 runs during which other programs used the machine, so it is "
+        "too high for these."
     )
     assert left_in_words([own]) == ""
     assert left_in_words([disturbed]) == (
-        "Other work ran on the machine during this run (the machine was busy), so its joules are "
+        "Other programs used the machine during this run (the machine was busy), so its energy is "
         "too high."
     )
-    assert left_out_words([disturbed, disturbed, own]).startswith("2 of 3 runs are in no sum")
+    assert left_out_words([disturbed, disturbed, own]).startswith("2 of 3 runs are left out")
 
 
 def test_why_a_number_is_what_it_is_by_hand():
@@ -126,8 +129,8 @@ def test_why_a_number_is_what_it_is_by_hand():
     assert processor.startswith(
         "processor, from its load: 5 W on average x 4 s = 20 J; each second P"
     )
-    assert memory.startswith("memory, at a flat wattage: 20 W on average x 4 s = 80 J")
-    assert whole == "all of it: 20 + 80 = 100 J, / 3600 = 0.0278 Wh"
+    assert memory.startswith("memory, at a constant power: 20 W on average x 4 s = 80 J")
+    assert whole == "total: 20 + 80 = 100 J, / 3600 = 0.0278 Wh"
     assert idle == "idle: 15 W x 4 s = 60 J, so the folds added 40 J to it"
     assert emissions == "emissions: 100 J / 3.6 MJ x 720 g CO2e per kWh = 0.02 g CO2e"
     # the second fold cost 56 J; two never ran
@@ -138,15 +141,15 @@ def test_why_a_number_is_what_it_is_by_hand():
 @pytest.mark.parametrize(
     ("source", "how", "sentence"),
     [
-        ("rapl", "measured", "Meters read 60 % of it."),
-        ("plug", "measured", "Meters read 100 % of it."),
-        ("slurm", "measured", "Meters read 100 % of it."),
-        ("cpu-load", "estimated", "None of it is measured"),
-        ("constant", "estimated", "None of it is measured"),
-        ("command", "told", "100 % of it is what a meter of one's own said."),
-        ("plugin", "told", "100 % of it is what a meter of one's own said."),
-        ("told", "told", "None of it is measured"),
-        ("mixed", "known in several ways", "None of it is measured"),
+        ("rapl", "measured", "Meters measured 60 % of it."),
+        ("plug", "measured", "Meters measured 100 % of it."),
+        ("slurm", "measured", "Meters measured 100 % of it."),
+        ("cpu-load", "estimated", "None of it was measured"),
+        ("constant", "estimated", "None of it was measured"),
+        ("command", "reported", "A meter of your own reported 100 % of it."),
+        ("plugin", "reported", "A meter of your own reported 100 % of it."),
+        ("told", "reported", "None of it was measured"),
+        ("mixed", "from several sources", "None of it was measured"),
         ("none", "not known", ""),
     ],
 )

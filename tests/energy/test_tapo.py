@@ -155,7 +155,7 @@ def test_without_an_account_or_the_library_it_is_said(monkeypatch):
         device("tapo:10.0.0.9")
     monkeypatch.setattr(metering, "find_spec", lambda name: object())
     monkeypatch.delenv("KASA_USERNAME", raising=False)
-    with pytest.raises(InputError, match="say it in KASA_USERNAME and KASA_PASSWORD"):
+    with pytest.raises(InputError, match="KASA_USERNAME and KASA_PASSWORD"):
         device("tapo:10.0.0.9")
-    with pytest.raises(InputError, match="is no address of a Tapo plug"):
+    with pytest.raises(InputError, match="is not the address of a Tapo plug"):
         device("tapo:http://10.0.0.9")

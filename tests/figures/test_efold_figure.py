@@ -59,7 +59,7 @@ def test_a_run_without_folds_gives_an_empty_frame_and_still_a_figure():
     assert frame.empty
     figure = figure_of([], None)
     assert figure.layout.xaxis.range == (0.5, 10.5)
-    assert texts(figure) == ["no fold has finished yet"]
+    assert texts(figure) == ["no fold is finished yet"]
 
 
 def test_the_second_fold_sets_the_score_axis_around_its_interval():

@@ -48,7 +48,7 @@ def test_each_fold_lies_where_and_when_it_was_computed(unit, word):
 
 def test_the_sentence_says_how_much_time_the_nodes_have_saved():
     assert lanes_sentence(lanes_frame([a_run(1)])) == (
-        "3 folds on 2 nodes took 30 s; one after the other they would have taken 50 s. 1 fold of "
+        "3 folds on 2 nodes took 30 s; one after another, they would have taken 50 s. 1 fold of "
         "them finished after the stop."
     )
 

@@ -57,7 +57,10 @@ def test_the_table_has_rank_arrow_and_score_and_no_arrow_under_the_reference(ran
     ]
     assert np.array(cells.z).tolist() == [[0, -1], [0, 1]]
     assert cells.customdata[0][0] == "ndcg@10 0.3000, interval 0.2800 to 0.3200"
-    assert cells.customdata[0][1] == "ndcg@10 0.2000, users' scores are not known"
+    assert (
+        cells.customdata[0][1]
+        == "ndcg@10 0.2000, no interval because the users' scores are not known"
+    )
 
 
 def test_the_table_in_words(ranks):

@@ -95,7 +95,7 @@ def test_a_run_stops_where_the_rule_says_and_is_kept():
     assert run.mean == pytest.approx(np.mean(run.scores))
     assert [len(one.scores) for one in told] == [1, 2, 3]
     assert (run.spec.rule, run.spec.min_folds, run.spec.seed) == ("fixed", 3, 7)
-    assert run.reason == "After 3 of the 3 folds asked for: stop."
+    assert run.reason == "After 3 of the 3 folds that the rule runs: stop."
     assert [one.run_id for one in ecv.runs()] == [run.run_id]
     assert ecv.runs().frame().loc[run.run_id, "folds_used"] == 3
 

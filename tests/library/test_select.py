@@ -42,7 +42,7 @@ def test_a_run_is_adjusted_by_cheap_models_that_run_all_folds_once():
     whole = ecv.evaluate("synthetic", "ease", rule="never", k=5, keep=False).mean
     assert run.interval[0] <= whole <= run.interval[1]
     if run.stopped_at < 5:
-        assert "the mean corrected from" in run.reason
+        assert "the mean adjusted from" in run.reason
     ecv.evaluate("synthetic", "ease", rule=rule, k=5, seed=42)
     assert len(ecv.runs()) == 4  # the cheap models' runs are used again
 

@@ -68,7 +68,7 @@ def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -
     assert "it allows for the choice of the best of" in texts(app)
     text, _, table, references = (one.value for one in app.code[:4])
     assert "MovieLens 100K (Harper and Konstan, 2015)" in text
-    assert "EASE was chosen." in text
+    assert "We chose EASE." in text
     assert r"Contender & nDCG@10 & Folds & Verdict \\" in table
     assert "harper2015movielens" in references
     assert not app.error

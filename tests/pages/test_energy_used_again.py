@@ -135,7 +135,7 @@ def test_energy_is_that_of_then_and_emissions_are_those_of_the_country_of_now(
     energy_told = emissions_told | {"command line": summary(done)}
     for name, text in energy_told.items():
         assert ("computed before" in text) is bool(reused), name
-        assert ("metered then" in text) is bool(reused), name
+        assert ("measured then" in text) is bool(reused), name
 
     document = json.loads(json.dumps(run_document(done)))
     assert close(document["energy"]["joules"], sum(joules))

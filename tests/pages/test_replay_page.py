@@ -87,11 +87,11 @@ def test_another_alpha_is_decided_by_the_live_rule(app, a_run, calls, undrawn):
     open_replay(app)
     app.select_slider(key="replay_alpha").set_value(1e-7).run()
     assert calls["player"]["pauses"] == []
-    assert "the rule never said stop" in calls["replay-sentence"]["sentences"][-1]
+    assert "the rule never decided to stop" in calls["replay-sentence"]["sentences"][-1]
     app.select_slider(key="replay_alpha").set_value(1e-2).run()
     # widths 0.1034 and 0.0581 after 3 and 4: 0.0581 x 0.0453 = 0.0026; 0.1034 x 0.4048 = 0.042
     assert calls["player"]["pauses"] == []  # it stops with the last fold: nothing comes after
-    assert "so it is steady enough: stop." in calls["replay-sentence"]["sentences"][4]
+    assert "so the interval is steady enough: stop." in calls["replay-sentence"]["sentences"][4]
 
 
 def test_without_an_energy_meter_the_page_says_so(app, a_run, calls, undrawn):

@@ -97,7 +97,7 @@ def test_a_lane_is_its_distance_to_the_leader_in_percent_of_the_leaders_mean():
     assert first["state"].to_dict() == {"A": "leader", "B": "in", "C": "out", "D": "in"}
     assert first.loc["B", "says"] == "from 10.0 % ahead to 50.0 % behind"
     assert first.loc["C", "says"] == "dropped after 1 fold: at least 40.0 % behind"
-    assert first.loc["D", "says"] == "10.0 % behind so far; the next fold tells how certain that is"
+    assert first.loc["D", "says"] == "10.0 % behind so far; the next fold shows how certain this is"
 
 
 def test_who_is_out_keeps_its_interval_and_says_what_may_be_claimed():
@@ -122,9 +122,9 @@ def test_before_the_first_fold_nobody_has_an_interval_and_lanes_never_change_pla
 
 def test_each_round_is_a_sentence():
     assert step_sentences(TITLES, TERMS, ROUNDS) == [
-        "4 contenders, up to 4 folds: all run the first fold.",
-        "After 1 fold, A leads; C is evaluated no further. 2 others can still win.",
-        "After 2 folds, A leads; B and D are evaluated no further. This decides it.",
+        "4 contenders with up to 4 folds each: all run the first fold.",
+        "After 1 fold, A leads; C is not evaluated further. 2 others can still win.",
+        "After 2 folds, A leads; B and D are not evaluated further. This decides it.",
     ]
 
 
@@ -163,21 +163,21 @@ def test_all_folds_used_leaves_ties_and_places():
     [
         (
             (),
-            "Taking A loses at most 10 % of its mean over all 4 folds: decided after 2 folds. It "
-            "is not shown that B and C are as good.",
+            "Using A loses at most 10 % of its mean over all 4 folds: decided after 2 folds. "
+            "These folds do not show whether B and C are as good.",
             "at most 10 % ahead of A; not shown to be as good",
         ),
         (
             ((0, 1), (0, 2)),
             "A, with B and C as good: decided after 2 folds. B and C are within 10 % of the "
-            "mean of A over all 4 folds, above or below.",
+            "mean of A over all 4 folds, in either direction.",
             "as good as A: within 10 % of its mean",
         ),
         (
             ((0, 1),),
             "A, with B as good: decided after 2 folds. B is within 10 % of the mean of A "
-            "over all 4 folds, above or below. Taking A loses at most 10 % of its mean over all "
-            "4 folds. It is not shown that C is as good.",
+            "over all 4 folds, in either direction. Using A loses at most 10 % of its mean over "
+            "all 4 folds. These folds do not show whether C is as good.",
             "as good as A: within 10 % of its mean",
         ),
     ],
@@ -202,7 +202,7 @@ def test_only_who_is_shown_to_be_as_good_is_called_so(
     frame = lanes(CONTENDERS, titles, terms, [ROUNDS[0], last], verdict)
     final = frame[frame["step"] == 2].set_index("contender")
     assert final.loc["B", "says"] == words
-    assert final.loc["A", "says"] == "is the one to use"
+    assert final.loc["A", "says"] == "the contender to use"
 
 
 def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
@@ -224,8 +224,8 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
     said = verdict_sentence(TITLES, TERMS, played(), mean=0.5, on="ML", energy=0.257)
     assert said == (
         "A is best on ML: decided after 2 folds, with 25.7 % of the energy. B, the second, is "
-        "10.0 to 30.0 % behind. It is not shown whether B and D would also be behind on new data; "
-        "C would be."
+        "10.0 to 30.0 % behind. These folds do not show whether B and D would also be behind on "
+        "new data; C would be."
     )
 
 
@@ -234,16 +234,16 @@ def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
     lucky = Verdict(winner=0, ties=(), order=(0, 1, 3, 2), worse=(1, 2, 3), optimism=0.01)
     said = verdict_sentence(TITLES, terms, played(verdict=lucky), mean=0.5)
     assert said == (
-        "Use A: it has the best mean so far. Taking it rather than whichever is best over all 4 "
-        "folds is expected to cost at most 0.1 % of its score (allowed: 0.2 %). Decided after 2 "
+        "Use A: it has the best mean so far. Compared with whichever is best over all 4 folds, it "
+        "is expected to lose at most 0.1 % of its score (allowed: 0.2 %). Decided after 2 "
         "folds, with 37.5 % of all folds. B, the second, is 10.0 to 30.0 % behind. On new data, "
-        "too, all others are shown to be worse. Its score so far, 0.5000, is probably too good "
-        "by 2 %, because the best so far was picked: 0.4900 is expected over all folds, which are "
-        "not new data."
+        "too, all others are shown to be worse. Its score so far, 0.5000, is probably 2 % too "
+        "good, because it was picked for being the best so far: its expected mean over all folds "
+        "is 0.4900. This holds for these folds, not for new data."
     )
     within = Terms(k=4, budget=Budget(amount=6, unit="folds"))
     said = verdict_sentence(TITLES, within, played(), mean=0.5)
-    assert said.startswith("Use A: it has the best mean so far within 6 folds. Taking it ")
+    assert said.startswith("Use A: it has the best mean so far within 6 folds. Compared with ")
 
 
 def test_a_contender_is_named_by_what_is_not_usual():
@@ -262,13 +262,13 @@ def test_a_sentence_for_a_paper_says_which_question_was_asked() -> None:
     ended = played(verdict=verdict)
     certain = methods_sentence(TITLES, TERMS, ended)
     assert certain == (
-        "We asked which contender is best: 4 contenders were evaluated on the same folds, each "
+        "To find out which contender is best, we evaluated 4 contenders on the same folds, each "
         "until no other contender could have the best mean of all 4 folds, with 95 % confidence "
-        "for all looks together (6 of 16 folds). A was chosen. On new data, C is worse. No "
-        "claim is made about the difference to D and B on new data."
+        "for all interim looks together (6 of 16 folds). We chose A. On new data, C is worse. "
+        "We make no claim about the difference between A and D and B on new data."
     )
     loss = methods_sentence(TITLES, Terms(k=4, expected_loss=0.001), ended)
-    assert loss.startswith("We asked which contender to use: ")
+    assert loss.startswith("To find out which contender to use, ")
     assert "at most 0.1 % of its 4-fold mean (opportunity cost, Chick and Inoue 2001)" in loss
     budget = Terms(k=4, budget=Budget(amount=6, unit="folds"))
     assert "within a budget of 6 folds" in methods_sentence(TITLES, budget, ended)

@@ -148,7 +148,7 @@ def test_the_rule_goes_by_the_corrected_mean_and_says_so():
     assert one[-1].interval.width < other[-1].interval.width
     middle = (one[-1].interval.low + one[-1].interval.high) / 2
     assert middle == pytest.approx(one[-1].mean)
-    said = f"the mean corrected from {other[-1].mean:.4f} to {one[-1].mean:.4f}"
+    said = f"the mean adjusted from {other[-1].mean:.4f} to {one[-1].mean:.4f}"
     assert said in one[-1].decision.reason
 
 
@@ -172,10 +172,10 @@ def test_the_order_of_the_folds_does_not_matter():
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        (Precision(tolerance=0.1, k=3, adjust_by=["ease"]), "adjusted by ease, of which all 3"),
+        (Precision(tolerance=0.1, k=3, adjust_by=["ease"]), "adjusted by ease, which needs all 3"),
         (
             Precision(tolerance=0.1, k=3, adjust_by=["cheap-0"], aids=aids_of(CHEAP[:2])),
-            "all 3 folds are needed",
+            "all 3 folds",
         ),
         (
             Precision(
@@ -184,7 +184,7 @@ def test_the_order_of_the_folds_does_not_matter():
                 adjust_by=["cheap-0"],
                 aids=aids_of([[0.2, np.nan, 0.2], *CHEAP[1:]]),
             ),
-            r"fold 0 has other users than that of 'cheap-0' \(1 differ\)",
+            r"fold 0 has other users than the same fold of 'cheap-0' \(1 differ\)",
         ),
     ],
 )
@@ -200,5 +200,7 @@ def test_one_fold_alone_cannot_be_adjusted():
 
 
 def test_cheap_models_must_have_the_same_folds():
-    with pytest.raises(InputError, match="to adjust by 'b' every user's ndcg@10 in the folds"):
+    with pytest.raises(
+        InputError, match="to adjust by 'b', its ndcg@10 for every user in the folds"
+    ):
         Aids({"a": scores_of(CHEAP), "b": scores_of(CHEAP[:2])}, METRIC)

@@ -17,7 +17,7 @@ def test_a_fold_far_below_the_others_is_named_with_how_far():
     for users in (USERS, math.nan):  # also where users' scores are not known
         said = doubt_of(BROKEN, users, folds=[7, 3, 0, 9, 4, 1, 2])
         assert said.startswith(
-            "Fold 4 scores 30 % below the others: look at it. Until you have, no"
+            "Fold 4 scores 30 % below the others: find out why. Until this is explained, no"
         )
     assert doubt_of([*BROKEN[:4], 0.39, 0.3], USERS, range(6)).startswith(
         "Fold 4 scores 30 % above"

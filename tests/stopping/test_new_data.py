@@ -118,7 +118,7 @@ def test_what_tells_nothing_is_refused(scores, words):
 def test_a_confidence_and_a_k_that_cannot_be_are_refused():
     with pytest.raises(InputError, match=r"1\.5"):
         ecv.new_data_interval([[0.1, 0.2]], 1.5)
-    with pytest.raises(InputError, match="k is more than 1"):
+    with pytest.raises(InputError, match="k must be more than 1"):
         ecv.new_data_interval([[0.1, 0.2]], k=1)
 
 

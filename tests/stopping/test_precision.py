@@ -72,7 +72,8 @@ def test_precision_stops_where_hand_work_says(times, stop):
     assert decision.stop is stop
     end = "stop." if stop else "go on."
     assert decision.reason == (
-        f"After 2 folds: known to within {known:.1%}, tolerance {known:.1%}: {end}"
+        f"After 2 folds: the mean of all folds is known to within {known:.1%}, and the tolerance "
+        f"is {known:.1%}: {end}"
     )
 
 
@@ -109,8 +110,8 @@ def test_one_fold_says_what_it_cannot_show():
     # users: 0.1 / sqrt(2000) = 0.00224
     known = distance(1.0, 1, 1999) * 0.1 / math.sqrt(2000) * math.sqrt(0.9) / 0.5
     assert rule.decide(results_of(many([0.0]))).reason == (
-        f"After 1 fold: known to within {known:.1%}, tolerance 5.0% (one fold cannot show how far "
-        "folds differ, so much is allowed): go on."
+        f"After 1 fold: the mean of all folds is known to within {known:.1%}, and the tolerance "
+        "is 5.0% (one fold cannot show how much folds differ, so the margin is wide): go on."
     )
 
 
@@ -118,8 +119,11 @@ def test_fold_means_that_differ_more_than_users_explain_are_told():
     shifted = results_of(many([1, -1, 1, -1], shift=0.01))
     decision = Precision(tolerance=0.5, k=10, metric="ndcg@10").decide(shifted)
     # fold means 0.51 and 0.49: variance 0.0004 / 3, over 0.1^2 / 2000
-    assert "; fold means vary 26." in decision.reason
-    assert "times as much as single scores explain: the training is unstable" in decision.reason
+    assert "; the fold means vary 26." in decision.reason
+    assert (
+        "times as much as the individual scores explain: the training is unstable"
+        in decision.reason
+    )
     calm = results_of(many([0, 0, 0, 0]))
     said = Precision(tolerance=0.5, k=10, metric="ndcg@10").decide(calm).reason
     assert "explain" not in said
@@ -161,7 +165,7 @@ def test_one_user_alone_says_so():
     decision = rule.decide(results_of(np.array([[0.5]])))
     assert not decision.stop
     assert decision.reason.startswith(
-        "After 1 fold: too few individual scores to tell how far off "
+        "After 1 fold: too few individual scores to tell how precise "
     )
     assert rule.interval(results_of(np.array([[0.5]]))) is None
 

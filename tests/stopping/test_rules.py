@@ -148,28 +148,28 @@ def test_e_fold_agrees_with_an_independent_working_of_the_paper(fold_results):
     [
         (
             [0.3],
-            "After 1 fold: one score has no interval yet, and the earliest stop is after fold 3: "
-            "go on.",
+            "After 1 fold: one score gives no interval yet, and the rule can stop after fold 3 "
+            "at the earliest: go on.",
         ),
         (
             [0.30, 0.32],
-            "After 2 folds: the interval is 0.254 wide, and the earliest stop is after fold 3: "
-            "go on.",
+            "After 2 folds: the interval is 0.254 wide, and the rule can stop after fold 3 at "
+            "the earliest: go on.",
         ),
         (
             [0.30, 0.32, 0.31],
-            "After 3 folds: the interval is 0.0497 wide (0.254 before); width x change = 0.0102 is "
-            "above alpha = 1e-3, so it is still moving: go on.",
+            "After 3 folds: the interval is 0.0497 wide (0.254 before); width x change = 0.0102 "
+            "is above alpha = 1e-3, so the interval is not steady enough: go on.",
         ),
         (
             [0.30, 0.32, 0.31, 0.31],
-            "After 4 folds: the interval is 0.026 wide (0.0497 before); width x change = 6.16e-4 "
-            "is at most alpha = 1e-3, so it is steady enough: stop.",
+            "After 4 folds: the interval is 0.026 wide (0.0497 before); width x change = "
+            "6.16e-4 is at most alpha = 1e-3, so the interval is steady enough: stop.",
         ),
         (
             [0.25, 0.25, 0.25],
             "After 3 folds: the interval is 0 wide (0 before); width x change = 0 is at most "
-            "alpha = 1e-3, so it is steady enough: stop.",
+            "alpha = 1e-3, so the interval is steady enough: stop.",
         ),
     ],
 )
@@ -212,13 +212,16 @@ def test_stagnation_gives_its_reason_with_the_numbers(fold_results):
         for moment in moments(StdStagnation(), fold_results([0.0, 2.0, 4.0, 2.0, 2.0]), 0.95)
     ]
     assert reasons == [
-        "After 1 fold: one score has no spread yet, and the earliest stop is after 4: go on.",
-        "After 2 folds: the standard deviation is 1.41, and the earliest stop is after 4: go on.",
-        "After 3 folds: the standard deviation is 2, and the earliest stop is after 4: go on.",
-        "After 4 folds: the standard deviation went from 1.41 to 2 to 1.63; that is not twice in "
-        "a row without growing by more than 5%: go on.",
-        "After 5 folds: the standard deviation went from 2 to 1.63 to 1.41; twice in a row it grew "
-        "by no more than 5%: stop.",
+        "After 1 fold: one score shows no spread yet, and the rule can stop after fold 4 at "
+        "the earliest: go on.",
+        "After 2 folds: the standard deviation is 1.41, and the rule can stop after fold 4 at "
+        "the earliest: go on.",
+        "After 3 folds: the standard deviation is 2, and the rule can stop after fold 4 at "
+        "the earliest: go on.",
+        "After 4 folds: the standard deviation went from 1.41 to 2 to 1.63; in at least one of the "
+        "last two steps it grew by more than 5%: go on.",
+        "After 5 folds: the standard deviation went from 2 to 1.63 to 1.41; in neither of these "
+        "two steps did it grow by more than 5%: stop.",
     ]
 
 

@@ -157,7 +157,9 @@ def _ranks_by(
     for dataset, of_dataset in tables.items():
         for learner in of_dataset:
             if learner not in learners:
-                left_out.append(f"{learner} on {dataset}: it did not run on every dataset")
+                left_out.append(
+                    f"{learner} on {dataset}: this learner did not run on every dataset"
+                )
     scores = {}
     for dataset, of_dataset in tables.items():
         means = _means_of(of_dataset, learners)
@@ -195,7 +197,7 @@ def _by_dataset(
             first = next(iter(of_dataset.values()))
             reason = why_unfair(first.spec, run.spec)
         if learner in of_dataset:
-            reason = "another run of the same learner is ranked"
+            reason = "another run of the same learner is ranked instead"
         if reason:
             left_out.append(f"{learner} on {run.spec.dataset} ({run.run_id[:6]}): {reason}")
         else:

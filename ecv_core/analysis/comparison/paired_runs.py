@@ -225,7 +225,7 @@ def _why_too_little(pair: _Pair) -> str:
     if len(folds) < 2:
         return f"only one fold in common, and no scores of single {unit}s"
     if pair.first.spec.split not in K_FOLD:
-        return f"no scores of single {unit}s, and the folds are not those of k-fold"
+        return f"no scores of single {unit}s, and the folds are not those of a k-fold split"
     return ""
 
 

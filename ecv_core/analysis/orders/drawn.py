@@ -47,7 +47,7 @@ def sampled(
     values = checked_scores(scores)
     k = len(values)
     if orders < 2:
-        raise InputError(f"at least 2 orders must be drawn, not {orders}; the paper draws 5000")
+        raise InputError(f"at least 2 orders must be drawn, but got {orders}; the paper draws 5000")
     drawn = drawn_orders(k, orders, seed)
     shuffled = values[drawn]
     stop = stops(shuffled)

@@ -50,8 +50,8 @@ def lattice(k: int) -> Lattice:
         raise InputError(f"at least two scores are needed, but there is only {k}; add folds")
     if k > MAX_K:
         raise InputError(
-            f"the exact method takes up to {MAX_K} folds, but there are {k}; "
-            "draw random orders instead (orders.drawn.sampled)"
+            f"the exact method takes at most {MAX_K} folds, but there are {k}; draw random "
+            "orders instead (orders.drawn.sampled)"
         )
     every = np.arange(2**k, dtype=np.int32)
     sizes = np.bitwise_count(every).astype(np.int8)

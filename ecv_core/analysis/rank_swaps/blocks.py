@@ -102,8 +102,9 @@ def _refuse_mixed_protocols(runs: Sequence[RunRecord]) -> None:
         protocols.add((run.spec.dataset, *measured.values()))
     if len(protocols) > 1:
         raise InputError(
-            "splits are compared on one dataset, with one list length and one way to rank, but "
-            f"the runs have {len(protocols)} different ones; pick runs that differ in split only"
+            "splits can be compared only for the same dataset, list length and way to rank, but "
+            f"the runs have {len(protocols)} different combinations; choose runs that differ "
+            "only in their split"
         )
 
 
@@ -129,8 +130,8 @@ def _largest_cells(algorithms_by_split: Mapping[str, set[str]]) -> _Cells:
             candidates.append(_Cells(splits, algorithms))
     if not candidates:
         raise InputError(
-            "ranks can swap where at least two algorithms have complete runs under at least two "
-            "splits; run more of them"
+            "ranks can be compared once at least two algorithms have complete runs under at "
+            "least two splits; compute more runs"
         )
     return max(candidates, key=_preference)
 

@@ -61,11 +61,11 @@ def headline(swaps: Swaps, reference: str) -> str:
         f"{pairs} of {len(swaps.pairs)}"
     )
     if percent_by_pair.isna().all():
-        return f"{text}; without the users' scores nobody knows which of them are chance."
+        return f"{text}; without the users' scores, which of them are due to chance is not known."
     sure = int((percent_by_pair >= SURE_PERCENT).sum())
     text += f", {sure or 'none'} of them in at least {SURE_PERCENT:g} % of the bootstrap samples"
     if sure == pairs:
         return f"{text}."
     if sure:
-        return f"{text}; the others may be chance."
-    return f"{text}; it may be chance."
+        return f"{text}; the others may be due to chance."
+    return f"{text}; it may be due to chance."

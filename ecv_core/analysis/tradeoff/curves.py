@@ -93,8 +93,8 @@ def tradeoff(systems: Sequence[Scores], *, within_percent: float, fine: bool = T
     k = most_folds(systems)
     if k > MAX_K:
         raise InputError(
-            f"curves are worked out for up to {MAX_K} folds, but there are {k}; take the first "
-            f"{MAX_K}, or ask for one alpha with: python -m ecv_core orders"
+            f"curves can be computed for at most {MAX_K} folds, but there are {k}; use the "
+            f"first {MAX_K}, or compute one alpha with: python -m ecv_core orders"
         )
     orders_of_systems = [exploration.explore(system) for system in systems]
     alphas = alpha_grid(orders_of_systems)

@@ -75,8 +75,8 @@ def _ranking(systems: Sequence[Scores], alphas: Floats) -> Ranking:
     k = systems[0].k
     if any(system.k != k for system in systems):
         raise InputError(
-            f"algorithms are ranked on the same folds, but on {dataset} some have {k} folds and "
-            "some another number; pick those of one number"
+            f"algorithms can be ranked only on the same folds, but on {dataset} some have {k} "
+            "folds and others another number; choose runs with the same number of folds"
         )
     orders = _orders(k)
     courses = []

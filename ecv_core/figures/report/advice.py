@@ -93,20 +93,20 @@ def checked_sentence(advice: FoldsAdvice) -> str:
     if best.kept_by == runs:
         kept = "each of them"
     if runs == 1:
-        tuned = "The setting was chosen on the very run that it is judged by"
+        tuned = "The setting was chosen and judged on the same run"
     else:
         tuned = (
-            f"The setting was chosen on the same {runs} runs that it is judged by. It keeps the "
-            f"promise on average over these runs, and on {kept}"
+            f"The setting was chosen and judged on the same {runs} runs. It keeps the promise "
+            f"on average over these runs, and on {kept}"
         )
     if not best.checks:
-        return f"{tuned}. With only one dataset, it is not known how it does on other data."
+        return f"{tuned}. With only one dataset, its quality on other data is not known."
     checked = kept_words(best.checks)
     if len(best.checks) <= 2:
-        checked += " (two datasets say little)"
+        checked += " (two datasets are weak evidence)"
     return (
-        f"{tuned}. As a check, the setting was chosen for each dataset on all the others: there it "
-        f"kept the promise on {checked}."
+        f"{tuned}. As a check, the setting was also chosen for each dataset on all other "
+        f"datasets: chosen this way, it kept the promise on {checked}."
     )
 
 
@@ -141,6 +141,6 @@ def _option_row(option: Option, advice: FoldsAdvice) -> dict[str, object]:
         "risk": 100 * (1 - (outcome.within or 0.0)),
         "95 % of orders within": outcome.difference_quantiles[0.95],
         "runs that keep it": f"{option.kept_by} of {len(advice.systems)}",
-        "kept on data left out": kept,
+        "kept on other datasets": kept,
         "orders": orders,
     }

@@ -141,14 +141,14 @@ def data_sentences(specs: Sequence[RunSpec]) -> str:
 
 
 _OF_SAMPLES = (
-    "Missing numbers were replaced by the median of the training part, and each text of a column "
-    "became a feature of its own."
+    "Missing numbers were replaced by the median of the training part, and each distinct text "
+    "of a column became a feature of its own."
 )
 _FILTERING = {
-    Task.TOP_N: "Every interaction counts as positive feedback, whatever its rating; users and "
-    "items with fewer than five interactions were removed repeatedly until none was left (5-core), "
-    "and sizes are those after this filtering.",
-    Task.RATINGS: "All ratings were used as they are given.",
+    Task.TOP_N: "Every interaction counts as positive feedback, whatever its rating. Users and "
+    "items with fewer than five interactions were removed repeatedly until none was left "
+    "(5-core); the sizes are those after this filtering.",
+    Task.RATINGS: "All ratings were used unchanged.",
     Task.CLASSES: _OF_SAMPLES,
     Task.NUMBERS: _OF_SAMPLES,
 }
@@ -350,7 +350,7 @@ def energy_sentence(runs: Sequence[RunRecord]) -> str:
     counted_runs = with_own_joules(started) or started
     facts = [energy_of(run) for run in counted_runs]
     if not facts or any(of_run.source == "none" for of_run in facts):
-        return "Energy was not metered."
+        return "Energy was not measured."
     used = _energy_used_sentence(counted_runs, facts, others=len(started) > len(counted_runs))
     if len(started) > len(counted_runs):
         text = f"{left_out_words(started)} {used}"
@@ -612,12 +612,12 @@ def describe_advice(
         "folds": "{:.1f}",
         "cost": "{:.0f}",
         "risk": "{:.1f}",
-        "kept on data left out": "{}",
+        "kept on other datasets": "{}",
     }
     rows = _formatted_rows(options_frame(advice), formats)
     spent = f"{cost.capitalize()} (%)"
     table = latex_table(
-        ["Rule", "Setting", "Folds", spent, "Risk (%)", "Kept on data left out"],
+        ["Rule", "Setting", "Folds", spent, "Risk (%)", "Kept on other datasets"],
         rows,
         caption=f"Options that end {promise}, cheapest first. Risk: share of orders that end "
         "further away.",

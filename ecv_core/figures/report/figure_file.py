@@ -55,8 +55,8 @@ def picture_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> tup
         return partial(run_figure, run), f"{run_title(run)}, {rule_words(run.spec)}"
     if not run.whole:
         raise InputError(
-            f"run {run.run_id} has {len(run.folds)} of {run.spec.k} folds, and --kind {kind} needs "
-            "them all; run it again with --full"
+            f"run {run.run_id} has {len(run.folds)} of {run.spec.k} folds, but --kind {kind} "
+            "needs all of them; run it again with --full"
         )
     check_exchangeable(
         run.spec.split, f"--kind {kind} looks at other orders of them: use --kind efold"
@@ -97,7 +97,9 @@ def picture_of_study(kind: str, alpha: float, folder: Path) -> tuple[Make, str]:
 
 def _check_kind(kind: str, kinds: Sequence[str], what: str) -> None:
     if kind not in kinds:
-        raise InputError(f"--kind {kind} is no figure of {what}; choose one of: {', '.join(kinds)}")
+        raise InputError(
+            f"--kind {kind} does not exist for {what}; choose one of: {', '.join(kinds)}"
+        )
 
 
 def written(make: Make, form: Form, path: Path, title: str) -> str:
@@ -125,7 +127,7 @@ def form_of(path: Path) -> Form:
             check_folder(path)
             return form
     raise InputError(
-        f"a figure is written as FILE.pdf, FILE.svg, FILE.pgf or FILE.png, not as {path}"
+        f"a figure is written to FILE.pdf, FILE.svg, FILE.pgf or FILE.png, not to {path}"
     )
 
 
@@ -174,7 +176,7 @@ def _tradeoff(orders: _Orders, folder: Path) -> Make:
 def _ranks(orders: _Orders, folder: Path) -> Make:
     ranked = rankings(orders.systems, [orders.alpha])
     if not ranked:
-        raise InputError(f"no dataset in {folder} has two complete runs to be ranked")
+        raise InputError(f"no dataset in {folder} has two complete runs to rank")
     return partial(ranks_at, ranks_frame(ranked), stability_frame(ranked), orders.alpha)
 
 

@@ -60,7 +60,7 @@ def latex_table(
     """
     if re.fullmatch(r"[A-Za-z0-9:._-]+", label) is None:
         raise InputError(
-            f"the label '{shown(label)}' cannot be one of LaTeX; take letters, digits and hyphens"
+            f"'{shown(label)}' cannot be a LaTeX label; use letters, digits and hyphens"
         )
     columns = ""
     for column in range(len(headers)):

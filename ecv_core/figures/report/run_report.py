@@ -224,7 +224,7 @@ def _fold_caption(run: RunRecord) -> str:
     for moment in run.moments:
         if moment.interval and moment.interval.kind is IntervalKind.K_FOLD_MEAN:
             what = "of the k-fold mean"
-    caption = f"Fold by fold; mean and interval ({what}) are those of the first n."
+    caption = f"Fold by fold; the mean and the interval ({what}) are those of the first n folds."
     if len(run.moments) > MOST_ROWS:
         caption += f" The first {MOST_ROWS} of {len(run.moments)} folds."
     return caption
@@ -262,7 +262,7 @@ def _command(run: RunRecord) -> str:
             models.algorithm(run.spec.algorithm)  # a record may be older or newer than the registry
         return command_of(run)
     except UnknownName as error:
-        return f"(this installation cannot repeat it: {error})"
+        return f"(this installation cannot repeat the run: {error})"
 
 
 def _visible_text(value: object) -> object:

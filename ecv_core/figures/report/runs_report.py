@@ -252,7 +252,7 @@ def _key_numbers(runs: Sequence[RunRecord]) -> list[KeyNumber]:
 
 def _range_note(ends: tuple[float, float]) -> str:
     if ends[0] < ends[1]:
-        return "estimated: from the least to the most"
+        return "estimated: from the lowest to the highest value"
     return ""
 
 
@@ -275,13 +275,13 @@ def _energy_words(runs: Sequence[RunRecord]) -> str:
     words = ""
     if shared:
         words = (
-            f"During {counted(shared, 'run')} other programs used the machine too; the sums above "
-            "hold all of that energy, the sentence on top leaves these runs out."
+            f"During {counted(shared, 'run')}, other programs used the machine too. The sums "
+            "above include their energy; the sentence at the top leaves these runs out."
         )
     intensities = sorted({intensity_words(run.spec.country) for run in runs})
     return joined(
         words,
-        "A range goes from the least that an estimate may be to the most: see the report of each "
-        "run for what was measured and what was assumed.",
+        "A range goes from the lowest to the highest value of an estimate. The report of each "
+        "run says what was measured and what was assumed.",
         f"Emissions are those of {listed(intensities)}.",
     )

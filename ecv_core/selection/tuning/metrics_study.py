@@ -89,17 +89,17 @@ class MetricsStudy:
         best_share = percent_text(self.told_apart(best))
         worst_share = percent_text(self.told_apart(worst))
         sentence = (
-            f"{column_title(best)} tells these settings apart best, in {best_share} of the pairs "
-            f"of a fold (p below {SIGNIFICANT}), {column_title(worst)} worst, in {worst_share}. "
-            "Their discriminative power DP, lower is better, is "
-            f"{self.curves[best].dp:.2f} and {self.curves[worst].dp:.2f}. "
-            f"{self._corrected_sentence(best, worst)}"
+            f"{column_title(best)} tells these settings apart best: in a fold, it finds a "
+            f"difference (p below {SIGNIFICANT}) for {best_share} of the pairs. "
+            f"{column_title(worst)} does worst, with {worst_share}. Their discriminative power "
+            f"DP (lower is better) is {self.curves[best].dp:.2f} and "
+            f"{self.curves[worst].dp:.2f}. {self._corrected_sentence(best, worst)}"
         )
         parameter = dominant(self.dominant)
         if parameter is not None:
             sentence += (
-                f" With {parameter.replace('_', ' ')} set, {column_title(self.metric)} tells the "
-                "other settings apart best: it is the dominant parameter."
+                f" The dominant parameter is {parameter.replace('_', ' ')}: once it is fixed, "
+                f"{column_title(self.metric)} tells the other settings apart best."
             )
         return sentence
 
@@ -112,8 +112,8 @@ class MetricsStudy:
         best_share = self.told_apart(best_corrected, corrected=True)
         worst_share = self.told_apart(worst, corrected=True)
         return (
-            f"Corrected for so many pairs (Holm), {column_title(best_corrected)} is {rank}: "
-            f"{percent_text(best_share)}, and {percent_text(worst_share)} with "
+            f"Corrected for this number of pairs (Holm), {column_title(best_corrected)} is "
+            f"{rank}: {percent_text(best_share)}, and {percent_text(worst_share)} with "
             f"{column_title(worst)}."
         )
 
@@ -183,8 +183,8 @@ def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False
     if scores is not None:
         return paired_tests(scores)
     raise InputError(
-        f"there is no tuning of {algorithm} on {dataset} with all folds; compute one with "
-        f"'tune {dataset} {algorithm} --all-folds', or take a recorded one: "
+        f"no tuning of {algorithm} on {dataset} has all folds; compute one with 'tune {dataset} "
+        f"{algorithm} --all-folds', or take a recorded one: "
         f"{', '.join(recorded) or 'none came with this copy'}"
     )
 

@@ -63,8 +63,8 @@ def paired_p_values(values: NDArray[np.floating]) -> Floats:
     count, folds, _ = values.shape
     if count < 2:
         raise InputError(
-            f"discriminative power needs at least 2 configurations, but there is {count}; tune "
-            "with more values"
+            f"discriminative power needs at least 2 configurations, but got {count}; tune with "
+            "more values"
         )
     p_values = []
     for fold in range(folds):
@@ -72,8 +72,8 @@ def paired_p_values(values: NDArray[np.floating]) -> Floats:
         missing = np.isnan(scores)
         if (missing != missing[0]).any():
             raise InputError(
-                f"in fold {fold} some configurations have scores of users that others have not; "
-                "compare runs on the same folds"
+                f"in fold {fold}, the configurations have scores for different users; compare "
+                "runs on the same folds"
             )
         scored = scores[:, ~missing[0]].astype(np.float64)
         users = scored.shape[1]

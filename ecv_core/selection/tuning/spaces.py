@@ -46,8 +46,8 @@ def space_of(
     size = size_of(space)
     if size < 2:
         raise InputError(
-            f"a search space needs at least two configurations, but this one has {size}; give a "
-            "parameter another value with --grid name=v1,v2"
+            f"a search space needs at least two configurations, but has {size}; add a value for "
+            "a parameter with --grid name=v1,v2"
         )
     return space
 
@@ -100,9 +100,8 @@ def allowed_by(space: Space, algorithm: Algorithm, data: Interactions) -> Allowe
     if size_of(allowed.space) < 2:
         name, values = next(iter(allowed.left_out.items()))
         raise InputError(
-            f"{data.dataset} allows {name} up to {limits[name]:,}, and "
-            f"{', '.join(map(str, values))} is more; give at least two configurations that it "
-            "allows"
+            f"{data.dataset} allows {name} up to {limits[name]:,}, but got "
+            f"{', '.join(map(str, values))}; give at least two configurations within this limit"
         )
     return allowed
 
@@ -155,7 +154,7 @@ def budget_of(space: Space, sampler: Sampler, asked: int | None) -> int:
         InputError: for fewer than two.
     """
     if asked is not None and asked < 2:
-        raise InputError(f"the budget is a number of configurations from 2 on, but is {asked}")
+        raise InputError(f"the budget must be at least 2 configurations, but is {asked}")
     size = size_of(space)
     if asked is not None:
         return min(size, asked)

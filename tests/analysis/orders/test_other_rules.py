@@ -25,7 +25,7 @@ from tests.analysis.orders.test_orders import FIELDS, score
         ([0.3, 0.2, math.inf], "the score of fold 2 must be a finite number, but is inf"),
         (["a", "b"], "fold scores must be numbers"),
         ([[0.1, 0.2], [0.3, 0.4]], "must be one list"),
-        ([0.1] * 23, "up to 22 folds, but there are 23; draw random orders instead"),
+        ([0.1] * 23, "at most 22 folds, but there are 23; draw random orders instead"),
     ],
 )
 def test_bad_scores_are_refused_in_one_sentence(scores, message):
@@ -68,7 +68,7 @@ def test_stagnation_over_orders_waits_for_the_minimum(min_folds, stop):
 
 
 def test_fewer_than_two_orders_are_refused():
-    with pytest.raises(InputError, match="at least 2 orders must be drawn, not 1"):
+    with pytest.raises(InputError, match="at least 2 orders must be drawn, but got 1"):
         stagnation(Scores(folds=np.array([0.1, 0.2, 0.3])), draws=1)
 
 
@@ -79,7 +79,7 @@ def test_drawn_orders_take_more_folds_than_the_exact_method():
 
 def test_a_rule_without_a_setting_cannot_be_explored():
     scores = Scores(folds=np.array([0.1, 0.2, 0.3]))
-    with pytest.raises(InputError, match="'never' has no setting to explore; choose e-fold"):
+    with pytest.raises(InputError, match="'never' has no parameter to explore; choose e-fold"):
         explore(scores, "never")
     with pytest.raises(UnknownName, match="did you mean 'e-fold'"):
         explore(scores, "efold")
@@ -89,11 +89,11 @@ def test_a_rule_without_a_setting_cannot_be_explored():
 
 def test_the_precision_rule_needs_users_of_every_fold():
     folds = np.array([0.1, 0.2, 0.3])
-    with pytest.raises(InputError, match="score of every user, or sample, which these folds come"):
+    with pytest.raises(InputError, match="score of every user, or sample, but these folds"):
         explore(Scores(folds=folds), "precision")
-    with pytest.raises(InputError, match="but scores of users, or samples, of 2"):
+    with pytest.raises(InputError, match="but 2 of them have scores of users or samples"):
         explore(Scores(folds=folds, users=np.ones((2, 5))), "precision")
-    with pytest.raises(InputError, match="explored for up to 16 folds, but there are 17"):
+    with pytest.raises(InputError, match="explored for at most 16 folds, but there are 17"):
         explore(Scores(folds=np.arange(17.0), users=np.ones((17, 5))), "precision")
 
 

@@ -98,8 +98,7 @@ def test_without_users_the_headline_does_not_judge(table_3):
     assert headline(found, "leave-last-item") == (
         "Under 'temporal-user', user-knn beats implicit-mf; under 'leave-last-item' it is the "
         "other way round. Pairs of algorithms that swap between 'leave-last-item' and 2 others: "
-        "2 of 21; "
-        "without the users' scores nobody knows which of them are chance."
+        "2 of 21; without the users' scores, which of them are due to chance is not known."
     )
 
 
@@ -127,7 +126,7 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
     assert 5 < share < 60  # two coins, each a little loaded
     assert headline(found, "random-holdout").endswith(
         "swap between 'random-holdout' and the other split: 1 of 1, none of them in at least 95 % "
-        "of the bootstrap samples; it may be chance."
+        "of the bootstrap samples; it may be due to chance."
     )
 
 
@@ -237,7 +236,7 @@ def test_too_little_to_compare_is_one_sentence(a_run):
     with pytest.raises(InputError, match="at least two algorithms"):
         largest_block(lonely)
     other = a_run("leave-one-out", "popular", scores, dataset="ml-100k")
-    with pytest.raises(InputError, match="2 different ones"):
+    with pytest.raises(InputError, match="2 different combinations"):
         largest_block([*lonely, other])
 
 

@@ -144,5 +144,7 @@ def test_a_dataset_with_one_algorithm_has_no_ranking():
 
 
 def test_algorithms_with_different_folds_are_refused():
-    with pytest.raises(InputError, match="ranked on the same folds, but on d some have 5 folds"):
+    with pytest.raises(
+        InputError, match="ranked only on the same folds, but on d some have 5 folds"
+    ):
         rankings([system("a", np.arange(5.0)), system("b", np.arange(6.0))], [1e-4])

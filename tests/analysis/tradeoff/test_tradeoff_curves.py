@@ -141,7 +141,7 @@ def test_the_precision_rule_spends_less_the_more_it_tolerates():
 
 
 def test_more_folds_than_whole_curves_can_take_are_one_sentence():
-    with pytest.raises(InputError, match="up to 20 folds, but there are 21; take the first 20"):
+    with pytest.raises(InputError, match="at most 20 folds, but there are 21; use the first 20"):
         tradeoff([system(folds=np.arange(21.0))], within_percent=2.0)
 
 

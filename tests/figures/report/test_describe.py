@@ -47,10 +47,11 @@ def test_a_run_says_data_filter_split_metric_rule_interval_result_energy_and_ver
         "95 % interval of these folds that allows for the stop: 0.2157 to 0.4243",
         # 3 folds of 36 J are 30 mWh; 7 saved ones 70 mWh of 100, 31 of them
         # the processor's, less 30 % or more.
-        "used 30 mWh (estimated from processor load",
+        "used 30 mWh (estimated from the processor's load",
         "1.5 g CO2e with the electricity of Germany",
         "Stopping saves 22 to 91 mWh (about 70 % of all folds), a forecast: a fold that did "
-        "not run is counted from 30 % below the lowest to 30 % above the highest",
+        "not run is counted as between 30 % less than the cheapest and 30 % more than the most "
+        "expensive",
         "(after 3 folds that held in 95 % of the recorded runs)",
         "e-fold 0.1.0, Python 3.11.7, torch 2.13.0",
     ):
@@ -68,23 +69,23 @@ def test_a_run_that_went_on_says_how_far_the_stop_was_from_the_end(a_run):
 
 
 def test_energy_that_was_not_metered_is_not_made_up(a_run):
-    assert "Energy was not metered." in describe_runs([a_run(source="none")], MADE_WITH).methods
+    assert "Energy was not measured." in describe_runs([a_run(source="none")], MADE_WITH).methods
 
 
 def test_runs_recorded_beside_other_work_are_left_out_of_the_sum(a_run):
     runs = [a_run(), replace(a_run(algorithm="popular"), other_work="the machine was busy")]
     text = describe_runs(runs, MADE_WITH).methods
-    assert "1 of 2 runs is in no sum of joules: other work ran on the machine" in text
+    assert "1 of 2 runs is left out of the sums of energy" in text
     # 3 folds of 36 J, of the one run that was alone
     assert "The 3 folds of the other 1 run used 30 mWh" in text
     assert "other work" not in describe_runs(runs[:1], MADE_WITH).methods
-    assert "so its joules are too high" in describe_runs(runs[1:], MADE_WITH).methods
+    assert "so its energy is too high" in describe_runs(runs[1:], MADE_WITH).methods
 
 
 @pytest.mark.parametrize(
     ("rule", "settings", "words"),
     [
-        ("fixed", {"min_folds": 3}, "The first 3 folds of 10 were evaluated, whatever the scores"),
+        ("fixed", {"min_folds": 3}, "The first 3 folds of 10 were evaluated"),
         ("never", {}, "All folds were evaluated"),
         ("precision", {"tolerance": 0.03}, "reached at most 3 % of the mean to either side"),
         ("std-stagnation", {}, "Evaluation was stopped by the rule"),
@@ -176,16 +177,16 @@ def test_where_nothing_keeps_it_the_sentence_says_so_and_what_would():
 
 
 def test_what_it_was_tuned_and_checked_on_is_said():
-    assert "the very run that it is judged by" in checked_sentence(decided([system()], 30, 1.0))
+    assert "chosen and judged on the same run" in checked_sentence(decided([system()], 30, 1.0))
     # it goes into papers, so it states what is known and tells nobody to do anything
     assert checked_sentence(decided([system()], 30, 1.0)).endswith(
-        ". With only one dataset, it is not known how it does on other data."
+        ". With only one dataset, its quality on other data is not known."
     )
     three = [system(dataset=name) for name in "abc"]
     assert checked_sentence(decided(three, 30, 1.0)) == (
-        "The setting was chosen on the same 3 runs that it is judged by. It keeps the promise on "
-        "average over these runs, and on each of them. As a check, the setting was chosen for "
-        "each dataset on all the others: there it kept the promise on 3 of 3 datasets."
+        "The setting was chosen and judged on the same 3 runs. It keeps the promise on average "
+        "over these runs, and on each of them. As a check, the setting was also chosen for each "
+        "dataset on all other datasets: chosen this way, it kept the promise on 3 of 3 datasets."
     )
     assert "nothing to check" in checked_sentence(decided([system()], 5, 0.95))
 
@@ -243,10 +244,10 @@ def test_a_selection_from_a_file_says_its_question_its_answer_and_whose_scores_t
     assert found.methods == (
         "The scores of 2 systems with 4 folds each were computed by other software and read from "
         "the file 'mine.csv'. All folds were there; the selection was replayed on them, in their "
-        "order. We asked which contender is best: 2 contenders were evaluated on the same folds, "
+        "order. To find out which contender is best, we evaluated 2 contenders on the same folds, "
         "each until the place of every contender by the mean of all 4 folds was known with 95 % "
-        "confidence for all looks together (8 of 8 folds). A was chosen. No claim is made "
-        "about the difference to B_1 on new data. The mean score of A over 4 "
+        "confidence for all interim looks together (8 of 8 folds). We chose A. We make no claim "
+        "about the difference between A and B_1 on new data. The mean score of A over 4 "
         "folds is 0.7500. No interval for new "
         "users: not every fold has the scores of individual users. The analysis was done "
         "with e-fold (the e-fold maintainers, 2026) (e-fold 0.1.0, Python 3.11.7)."
@@ -272,7 +273,7 @@ def test_a_selection_of_runs_names_data_metric_and_versions(a_run):
     )
     for words in (
         "MovieLens 100K (Harper and Konstan, 2015)",
-        "We asked which contender to use",
+        "To find out which contender to use",
         "These folds used 1 Wh; all folds of all contenders take about 2 Wh.",
         "Scores were computed with e-fold (the e-fold maintainers, 2026) (e-fold 0.1.0, Python "
         "3.11.7, torch 2.13.0).",

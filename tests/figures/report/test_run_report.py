@@ -47,7 +47,7 @@ def test_the_report_has_the_runs_numbers(a_run, known):
     text = Page(run_report(a_run(), known)).text
     assert "ItemKNN on Synthetic" in text
     assert (
-        "Stopped after 3 of 10 folds: the mean, 0.3200, satisfies the rule e-fold, yet is "
+        "Stopped after 3 of 10 folds: the mean, 0.3200, satisfies the rule e-fold, but is "
         "uncertain." in text
     )
     # Looks after fold 3 to 10 may each err by 1.203 %: t(2) = 9.0349, so ± 0.1043.

@@ -43,7 +43,7 @@ def test_the_report_says_that_its_folds_were_computed_elsewhere():
     assert "The folds of my model were computed by code outside e-fold" in text
     assert "as that code reported it" in text
     assert "were ranked" not in text
-    assert "told by the program that computed the folds" in text
+    assert "reported by the program that computed the folds" in text
 
 
 def test_the_methods_paragraph_claims_no_ranking_and_no_meter():

@@ -82,7 +82,7 @@ def test_a_broken_fold_is_named_as_it_is_told_by_a_metric_of_ones_own(ecv_comman
         told.append(ecv_command("tell", run_id, index, "--score", score))
     assert [err for _, _, err in told[:4]] == [""] * 4
     assert told[4][1].startswith("fold 4: clicks 0.2100.")
-    assert "Fold 4 scores 30 % below the others: look at it." in told[4][2]
+    assert "Fold 4 scores 30 % below the others" in told[4][2]
 
 
 def test_a_run_is_asked_and_told_to_its_end(ecv_command, run_id, asked, tmp_path):
@@ -181,7 +181,9 @@ def test_what_is_told_late_or_out_of_order_is_kept_and_the_rule_sees_the_order(e
         ecv_command("ask", run_id)
     code, out, _ = ecv_command("tell", run_id, 2, "--score", 0.5)
     assert code == 0
-    assert out.endswith("The fold is kept; the rule sees it once those before it are told.")
+    assert out.endswith(
+        "The fold is saved; the rule looks at it once the folds before it are reported."
+    )
     run = open_store().run(run_id)
     assert (run.folds, [fold.fold for fold in run.ahead]) == ((), [2])
     ecv_command("tell", run_id, 0, "--score", 0.5)
@@ -190,7 +192,7 @@ def test_what_is_told_late_or_out_of_order_is_kept_and_the_rule_sees_the_order(e
     assert (run.state, run.stopped_at) == (RunState.FINISHED, 2)  # as one after the other
     assert [moment.fold for moment in run.moments] == [0, 1, 2]
     code, out, _ = ecv_command("tell", run_id, 3, "--score", 0.5)  # was asked for before the stop
-    assert (code, out.endswith("The fold is kept; the run stopped after 2 folds.")) == (0, True)
+    assert (code, out.endswith("stopped after 2 folds.")) == (0, True)
     code, _, err = ecv_command("tell", run_id, 6, "--score", 0.5)
     assert (code, "so no fold is asked for" in err) == (2, True)
 
@@ -333,7 +335,7 @@ def test_track_goes_on_with_the_run_that_waits_and_new_starts_another(ecv_comman
     ecv_command("tell", run_id, 0, "--score", 0.5)
     code, out, err = ecv_command(*TRACK)
     assert (code, out) == (0, run_id)
-    assert "goes on with 1 of 7 folds" in err
+    assert "continuing with 1 of 7 folds" in err
     assert asked()["fold"] == 1
     assert ecv_command(*TRACK, "--new")[1] != run_id
     with pytest.raises(InputError, match=r"another program \(ask and tell\)"):
@@ -347,7 +349,7 @@ def test_cancelled_at_once_what_is_told_after_that_is_kept(ecv_command, run_id, 
     assert asked()["stop"] is True
     code, out, _ = ecv_command("tell", run_id, 0, "--score", 0.5)
     assert code == 0
-    assert "The fold is kept, but the run was cancelled" in out
+    assert "the run was cancelled" in out
     assert ecv_command(*TRACK)[1] == run_id
     assert asked()["fold"] == 1
     assert open_store().run(run_id).folds[0].score == 0.5

@@ -75,7 +75,7 @@ def test_a_damaged_recorded_file_is_a_sentence_and_own_runs_still_work(app, dama
     [
         (b"a,b\n0.1,0.2\n", "has 1 fold;"),
         (b"a,b\n0.1,x\n0.2,0.3\n", "'x' in the column 'b' of the file scores.csv is not a number"),
-        (b"a,b\n0.1,\n0.2,0.3\n", "fold 1 of 'b' has the score nan, which is no finite number"),
+        (b"a,b\n0.1,\n0.2,0.3\n", "fold 1 of 'b' has the score nan, which is not a finite number"),
         (b"a\n0.1\n0.1\n", "All scores of 'a' in the file scores.csv are 0.1"),
         (b"a,b\n0.1\n0.2,0.3\n", "cannot be read as a table of scores"),
         (b"a\n" + b"0.1\n0.2\n" * 12, "between 2 and 22 folds"),
@@ -112,7 +112,10 @@ def test_a_file_says_its_direction_and_what_is_left_out(app):
     assert f"2 systems with {len(SCORES)} folds each" in texts(app)
     assert app.toggle(key="lower").value
     said = texts(app).replace("\\", "")
-    assert "Lower is better, by 'rmse' in the contenders' names; the switch says otherwise." in said
+    assert (
+        "Lower is better, by 'rmse' in the contenders' names; if this is wrong, use the switch."
+        in said
+    )
     assert "fit_time (times or costs)" in said
     assert "Mean (no folds)" in said
 
@@ -142,7 +145,7 @@ def test_a_dataset_left_out_is_checked_once_there_are_two(app, record):
     assert options["cost"].is_monotonic_increasing
     assert options["rule"].iloc[-1] == "All 10 folds"
     assert "two datasets say little" in texts(app)
-    assert options["kept on data left out"].str.contains("of 2 datasets").any()
+    assert options["kept on other datasets"].str.contains("of 2 datasets").any()
 
 
 @pytest.mark.parametrize(
