@@ -56,7 +56,7 @@ def test_it_plays_to_the_stop_without_the_server_and_the_arrow_keys_step(
         page.wait_for_timeout(1000)
     sent.clear()
     page.get_by_role("button", name="Play", exact=True).click()
-    sentence(page, "so it is steady enough: stop")
+    sentence(page, "so the interval is steady enough: stop")
     expect(
         page.get_by_role("button", name="Play", exact=True)
     ).to_be_visible()  # it paused by itself
@@ -117,7 +117,7 @@ def test_the_presentation_shows_figure_sentence_and_what_it_is_and_escape_leaves
     page.set_viewport_size({"width": 1024, "height": 768})
     open_page(page, f"{dashboard.url}/replay?present=1&fold=4")
     figure = drawn(page)
-    sentence(page, "so it is steady enough: stop")
+    sentence(page, "so the interval is steady enough: stop")
     expect(page.get_by_role("heading")).to_have_count(0)
     expect(page.get_by_test_id("stHeader")).to_be_hidden()
     for one in page.get_by_test_id("stSelectbox").all():
@@ -137,7 +137,7 @@ def test_the_presentation_shows_figure_sentence_and_what_it_is_and_escape_leaves
     page.keyboard.press("ArrowLeft")
     sentence(page, "^After 3 folds:")
     page.keyboard.press(" ")
-    sentence(page, "so it is steady enough: stop")
+    sentence(page, "so the interval is steady enough: stop")
     wide = drawn(page).evaluate("node => node.clientWidth")
     page.keyboard.press("Escape")
     expect(page.get_by_role("heading", name="Replay")).to_be_visible(timeout=PATIENT)
@@ -146,7 +146,7 @@ def test_the_presentation_shows_figure_sentence_and_what_it_is_and_escape_leaves
         arg=wide,
         timeout=PATIENT,
     )
-    sentence(page, "so it is steady enough: stop")
+    sentence(page, "so the interval is steady enough: stop")
     assert "present" not in page.url
     narrow = drawn(page).evaluate("node => node.clientWidth")
     page.get_by_role("button", name="Present").click()

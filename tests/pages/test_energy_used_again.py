@@ -162,7 +162,7 @@ def test_energy_is_that_of_then_and_emissions_are_those_of_the_country_of_now(
     for text in (page, report):
         memory_told = set()
         for watts in (3, 7, 10):
-            if f"at about {watts} W all the time" in text:
+            if f"about {watts} W all the time" in text:
                 memory_told.add(float(watts))
         memory_used = set()
         if reused:

@@ -60,7 +60,7 @@ def test_the_report_has_the_runs_numbers(a_run, known):
     assert "30 mWh" in text  # 3 folds of 36 J
     assert "22 to 91 mWh" in text  # 7 folds of 16 J less 30 % to 36 J and 30 %
     assert "1.5 g" in text
-    assert "from processor load" in text
+    assert "processor's load" in text or "processor&#x27;s load" in text
     assert "run 0123456789ab · finished · 2026-03-04" in text
 
 
