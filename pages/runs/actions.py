@@ -48,7 +48,9 @@ def _folds_buttons(picked: Sequence[ListedRun]) -> None:
     _button_for_all("resume", "Resume", _allowed_runs(Action.GO_ON, cut_off), _resume)
     stopped = [row for row in picked if row.can_be_checked and computed_here(row.spec)]
     own_stopped = _allowed_runs(Action.GO_ON, stopped)
-    _button_for_all("fact_check", "Run the remaining folds", own_stopped, _check, several=" of")
+    _button_for_all(
+        "fact_check", "Run the remaining folds", own_stopped, check_stops, several=" of"
+    )
 
 
 def all_tags(rows: Sequence[ListedRun]) -> list[str]:
@@ -251,7 +253,7 @@ def _resume(run_ids: Sequence[str]) -> None:
                 acting().resume(run_id)
 
 
-def _check(run_ids: Sequence[str]) -> None:
+def check_stops(run_ids: Sequence[str]) -> None:
     """Run the folds after the stop of each run, which show how good the stop was."""
     with sentences():
         for run_id in run_ids:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pandas as pd
 import streamlit as st
 
+from ecv_core.access.roles import Action
 from ecv_core.analysis.comparison.names import names
 from ecv_core.analysis.comparison.paired_runs import (
     Comparison,
@@ -33,11 +34,14 @@ from ecv_core.figures.words import (
     new_data_line,
     titled,
 )
+from ecv_core.models import computed_here
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import RunRecord
+from pages.runs.actions import check_stops
 from pages.runs.further_tests import details
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
+from pages.shared.live.acting import acting
 from pages.shared.live.runs import ids_of
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.amounts import amounts_of, saved_head
@@ -344,6 +348,25 @@ def _mean_sentences(name: str, run: RunRecord) -> list[str]:
 
 
 def _next_step(runs: Sequence[NamedRun]) -> None:
+    """To check the stops; else how few folds of runs with all folds would have been enough."""
+    to_check = []
+    for _, run in runs:
+        may = acting().may(Action.GO_ON, run.started_by) and not acting().go_on_refusal(run)
+        if run.can_be_checked and computed_here(run.spec) and may:
+            to_check.append(run.run_id)
+    if to_check:
+        st.button(
+            "Run the remaining folds to check",
+            icon=":material/fact_check:",
+            key="check-compared",
+            on_click=check_stops,
+            args=(to_check,),
+        )
+        return
+    _link_to_folds(runs)
+
+
+def _link_to_folds(runs: Sequence[NamedRun]) -> None:
     """How few folds of these runs would have been enough, where all folds of some are in."""
     own = set(ids_of(run_list().rows()))
     labels = []

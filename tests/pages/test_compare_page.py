@@ -245,6 +245,9 @@ def test_the_card_says_what_several_runs_used_and_saved_and_which_is_best(app, a
     assert amounts(app)["folds"] == ("8 of 20", "12")
     assert amounts(app)["energy"] == ("36 to 80 mWh (32 mg CO2e)", "45 to 140 mWh, about 60 %")
     assert amounts(app)["time"] == ("16 s", "about 24 s")
+    app.button(key="check-compared").click().run()
+    assert not app.exception
+    assert [store.run(run.run_id).state for run in runs] == [RunState.QUEUED] * 2
 
 
 def test_the_verdict_is_a_sentence_with_the_corrected_p():
