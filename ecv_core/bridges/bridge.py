@@ -127,7 +127,9 @@ def _install(python: Path, library: Library) -> None:
 
 def _run_quietly(command: list[str]) -> None:
     """Run a command to its end. Raises: OSError with its last line, where it fails."""
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    process = subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
     if process.returncode:
         raise OSError(_last_line(process.stderr or process.stdout))
 

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ecv_core.cli.terminal import visible_on_terminals
+from ecv_core.cli.terminal import escape_what_stdout_lacks, visible_on_terminals
 from ecv_core.records import __version__
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated, UnknownName
 
@@ -88,6 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     # Else it looks for plug-ins of its own in every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    escape_what_stdout_lacks()
     try:
         with _ended_by_signals(), visible_on_terminals(), _warnings_shown():
             options = parse(arguments)

@@ -27,6 +27,15 @@ def visible_on_terminals() -> Iterator[None]:
         yield
 
 
+def escape_what_stdout_lacks() -> None:
+    r"""Write `\u03b1` for a sign that the encoding of stdout has not, as in a pipe of Windows.
+
+    UTF-8 has every sign.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 class _VisibleText(io.TextIOBase):
     """Writes on a terminal what can be seen.
 

@@ -27,7 +27,7 @@ from ecv_core.records.errors import printable
 from ecv_core.records.run import QUIET, Progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import is_alive, this_process
-from ecv_core.untrusted.files import replacing
+from ecv_core.untrusted.files import replacing, when_nobody_reads
 from ecv_core.untrusted.private import private_folder, private_text
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ def machine_alone(progress: Progress, *, metered: bool = True) -> Iterator[None]
     finally:
         if ticket is not None:
             with suppress(OSError):
-                ticket.unlink(missing_ok=True)
+                when_nobody_reads(ticket.unlink)  # others look at it, and wait while it is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

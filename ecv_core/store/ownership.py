@@ -146,7 +146,7 @@ def _text(path: str) -> str:
     try:
         if Path(path).is_symlink():
             return os.readlink(path)
-        return Path(path).read_text(errors="replace")
+        return Path(path).read_text("utf-8", errors="replace")
     except OSError:
         return ""
 

@@ -228,7 +228,7 @@ def _bound(megabytes: int, seconds: int) -> None:
         return
     held = 0
     with suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/self/status").read_text().splitlines()
+        lines = Path("/proc/self/status").read_text("utf-8").splitlines()
         line = next(line for line in lines if line.startswith("VmData"))
         held = int(line.split()[1]) << 10  # it is given in kB
     most = {

@@ -6,16 +6,21 @@ import errno
 import os
 import stat
 import struct
+import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from io import BufferedReader
 from lzma import LZMAError
 from pathlib import Path
 from zipfile import BadZipFile
 
 _PIECE = 1 << 20
+_TRIES = 40
+_PAUSE_SECONDS = 0.05
 _VALUES = (ValueError, OverflowError, struct.error)
 DAMAGED = (OSError, EOFError, RuntimeError, zlib.error, LZMAError, BadZipFile, *_VALUES)
 """What reading a file raises that is packed, and damaged or encrypted."""
@@ -87,12 +92,32 @@ def replacing(path: Path, *, for_others: bool = False) -> Iterator[Path]:
         if for_others:
             temporary.chmod(0o644)  # mkstemp's is 0600
         _sync(temporary, os.O_RDWR)
-        temporary.replace(path)
+        when_nobody_reads(partial(temporary.replace, path))
         with suppress(OSError):  # Windows opens no folder
             _sync(path.parent, os.O_RDONLY)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def when_nobody_reads(change: Callable[[], object]) -> None:
+    """Replace or delete a file, which Windows refuses for as long as somebody has it open.
+
+    Readers have a file open for a moment; it is tried again for two seconds.
+
+    Args:
+        change: what is to be done.
+    Raises: OSError as the change does.
+    """
+    if sys.platform == "win32":
+        for _ in range(_TRIES):
+            try:
+                change()
+            except PermissionError:
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                return
+    change()
 
 
 def _sync(path: Path, flags: int) -> None:

@@ -311,6 +311,8 @@ def unwritable(error: OSError) -> DatasetError:
 
 _ADDED_BY = "added-by.txt"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_]|-(?!-)){0,62}")
+_DEVICE = re.compile(r"(?i)con|prn|aux|nul|com\d|lpt\d")
+"""Names that no file can have on Windows."""
 
 
 def check_name(name: str) -> None:
@@ -320,6 +322,8 @@ def check_name(name: str) -> None:
             f"'{name[:70]}' cannot be the name of a dataset: it takes 1 to 63 letters, digits, _ "
             "and single -, and begins with a letter or digit"
         )
+    if _DEVICE.fullmatch(name):
+        raise InputError(f"'{name}' is a device on Windows, and no file; choose another name")
     if name.lower() in {dataset_id.lower() for dataset_id in catalogue()}:
         raise InputError(
             f"there is a dataset '{name}' already; choose another name, or remove that one first"
@@ -334,7 +338,7 @@ def suggested_name(file_name: str) -> str:
     stem = Path(file_name).name.split(".")[0].casefold()
     without_accents = normalize("NFKD", stem.translate(_UMLAUTS)).encode("ascii", "ignore").decode()
     name = re.sub(r"[^a-z0-9_]+", "-", without_accents).strip("-_")[:50]
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or _DEVICE.fullmatch(name):
         name = "my-data"
     taken = {dataset_id.lower() for dataset_id in catalogue()}
     candidate = name
