@@ -83,6 +83,29 @@ class EnergyFacts:
     """'none' if any fold was not metered, 'mixed' if they are known in several ways."""
 
 
+def folds_once(runs: Iterable[RunRecord]) -> list[FoldResult]:
+    """The folds of several runs, each once: its energy was spent once.
+
+    A run can have used the folds of another one again, and both may be among these.
+    """
+    folds = []
+    counted = set()
+    reused = []
+    for run in runs:
+        for fold in run.folds:
+            key = (run.spec.score_key, fold.fold, fold.energy.joules)
+            if fold.reused:
+                reused.append((key, fold))
+            else:
+                counted.add(key)
+                folds.append(fold)
+    for key, fold in reused:
+        if key not in counted:
+            counted.add(key)
+            folds.append(fold)
+    return folds
+
+
 def later_mean(costs: Sequence[float]) -> float:
     """What one more fold costs: the mean without the first fold, which also pays for start-up.
 

@@ -16,7 +16,7 @@ from ecv_core import models
 from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.energy.meter import SOURCES, country_in_words
 from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
-from ecv_core.energy.savings import EnergyFacts, energy_of
+from ecv_core.energy.savings import EnergyFacts, energy_of, folds_once
 from ecv_core.figures.report.advice import (
     checked_sentence,
     decision_sentence,
@@ -377,11 +377,11 @@ def _energy_used_sentence(
     if not _SOURCES_OF_CODECARBON.isdisjoint(sources):
         meters = f"{meters}; CodeCarbon"
     countries = distinct([run.spec for run in runs], lambda spec: country_in_words(spec.country))
-    folds = sum(len(run.folds) for run in runs)
-    joules = sum(of_run.joules for of_run in facts)
-    emissions = sum(of_run.grams_co2e for of_run in facts)
+    folds = folds_once(runs)
+    joules = sum(fold.energy.joules for fold in folds)
+    emissions = sum(fold.energy.grams_co2e for fold in folds)
     return (
-        f"The {counted(folds, 'fold')} {which} used {watt_hours(joules)} ({meters}), which is "
+        f"The {counted(len(folds), 'fold')} {which} used {watt_hours(joules)} ({meters}), which is "
         f"{grams(emissions)} CO2e with the electricity of {listed(countries)}."
     )
 

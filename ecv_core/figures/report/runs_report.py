@@ -12,7 +12,7 @@ import pandas as pd
 
 from ecv_core.energy.meter import country_in_words, intensity_words
 from ecv_core.energy.parts import with_own_joules
-from ecv_core.energy.savings import EnergyFacts, energy_of
+from ecv_core.energy.savings import EnergyFacts, energy_of, folds_once
 from ecv_core.figures.compare import compare_alt_text, compare_figure, compare_frame
 from ecv_core.figures.report.describe import describe_methods, energy_sentence
 from ecv_core.figures.report.pictures import printed
@@ -67,23 +67,24 @@ class Sums(NamedTuple):
 
 
 def sums_of(runs: Sequence[RunRecord]) -> Sums:
-    """Add up runs, as far as their folds were metered."""
-    folds = 0
+    """Add up runs, as far as their folds were metered; a fold of several runs counts once."""
+    folds = folds_once(runs)
     used_low = 0.0
     used_high = 0.0
     saved_low = 0.0
     saved_high = 0.0
     emissions = 0.0
+    for fold in folds:
+        low, high = fold.energy.range
+        used_low += low
+        used_high += high
+        emissions += fold.energy.grams_co2e
     for run in runs:
         facts: EnergyFacts = energy_of(run)
-        folds += len(run.folds)
-        used_low += facts.joules_range[0]
-        used_high += facts.joules_range[1]
-        emissions += facts.grams_co2e
         if facts.saved_range is not None:
             saved_low += facts.saved_range[0]
             saved_high += facts.saved_range[1]
-    return Sums(len(runs), folds, (used_low, used_high), (saved_low, saved_high), emissions)
+    return Sums(len(runs), len(folds), (used_low, used_high), (saved_low, saved_high), emissions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,9 +279,13 @@ def _energy_words(runs: Sequence[RunRecord]) -> str:
             f"During {counted(shared, 'run')}, other programs used the machine too. The sums "
             "above include their energy; the sentence at the top leaves these runs out."
         )
+    once = ""
+    if len(folds_once(runs)) < sum(len(run.folds) for run in runs):
+        once = "A fold that several of these runs use is counted once in sums."
     intensities = sorted({intensity_words(run.spec.country) for run in runs})
     return joined(
         words,
+        once,
         "A range goes from the lowest to the highest value of an estimate. The report of each "
         "run says what was measured and what was assumed.",
         f"Emissions are those of {listed(intensities)}.",

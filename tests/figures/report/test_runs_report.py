@@ -61,6 +61,24 @@ def test_sums_are_those_of_the_runs(named_run):
     assert 0 < sums.saved[0] < sums.saved[1]
 
 
+def test_a_fold_that_two_runs_use_is_counted_once(named_run):
+    # Of 3 folds of 36 J, run b has used the first two again; only its third is its own.
+    first = named_run("a")
+    again = named_run("b", alpha=0.01)
+    folds = [replace(fold, reused=fold.fold < 2) for fold in again.folds]
+    again = replace(again, folds=tuple(folds))
+    for runs in ([first, again], [again, first]):
+        sums = sums_of(runs)
+        assert sums.folds == 4
+        assert sums.used == pytest.approx((4 * 16, 4 * 36))
+        assert sums.grams_co2e == pytest.approx(4 * 0.5)
+        # 4 x 36 J are 40 mWh.
+        content = runs_content(runs)
+        assert "The 4 folds that ran used 40 mWh" in content.conclusion
+        assert "counted once" in content.energy
+    assert sums_of([again]).folds == 3  # without the run that they are of, they count here
+
+
 def test_a_report_sums_by_person_and_escapes_what_people_write(named_run):
     runs = [named_run("a"), named_run("b", dataset="ml-100k")]
     text = runs_html(runs_content(runs, groups={"person": {"a": "<b>Ann</b>"}}))
