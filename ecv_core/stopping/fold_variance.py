@@ -31,6 +31,8 @@ Floats = NDArray[np.float64]
 
 _BLOCK = 2**22
 _CACHED = 2**17  # scores at once that the cache of a processor holds: 1 MB
+_BY_PAIRS = 64
+"""Folds up to which one set of them is looked at by pairs, as many sets are."""
 _ALIKE = 1e-15
 """Of the squared span: a smaller variance is rounding."""
 _NORMAL = 1e9
@@ -114,7 +116,10 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     present = ~np.isnan(values[0])
     users_in_fold = present.sum(axis=1).astype(np.float64)
     patterns = _Patterns.of(present)
-    pairs = _Pairs.of(patterns)
+    by_pairs = len(present) <= _BY_PAIRS or len(chosen) >= len(present)
+    pairs = _Pairs.none(patterns)
+    if by_pairs:
+        pairs = _Pairs.of(patterns)
     # Those of one pattern side by side; who is not there has the fold's mean, and no say.
     order = np.argsort(patterns.of_user, kind="stable")
     pattern_of_user = patterns.of_user[order]
@@ -139,9 +144,11 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
         within[:, b, a] = within[:, a, b]
         between[:, a, b] = sets @ of_folds
         between[:, b, a] = between[:, a, b]
-    has_both = sets[:, pairs.first] * sets[:, pairs.second]
+    in_two_folds = sets[:, pairs.first] * sets[:, pairs.second] @ pairs.common
+    if not by_pairs:
+        within, in_two_folds = _about_own_means(values, present, chosen)
     with np.errstate(invalid="ignore", divide="ignore"):
-        overlap = has_both @ pairs.common / (sizes * (sizes - 1) / 2) / per_fold
+        overlap = in_two_folds / (sizes * (sizes - 1) / 2) / per_fold
         within = np.where(freedom_within > 0, within.T / freedom_within, 0.0).T
         between = (between.T / freedom_between).T
     return UserMoments(
@@ -153,6 +160,33 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
         freedom_between=freedom_between,
         span=max(float(filled[0].max(initial=1.0)), -float(filled[0].min(initial=-1.0))),
     )
+
+
+def _about_own_means(
+    values: NDArray[np.floating], present: NDArray[np.bool_], chosen: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """The same as by pairs of folds, set by set: pairs of 1,000 folds would take gigabytes.
+
+    Args:
+        values: as for `user_moments`.
+        present: which fold has which user; shape (folds, users).
+        chosen: the folds of each set; shape (sets, folds).
+
+    Returns:
+        Sums over all users of products about the user's own means, shape (sets, models, models);
+        and how many times a user is in both of two folds, shape (sets,).
+    """
+    sums = np.zeros((len(chosen), len(values), len(values)))
+    in_two_folds = np.zeros(len(chosen))
+    for place, folds in enumerate(chosen):
+        there = present[folds]
+        scores = np.where(there, values[:, folds], 0.0).astype(np.float64)
+        folds_of_user = there.sum(axis=0)
+        own_means = scores.sum(axis=1, keepdims=True) / np.maximum(folds_of_user, 1)
+        distances = np.where(there, scores - own_means, 0.0)
+        sums[place] = np.einsum("afu,bfu->ab", distances, distances)
+        in_two_folds[place] = (folds_of_user * (folds_of_user - 1) / 2).sum()
+    return sums, in_two_folds
 
 
 def _freedom_within(sets: Floats, patterns: _Patterns) -> Floats:
@@ -230,6 +264,13 @@ class _Pairs:
             in_both=in_both[:count],
             common=common[:count],
         )
+
+    @classmethod
+    def none(cls, patterns: _Patterns) -> _Pairs:
+        """No folds of these patterns."""
+        nothing = np.zeros(0, dtype=np.intp)
+        in_both = np.zeros((0, len(patterns.people)))
+        return cls(first=nothing, second=nothing, in_both=in_both, common=np.zeros(0))
 
 
 def _products(

@@ -1,6 +1,7 @@
 """The variance of a fold's mean at two levels: by hand, by its formula, and against made truth."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from ecv_core.stopping.fold_variance import (
     look_error,
     share_distance,
     tails,
+    user_moments,
     user_variance,
 )
 
@@ -68,7 +70,9 @@ TWO = np.array([[0.2, 0.8], [0.4, 0.8]])
         (np.array([[0.2, 0.4, NAN, NAN], [NAN, NAN, 0.2, 0.6]]), [True, True], 0.025, 2),
     ],
 )
-def test_the_users_part_worked_by_hand(values, chosen, variance, freedom):
+@pytest.mark.parametrize("by_pairs", [0, 64], ids=["by means", "by pairs"])
+def test_the_users_part_worked_by_hand(values, chosen, variance, freedom, by_pairs, monkeypatch):
+    monkeypatch.setattr("ecv_core.stopping.fold_variance._BY_PAIRS", by_pairs)
     found, degrees = user_variance(values, np.array([chosen]))
     assert found[0] == pytest.approx(variance)
     assert degrees[0] == pytest.approx(freedom)
@@ -98,6 +102,34 @@ def test_every_set_of_folds_gets_what_the_formula_says(seed, folds, users):
         means = np.nanmean(values[chosen], axis=1)
         wanted = means.var(ddof=1) if len(means) > 1 else NAN
         assert observed == pytest.approx(wanted, abs=1e-15, nan_ok=True)
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_few_sets_of_many_folds_get_what_the_formula_says(models):
+    """Of two models each alone, as their differences are values like any other."""
+    rng = np.random.default_rng(3)
+    values = rng.random((models, 80, 40))
+    values[:, rng.random((80, 40)) < 0.7] = NAN
+    values[:, :, :2] = rng.random((models, 80, 2))
+    sets = rng.random((3, 80)) < 0.8
+    moments = user_moments(values, sets)
+    for model in range(models):
+        found = moments.variance_of(np.eye(models)[[model] * 3])
+        expected = np.array([plainly(values[model], np.flatnonzero(chosen)) for chosen in sets])
+        np.testing.assert_allclose(found[0], expected[:, 0], rtol=1e-9)
+        np.testing.assert_allclose(found[1], expected[:, 1], rtol=1e-7)
+
+
+def test_a_thousand_folds_take_no_memory_for_each_two_of_them():
+    rng = np.random.default_rng(4)
+    values = rng.random((1000, 400))
+    values[rng.random((1000, 400)) < 0.97] = NAN
+    values[:, :2] = 0.5
+    tracemalloc.start()
+    user_variance(values, np.ones((1, 1000), dtype=bool))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6
 
 
 def test_the_users_part_is_right_on_average_where_users_come_and_go():
