@@ -580,14 +580,15 @@ def _moments_after(
     What was said after a fold stays, also where an earlier version of the rule has said it.
     """
     before = {(moment.n, moment.fold): moment for moment in run.moments}
-    moments = stopping.moments(rule, results, run.spec.confidence, run.spec.overlap)
-    for place, moment in enumerate(moments):
-        earlier = before.get((moment.n, moment.fold))
-        if earlier is not None:
-            moments[place] = earlier
-        elif exchangeable(run.spec.split):  # windows in time may well rise or fall
-            odd = doubt(results[: moment.n], run.spec.metric_name)
-            moments[place] = replace(moment, doubt=odd)
+    moments = []
+    for n, newest in enumerate(results, start=1):
+        moment = before.get((n, newest.fold))
+        if moment is None:
+            so_far = results[:n]
+            moment = stopping.moment(rule, so_far, run.spec.confidence, run.spec.overlap)
+            if exchangeable(run.spec.split):  # windows in time may well rise or fall
+                moment = replace(moment, doubt=doubt(so_far, run.spec.metric_name))
+        moments.append(moment)
     return moments
 
 
