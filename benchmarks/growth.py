@@ -25,6 +25,7 @@ which at most 2 GB.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import json
 import math
@@ -63,6 +64,9 @@ FOLDS = 10
 REPEATS = 3
 MOST_EXPONENT = 1.1
 """What is linear in the interactions may grow so fast, measured between the two largest sizes."""
+LEAST_SECONDS = 0.02
+LEAST_MB = 10
+"""Less than this counts as this, as it is mostly what a stage takes at any size."""
 PER_USER = 100
 """Interactions of a user, of made ones."""
 
@@ -282,7 +286,11 @@ def print_stage(name: str, size: int) -> None:
 
 
 def start_peak() -> float:
-    """Forget the memory that this process had at most; returns the MB that it holds."""
+    """Forget the memory that this process had at most; returns the MB that it holds.
+
+    What was freed is given back first, as it would be used again and not be seen.
+    """
+    ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5", "utf-8")
     return status_megabytes("VmRSS")
 
@@ -307,8 +315,8 @@ def print_stages(sizes: Sequence[int], names: Sequence[str]) -> bool:
             rows.append(json.loads(process.stdout.splitlines()[-1]))
         cells = " | ".join(f"{row['seconds']:.3f}, {row['mb']:.0f}" for row in rows)
         powers = []
-        for quantity in ("seconds", "mb"):
-            grown = rows[-1][quantity] / rows[-2][quantity]
+        for quantity, least in (("seconds", LEAST_SECONDS), ("mb", LEAST_MB)):
+            grown = max(rows[-1][quantity], least) / max(rows[-2][quantity], least)
             powers.append(math.log(grown) / math.log(sizes[-1] / sizes[-2]))
         kept = kept and max(powers) <= MOST_EXPONENT
         print(

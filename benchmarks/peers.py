@@ -242,7 +242,8 @@ def print_table(lines: Sequence[Line]) -> None:
     print("| dataset | model | library | fit + lists s, first | later | processor s |", end="")
     print(" peak MB | nDCG@10 | by its own | ours is faster | to the same score | load |")
     print("|---" * 12 + "|")
-    for dataset in DATASETS:
+    datasets = dict.fromkeys(line["case"][0] for line in lines)
+    for dataset in datasets:
         for model, libraries in LENGTHS.items():
             ours = lines_of(lines, dataset, model, OURS)
             for library in libraries:
