@@ -11,9 +11,14 @@
 # make bench     side-by-side speed and memory
 # make torture   kills, disks, databases, hostile files and sessions; ARGS="--seed 1 --kills 20"
 
-PYTHON ?= python3
 VENV := .venv
+ifeq ($(OS),Windows_NT)  # in Git Bash, which has the other programs that this file calls
+PYTHON ?= python
+BIN := $(VENV)/Scripts
+else
+PYTHON ?= python3
 BIN := $(VENV)/bin
+endif
 PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile
 INSTALL = $(BIN)/python $(PIP_INSTALL)
 TORCH := $(shell grep '^torch' requirements.txt)
