@@ -144,8 +144,8 @@ def failure(error: BaseException) -> str:
 PROGRESS_SECONDS = 0.25
 """A worker tells of steps at most this often; of another phase at once."""
 NICENESS = 2
-"""Of a dashboard's workers: a page that is clicked on comes first, and beside programs of others a
-fit still gets two fifths of a core; with 10 it got a tenth."""
+"""Of a dashboard's workers: a page that is clicked on comes first. Beside one program of others a
+fit gets two fifths of a core by Linux's weights; with 10 it would get a tenth."""
 
 
 THREAD_VARIABLES = (
