@@ -158,7 +158,7 @@ def test_the_error_is_spread_over_looks_and_for_an_order_over_all_pairs() -> Non
         ({"confidence": math.nan}, "between 0 and 1"),
         ({"indifference": 1.5}, "but is 1.5"),
         ({"indifference": -0.1}, "but is -0.1"),
-        ({"until": "both"}, "winner or order, not 'both'"),
+        ({"until": "both"}, "winner or order, but is 'both'"),
         ({"k": 1}, "at least 2 folds"),
         ({"expected_loss": 0.0}, "between 0 and 1, but is 0.0"),
         ({"expected_loss": 0.1, "indifference": 0.1}, "leave out the indifference"),
@@ -174,7 +174,7 @@ def test_contenders_that_cannot_be_compared_are_refused() -> None:
     some = made([0.5, 0.4])
     with pytest.raises(InputError, match="at least two contenders"):
         play(some[:1], Terms(k=10), range(10))
-    with pytest.raises(InputError, match="'c0' is there twice"):
+    with pytest.raises(InputError, match="'c0' is listed twice"):
         play([some[0], some[1], some[0]], Terms(k=10), range(10))
     values = some[1].users.copy()  # type: ignore[union-attr]
     values[3, 7] = np.nan

@@ -484,7 +484,7 @@ def test_a_contender_is_written_as_its_algorithm_with_parameters() -> None:
         "item-knn",
         {"neighbours": "50", "shrink": "10"},
     )
-    with pytest.raises(InputError, match="has 'fifty', which is no name=value"):
+    with pytest.raises(InputError, match="has 'fifty', which is not of the form name=value"):
         parse_contender("item-knn:fifty")
 
 

@@ -53,7 +53,7 @@ def test_own_values_take_the_place_of_declared_ones() -> None:
             "item-knn",
             None,
             {"neighbours": ["5"]},
-            "at least two configurations, but this one has 1",
+            "at least two configurations, but has 1",
         ),
         ("item-knn", None, {"neighbours": ["5", "x"]}, "must be a whole number, but is 'x'"),
     ],
@@ -74,7 +74,7 @@ def test_values_that_a_dataset_does_not_allow_are_left_out() -> None:
     kept, left_out = allowed_by(model.spaces["paper"], model, data)
     assert left_out == {"neighbours": (1809,)}
     assert kept["neighbours"][-1] == 905
-    with pytest.raises(InputError, match=r"allows neighbours up to 943, and 1000, 2000 is more"):
+    with pytest.raises(InputError, match=r"allows neighbours up to 943, but got 1000, 2000"):
         allowed_by({"neighbours": (50, 1000, 2000)}, model, data)
 
 
@@ -112,5 +112,5 @@ def test_tpe_comes_nearer_to_the_best_than_random_does() -> None:
 def test_a_budget_is_at_most_the_space() -> None:
     assert budget_of(SPACE, "random", None) == 20
     assert budget_of(SPACE, "grid", 1000) == 48
-    with pytest.raises(InputError, match="from 2 on, but is 1"):
+    with pytest.raises(InputError, match="must be at least 2 configurations, but is 1"):
         budget_of(SPACE, "random", 1)
