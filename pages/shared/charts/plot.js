@@ -1,5 +1,6 @@
 // Draws a Plotly figure in place: Plotly.react keeps the node, so a new fold neither flickers nor
 // loses a zoom. The page's own background decides between the light and the dark figure.
+const PAPER_WIDTH = 690; // pixels of a sheet of A4 between its margins
 const isDark = (element) => {
   const colour = getComputedStyle(element).getPropertyValue("--st-background-color").trim();
   const probe = document.createElement("canvas").getContext("2d");
@@ -216,7 +217,19 @@ export default function ({ data: given, parentElement }) {
   };
   window.addEventListener("ecv-zoom", zoomed);
   resized.observe(node);
+  // On paper a figure is not laid out again by itself, so what is wider would be cut off.
+  const onPaper = () => {
+    if (!node.dataset.drawn || node.clientWidth <= PAPER_WIDTH) return;
+    window.Plotly.relayout(node, { width: PAPER_WIDTH });
+  };
+  const onScreen = () => {
+    if (node.dataset.drawn) window.Plotly.relayout(node, { width: null, autosize: true });
+  };
+  window.addEventListener("beforeprint", onPaper);
+  window.addEventListener("afterprint", onScreen);
   return () => {
+    window.removeEventListener("beforeprint", onPaper);
+    window.removeEventListener("afterprint", onScreen);
     forget();
     if (data.top) setTimeout(() => leave(node));
     window.removeEventListener("ecv-step", moved);
