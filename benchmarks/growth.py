@@ -105,7 +105,8 @@ def made(count: int) -> Interactions:
 
 def write_csv(size: int, path: Path) -> None:
     """So many rows in random order, with ids as texts, ratings and times."""
-    rng = np.random.default_rng(1)
+    # Each repeat has other rows: a process opens the same ones from its memory.
+    rng = np.random.default_rng(int(path.parent.name))
     columns = {
         "user_id": pc.binary_join_element_wise("customer", texts(rng, size // PER_USER, size), "-"),
         "item_id": pc.binary_join_element_wise("article", texts(rng, 10_000, size), "-"),
