@@ -146,7 +146,7 @@ def test_one_fold_can_be_played(app, a_run, calls):
     a_run(SCORES[:1])
     open_replay(app)
     assert calls["player"]["seconds"] == [1.2]
-    assert "No more folds ran" in calls["replay-sentence"]["sentences"][-1]
+    assert "No more folds were recorded" in calls["replay-sentence"]["sentences"][-1]
 
 
 def test_an_impossible_alpha_in_the_address_is_a_sentence(app, a_run, calls, undrawn):

@@ -144,7 +144,7 @@ def test_a_dataset_left_out_is_checked_once_there_are_two(app, record):
     options = app.dataframe[0].value
     assert options["cost"].is_monotonic_increasing
     assert options["rule"].iloc[-1] == "All 10 folds"
-    assert "two datasets say little" in texts(app)
+    assert "two datasets are weak evidence" in texts(app)
     assert options["kept on other datasets"].str.contains("of 2 datasets").any()
 
 
