@@ -35,7 +35,7 @@ from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped, store
 from pages.shared.widgets.amounts import amounts_of, saved_head
 from pages.shared.widgets.answer_card import Answer, Certainty, captions, text_html
-from pages.shared.widgets.glossary import glossary_link
+from pages.shared.widgets.glossary import glossary_line, glossary_link, metric_term, terms
 
 _HALF = 130
 """Pixels of a metric that has another one beside it."""
@@ -161,8 +161,18 @@ def details(run: RunRecord) -> str:
         escaped(_of_these_folds(run)),
         "Sure means: the rule has stopped or all folds have run, and the interval is within 10 % "
         "of the mean to each side.",
+        glossary_line(_terms(run)),
     )
     return f"<div>{score}{_processor(run, facts)}</div><div>{_energy(run, facts)}</div>"
+
+
+def _terms(run: RunRecord) -> list[str]:
+    """The ids of the glossary's entries for the words of the card."""
+    term_ids = ["confidence-interval", "stop", "e", "energy-saved"]
+    metric_id = metric_term(run.spec.metric)
+    if metric_id in terms():
+        term_ids.insert(0, metric_id)
+    return term_ids
 
 
 def _row(*metrics: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -89,4 +89,9 @@ def glossary_link(term_id: str, words: str = "") -> str:
 
 def explained(text: str, *term_ids: str) -> str:
     """A `help` text with links to the entries of its terms. Raises: UnknownName."""
-    return f"{text}\n\nGlossary: {', '.join(map(glossary_link, term_ids))}."
+    return f"{text}\n\n{glossary_line(term_ids)}"
+
+
+def glossary_line(term_ids: Iterable[str]) -> str:
+    """Links to the entries of these terms, as Markdown. Raises: UnknownName."""
+    return f"Glossary: {', '.join(map(glossary_link, term_ids))}."
