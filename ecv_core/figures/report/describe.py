@@ -199,25 +199,44 @@ def _settings(params: Params) -> list[str]:
 
 
 def split_sentence(specs: Sequence[RunSpec]) -> str:
-    """How the data was split, with k and seed."""
-    sentences = distinct(specs, _split_words)
-    if len(sentences) == 1 and len({spec.algorithm for spec in specs}) > 1:
+    """How the data was split, with k and seeds; splits that differ in their seed alone are one."""
+    alike: dict[Any, list[RunSpec]] = {}
+    for spec in specs:
+        split = (spec.split, spec.split_params, spec.k, spec.folds_sha256)
+        alike.setdefault(split, []).append(spec)
+    sentences = []
+    for same_split in alike.values():
+        seeds = sorted({spec.seed for spec in same_split})
+        sentences.append(_split_words(same_split[0], seeds))
+    one_split = len(sentences) == 1 and len({spec.seed for spec in specs}) == 1
+    if one_split and len({spec.algorithm for spec in specs}) > 1:
         sentences.append("All algorithms were evaluated on the same folds.")
     return " ".join(sentences)
 
 
-def _split_words(spec: RunSpec) -> str:
+def _seed_words(seeds: Sequence[int]) -> str:
+    """'seed 42', 'seeds 0 to 9', or 'seeds 1, 7 and 8'; they are given in ascending order."""
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
+        return f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"seeds {listed([str(seed) for seed in seeds])}"
+
+
+def _split_words(spec: RunSpec, seeds: Sequence[int]) -> str:
+    """How the data of a run was split, and of those that differ from it in their seed alone."""
     if spec.folds_sha256 is not None:
         return (
-            f"The {counted(spec.k, 'fold')} were imported (SHA-256 {spec.folds_sha256}); the "
-            f"random seed was {spec.seed}."
+            f"The {counted(spec.k, 'fold')} were imported (SHA-256 {spec.folds_sha256}), with "
+            f"random {_seed_words(seeds)}."
         )
     folds = f"k = {spec.k} folds"
     if spec.k == 1:
         folds = "one split"
     strategy = ", ".join([f"'{titled(spec.split)}'", *_settings(spec.split_params)])
     sentence = (
-        f"The data was split into {folds} with the strategy {strategy} (random seed {spec.seed})."
+        f"The data was split into {folds} with the strategy {strategy} "
+        f"(random {_seed_words(seeds)})."
     )
     if spec.split in SPLITS:
         sentence += f" {SPLITS[spec.split].help}"

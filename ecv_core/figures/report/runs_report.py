@@ -275,10 +275,9 @@ def _energy_words(runs: Sequence[RunRecord]) -> str:
     shared = len(started) - len(alone)
     words = ""
     if shared:
-        words = (
-            f"During {counted(shared, 'run')}, other programs used the machine too. The sums "
-            "above include their energy; the sentence at the top leaves these runs out."
-        )
+        words = f"During {counted(shared, 'run')}, other programs used the machine too."
+        if alone:
+            words += " The sums above include their energy; the sentence at the top does not."
     once = ""
     if len(folds_once(runs)) < sum(len(run.folds) for run in runs):
         once = "A fold that several of these runs use is counted once in sums."

@@ -115,6 +115,16 @@ def test_in_latex_names_are_escaped_and_sources_cited(a_run):
     assert "%" not in plain
 
 
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [((7, 7), "seed 7"), ((2, 0, 1), "seeds 0 to 2"), ((8, 1, 7), "seeds 1, 7 and 8")],
+)
+def test_splits_that_differ_in_their_seed_alone_are_told_once(a_run, seeds, words):
+    text = describe_runs([a_run(seed=seed) for seed in seeds], MADE_WITH).methods
+    assert f"(random {words})" in text
+    assert text.count("The data was split") == 1
+
+
 def test_a_comparison_is_a_table_of_runs(a_run):
     found = describe_runs([a_run(), a_run(algorithm="popular", rule="never")], MADE_WITH)
     assert found.table.count(r"\\") == 3
