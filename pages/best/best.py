@@ -16,7 +16,7 @@ with page():
         "Which is best?",
         anchor=False,
         help=f"All contenders meet on the same {glossary_link('fold', 'folds')} and users, or "
-        "samples; whoever cannot win any more is evaluated no further, which "
+        "samples; a contender that can no longer win is not evaluated further, which "
         f"{glossary_link('energy-saved', 'saves energy')}.",
     )
     preload_plots()

@@ -71,9 +71,9 @@ def choose() -> Choice:
             [_USE, _CLAIM],
             "question",
             label_visibility="collapsed",
-            help="To use a contender, it is enough that next to nothing is lost by it. To claim "
-            "that it is the best, no other may be able to catch up, which takes more folds where "
-            "some are close.",
+            help="To use a contender, it is enough that almost nothing is lost by choosing it. "
+            "To claim that it is the best, no other may be able to catch up, which takes more "
+            "folds where some are close.",
         )
         write_into_link({SELECTION: selection})
     return Choice(selection, question == _CLAIM)
@@ -228,7 +228,7 @@ def _pick_certainty() -> Question:
     if indifference:
         st.caption(
             f"Taking the winner may lose up to {indifference:g} % of its mean. Only contenders "
-            "shown to be within that margin, above or below, are called as good."
+            "shown to be within that margin, in either direction, count as equally good."
         )
     else:
         st.caption(

@@ -81,8 +81,8 @@ def choose_systems() -> Chosen:
         **KEPT,
         label_visibility="collapsed",
         width="content",
-        help="**Recorded**: runs that come with e-fold. **My runs**: yours in which all k "
-        "folds are in. **My file**: fold scores from anything, as a CSV.",
+        help="**Recorded**: runs that come with e-fold. **My runs**: your own, with "
+        "all k folds finished. **My file**: fold scores from any program, as a CSV file.",
     )
     if source == FILE:
         return _read_file()
@@ -208,7 +208,7 @@ def _pick_own(runs: Sequence[ListedRun]) -> list[RunRecord]:
         format_func=lambda run_id: run_label(by_id[run_id]),
         key=RUNS,
         **KEPT,
-        placeholder="Runs in which all k folds are in",
+        placeholder="Runs with all k folds finished",
     )
     return [store().run(run_id) for run_id in picked]
 

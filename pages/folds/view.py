@@ -153,8 +153,8 @@ def folds_answer(explored: Explored, advice: FoldsAdvice, choice: Chosen) -> Ans
         sentences=[*_new_data_sentences(choice.runs), *sentences, checked_sentence(advice)],
         amounts=_amounts(explored, advice),
         details=captions(
-            "Sure means: chosen without a dataset, the setting keeps the promise on it, for every "
-            "dataset. Close means: for some of them. Runs on other datasets would check it."
+            "Sure means: for every dataset, the setting chosen from the others alone keeps the "
+            "promise. Close means: for some datasets only. Runs on other datasets would check it."
         ),
     )
 

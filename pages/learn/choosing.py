@@ -33,6 +33,7 @@ def show() -> None:
         )
     st.caption(
         "95 % intervals over the users of the first fold. The lanes above are wider: they hold "
-        "over all looks, and allow for what folds add to users, such as the luck of a training."
+        "over all looks, and allow for differences between folds that do not come from users, such "
+        "as chance in training."
     )
     st.page_link("best/best.py", label="Choose among your own", icon=":material/trophy:")

@@ -14,13 +14,13 @@ def show() -> None:
     st.markdown(
         "In 2024 Mahlich, Vente and Beel stopped the cross-validation of classifiers and "
         "regressors (15 tables, 10 algorithms) once the **standard deviation** of the fold "
-        "scores stood still. A row of a table, a **sample**, is there what a user is for "
-        "recommenders: it has a score of its own, and the spread of these scores tells how sure a "
-        "mean is."
+        "scores stopped changing. A row of a table, a **sample**, takes the place that a user has "
+        "with recommenders: it has a score of its own, and the spread of these scores tells how "
+        "certain a mean is."
     )
     st.markdown(estimators_words(estimators_frame()))
     show_takeaway(
-        "A deviation that stands still says that the spread is known, not that the mean is."
+        "A deviation that stops changing shows that the spread is known, not that the mean is."
     )
     st.caption("Recorded folds of scikit-learn's estimators, in 1,000 orders each.")
     st.page_link(

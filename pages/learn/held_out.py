@@ -42,7 +42,7 @@ def show() -> None:
         best = max(models, key=lambda model: model.held_out)
         show_takeaway(
             f"The memoriser falls from {memoriser.seen:.2f} to **{memoriser.held_out:.2f}**. Only "
-            f"held-out data tells who has learned: here the one that "
+            f"held-out data shows which model has learned: here the one that "
             f"{NAMES[best.algorithm]}, with **{best.held_out:.2f}**."
         )
     else:

@@ -52,8 +52,8 @@ def show() -> None:
     st.caption(
         f"{guide_run.note} The rule stops after fold n if c_n x |c_(n-1) - c_n| is at most alpha, "
         "where c_n is the width of the interval after n folds. Fold 3 is the first that can stop. "
-        "With the usual alpha of 1e-4, which is 0.0001, it stops once an interval 0.032 wide "
-        "changes by no more than 0.0032."
+        "With the usual alpha of 1e-4, which is 0.0001, it stops once an interval 0.05 wide "
+        "changes by no more than 0.002, as 0.05 x 0.002 is 0.0001."
     )
 
 
