@@ -221,7 +221,7 @@ def test_features_are_those_of_the_papers_table():
     # u, then iu; user 2 has no rating
     assert users.rows.toarray().tolist() == [[1, 0, half, half], [0, 1, 0, 1], [0, 0, 0, 0]]
     assert items.rows.toarray().tolist() == [[1, 0, 1, 0], [0, 1, half, half]]  # i, then ii
-    assert (times.train.tolist(), times.asked.tolist()) == ([0, 1, 0], [1])
+    assert (times.train.tolist(), times.predicted.tolist()) == ([0, 1, 0], [1])
     assert (users.groups, items.groups, times.groups) == ((2, 2), (2, 2), (2,))
 
 

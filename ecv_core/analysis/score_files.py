@@ -360,8 +360,8 @@ def _check_size(shape: tuple[int, int, int], file: str) -> None:
         or contenders * folds * users > limits.MAX_SCORES
     ):
         raise InputError(
-            f"{file} has {contenders:,} contenders, {folds:,} folds and {users:,} users, too "
-            f"many to analyse together (at most {limits.MAX_SYSTEMS} contenders, "
+            f"{file} has too many contenders ({contenders:,}), folds ({folds:,}) and users "
+            f"({users:,}) to analyse together (at most {limits.MAX_SYSTEMS} contenders, "
             f"{limits.MAX_SCORE_FOLDS} folds, and {limits.MAX_SCORES:,} scores); leave some out"
         )
 

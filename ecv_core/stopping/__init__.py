@@ -270,8 +270,8 @@ def _check_moment(moment: Moment, who: str) -> None:
     interval = moment.interval
     if interval and not -math.inf < interval.low <= interval.high < math.inf:
         raise InputError(
-            f"the lower end of the interval of {who} must not be above its upper end, but it "
-            f"goes from {interval.low} to {interval.high}"
+            f"the interval of {who} must have finite ends, the lower one first, but goes from "
+            f"{interval.low} to {interval.high}"
         )
     reason = moment.decision.reason
     if len(reason) > MAX_TEXT or not reason.isprintable():

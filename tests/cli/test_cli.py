@@ -119,7 +119,7 @@ def test_only_the_folds_asked_for_are_run_and_equal_those_of_the_whole_run(tmp_p
         (["run", "synthetic", "popular", "--only-folds", "10"], "no fold 10"),
         (["run", "synthetic", "popular", "--only-folds", "a"], "--only-folds"),
         (["run", "synthetic", "popular", "--only-folds", "1,1"], "once"),
-        (["run", "synthetic", "popular", "--country", "XX"], "no country"),
+        (["run", "synthetic", "popular", "--country", "XX"], "'XX'"),
         (["run", "synthetic", "popular", "--folds", "missing.csv"], "missing.csv"),
         (["run", "synthetic", "popular", "--json", "no/such/folder.json"], "does not exist"),
         (["run", "synthetic"], "algorithm"),

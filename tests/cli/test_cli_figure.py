@@ -69,8 +69,8 @@ def test_a_recorded_run_goes_by_its_name_or_by_its_id(tmp_path):
     ("arguments", "words"),
     [
         (["nothing", "--kind", "efold", "--out", "f.pdf"], "there is no run 'nothing'"),
-        (["study", "--kind", "efold", "--out", "f.pdf"], "no figure of a study; choose one of"),
-        (["ml-100k--ease", "--kind", "ranks", "--out", "f.pdf"], "no figure of a single run"),
+        (["study", "--kind", "efold", "--out", "f.pdf"], "--kind efold"),
+        (["ml-100k--ease", "--kind", "ranks", "--out", "f.pdf"], "--kind ranks"),
         (["study", "--kind", "ranks", "--out", "f.jpg"], "FILE.svg, FILE.pgf or FILE.png"),
         (["study", "--kind", "ranks", "--out", "no/such/f.pdf"], "does not exist"),
         (["study", "--kind", "ranks", "--out", "f.pdf", "--alpha", "0"], "positive"),

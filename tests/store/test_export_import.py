@@ -257,7 +257,7 @@ def test_what_could_not_be_read_is_not_written(change, words):
 @pytest.mark.parametrize("change", [{"score": 2 * AMOUNT}, {"fit_seconds": -1.0}])
 def test_a_fold_that_could_not_be_read_again_is_not_kept(change, store):
     run = store.create([spoilt({}).spec], owner="me")[0]
-    with pytest.raises(InputError, match="cannot be read again: its"):
+    with pytest.raises(InputError, match="could not be read again: its"):
         store.add_fold(run, spoilt(change).folds[0], stopped_at=None)
     assert store.run(run).folds == ()
 
@@ -282,8 +282,8 @@ class Odd:
     ("odd", "words"),
     [
         ({"mean": float("nan")}, "the mean of the stopping rule Odd must be a finite number"),
-        ({"interval": (0.4, 0.2)}, "the interval of .* is from 0.4 to 0.2"),
-        ({"interval": (0.2, float("inf"))}, "the interval of .* is from 0.2 to inf"),
+        ({"interval": (0.4, 0.2)}, "from 0.4 to 0.2"),
+        ({"interval": (0.2, float("inf"))}, "finite ends.* from 0.2 to inf"),
         ({"reason": "two\nlines"}, "the reason of .* must be one line"),
         ({"reason": "long" * 300}, "the reason of .* at most 1,000 characters"),
     ],

@@ -165,7 +165,7 @@ def at(path, value):
         (at(["spec", "rule"], "theirs"), "'theirs'"),
         (at(["spec", "metric"], "theirs"), "no metric is called 'theirs'"),
         (at(["spec", "split"], "theirs"), "'theirs'"),
-        (at(["spec", "country"], "XX"), "no country"),
+        (at(["spec", "country"], "XX"), "'XX'"),
         (at(["spec", "newer"], 1), "'newer', which this version does not know"),
         (at(["spec", "k"], 1), "cannot be imported"),
         (at(["spec", "k"], 5.5), "k must be a whole number"),

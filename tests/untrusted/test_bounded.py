@@ -116,7 +116,7 @@ def test_equal_rows_without_number_are_refused_by_their_number(tmp_path, monkeyp
     assert path.stat().st_size < 100_000
     monkeypatch.setattr(limits, "MAX_SCORE_ROWS", 2_000_000)
     monkeypatch.setattr(bounded, "in_child", lambda function, *given, **_: function(*given))
-    with pytest.raises(InputError, match="has 3,000,000 rows, and at most 2,000,000 are read"):
+    with pytest.raises(InputError, match=r"3,000,000 rows.* 2,000,000"):
         read_contenders(path)
 
 
@@ -124,7 +124,7 @@ def test_many_contenders_folds_and_users_are_too_many(tmp_path):
     path = tmp_path / "many.csv"
     rows = [f"a,{fold},0.5" for fold in range(limits.MAX_SCORE_FOLDS + 1)]
     path.write_text("\n".join(["contender,fold,score", *rows]))
-    with pytest.raises(InputError, match="201 folds and 1 users, too many to be looked at"):
+    with pytest.raises(InputError, match=r"folds \(201\)"):
         read_contenders(path)
 
 
