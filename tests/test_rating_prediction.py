@@ -172,13 +172,13 @@ ROWS = "".join(f"u{n % 7},i{n // 7},{1 + n % 4}\n" for n in range(40))
             "own",
             ROWS.replace("u3,i2,2", "u3,i2,nan"),
             "bias",
-            "1 of its 40 rows has no rating, or none that is a number .*row 18: ",
+            "1 of its 40 rows has no rating, or a rating that is not a number .*row 18: ",
         ),
         (
             "own",
             ROWS.replace("u3,i2,2", "u3,i2,inf"),
             "bias",
-            "1 of its 40 rows has no rating, or none that is a number .*row 18: ",
+            "1 of its 40 rows has no rating, or a rating that is not a number .*row 18: ",
         ),
         ("own", "a,x,3\na,y,3\nb,x,3\n", "bias", "every rating of own is 3, so there is nothing"),
         ("ml-100k", ROWS.replace("u3,i2,2", "u3,i2,9"), "bias", "a rating of 9, but its scale"),
@@ -198,7 +198,7 @@ def test_a_dataset_without_ratings_is_one_sentence(monkeypatch, tmp_path):
     a_file(monkeypatch, tmp_path, "")
     rows = "user_id,item_id\n" + "".join(f"u{n % 7},i{n // 7}\n" for n in range(40))
     (tmp_path / "own.csv").write_text(rows, encoding="utf-8")
-    with pytest.raises(DatasetError, match=r"own has no ratings .* there is none to predict"):
+    with pytest.raises(DatasetError, match=r"own has no ratings .* there is nothing to predict"):
         fold.check_needs(rating_spec(dataset="own"))
 
 

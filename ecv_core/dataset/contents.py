@@ -53,7 +53,7 @@ def _member_content(path: Path, member: str) -> bytes:
         for name in names:
             if PurePosixPath(name).name == file_name:
                 return archive.read(name)
-    raise Unreadable(f"the archive has no {member}")
+    raise Unreadable(f"the archive does not contain {member}")
 
 
 def _open_unpacked(path: Path) -> io.BufferedIOBase:

@@ -37,7 +37,7 @@ def download(dataset: DatasetEntry, progress: Callable[[int, int], None]) -> Pat
     """
     form = _downloadable_form(dataset)
     if form is None or form.url is None:
-        raise DatasetError(f"dataset '{dataset.id}' has no download; {how_to_supply(dataset)}")
+        raise DatasetError(f"dataset '{dataset.id}' cannot be downloaded; {how_to_supply(dataset)}")
     target = data_dir() / form.names[0]
     try:
         _remove_stale_parts(target)
@@ -45,7 +45,7 @@ def download(dataset: DatasetEntry, progress: Callable[[int, int], None]) -> Pat
             _fetch(form.url, part, progress)
             read_file(FileSource(path=part, form=form), dataset.id)
     except Unreadable as error:
-        reason = f"what arrived is not the dataset ({error})"
+        reason = f"the downloaded file is not the dataset ({error})"
         raise _download_error(dataset, reason) from error
     except OSError as error:  # the errors of requests are among them
         raise _download_error(dataset, _reason(error)) from error

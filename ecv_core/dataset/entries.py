@@ -203,8 +203,8 @@ class DatasetEntry:
         words = "{:,} users, {:,} items and {:,} " + task.rows
         raise DatasetError(
             f"the file on disk is not {self.id}: as it is used it has {words.format(*counts)} "
-            f"where the catalogue says {words.format(*promised)}; give it another name to use it "
-            "as a dataset of its own, or replace it by the official file"
+            f"where the catalogue says {words.format(*promised)}; give it another name to use "
+            "it as a dataset of its own, or replace it with the official file"
         )
 
 
@@ -345,7 +345,7 @@ def _own_entry(dataset_id: str) -> DatasetEntry:
         title=dataset_id,
         description="Your own file.",
         domain=OWN_DOMAIN,
-        licence="Your own file: its licence is yours to know.",
+        licence="Your own file: please check its licence yourself.",
         citation="",
         files=_plain_files(dataset_id),
     )

@@ -75,4 +75,4 @@ def _first_fields(start: bytes, separator: str) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=separator), [])
     except csv.Error as error:
-        raise Unreadable(f"the first line is no row of delimited text ({error})") from error
+        raise Unreadable(f"the first line is not a row of delimited text ({error})") from error

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ecv_core.dataset.reading import FileContent
 
 _CORRECT_IT = (
-    "correct it: a first line user_id,item_id and, if there are any, rating, timestamp (Unix "
-    "seconds) and basket (a number), and a value in every row"
+    "correct it: the first line must be user_id,item_id and, where known, rating, timestamp "
+    "(Unix seconds) and basket (a number), and every row needs a value for each"
 )
 
 
@@ -44,8 +44,8 @@ def load_source(source: Source) -> Interactions:
     dataset = source.dataset
     if dataset.task is not None:
         raise DatasetError(
-            f"{dataset.id} is a table of samples, and holds no interactions; choose another "
-            "dataset, or an algorithm of tables, such as random-forest"
+            f"{dataset.id} is a table of samples without interactions; choose another dataset, "
+            "or an algorithm for tables, such as random-forest"
         )
     if dataset.held is not None:
         return dataset.held.interactions
@@ -83,7 +83,9 @@ def read_file(source: FileSource, name: str, in_order_sha256: str | None = None)
         in_order = in_order_sha256 is not None and _sha256(source) == in_order_sha256
     published = source.form.rows
     if published is not None and content.rows != published:
-        raise Unreadable(f"it holds {content.rows:,} rows where {published:,} are published")
+        raise Unreadable(
+            f"it has {content.rows:,} rows, but the published dataset has {published:,}"
+        )
     pa.default_memory_pool().release_unused()
     interactions = content.interactions
     if in_order:

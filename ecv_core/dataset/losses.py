@@ -19,13 +19,13 @@ NO_ID = {
 }
 """Role of a column of ids -> the reason where there is none."""
 LONG_ID = f"an id longer than {limits.LONGEST_ID} characters"
-NO_TEXT = "an id with a null character, which no text has"
-NO_RATING = f"no rating, or none that is a number up to {limits.LARGEST_RATING:,.0f}"
+NO_TEXT = "an id with a null character"
+NO_RATING = f"no rating, or a rating that is not a number up to {limits.LARGEST_RATING:,.0f}"
 REPEATED = "a repeated user and item pair; the earliest is kept"
-WIDTH = "another number of columns than the other rows"
+WIDTH = "a different number of columns than the other rows"
 SWALLOWED = "their text within a quotation mark of an earlier row"
 NO_OBJECT = "no JSON object on the line"
-NOT_ABOVE_ZERO = "0 or less, in a column where you leave such rows out"
+NOT_ABOVE_ZERO = "0 or less in a column for which you leave such rows out"
 OF_A_BOT = "a user who has more than a tenth of all rows"
 _NO_LOSS = (REPEATED, NOT_ABOVE_ZERO, OF_A_BOT)
 """Reasons of rows that are said once, or that their owner leaves out."""
@@ -35,7 +35,7 @@ MOST_LOST = 0.1
 
 def no_time(unit: TimeUnit) -> str:
     """The reason where there is no time that is written so."""
-    return f"no time, or none from 1700 to 2199 as {UNIT_TEXTS[unit]}"
+    return f"no time, or not a time from 1700 to 2199 as {UNIT_TEXTS[unit]}"
 
 
 _WAYS_OUT = {
@@ -46,7 +46,9 @@ _WAYS_OUT = {
     NO_OBJECT: "correct these lines",
 }
 for _unit in TimeUnit:
-    _WAYS_OUT[no_time(_unit)] = "say how times are written, choose another column for them, or none"
+    _WAYS_OUT[no_time(_unit)] = (
+        "set the format of the times, choose another column for them, or none"
+    )
 
 
 def way_out(reason: str) -> str:

@@ -76,18 +76,19 @@ def check_limits(*, rows: int = 0, columns: int = 0, size: int = 0) -> None:
     """Refuse a table with too many rows, columns or unpacked bytes. Raises: Unreadable."""
     if rows > limits.MAX_ROWS:
         raise Unreadable(
-            f"it has more than {limits.MAX_ROWS:,} rows, the most that are read; take a part of it"
+            f"it has more than {limits.MAX_ROWS:,} rows, the most that can be read; use a part "
+            "of it"
         )
     if columns > limits.MAX_COLUMNS:
         raise Unreadable(
-            f"it has {columns:,} columns, and at most {limits.MAX_COLUMNS} are read; leave out "
-            "what is no user, item, rating or time"
+            f"it has {columns:,} columns, but at most {limits.MAX_COLUMNS} can be read; leave "
+            "out columns that are not the user, item, rating or time"
         )
     largest = limits.max_unpacked_bytes()
     if size > largest:
         raise Unreadable(
-            f"it unpacks to more than {largest / limits.MEGABYTE:,.0f} MB, {limits.TIMES_UNPACKED} "
-            "times what may be uploaded; take fewer rows or columns"
+            f"it unpacks to more than {largest / limits.MEGABYTE:,.0f} MB, "
+            f"{limits.TIMES_UNPACKED} times the upload limit; use fewer rows or columns"
         )
 
 
@@ -102,9 +103,9 @@ def unreadable_reasons() -> Iterator[None]:
         raise Unreadable("the compressed data is truncated or damaged; get it again") from error
     except (pa.ArrowException, UnicodeDecodeError, OverflowError) as error:
         reason = " ".join(str(error).split())[:150]
-        raise Unreadable(f"it has values that are none ({reason}); get it again") from error
+        raise Unreadable(f"it has invalid values ({reason}); get it again") from error
     except OSError as error:
-        way_out = "check its path and rights"
+        way_out = "check its path and permissions"
         if error.errno == errno.ENOSPC:
             way_out = "free some space"
         raise Unreadable(f"{error.strerror or error}; {way_out}") from error
@@ -135,8 +136,8 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> PlainFi
         size = _size(file)
         if size > limits.max_upload_bytes():
             raise Unreadable(
-                f"it has {size / limits.MEGABYTE:,.0f} MB, and at most "
-                f"{limits.max_upload_mb():,} are read (ECV_MAX_UPLOAD_MB says how many)"
+                f"it has {size / limits.MEGABYTE:,.0f} MB, but at most "
+                f"{limits.max_upload_mb():,} MB can be read (ECV_MAX_UPLOAD_MB sets this limit)"
             )
         start = file.read(16)
         file.seek(0)
@@ -187,7 +188,7 @@ class _ShortReads(io.RawIOBase):
             size = limits.MAX_ARCHIVE_TABLE + 1
         content = self._file.read(size)
         if len(content) > limits.MAX_ARCHIVE_TABLE:
-            raise Unreadable("the ZIP archive lists too many files; pack one file alone")
+            raise Unreadable("the ZIP archive lists too many files; pack only one file")
         return content
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
@@ -214,7 +215,9 @@ def _open_only_member(file: io.BufferedReader) -> Iterator[IO[bytes]]:
         if member.flag_bits & 1:
             raise Unreadable("the ZIP archive is encrypted; pack it again without a password")
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise Unreadable("the ZIP archive is packed in a rare way; pack it again as usual")
+            raise Unreadable(
+                "the ZIP archive uses an unusual compression; pack it again in the usual way"
+            )
         with archive.open(member) as stream:
             yield stream
 
@@ -225,15 +228,15 @@ def _data_member(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
         raise Unreadable("it is an Excel workbook; save the sheet as CSV")
     candidates = _data_candidates(members)
     if not candidates:
-        raise Unreadable("the ZIP archive holds no file")
+        raise Unreadable("the ZIP archive contains no file")
     if len(candidates) == 1:
         return candidates[0]
     names = [PurePosixPath(file.filename).name[:40] for file in candidates[:4]]
     if len(candidates) > len(names):
         names.append("...")
     raise Unreadable(
-        f"the ZIP archive holds {len(candidates):,} files ({', '.join(names)}); "
-        "pack the one with the interactions alone"
+        f"the ZIP archive holds {len(candidates):,} files ({', '.join(names)}); pack only the "
+        "one with the interactions"
     )
 
 
@@ -282,6 +285,6 @@ def _check_start(start: bytes) -> None:
     if not start.strip():
         raise Unreadable("it is empty")
     if start.startswith((_GZIP, _ZIP)):
-        raise Unreadable("it is packed twice; unpack it once and give that file")
+        raise Unreadable("it is packed twice; unpack it once and give the unpacked file")
     if start.startswith(_EXCEL):
         raise Unreadable("it is an Excel or Word file; save the sheet as CSV")

@@ -37,14 +37,17 @@ def for_task(dataset: DatasetEntry, task: Task) -> Interactions:
 def filtering(dataset: DatasetEntry, task: Task) -> str:
     """In words, what `for_task` makes of the rows of a dataset."""
     if task.of_table:
-        return f"{dataset.target} is to be told of every row"
+        return f"{dataset.target} is predicted for every row"
     if task.ranks:
         return (
-            "every interaction counts as positive feedback, the earliest of a user and an item "
-            f"is kept, users and items with fewer than {CORE} interactions are pruned until none "
-            f"is left ({CORE}-core)"
+            "every interaction counts as positive feedback; of repeated interactions of a user "
+            f"with an item, the earliest is kept; users and items with fewer than {CORE} "
+            f"interactions are removed until none is left ({CORE}-core)"
         )
-    return "ratings as they are given, the earliest of a user and an item; none is pruned"
+    return (
+        "ratings are used unchanged; of repeated ratings of an item by a user, the earliest is "
+        "kept; no user or item is removed"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

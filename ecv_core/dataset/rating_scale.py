@@ -20,8 +20,8 @@ def scale_of(
     name = interactions.dataset
     if ratings is None or not len(ratings):
         raise DatasetError(
-            f"{name} has no ratings (a column 'rating'), so there is none to predict; choose "
-            "another dataset, or an algorithm that ranks items, such as ease"
+            f"{name} has no ratings (no column 'rating'), so there is nothing to predict; "
+            "choose another dataset, or an algorithm that ranks items, such as ease"
         )
     low = float(ratings.min())
     high = float(ratings.max())

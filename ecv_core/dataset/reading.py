@@ -70,7 +70,7 @@ def read_rows(plain: PlainFile, layout: Layout, name: str, report: Report) -> Fi
         options = " and ".join(f"{OPTIONS[role]} COLUMN" for role in layout.missing)
         raise DatasetError(
             f"the file {plain.name} has no column that looks like "
-            f"{words.replace('a item', 'an item')}; say which one it is ({options})"
+            f"{words.replace('a item', 'an item')}; name the column ({options})"
         )
     with refusals(plain.name):
         return read_batches(_limited_batches(plain, layout, report), layout, name)
@@ -155,7 +155,7 @@ def _without_bots(interactions: Interactions, losses: _Losses) -> Interactions:
 def _nothing_usable(losses: _Losses, rows: int) -> str:
     """Why a file has no row that can be used, and the way out."""
     if not rows:
-        return "it holds no rows"
+        return "it has no rows"
     reason, count = losses.unused.most_common(1)[0]
     return (
         f"none of its {rows:,} rows can be used; {count:,} of them have {reason}: {way_out(reason)}"
@@ -305,7 +305,7 @@ def check_ids(ids: pa.StringArray) -> None:
         raise Unreadable(f"it has an id longer than {limits.LONGEST_ID} characters")
     if limits.id_bytes(len(ids), longest) > limits.MAX_ID_BYTES:
         raise Unreadable(
-            f"it has {len(ids):,} ids with up to {longest} characters, which together take more "
+            f"it has {len(ids):,} ids with up to {longest} characters, which together need more "
             f"than {limits.MAX_ID_BYTES >> 20:,} MB of memory; shorten the longest"
         )
 
@@ -380,7 +380,7 @@ def _clusters(
     remedy = "choose another column for the cluster, or none"
     if len(names) == 1:
         raise Unreadable(
-            f"every user is in the cluster '{names[0]}', and of one cluster nothing tells how "
+            f"every user is in the cluster '{names[0]}', and a single cluster cannot show how "
             f"clusters differ; {remedy}"
         )
     cluster_of_user = np.empty(len(user_ids), dtype=np.int32)
@@ -391,7 +391,7 @@ def _clusters(
         user = users[row]
         raise Unreadable(
             f"user '{user_ids[user]}' is in two clusters, '{names[codes[row]]}' and "
-            f"'{names[cluster_of_user[user]]}', and can be in one; correct it, or {remedy}"
+            f"'{names[cluster_of_user[user]]}', but can be in only one; correct it, or {remedy}"
         )
     return codes
 

@@ -52,7 +52,7 @@ def read_samples(
                 unfit[batch.unfit_reason] += batch.unfit
             report("read", batch.per_mille, 1000)
         if not 0 < rows <= limits.MAX_ROWS:
-            raise Unreadable(f"it has {rows:,} rows, and 1 to {limits.MAX_ROWS:,} are read")
+            raise Unreadable(f"it has {rows:,} rows, but must have 1 to {limits.MAX_ROWS:,}")
         comma = layout.decimal_comma
         columns = [_numbers_or_texts(pa.chunked_array(column), comma) for column in chunks]
     frame = pd.concat(columns, axis=1)

@@ -76,7 +76,7 @@ def source_of(dataset: DatasetEntry) -> Source:
         way_out = how_to_supply(dataset)
         if dataset.url:
             command = f"python -m ecv_core download {dataset.id}"
-            way_out = f"get it on the Run page or with '{command}'; or {way_out}"
+            way_out = f"download it on the Run page or with '{command}'; or {way_out}"
         raise DatasetError(f"dataset '{dataset.id}' is not on this machine; {way_out}")
     return Source(dataset=dataset, file=file)
 
@@ -179,10 +179,10 @@ def changed(dataset_id: str, sha256: str | None) -> str:
         if source_of(entry(dataset_id)).sha256 == sha256:
             return ""
     except (UnknownName, DatasetError):
-        change = "is not here any more"
+        change = "is no longer here"
     return (
-        f"the data of this run, '{dataset_id}' (SHA-256 {sha256[:12]}...), {change}; add the same "
-        "file again under this name to go on, or start a new run"
+        f"the data of this run, '{dataset_id}' (SHA-256 {sha256[:12]}...), {change}; add the "
+        "same file again under this name to continue, or start a new run"
     )
 
 

@@ -59,9 +59,9 @@ def task_of(frame: pd.DataFrame, target: str) -> Task:
     if missing:
         row = int(np.flatnonzero(values.isna())[0]) + 1
         raise DatasetError(
-            f"the target '{target}' has no value in {missing:,} of {len(frame):,} rows (row {row} "
-            "is the first); 'none' and 'na' are no values: write such a class in another word, "
-            "leave these rows out, or choose another target"
+            f"the target '{target}' has no value in {missing:,} of {len(frame):,} rows (row "
+            f"{row} is the first); 'none' and 'na' count as missing: rename such a class, leave "
+            "these rows out, or choose another target"
         )
     if values.nunique() < 2:
         raise DatasetError(
@@ -70,7 +70,7 @@ def task_of(frame: pd.DataFrame, target: str) -> Task:
         )
     if _is_number_to_predict(values):
         if not np.isfinite(values).all():
-            raise DatasetError(f"the target '{target}' has a value that is no finite number")
+            raise DatasetError(f"the target '{target}' has a value that is not a finite number")
         return Task.NUMBERS
     _check_classes(values, target)
     return Task.CLASSES
@@ -91,8 +91,8 @@ def _check_classes(values: pd.Series, target: str) -> None:
     if counts.iloc[-1] < 2 or len(counts) > len(values) / 2:
         raise DatasetError(
             f"the target '{target}' has {len(counts):,} classes in {len(values):,} rows, and "
-            f"'{counts.index[-1]}' only once, so that it cannot be learnt and held out; choose "
-            "another column, or leave such rows out"
+            f"'{counts.index[-1]}' only once, so this class cannot be both learnt and held out; "
+            "choose another column, or leave such rows out"
         )
 
 
@@ -109,8 +109,8 @@ def table_of(name: str, frame: pd.DataFrame, target: str) -> Table:
     features = _features(frame.drop(columns=target))
     if not features.shape[1]:
         raise DatasetError(
-            f"beside the target '{target}' no column can be learnt from: they hold texts of more "
-            f"than {MOST_CATEGORIES} kinds, or one value alone; add a column of numbers"
+            f"no column but the target '{target}' can be learnt from: the others have more than "
+            f"{MOST_CATEGORIES} different texts, or only one value; add a column of numbers"
         )
     if task is Task.NUMBERS:
         numbers = frame[target].to_numpy(np.float64)

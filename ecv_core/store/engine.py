@@ -182,7 +182,7 @@ def fresh(url: str) -> sa.Engine:
     """An engine on this database that has read nothing yet; it makes no tables."""
     address = sa.make_url(url)
     if address.get_backend_name() != "sqlite" and url.count("@") > 1:
-        raise ValueError("a sign @ in the password, or after it, has to be written as %40")
+        raise ValueError("write an @ in the password, or after it, as %40")
     if address.drivername in ("postgresql", "postgres"):  # as most people write it
         address = address.set(drivername="postgresql+psycopg")
     if address.get_backend_name() == "sqlite":
@@ -207,9 +207,9 @@ def _make_tables(engine: sa.Engine) -> None:
             connection.execute(schema.insert().values(version=SCHEMA_VERSION))
         elif version < SCHEMA_VERSION:
             raise StoreError(
-                f"the database {_shown_url(engine)} was made by a version of e-fold before 0.2.0 "
-                f"(schema {version}, this one reads {SCHEMA_VERSION}); move it away, or set "
-                "ECV_DATABASE_URL to another, and a new one is made"
+                f"the database {_shown_url(engine)} was made by a version of e-fold before "
+                f"0.2.0 (schema {version}, this one reads {SCHEMA_VERSION}); move it away, or "
+                "set ECV_DATABASE_URL to another database, and a new one is made"
             )
         elif version > SCHEMA_VERSION:
             raise StoreError(
@@ -260,7 +260,7 @@ def _connected(engine: sa.Engine) -> sa.Connection:
             if not is_away:
                 log.error("%s", sentence)
             is_away = True
-            say(f"{sentence}; it is tried again")
+            say(f"{sentence}; e-fold tries again")
             time.sleep(AGAIN_SECONDS)
         else:
             if is_away and say is not None:
@@ -308,8 +308,8 @@ def _insist_on_the_file(engine: sa.Engine, connection: sa.Connection) -> None:
 
 def _other_file(engine: sa.Engine) -> StoreError:
     return StoreError(
-        f"the database {engine.url.database} was deleted or replaced while it was in use; put it "
-        "back, or restart e-fold to go on with what is there"
+        f"the database {engine.url.database} was deleted or replaced while it was in use; put "
+        "it back, or restart e-fold to continue with the present file"
     )
 
 

@@ -93,7 +93,7 @@ def check_fold_of(spec: RunSpec, result: FoldResult) -> None:
     Raises: InputError.
     """
     if result.fold not in spec.fold_order:
-        raise InputError(f"fold {result.fold} is none of the folds of its spec")
+        raise InputError(f"fold {result.fold} is not one of the folds of its spec")
     score = result.metrics.get(spec.metric_name, math.inf)
     if abs(score - result.score) > _SAME:
         raise InputError(f"the score of fold {result.fold} is not its {spec.metric_name}")
@@ -103,9 +103,11 @@ def _check_spent(result: FoldResult) -> None:
     """Refuse seconds and joules that no machine can have spent on a fold. Raises: InputError."""
     seconds = max(result.fit_seconds, result.evaluate_seconds, result.total_seconds)
     if seconds > MAX_FOLD_SECONDS:
-        raise InputError(f"it took {seconds:g} s, and no fold takes a year")
+        raise InputError(f"it took {seconds:g} s, which is more than a year")
     if result.energy.joules > MAX_FOLD_JOULES:
-        raise InputError(f"it took {result.energy.joules:g} J, and no machine draws that in a year")
+        raise InputError(
+            f"it used {result.energy.joules:g} J, which is more than a machine draws in a year"
+        )
 
 
 def _check_users(count: int, scores: UserScores) -> None:
@@ -122,7 +124,7 @@ def _check_users(count: int, scores: UserScores) -> None:
 def _check_numbers(array: object, kinds: str, shape: tuple[int, ...]) -> None:
     """Refuse what is no array of such numbers, of this shape. Raises: InputError."""
     if not isinstance(array, np.ndarray) or array.dtype.kind not in kinds:
-        raise InputError("its users' scores are no numbers")
+        raise InputError("its users' scores are not numbers")
     if array.shape != shape:
         raise InputError(f"its users' scores have the shape {array.shape} instead of {shape}")
 

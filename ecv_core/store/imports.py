@@ -122,8 +122,9 @@ def _check_format(content: bytes) -> None:
         for name in spec:
             if name not in SETTINGS:
                 raise InputError(
-                    f"its spec has '{codec.shown(name)}', which this version does not know; use "
-                    "the same version of e-fold here and where it was made, and export it again"
+                    f"its spec has '{codec.shown(name)}', which this version of e-fold does not "
+                    "know; use the same version here and where the run was made, and export the "
+                    "run again"
                 )
 
 
@@ -144,7 +145,7 @@ def _check_names(document: RunDocument) -> None:
 def _check_spec(spec: RunSpec) -> None:
     """Refuse a spec that this installation could not have made, but for an unknown dataset."""
     if spec.n not in spec.cutoffs or min(spec.cutoffs) < 1:
-        raise InputError(f"its cutoffs {list(spec.cutoffs)[:9]} do not fit n = {spec.n}")
+        raise InputError(f"its cut-offs {list(spec.cutoffs)[:9]} do not fit n = {spec.n}")
     arguments: dict[str, Any] = spec.part(*Role)
     del arguments["cutoffs"]
     for name in ("params", "split_params", "rule_params"):
@@ -177,7 +178,7 @@ def _check_folds(spec: RunSpec, results: tuple[FoldResult, ...]) -> None:
     if not indices:
         raise InputError("it has no folds; export the run once it is finished")
     if len(set(indices)) != len(indices):
-        raise InputError(f"a fold is there twice: {indices[:30]}; export the run again")
+        raise InputError(f"a fold is listed twice: {indices[:30]}; export the run again")
     for result in results:
         check_fold_of(spec, result)
 

@@ -57,14 +57,16 @@ def checked_label(name: str = "", tags: Iterable[str] = (), note: str = "") -> L
     for tag in label.tags:
         _check_length("tag", tag, TAG_LENGTH)
     if len(label.tags) > MOST_TAGS:
-        raise InputError(f"a run has at most {MOST_TAGS} tags, but these are {len(label.tags)}")
+        raise InputError(
+            f"a run can have at most {MOST_TAGS} tags, but this one has {len(label.tags)}"
+        )
     return label
 
 
 def _check_length(what: str, text: str, most: int) -> None:
     if len(text) > most:
         raise InputError(
-            f"the {what} '{text[:20]}...' has {len(text)} characters; at most {most} are kept"
+            f"the {what} '{text[:20]}...' has {len(text)} characters; at most {most} are allowed"
         )
 
 

@@ -32,7 +32,7 @@ from ecv_core.store.store import Store
 
 _LOCK_NUMBER = 0x65667464
 """Of the lock of `one_at_a_time`; any number that nobody else uses."""
-GONE = "the program that ran it ended before it was done"
+GONE = "the program that computed this run ended before the run was done"
 
 
 def active_owners(store: Store) -> dict[str, str | None]:

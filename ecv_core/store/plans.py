@@ -82,8 +82,8 @@ def stored_plan(store: Store, kind: str, plan_id: str) -> PlanRecord:
     record = plan_behind(store, plan_id)
     if record is None or record.kind != kind:
         raise InputError(
-            f"there is no {kind} '{plan_id}' here; it may have been removed, or belongs to another "
-            "installation: pick one in the list, or start a new one"
+            f"there is no {kind} '{plan_id}' here; it may have been removed, or belong to "
+            "another installation: choose one from the list, or start a new one"
         )
     return record
 

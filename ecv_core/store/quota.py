@@ -34,14 +34,14 @@ class Quota:
         """Why so many runs more cannot be started now, in one sentence; None where they can."""
         if used.started + more > self.runs_per_hour:
             return (
-                f"you have started {used.started} of the {self.runs_per_hour} runs that one "
-                f"visitor may start or resume within an hour, and this would be {more} more; wait, "
-                "or start fewer"
+                f"you have started {used.started} of the {self.runs_per_hour} runs that a "
+                f"visitor may start or resume within an hour, and this would add {more} more; "
+                "wait, or start fewer"
             )
         if used.waiting + more > self.waiting:
             return (
-                f"{used.waiting} of at most {self.waiting} runs are waiting already, and this "
-                f"would be {more} more; wait until some are done"
+                f"{used.waiting} of at most {self.waiting} runs are already waiting, and this "
+                f"would add {more} more; wait until some are done"
             )
         return None
 

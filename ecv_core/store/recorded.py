@@ -359,7 +359,7 @@ def _writing(path: Path) -> Iterator[None]:
             yield
     except OSError as error:
         raise RunError(
-            f"{path} cannot be written: {error.strerror or error}; free it and go on"
+            f"{path} cannot be written: {error.strerror or error}; make it writable and try again"
         ) from None
 
 

@@ -120,7 +120,7 @@ def _row_groups(file: parquet.ParquetFile) -> dict[str, int]:
     for group in range(file.num_row_groups):
         names = file.metadata.row_group(group).column(0).statistics
         if names is None or not names.has_min_max:
-            raise ValueError("a row group does not say of which run it is")
+            raise ValueError("a row group does not name its run")
         groups[names.min] = group
     return groups
 

@@ -95,7 +95,7 @@ def check_kept(store: Store, kept: Mapping[str, KeptRun]) -> None:
                 there = {row.fold for row in connection.execute(query)}
                 for row in run.rows:
                     if row["fold"] not in there:
-                        what = f"fold {row['fold']} of run {run_id} is not there"
+                        what = f"fold {row['fold']} of run {run_id} is missing"
                         raise _damaged_database(store, what)
     finally:
         engine.dispose()

@@ -229,7 +229,7 @@ def test_a_visitor_starts_so_many_runs_an_hour_and_others_may_go_on(store, act):
 
 def test_the_queue_of_all_visitors_has_an_end(store, act):
     act(OTHER_VISITOR).start([SPEC])
-    with pytest.raises(RightsError, match="1 of at most 2 runs are waiting"):
+    with pytest.raises(RightsError, match="1 of at most 2 runs are already waiting"):
         act(VISITOR).start([SPEC, EASE])
     act(VISITOR).start([EASE])
     assert len(store.runs()) == 2

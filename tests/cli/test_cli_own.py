@@ -62,8 +62,8 @@ def test_a_file_that_would_lose_more_than_a_tenth_is_kept_only_with_a_yes(shop, 
         "error: It was read with Kunde as the user, Artikel as the item, Datum as"
     )
     assert (
-        "5 of 41 rows (12 %) would be lost: 5 have no time, "
-        "or none from 1700 to 2199 as dates, day first: 22.01.2023"
+        "5 of 41 rows (12 %) would be lost: 5 have no time, or not a time from 1700 to 2199 as "
+        "dates, day first: 22.01.2023"
     ) in err
     assert err.count("\n") == 1
     assert main([*call, "--yes"]) == 0
@@ -86,7 +86,7 @@ def test_a_file_that_would_lose_more_than_a_tenth_is_kept_only_with_a_yes(shop, 
         (["add", "shop", "FILE", "--time-unit", "weeks"], "argument --time-unit"),
         (
             ["add", "shop", "FILE", "--rating", "wer"],
-            "has no column that looks like a user; say which one it is (--user COLUMN)",
+            "has no column that looks like a user; name the column (--user COLUMN)",
         ),
         (["add", "shop"], "the following arguments are required: file"),
         (["add", "shop", "9" * 5000], "too long"),

@@ -144,8 +144,8 @@ def test_a_dataset_that_is_nowhere_says_how_to_get_it(data_folder: Path):
     with pytest.raises(DatasetError) as caught:
         datasets.load("ml-1m")
     assert str(caught.value) == (
-        "dataset 'ml-1m' is not on this machine; get it on the Run page or with "
-        "'python -m ecv_core download ml-1m'; or download it from "
+        "dataset 'ml-1m' is not on this machine; download it on the Run page or with 'python -m "
+        "ecv_core download ml-1m'; or download it from "
         "https://files.grouplens.org/datasets/movielens/ml-1m.zip, or put your own copy into "
         f"{data_folder} as ml-1m.zip or ml-1m.csv"
     )

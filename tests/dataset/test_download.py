@@ -145,10 +145,13 @@ def test_a_cut_download_keeps_the_file_that_was_there(
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (archive(U_DATA[:-20]), "what arrived is not the dataset (ml-100k/u.data has SHA-256"),
+        (
+            archive(U_DATA[:-20]),
+            "the downloaded file is not the dataset (ml-100k/u.data has SHA-256",
+        ),
         (
             b"<html>We have moved</html>",
-            "what arrived is not the dataset (the ZIP archive is damaged",
+            "the downloaded file is not the dataset (the ZIP archive is damaged",
         ),
     ],
 )
@@ -217,5 +220,5 @@ def test_what_a_killed_download_left_is_cleared_away(entry: DatasetEntry, data_f
 @pytest.mark.parametrize("dataset_id", ["synthetic", "mine"])
 def test_a_dataset_without_a_source_cannot_be_downloaded(data_folder: Path, dataset_id: str):
     (data_folder / "mine.csv").touch()
-    with pytest.raises(DatasetError, match=rf"'{dataset_id}' has no download"):
+    with pytest.raises(DatasetError, match=rf"'{dataset_id}' cannot be downloaded"):
         datasets.download(datasets.entry(dataset_id), silent)

@@ -107,16 +107,18 @@ def test_codes_follow_the_rows_whatever_blocks_and_dictionaries_the_file_has(
     assert data.items.tolist() == [0, 1, 2, 1, 0]
 
 
-NO_TIME = "no time, or none from 1700 to 2199 as seconds since 1970"
+NO_TIME = "no time, or not a time from 1700 to 2199 as seconds since 1970"
 BAD_CSV = {
     "": "lacks the columns 'user_id' and 'item_id'",
-    "user_id,item_id\n": "holds no rows",
+    "user_id,item_id\n": "has no rows",
     "user_id;item_id\nu;i\n": "it reads 'user_id;item_id'",
     "user,item\nu,i\n": "lacks the columns 'user_id' and 'item_id'; it reads 'user, item'",
     "user_id,rating\nu,1\n": "lacks the column 'item_id'",
     "1,2,3\n1,3,4\n": "lacks the columns 'user_id' and 'item_id'; it reads '1, 2, 3'",
-    "user_id,item_id,rating\nu,i,1\nu,j,good\n": "1 of its 2 rows has no rating, or "
-    "none that is a number up to 1,000,000 (row 2: user 'u', item 'j', rating 'good')",
+    "user_id,item_id,rating\nu,i,1\nu,j,good\n": (
+        "1 of its 2 rows has no rating, or a rating that is not a number up to 1,000,000 (row 2: "
+        "user 'u', item 'j', rating 'good')"
+    ),
     "user_id,item_id,rating\nu,i,1\nu,j,\n": "(row 2: user 'u', item 'j', rating '')",
     "user_id,item_id,rating\nu,i,nan\n": "none of its 1 rows can be used; 1 of them have no rating",
     "user_id,item_id,timestamp\nu,i,inf\nu,j,1\n": f"{NO_TIME} (row 1: ",
@@ -125,7 +127,7 @@ BAD_CSV = {
     "a" * 200_000 + "\n": "lacks the columns 'user_id' and 'item_id'",
     '"' + "a" * 200_000 + "\n": "lacks the columns 'user_id' and 'item_id'",
     "user_id,item_id\nu,i\n,j\n": "1 of its 2 rows has no user (row 2: user '', item 'j')",
-    "user_id,item_id\nu,i\nu\n": "another number of columns than the other rows (u)",
+    "user_id,item_id\nu,i\nu\n": "a different number of columns than the other rows (u)",
     f"user_id,item_id\nv,i\n{'u' * 300},i\n": "an id longer than 256 characters (row 2: ",
 }
 
@@ -138,7 +140,7 @@ def test_a_bad_csv_is_refused_with_file_and_reason(data_folder: Path, text: str)
     message = str(caught.value)
     assert message.startswith(f"{data_folder / 'mine.csv'} cannot be used as mine: ")
     assert BAD_CSV[text] in message
-    assert "; correct it: a first line user_id,item_id and" in message
+    assert "; correct it: the first line must be user_id,item_id and" in message
     assert "\n" not in message
 
 

@@ -75,7 +75,7 @@ def test_works_where_nothing_can_be_written(mine: Path):
 
 
 def test_a_missing_dataset_says_how_to_get_it(data_folder: Path):
-    with pytest.raises(DatasetError, match="'ml-100k' is not on this machine; get it on"):
+    with pytest.raises(DatasetError, match="'ml-100k' is not on this machine; download it on"):
         key_of("ml-100k")
 
 

@@ -123,9 +123,9 @@ LIES: dict[str, tuple[list[tuple[Any, Any]], str]] = {
     "another score": (told(score=0.9), "the score of fold 1 is not its ndcg@10"),
     "a score as text": (told(score="0.34"), "score must be a finite number"),
     "time that ran back": (told(total_seconds=-1.0), "total"),
-    "a hundred years": (told(fit_seconds=3.2e9), "no fold takes a year"),
+    "a hundred years": (told(fit_seconds=3.2e9), "s, which is more than a year"),
     "energy from nothing": (metered(joules=-5.0), "joules"),
-    "a power station": (metered(joules=1e14), "no machine draws that in a year"),
+    "a power station": (metered(joules=1e14), "J, which is more than a machine draws"),
     "a meter that is none": (metered(source="guess"), "no source of energy is called 'guess'"),
     "a host that rings": (on_host("n7\x1b[2J\x07"), "its host must be a line of text"),
     "other users' scores": (
@@ -135,7 +135,7 @@ LIES: dict[str, tuple[list[tuple[Any, Any]], str]] = {
     "too few users": (scored(users=np.arange(2, dtype=np.int32)), "shape (2,) instead of (3,)"),
     "a user twice": (scored(users=np.zeros(3, dtype=np.int32)), "do not name each user once"),
     "scores of another shape": (scored(metrics=("ndcg@10", "x")), "shape (3, 1) instead of (3, 2)"),
-    "scores as texts": (scored(values=np.array([["a"], ["b"], ["c"]])), "are no numbers"),
+    "scores as texts": (scored(values=np.array([["a"], ["b"], ["c"]])), "are not numbers"),
 }
 
 

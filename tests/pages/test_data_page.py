@@ -147,8 +147,8 @@ def test_what_lacks_an_item_asks_for_it(page):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"PK\x05\x06" + b"\0" * 18, "it is no text"),
-        (b"\x89PNG\r\n\0\0", "it is no text"),
+        (b"PK\x05\x06" + b"\0" * 18, "it is not text"),
+        (b"\x89PNG\r\n\0\0", "it is not text"),
         (b"one\ntwo\n", "it has one column"),
     ],
 )
@@ -203,7 +203,7 @@ def test_its_run_says_when_the_data_is_gone(shop, a_run):
     assert not opened.warning
     own.remove("shop")
     opened.run()
-    assert "is not here any more" in opened.warning[0].value
+    assert "is no longer here" in opened.warning[0].value
     assert not opened.exception
 
 

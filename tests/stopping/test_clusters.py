@@ -223,9 +223,9 @@ def test_everybody_a_cluster_is_the_same_run_to_the_last_bit(table):
     [
         (
             ["a", "a", "a", "a"],
-            "every user is in the cluster 'a', and of one cluster nothing tells",
+            "every user is in the cluster 'a', and a single cluster cannot show how",
         ),
-        (["a", "b", "a", "c"], "user '1' is in two clusters, 'a' and 'b', and can be in one"),
+        (["a", "b", "a", "c"], "user '1' is in two clusters, 'a' and 'b', but can be in only one"),
         (["a", "a", "b", None], r"1 of its 4 rows has no cluster \(row 4: "),
     ],
 )

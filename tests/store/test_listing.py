@@ -212,7 +212,7 @@ def test_what_is_written_on_runs_is_there_for_every_reader_and_can_be_taken_off(
         ({"name": "x" * 81}, "the name 'xxxxxxxxxxxxxxxxxxxx...' has 81 characters; at most 80"),
         ({"tags": ["y" * 31]}, "has 31 characters; at most 30"),
         ({"note": "z" * 2001}, "has 2001 characters; at most 2000"),
-        ({"tags": [str(one) for one in range(13)]}, "at most 12 tags, but these are 13"),
+        ({"tags": [str(one) for one in range(13)]}, "at most 12 tags, but this one has 13"),
     ],
 )
 def test_what_is_too_long_is_a_sentence(label, message):

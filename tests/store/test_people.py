@@ -44,7 +44,7 @@ def test_who_presses_in_many_tabs_at_once_gets_no_more(store, quota):
 
 def test_what_is_refused_is_not_queued_in_part(store):
     quota = Quota(runs_per_hour=2, waiting=9)
-    with pytest.raises(RightsError, match="this would be 3 more"):
+    with pytest.raises(RightsError, match="this would add 3 more"):
         store.create([SPEC] * 3, owner="me", started_by="visitor", quota=quota)
     assert store.runs() == []
     store.create([SPEC] * 2, owner="me", started_by="visitor", quota=quota)

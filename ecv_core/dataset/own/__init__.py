@@ -123,8 +123,8 @@ def taken_in(token: str, report: Report) -> PlainFile:
         name = (folder / _FILE_NAME).read_text(encoding="utf-8")
     except OSError:
         raise InputError(
-            "the file that this address names is not here any more: it was kept or thrown away, or "
-            "is older than a day; drop it again"
+            "the file in this address is no longer here: it was added or discarded, or is older "
+            "than a day; drop it again"
         ) from None
     return plain_file(folder / _FILE, name, folder, report)
 
@@ -263,7 +263,7 @@ def _write_samples(
 def folder_of(token: str) -> Path:
     """The folder of a file that `take_in` took. Raises: InputError for what can be no token."""
     if not _TOKEN.fullmatch(token):
-        raise InputError("the address names no file; drop it again")
+        raise InputError("this address has no file; drop it again")
     return data_dir() / ADDED / f".{token}"
 
 
@@ -301,8 +301,8 @@ def _read_json(path: Path, kind: type[Kind]) -> Kind | None:
 def unwritable(error: OSError) -> DatasetError:
     """The sentence about a data folder that takes nothing."""
     return DatasetError(
-        f"{data_dir()} cannot be written to ({error.strerror or error}); free some space, or set "
-        "ECV_DATA_DIR to a folder that can"
+        f"{data_dir()} cannot be written to ({error.strerror or error}); free some space, or "
+        "set ECV_DATA_DIR to a folder that is writable"
     )
 
 
@@ -319,11 +319,13 @@ def check_name(name: str) -> None:
     """Refuse what can be no id of a new dataset. Raises: InputError."""
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"'{name[:70]}' cannot be the name of a dataset: it takes 1 to 63 letters, digits, _ "
-            "and single -, and begins with a letter or digit"
+            f"'{name[:70]}' cannot be the name of a dataset: use 1 to 63 letters, digits, _ and "
+            "single -, beginning with a letter or digit"
         )
     if _DEVICE.fullmatch(name):
-        raise InputError(f"'{name}' is a device on Windows, and no file; choose another name")
+        raise InputError(
+            f"'{name}' is the name of a device on Windows, not of a file; choose another name"
+        )
     if name.lower() in {dataset_id.lower() for dataset_id in catalogue()}:
         raise InputError(
             f"there is a dataset '{name}' already; choose another name, or remove that one first"
@@ -362,7 +364,7 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     check_name(name)
     about = read_about(folder)
     if about is None or not (folder / INTERACTIONS).is_file():
-        raise InputError("there is nothing to keep; read the file first")
+        raise InputError("there is nothing to add; read the file first")
     _check_can_be_evaluated(about)
     try:
         if added_by:
@@ -385,8 +387,8 @@ def _check_can_be_evaluated(about: About) -> None:
         return
     way_out = loss(about.unused, about.rows) or "use a denser or larger file"
     raise DatasetError(
-        f"nothing of {about.source} survives 5-core pruning, and without ratings nothing else "
-        f"can be evaluated; {way_out}"
+        f"nothing of {about.source} survives 5-core pruning, and without ratings there is "
+        f"nothing else to evaluate; {way_out}"
     )
 
 
@@ -536,7 +538,9 @@ def add_file(
             )
             reason = loss(about.unused, about.rows)
             if reason and not lossy:
-                raise InputError(f"{reason}; nothing is kept yet: `add --yes` keeps the other rows")
+                raise InputError(
+                    f"{reason}; nothing has been added yet: `add --yes` adds the other rows"
+                )
             return keep(folder, name), recognition
         except EcvError as error:
             raise type(error)(f"{taken_as(recognition.layout)} {error}") from error
@@ -584,7 +588,7 @@ def _read_without_quotes(
     without_quotes = work_out(plain, unquoted, folder, report)
     if lost(without_quotes.unused) >= lost(with_quotes.unused):
         return work_out(plain, recognition.layout, folder, report), recognition
-    note = "Quotation marks are read as signs like any other: no line is lost so."
+    note = "Quotation marks are read as ordinary characters, so that no line is lost."
     notes = (*recognition.notes, note)
     return without_quotes, replace(recognition, layout=unquoted, notes=notes)
 

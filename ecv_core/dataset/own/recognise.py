@@ -115,8 +115,8 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
     """A layout with its columns recognised by name and value. Raises: Unreadable."""
     if len(layout.names) < 2:
         raise Unreadable(
-            "it has one column, and a user and an item take two; if its columns are separated by "
-            "another sign than , ; tab | or ::, write it with one of these"
+            "it has one column, but user and item need two; if its columns are separated by a "
+            "character other than , ; tab | or ::, save it with one of these"
         )
     named = layout.form is not Form.DELIMITED or layout.header
     roles = guess_roles(layout.names, rows, named=named)
@@ -166,15 +166,17 @@ def taken_as(layout: Layout) -> str:
     for role, place in layout.roles:
         taken.append(f"{layout.names[place]} as the {ROLE_WORDS[role]}")
     options = " ".join(f"{OPTIONS[role]} COLUMN" for role in ("user_id", "item_id"))
-    return f"It was read with {', '.join(taken)} ({options} and the like say otherwise):"
+    return (
+        f"It was read with {', '.join(taken)} (use {options} and similar options to change this):"
+    )
 
 
 def not_taken(column: str, role: str, lacking: int, rows: str) -> str:
     """The sentence about a column that was guessed to have a role, and costs too many rows."""
     word = ROLE_WORDS[role]
     return (
-        f"The column {column} is not taken as the {word}: {lacking:,} of {rows} rows have none. "
-        f"{OPTIONS[role]} {column} takes it."
+        f"The column {column} is not used as the {word}, because {lacking:,} of {rows} rows "
+        f"have no value in it. To use it, give {OPTIONS[role]} {column}."
     )
 
 
@@ -197,8 +199,8 @@ def _encoding(head: bytes, plain: PlainFile) -> str:
         return "utf-16"
     if b"\0" in head:
         raise Unreadable(
-            "it is no text: it has bytes that no text has; CSV, TSV, Parquet and JSON lines are "
-            "read, and a ZIP or GZ of one"
+            "it is not text, because it has bytes that no text has; give CSV, TSV, Parquet or "
+            "JSON lines, or a ZIP or GZ of one"
         )
     if plain.utf8:
         return "utf-8"
@@ -301,8 +303,8 @@ def _check_no_headings(text: str, rows: Sequence[Sequence[str]]) -> None:
             headings.append(f"'{line.strip()}' in line {number:,}")
     if len(headings) > 1:
         raise Unreadable(
-            f"lines such as {headings[0]} and {headings[1]} are headings of the rows below them; "
-            "write what a heading says into a column of each of its rows"
+            f"lines such as {headings[0]} and {headings[1]} are headings of the rows below "
+            "them; put each heading into a column of its rows"
         )
 
 
@@ -351,7 +353,7 @@ def _check_no_markup(text: str) -> None:
     """Refuse web pages, XML and JSON lists. Raises: Unreadable."""
     start = text.lstrip()
     if start.startswith("<"):
-        raise Unreadable("it is a web page or XML, no table; save the table as CSV")
+        raise Unreadable("it is a web page or XML, and not a table; save the table as CSV")
     if start.startswith("[") and start[1:].lstrip().startswith(("{", "[")):
         raise Unreadable(
             "it is one JSON list; write JSON lines instead, one object per line without commas "
@@ -550,8 +552,8 @@ def _check_no_lists(lists: Sequence[str], recognised: Recognised) -> None:
             filled = False  # as the columns of lists are
     if lists and not filled:
         raise Unreadable(
-            f"'{lists[0]}' holds lists, and each row takes one user and one item; write a line for "
-            "each entry of the list"
+            f"'{lists[0]}' has lists, but each row must have one user and one item; write a "
+            "line for each entry of the list"
         )
 
 
@@ -573,7 +575,9 @@ def first_look(recognition: Recognised) -> list[str]:
         sentences.append(_times_sentence(values, layout.unit))
         fitting, _ = date_orders(values)
         if layout.unit in fitting and len(fitting) > 1:
-            sentences.append("Day first and month first fit these dates alike: see which it is.")
+            sentences.append(
+                "These dates fit both day first and month first: check which one is right."
+            )
     return sentences + _returns_sentences(recognition)
 
 
@@ -588,8 +592,8 @@ def _returns_sentences(recognition: Recognised) -> list[str]:
             sentences.append(f"{sentence}: they are left out.")
         else:
             sentences.append(
-                f"{sentence}, as returns have: algorithms that rank items take every row as a sign "
-                "that an item was liked."
+                f"{sentence}, as returns have. Algorithms that rank items "
+                "treat every row as a sign that the user likes the item."
             )
     return sentences
 
@@ -622,7 +626,7 @@ def _unread_times(recognition: Recognised) -> list[str]:
         values = list(filter(None, _column(recognition, place)))
         if values:
             sentences.append(
-                f"The column {name} is not read as a time: it begins with {values[0]}."
+                f"The column {name} is not read as a time, because it begins with {values[0]}."
             )
     return sentences
 

@@ -69,16 +69,16 @@ def test_lines_of_json_that_are_none_are_counted_and_the_first_is_shown(read):
         ("ann,y,good,1700000000,7", NO_RATING),
         ("ann,y,nan,1700000000,7", NO_RATING),
         ("ann,y,1e308,1700000000,7", NO_RATING),
-        ("ann,y,3,,7", "no time, or none from 1700 to 2199 as seconds since 1970"),
-        ("ann,y,3,1e308,7", "no time, or none from 1700 to 2199 as seconds since 1970"),
-        ("ann,y,3,inf,7", "no time, or none from 1700 to 2199 as seconds since 1970"),
+        ("ann,y,3,,7", "no time, or not a time from 1700 to 2199 as seconds since 1970"),
+        ("ann,y,3,1e308,7", "no time, or not a time from 1700 to 2199 as seconds since 1970"),
+        ("ann,y,3,inf,7", "no time, or not a time from 1700 to 2199 as seconds since 1970"),
         (
             "ann,y,3,-8520336001,7",
-            "no time, or none from 1700 to 2199 as seconds since 1970",
+            "no time, or not a time from 1700 to 2199 as seconds since 1970",
         ),  # the last second of 1699
         (
             "ann,y,3,7258118400,7",
-            "no time, or none from 1700 to 2199 as seconds since 1970",
+            "no time, or not a time from 1700 to 2199 as seconds since 1970",
         ),  # the first one of 2200
         ("ann,y,3,1700000000,", NO_BASKET),
         (f"{'a' * 257},y,3,1700000000,7", LONG_ID),
@@ -93,7 +93,7 @@ def test_lines_of_json_that_are_none_are_counted_and_the_first_is_shown(read):
 def test_a_row_that_cannot_be_used_is_counted_by_its_reason(read, row, reason):
     content = HEAD + GOOD + row + "\n" + "bob,x,1,1700000000,7\n"
     if reason is None:
-        with pytest.raises(DatasetError, match="it is no text"):
+        with pytest.raises(DatasetError, match="it is not text"):
             read(content)
         return
     _, reading = read(content)
@@ -150,7 +150,11 @@ def test_one_lost_row_has_its_cause_in_the_singular():
     ("lost", "said"),
     [
         (10, ""),  # a tenth of 100 is not more than a tenth
-        (11, "11 of 100 rows (11 %) would be lost: 11 have no rating, or none that is a number up"),
+        (
+            11,
+            "11 of 100 rows (11 %) would be lost: 11 have no rating, or a rating that is not a "
+            "number up",
+        ),
     ],
 )
 def test_more_than_a_tenth_lost_is_said_with_its_cause(read, lost, said):

@@ -181,7 +181,7 @@ def test_a_file_that_was_taken_in_is_found_again_with_all_that_was_asked(source:
         "about.json",
         "interactions.parquet",
     ]
-    with pytest.raises(InputError, match="is not here any more"):
+    with pytest.raises(InputError, match="is no longer here"):
         own.taken_in(token, no_report)
 
 
@@ -200,7 +200,7 @@ def test_files_that_nobody_kept_are_forgotten_after_a_day(source: Path):
 @pytest.mark.parametrize("token", ["", "..", "../shop", "x" * 32, "a" * 31, "A" * 32])
 def test_no_address_leads_elsewhere(token: str):
     for act in (own.folder_of, own.forget, lambda one: own.taken_in(one, no_report)):
-        with pytest.raises(InputError, match="names no file"):
+        with pytest.raises(InputError, match="this address has no file"):
             act(token)
 
 
@@ -235,7 +235,7 @@ def test_a_run_remembers_its_data_and_says_when_it_is_gone_renamed_or_other(
     assert make_spec(dataset="synthetic", algorithm="popular").data_sha256 is None
     assert datasets.changed("shop", spec.data_sha256) == ""
     own.remove("shop")
-    with pytest.raises(DatasetError, match=r"'shop' .* is not here any more; add the same file"):
+    with pytest.raises(DatasetError, match=r"'shop' .* is no longer here; add the same file"):
         run_fold(spec, 0)
     other = tmp_path / "other.csv"
     other.write_text(blocks(7))
@@ -314,7 +314,7 @@ def test_a_basket_that_nobody_named_costs_no_rows(tmp_path: Path):
     assert (about.kept, about.unused) == (400, {})
     assert set(about.columns) == {"user_id", "item_id"}
     (note,) = recognised.notes
-    assert "order is not taken as the basket: 200 of 400 rows" in note
+    assert "order is not used as the basket, because 200 of 400 rows" in note
     with pytest.raises(InputError, match=r"order as the basket .* 200 of 400 rows"):
         own.add_file("shop-2", path, {"basket": "order"}, no_report)
 

@@ -56,8 +56,8 @@ REFUSED = {
     "blank": (b"\n \n", "it is empty"),
     "one column": (b"user\nann\nbob\n", "it has one column"),
     "only a header": (b"user,item\n", "no row below it"),
-    "binary": (b"a,b\n\x00\x01\x02\n" * 9, "it is no text"),
-    "picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "it is no text"),
+    "binary": (b"a,b\n\x00\x01\x02\n" * 9, "it is not text"),
+    "picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "it is not text"),
     "workbook": (
         archive(**{"xl/workbook.xml": b"<a/>"}),
         "it is an Excel workbook; save the sheet",
@@ -70,10 +70,10 @@ REFUSED = {
     "zip in gz": (gzip.compress(archive(**{"a.csv": ROW})), "it is packed twice"),
     "cut gz": (gzip.compress(os.urandom(9999))[:-99], "truncated or damaged"),
     "many in a zip": (archive(**{"a.csv": ROW, "b.csv": ROW}), r"2 files \(a.csv, b.csv\)"),
-    "nothing in a zip": (archive(), "it is no text"),
-    "folders in a zip": (archive(**{"a/": b""}), "holds no file"),
+    "nothing in a zip": (archive(), "it is not text"),
+    "folders in a zip": (archive(**{"a/": b""}), "contains no file"),
     "encrypted zip": (encrypted(), "encrypted; pack it again without a password"),
-    "rare zip": (archive(zipfile.ZIP_LZMA, **{"a.csv": ROW}), "packed in a rare way"),
+    "rare zip": (archive(zipfile.ZIP_LZMA, **{"a.csv": ROW}), "uses an unusual compression"),
     "shifted zip": (shifted(), "the ZIP archive is damaged"),
     "cut zip": (archive(**{"a.csv": ROW})[:-30], "the ZIP archive is damaged"),
     "cut parquet": (parquet(user=["a"], item=["x"])[:-30], "the Parquet file is damaged"),
@@ -105,7 +105,9 @@ def small(monkeypatch: pytest.MonkeyPatch, megabytes: int = 1) -> None:
 
 def test_a_larger_file_than_may_be_is_not_read(read, monkeypatch):
     small(monkeypatch)
-    with pytest.raises(DatasetError, match=r"it has 2 MB, and at most 1 are read \(ECV_MAX_UPL"):
+    with pytest.raises(
+        DatasetError, match=r"it has 2 MB, but at most 1 MB can be read \(ECV_MAX_UPL"
+    ):
         read(b"user,item\n" + ROW * 400_000)
 
 
@@ -113,7 +115,7 @@ def test_a_larger_file_than_may_be_is_not_read(read, monkeypatch):
 @pytest.mark.parametrize("pack", [gzip.compress, lambda content: archive(**{"a.csv": content})])
 def test_a_bomb_is_unpacked_no_further_than_the_limit(read, tmp_path, monkeypatch, pack):
     small(monkeypatch)
-    with pytest.raises(DatasetError, match="unpacks to more than 5 MB, 5 times what may be"):
+    with pytest.raises(DatasetError, match="unpacks to more than 5 MB, 5 times the upload limit"):
         read(pack(b"\n" * 200_000_000))
     assert (tmp_path / "unpacked").stat().st_size <= 5 * limits.MEGABYTE
 
@@ -126,14 +128,14 @@ def test_an_archive_with_a_huge_table_of_contents_is_refused(read, monkeypatch):
 
 def test_rows_and_ids_have_their_limits(read, monkeypatch):
     monkeypatch.setattr(limits, "MAX_ROWS", 3)
-    with pytest.raises(DatasetError, match="more than 3 rows, the most that are read"):
+    with pytest.raises(DatasetError, match="more than 3 rows, the most that can be read"):
         read(b"user,item\n" + ROW * 4)
-    with pytest.raises(DatasetError, match="more than 3 rows, the most that are read"):
+    with pytest.raises(DatasetError, match="more than 3 rows, the most that can be read"):
         read(gzip.compress(b"user,item\n" + ROW * 4))  # and no further unpacked
-    with pytest.raises(DatasetError, match="more than 3 rows, the most that are read"):
+    with pytest.raises(DatasetError, match="more than 3 rows, the most that can be read"):
         read(parquet(user=list("abcd"), item=list("abcd")))
     monkeypatch.setattr(limits, "MAX_ID_BYTES", 4 * 2 * 2 - 1)
-    with pytest.raises(DatasetError, match="2 ids with up to 2 characters, which together take"):
+    with pytest.raises(DatasetError, match="2 ids with up to 2 characters, which together need"):
         read(b"user,item\naa,x\nb,y\n")
 
 

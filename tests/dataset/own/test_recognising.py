@@ -204,7 +204,9 @@ def test_a_date_that_is_not_read_is_said(tmp_path):
     path = tmp_path / "shop.csv"
     path.write_text("user,item,date_added\na,x,gestern\nb,y,heute\n")
     (sentence,) = first_look(recognise(plain_file(path, path.name, tmp_path, no_report)))
-    assert sentence == "The column date_added is not read as a time: it begins with gestern."
+    assert (
+        sentence == "The column date_added is not read as a time, because it begins with gestern."
+    )
 
 
 def test_returns_are_said_before_they_are_kept(tmp_path):
@@ -225,7 +227,7 @@ def test_day_or_month_first_is_decided_by_the_whole_sample(read):
         JAN_22 + 9 * 86400,
     ]
     assert read("user;item;time\n" + rows, unit=TimeUnit.MONTH_FIRST)[1].unused == {
-        "no time, or none from 1700 to 2199 as dates, month first: 01/22/2023": 1
+        "no time, or not a time from 1700 to 2199 as dates, month first: 01/22/2023": 1
     }
 
 
@@ -239,7 +241,7 @@ def test_dates_that_fit_both_orders_are_said(tmp_path, sign, taken, day):
     assert time.startswith(f"1 of the first 2 rows have a time (dates, {taken}: ")
     month = "January" if day == 2 else "February"
     assert time.endswith(f": 02{sign}01{sign}2023 is {day} {month} 2023, 00:00 UTC.")
-    assert both.startswith("Day first and month first fit these dates alike")
+    assert both.startswith("These dates fit both day first and month first")
 
 
 def test_the_unit_is_that_of_most_values():
