@@ -80,7 +80,7 @@ class Acting:
             return why
         lost = lost_seconds(self._store, [run.run_id])[run.run_id]
         if run.spent_seconds + lost >= self.limits.seconds:
-            return f"a run has {self.limits.seconds} s here, and this one has had them"
+            return f"a run may take {self.limits.seconds} s here, and this run has taken that long"
         return self._limits_refusal([run.spec])
 
     def _limits_refusal(self, specs: Sequence[RunSpec]) -> str | None:

@@ -121,13 +121,12 @@ def left_in_words(runs: Iterable[Metered]) -> str:
         return ""
     if len(metered) == 1:
         which = metered[0].other_work
-        why = ""
         if isinstance(which, str):
-            why = f" ({which})"
-        return f"Other programs used the machine during this run{why}, so its energy is too high."
+            return f"The energy of this run is too high, because {which}."
+        return "Other programs used the machine during this run, so its energy is too high."
     return (
-        f"This energy includes {disturbed} of {len(metered)} runs during which other programs "
-        "used the machine, so it is too high for these."
+        f"Other programs used the machine during {disturbed} of {len(metered)} runs, so this "
+        "energy is too high."
     )
 
 

@@ -652,7 +652,7 @@ def forecast_words(folds: Iterable[int]) -> str:
         costs += " that ran, without the first, which also pays for start-up"
         if count == 1:
             costs = f"as between {percent} less and {percent} more than the fold that ran"
-        held = f"after {margin.after} that held in {margin.held_percent} % of the recorded runs"
+        held = f"with {margin.after} run, this held in {margin.held_percent} % of the recorded runs"
         part = f"{costs} ({held})"
         if part not in parts:
             parts.append(part)

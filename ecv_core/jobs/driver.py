@@ -306,7 +306,10 @@ class _Drive:
             self._cancel(task, Cancelled())
         elif begun.over:
             self._cancel(
-                task, Cancelled(f"a run has {self._seconds:g} s here, and this one has had them")
+                task,
+                Cancelled(
+                    f"a run may take {self._seconds:g} s here, and this run has taken that long"
+                ),
             )
         else:
             return True

@@ -135,7 +135,7 @@ def failure(error: BaseException) -> str:
             f"pick a smaller dataset or model, or {way_out}, and resume"
         )
     unexpected = (
-        f"an error nobody expected ended this run ({type(error).__name__}: {error}); "
+        f"an unexpected error ended this run ({type(error).__name__}: {error}); "
         "finished folds are kept, and the program's log has the details"
     )
     return str(RunError(unexpected))  # one line that every database takes

@@ -488,7 +488,7 @@ def _offer_to_keep(token: str, about: About) -> None:
             key=f"own-name-{token}",
             max_chars=63,
             width=320,
-            help=explained("Letters, digits, _ and -. The command line calls it the same."),
+            help=explained("Letters, digits, _ and -. The command line uses this name too."),
         )
         if loss(about.unused, about.rows):
             label = f"Keep only the {counted(about.kept, 'row')}"

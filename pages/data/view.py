@@ -59,7 +59,7 @@ def show_your_data() -> None:
 def _show_dropped_file(token: str) -> None:
     """What a dropped file is and how it is read; or why it cannot be."""
     try:
-        with st.spinner("Looking at the file ..."):
+        with st.spinner("Reading the file ..."):
             plain = _plain(token)
             if not plain.path.is_file():  # it was kept or thrown away, in another tab
                 plain = own.taken_in(token, no_report)
@@ -105,7 +105,7 @@ def _take_file() -> None:
             on_click="ignore",
         )
         return
-    with sentences(), st.spinner("Taking it in ..."):
+    with sentences(), st.spinner("Saving the file ..."):
         token = handling().take_in(lambda path: path.write_bytes(file.getbuffer()), file.name)
         st.session_state[_DROPPED] = count + 1  # the browser's copy is needed no more
         st.query_params.pop(KEPT, None)
@@ -118,7 +118,7 @@ def _offer_another_file(token: str) -> None:
         "Another file",
         icon=":material/upload_file:",
         key="another-file",
-        help="Throws this one away.",
+        help="Discards this file.",
         on_click=_forget,
         args=(token,),
     )

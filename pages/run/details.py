@@ -91,8 +91,8 @@ def downloads(run: RunRecord) -> None:
             _document,
             ending="json",
             mime="application/json",
-            help=f"Everything but the scores of single {run.spec.task.unit}s; another e-fold can "
-            "import it.",
+            help=f"Everything but the scores of individual {run.spec.task.unit}s; another e-fold "
+            "can import it.",
         )
 
 
@@ -156,7 +156,7 @@ def _document(run: RunRecord) -> str:
 def repeat_command(run: RunRecord) -> None:
     """The command line that gives the same scores again."""
     if run.spec.tracked:
-        st.markdown("Tracked again by your own code; by hand on a command line:")
+        st.markdown("Your own code can track it again; by hand, on a command line:")
     else:
         st.markdown("The same run on a command line, with the same scores:")
     try:

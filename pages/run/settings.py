@@ -274,7 +274,7 @@ def score_settings(metric: str) -> dict[str, Any]:
             **KEPT,
             help="Full ranking compares each held-out item with every candidate. With sampled "
             "negatives, a few items are drawn once for each user, and each held-out item is ranked "
-            "against these alone. Every algorithm meets the same ones.",
+            "against these alone. These items are the same for every algorithm.",
         )
         if ranking == SAMPLED:
             with st.container(horizontal=True):

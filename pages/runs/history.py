@@ -499,7 +499,7 @@ def _number_columns() -> dict[str, ColumnConfig]:
         "processor (s)",
         "%.1f",
         "Processor time of all folds that have run, of all cores: other work on the machine "
-        "hardly changes it. Empty where it was not written.",
+        "hardly changes it. Empty where it was not recorded.",
     )
     columns["energy"] = number(
         "energy (mWh)",

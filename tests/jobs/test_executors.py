@@ -244,7 +244,7 @@ def test_an_error_in_a_worker_arrives_as_its_sentence(work) -> None:
     worker = work(unpicklable_error)
     worker.submit(TASK, no_progress)
     (end,) = said_of(worker)
-    assert "an error nobody expected ended this run (KeyError: <function" in str(end.error)
+    assert "an unexpected error ended this run (KeyError: <function" in str(end.error)
     assert process.is_running()  # an error does not end the process
 
 

@@ -223,9 +223,9 @@ def _why_too_little(pair: _Pair) -> str:
             return f"fewer than two {unit}s in common"
         return ""
     if len(folds) < 2:
-        return f"only one fold in common, and no scores of single {unit}s"
+        return f"only one fold in common, and no scores of individual {unit}s"
     if pair.first.spec.split not in K_FOLD:
-        return f"no scores of single {unit}s, and the folds are not those of a k-fold split"
+        return f"no scores of individual {unit}s, and the folds are not those of a k-fold split"
     return ""
 
 

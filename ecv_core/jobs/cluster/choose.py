@@ -120,7 +120,7 @@ def _on_workers(place: str, site: Site, compute: Compute) -> Executor:
     if re.fullmatch(r"(tcp|tls)://[^/\s]+:\d+", place):
         return _on_scheduler(place, site, compute)
     raise InputError(
-        f"'{place}' is no place to compute on; give {HERE}, local:3, tcp://host:8786, "
+        f"'{place}' is not a place to compute on; give {HERE}, local:3, tcp://host:8786, "
         f"{', '.join(SCHEDULERS)}, or the name of a file in {_folder()} that says which with the "
         "key on"
     )

@@ -100,7 +100,7 @@ def read_site(path: Path | None) -> Site:
     except OSError as error:
         raise InputError(f"the site's file {path} cannot be read: {error.strerror}") from error
     except ValueError as error:  # no TOML, or no text at all
-        raise InputError(f"the site's file {path} is no TOML: {error}") from error
+        raise InputError(f"the site's file {path} is not valid TOML: {error}") from error
     allowed = [field.name for field in fields(Site)]
     for name in keys:
         if name not in allowed:

@@ -369,7 +369,7 @@ def checked_contenders(contenders: Named) -> list[Contender]:
     names = set()
     for name, spec in contenders:
         if name in names:
-            raise InputError(f"the contender '{name}' is there twice; leave one out")
+            raise InputError(f"the contender '{name}' is given twice; leave one out")
         names.add(name)
         whole = replace(
             spec, rule=NEVER_STOPS, rule_params=(), min_folds=1, full=True, only_folds=()
@@ -381,7 +381,7 @@ def checked_contenders(contenders: Named) -> list[Contender]:
     if first.spec.k > 1:
         check_exchangeable(
             first.spec.split,
-            "a selection must not drop anybody there: run all of them with the rule "
+            "a selection must not drop a contender there: run all of them with the rule "
             f"'{NEVER_STOPS}', or select on a split by chance",
         )
     return checked

@@ -52,7 +52,7 @@ def test_a_run_says_data_filter_split_metric_rule_interval_result_energy_and_ver
         "Stopping saves 22 to 91 mWh (about 70 % of all folds), a forecast: a fold that did "
         "not run is counted as between 30 % less than the cheapest and 30 % more than the most "
         "expensive",
-        "(after 3 folds that held in 95 % of the recorded runs)",
+        "(with 3 folds run, this held in 95 % of the recorded runs)",
         "e-fold 0.1.0, Python 3.11.7, torch 2.13.0",
     ):
         assert words in text
@@ -79,7 +79,7 @@ def test_runs_recorded_beside_other_work_are_left_out_of_the_sum(a_run):
     # 3 folds of 36 J, of the one run that was alone
     assert "The 3 folds of the other 1 run used 30 mWh" in text
     assert "other work" not in describe_runs(runs[:1], MADE_WITH).methods
-    assert "so its energy is too high" in describe_runs(runs[1:], MADE_WITH).methods
+    assert "energy of this run is too high" in describe_runs(runs[1:], MADE_WITH).methods
 
 
 @pytest.mark.parametrize(

@@ -463,7 +463,7 @@ def test_contenders_that_share_no_folds_are_refused(store: Store) -> None:
         begin(store, one + other, TERMS)
     with pytest.raises(InputError, match="at least two contenders, but has 1"):
         begin(store, one, TERMS)
-    with pytest.raises(InputError, match="'ease' is there twice"):
+    with pytest.raises(InputError, match="'ease' is given twice"):
         begin(store, one + one, TERMS)
     with pytest.raises(InputError, match="same algorithm with the same parameters"):
         begin(store, [*one, ("again", one[0][1])], TERMS)
