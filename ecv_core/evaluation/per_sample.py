@@ -271,20 +271,24 @@ def _average_precision(held: HeldOut) -> tuple[float, Values]:
     every threshold below it.
     """
     positive, response = held.positives()
-    n = len(response)
-    m = int(positive.sum())
-    if m == 0 or (held.weights != 1).any():
+    sample_count = len(response)
+    positive_count = int(positive.sum())
+    if positive_count == 0 or (held.weights != 1).any():
         raise ValueError("no positive, or weights")
-    thresholds, level = np.unique(response, return_inverse=True)
-    at_level = np.bincount(level, minlength=len(thresholds))
-    hits = np.bincount(level, weights=positive, minlength=len(thresholds))
-    above = np.cumsum(at_level[::-1])[::-1]
-    precision = np.cumsum(hits[::-1])[::-1] / above
-    mean = float((hits * precision).sum() / m)
-    gained = np.cumsum(hits / above)[level]
-    lost = np.cumsum(hits * precision / above)[level]
-    influence = positive * (precision[level] - mean) + positive * gained - lost
-    return mean, np.asarray(influence * n / m)
+    # A level is a response that one or more samples have, from the lowest to the highest.
+    levels, level_of = np.unique(response, return_inverse=True)
+    samples_at = np.bincount(level_of, minlength=len(levels))
+    positives_at = np.bincount(level_of, weights=positive, minlength=len(levels))
+    samples_from = np.cumsum(samples_at[::-1])[::-1]  # at a level or above it
+    positives_from = np.cumsum(positives_at[::-1])[::-1]
+    precision = positives_from / samples_from
+    mean = float((positives_at * precision).sum() / positive_count)
+    # A sample counts in the precision of its own level and all below: as one more sample it lowers
+    # them, and as one more positive it raises them.
+    raised = np.cumsum(positives_at / samples_from)[level_of]
+    lowered = np.cumsum(positives_at * precision / samples_from)[level_of]
+    influence = positive * (precision[level_of] - mean) + positive * raised - lowered
+    return mean, np.asarray(influence * sample_count / positive_count)
 
 
 Counted = tuple[NDArray[np.floating], NDArray[np.floating]]

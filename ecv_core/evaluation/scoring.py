@@ -168,15 +168,21 @@ class _RecordingScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, **metadata: Any) -> Any:
         """The score, or a dictionary of several, as scikit-learn asks a scorer for it."""
-        held_out = not self._called  # training samples are scored after the held-out ones
+        is_held_out = not self._called  # training samples are scored after the held-out ones
         self._called = True
         self._scoring.called = True
-        weights = self._scoring.weights if held_out else self._scoring.training_weights
+        weights = self._scoring.training_weights
+        if is_held_out:
+            weights = self._scoring.weights
         if weights is not None and self.takes_weights(estimator):
             metadata["sample_weight"] = weights
         responses = self._scoring.responses(estimator, X)
-        if not held_out:
-            return self._score(responses, y, metadata)
+        if is_held_out:
+            return self._recorded_score(responses, y, metadata)
+        return self._score(responses, y, metadata)
+
+    def _recorded_score(self, responses: _Responses, y: Any, metadata: Mapping[str, Any]) -> Any:
+        """The score of held-out samples, after what they tell of it is recorded in `Scoring`."""
         try:
             score = self._score(responses, y, metadata)
         except Exception:

@@ -167,13 +167,14 @@ class Orders:
         lattice = self.subsets.lattice
         # A set is reached, in some order, up to a highest setting; above it every order stops
         # before. Steps that stop only beyond that setting do not matter.
-        highest = np.zeros(len(lattice.masks))
-        highest[0] = np.inf
+        highest_setting = np.zeros(len(lattice.masks))
+        highest_setting[0] = np.inf
         changes = [np.zeros(1)]
         for n, thresholds in enumerate(self._thresholds, start=1):
-            reached = highest[lattice.before[n]]
-            changes.append(thresholds[thresholds < reached])
-            highest[lattice.levels[n]] = np.minimum(reached, thresholds).max(axis=0)
+            highest_of_smaller_sets = highest_setting[lattice.before[n]]
+            changes.append(thresholds[thresholds < highest_of_smaller_sets])
+            highest_of_steps = np.minimum(highest_of_smaller_sets, thresholds)
+            highest_setting[lattice.levels[n]] = highest_of_steps.max(axis=0)
         points = np.unique(np.concatenate(changes))
         points = points[np.isfinite(points)]
         # Settings that are equal but for rounding count as one, the last of them.
