@@ -38,7 +38,7 @@ from ecv_core.records.parameters import listed
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
-from ecv_core.stopping import StoppingRule, record_of
+from ecv_core.stopping import Rule, StoppingRule, record_of
 from ecv_core.stopping.new_data import new_data_of
 from ecv_core.stopping.odd_folds import doubt
 from ecv_core.store.ownership import this_process
@@ -350,25 +350,28 @@ def _rule_settings(
     Raises:
         InputError: for a rule that is not known, or parameters that cannot be.
     """
-    chosen: StoppingRule | str
-    if rule is None:
-        chosen = stopping.within(TOLERANCE)
-    else:
+    chosen: StoppingRule | str = stopping.within(TOLERANCE)
+    if rule is not None:
         chosen = rule
     settings = settings_of_rule(chosen)
-    foreign_rule = None
-    if settings is None:
-        foreign_rule = cast("StoppingRule", chosen)
-        settings = {"rule": record_of(foreign_rule).id}
-        entry = stopping.RULES.get(settings["rule"])
-    else:
+    if settings is not None:
         entry = stopping.rule(settings["rule"])
-    if entry is not None:
-        params = dict(settings.pop("rule_params", {}))
-        settings["rule_params"] = entry.resolve(params)
-        least = settings.get("min_folds", entry.default_folds)
-        settings["min_folds"] = min(least, k)
+        return settings | _resolved_settings(entry, settings, k), None
+    foreign_rule = cast("StoppingRule", chosen)
+    rule_id = record_of(foreign_rule).id
+    settings = {"rule": rule_id}
+    if rule_id in stopping.RULES:
+        settings |= _resolved_settings(stopping.RULES[rule_id], settings, k)
     return settings, foreign_rule
+
+
+def _resolved_settings(entry: Rule, settings: Mapping[str, Any], k: int) -> dict[str, Any]:
+    """The parameters of a rule with their defaults, and its minimum of folds, at most k."""
+    min_folds = settings.get("min_folds", entry.default_folds)
+    return {
+        "rule_params": entry.resolve(dict(settings.get("rule_params", {}))),
+        "min_folds": min(min_folds, k),
+    }
 
 
 def _check_folds(rule_id: str, table: SplitSamples) -> None:

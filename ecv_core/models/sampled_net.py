@@ -180,10 +180,13 @@ class TrainingPairs:
     def _are_in_training(self, users: Tensor, items: Tensor) -> Tensor:
         """Which of these pairs are in the training matrix, by their places."""
         keys = users * self.n_items + items
-        marked = self._marks.index_select(0, keys & self._last_digits).nonzero()[:, 0]
-        keys = keys.index_select(0, marked)
-        places = torch.searchsorted(self._keys, keys).clamp_(max=len(self._keys) - 1)
-        return marked[self._keys[places] == keys]
+        # A pair whose last digits no training pair has is in no training matrix.
+        may_be = self._marks.index_select(0, keys & self._last_digits)
+        candidates = may_be.nonzero()[:, 0]
+        candidate_keys = keys.index_select(0, candidates)
+        positions = torch.searchsorted(self._keys, candidate_keys)
+        positions = positions.clamp_(max=len(self._keys) - 1)
+        return candidates[self._keys[positions] == candidate_keys]
 
     def shuffled(self, size: int, random: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
         """All pairs once, in random order, in batches of at most `size`: (users, items)."""

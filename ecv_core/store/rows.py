@@ -42,7 +42,7 @@ Rows = Sequence[Any]
 """Rows as SQLAlchemy gives them, with a column per attribute."""
 
 
-def goes_on_with_run(connection: sa.Connection, run_id: str, owner: str) -> bool:
+def take_back_if_interrupted(connection: sa.Connection, run_id: str, owner: str) -> bool:
     """Whether the owner has this run; one that was taken for dead has it again from now on.
 
     It has not where somebody else has resumed the run meanwhile.

@@ -27,11 +27,11 @@ from ecv_core.store.rows import (
     OUTSIDE,
     Rows,
     fold_row,
-    goes_on_with_run,
     moment_columns,
     read_folds,
     run_row,
     run_rows,
+    take_back_if_interrupted,
     unpack_user_scores,
     user_scores_row,
 )
@@ -282,7 +282,7 @@ class Store:
     ) -> None:
         """Mark a run as no longer active; not if `owner`, who says so, no longer has it."""
         with self.transaction("written") as connection:
-            if owner is not None and not goes_on_with_run(connection, run_id, owner):
+            if owner is not None and not take_back_if_interrupted(connection, run_id, owner):
                 return
             connection.execute(under_way.delete().filter_by(run_id=run_id))
             connection.execute(progress.delete().filter_by(run_id=run_id))
@@ -340,7 +340,7 @@ class Store:
             for other in others:
                 of_fold = folds.update().filter_by(run_id=run_id, fold=other.fold)
                 connection.execute(of_fold.values(**moment_columns(other)))
-            if owner is not None and not goes_on_with_run(connection, run_id, owner):
+            if owner is not None and not take_back_if_interrupted(connection, run_id, owner):
                 return False
             connection.execute(progress.delete().filter_by(run_id=run_id))
             change = runs.update().filter_by(run_id=run_id)

@@ -53,26 +53,33 @@ def lattice(k: int) -> Lattice:
             f"the exact method takes at most {MAX_K} folds, but there are {k}; draw random "
             "orders instead (orders.drawn.sampled)"
         )
-    every = np.arange(2**k, dtype=np.int32)
-    sizes = np.bitwise_count(every).astype(np.int8)
-    masks = every[np.argsort(sizes, kind="stable")]
-    number = np.empty_like(every)
-    number[masks] = every
-    ends = np.cumsum(np.bincount(sizes, minlength=k + 1))
-    levels = tuple(
-        slice(int(end - size), int(end))
-        for end, size in zip(ends, np.diff(ends, prepend=0), strict=True)
-    )
+    by_value = np.arange(2**k, dtype=np.int32)
+    sizes = np.bitwise_count(by_value).astype(np.int8)
+    masks = by_value[np.argsort(sizes, kind="stable")]
+    number_of_mask = np.empty_like(by_value)
+    number_of_mask[masks] = by_value
+    levels = []
+    begin = 0
+    for sets_of_size in np.bincount(sizes, minlength=k + 1).tolist():
+        levels.append(slice(begin, begin + sets_of_size))
+        begin += sets_of_size
     before = []
     for n, level in enumerate(levels):
-        remaining = masks[level].copy()
-        steps = np.empty((n, len(remaining)), dtype=np.int32)
-        for j in range(n):
-            lowest = remaining & -remaining  # the lowest bit that is set: the j-th fold of the set
-            steps[j] = number[masks[level] ^ lowest]
-            remaining ^= lowest
-        before.append(steps)
-    return Lattice(k=k, masks=masks, sizes=sizes[masks], levels=levels, before=tuple(before))
+        before.append(_sets_without_a_fold(masks[level], n, number_of_mask))
+    return Lattice(k=k, masks=masks, sizes=sizes[masks], levels=tuple(levels), before=tuple(before))
+
+
+def _sets_without_a_fold(
+    masks: NDArray[np.int32], n: int, number_of_mask: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """`Lattice.before` of the sets of n folds that have these masks; shape (n, sets)."""
+    remaining = masks.copy()
+    numbers = np.empty((n, len(masks)), dtype=np.int32)
+    for j in range(n):
+        lowest = remaining & -remaining  # the lowest bit that is set: the j-th fold of the set
+        numbers[j] = number_of_mask[masks ^ lowest]
+        remaining ^= lowest
+    return numbers
 
 
 class FoldSubsets:
