@@ -157,16 +157,18 @@ def hits_of(
     relevant = held_out[users]
     if not relevant.has_sorted_indices:
         relevant.sort_indices()
-    row = np.arange(len(users))
+    rows = np.arange(len(users))
     # One number per cell of the block, so that one sorted search looks all of them up.
-    rows_held_out = np.repeat(row, np.diff(relevant.indptr))
+    rows_held_out = np.repeat(rows, np.diff(relevant.indptr))
     cells_held_out = rows_held_out * columns + relevant.indices
-    wanted = np.where(items < 0, -1, row[:, None] * columns + items)
-    # Most are not there, and of most of these the last bits say so.
-    there = np.zeros(_LAST_BITS + 1, dtype=np.bool_)
-    there[cells_held_out & _LAST_BITS] = True
-    places = np.nonzero(there[wanted & _LAST_BITS])
-    hits = np.zeros(wanted.shape, dtype=np.bool_)
-    at = np.searchsorted(cells_held_out, wanted[places])
-    hits[places] = np.append(cells_held_out, -2)[at] == wanted[places]
+    cells_in_lists = np.where(items < 0, -1, rows[:, None] * columns + items)
+    # Most cells are not held out, and the last bits of most of these are those of none that is.
+    has_last_bits = np.zeros(_LAST_BITS + 1, dtype=np.bool_)
+    has_last_bits[cells_held_out & _LAST_BITS] = True
+    candidates = np.nonzero(has_last_bits[cells_in_lists & _LAST_BITS])
+    candidate_cells = cells_in_lists[candidates]
+    positions = np.searchsorted(cells_held_out, candidate_cells)
+    no_cell = -2  # stands behind the last one, where a cell above all would be
+    hits = np.zeros(cells_in_lists.shape, dtype=np.bool_)
+    hits[candidates] = np.append(cells_held_out, no_cell)[positions] == candidate_cells
     return hits

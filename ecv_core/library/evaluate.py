@@ -226,23 +226,25 @@ def study(
         on_fold(Run(run))
 
     with ExitStack() as stack:
-        entries = []
+        models: list[str | Mapping[str, Any]] = []
         in_memory = False
-        for algorithm_id, model in stack.enter_context(as_settings(algorithms)):
-            if model:
+        for algorithm_id, model_settings in stack.enter_context(as_settings(algorithms)):
+            if model_settings:  # of a model in memory
                 in_memory = True
-            entries.append(model or algorithm_id)
-        cells = studies.planned(dataset_ids, entries, split_ids, **all_settings)
+                models.append(model_settings)
+            else:
+                models.append(algorithm_id)
+        cells = studies.planned(dataset_ids, models, split_ids, **all_settings)
         _check_possible(cells)
         executor = executor_for(on, in_memory=in_memory)
         stack.enter_context(closing(executor))
         store = stack.enter_context(kept_or_not(keep))
         keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells])
-        filled = studies.filled(cells, store)
-        open_cells = [cell for cell in filled if not cell.answered]
+        with_earlier_runs = studies.filled(cells, store)
+        open_cells = [cell for cell in with_earlier_runs if not cell.answered]
         callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
         computed = studies.compute(store, open_cells, executor=executor, callbacks=callbacks)
-    return _runs_of(cells, [*filled, *computed])
+    return _runs_of(cells, [*with_earlier_runs, *computed])
 
 
 def _check_possible(cells: Sequence[studies.Cell]) -> None:

@@ -255,15 +255,10 @@ class _Pairs:
         first, second = np.triu_indices(patterns.in_fold.shape[1], 1)
         in_both = (patterns.in_fold[:, first] * patterns.in_fold[:, second]).T
         common = in_both @ patterns.people
-        count = len(first)
-        if not common.any():  # then no pair tells anything
-            count = 0
-        return cls(
-            first=first[:count],
-            second=second[:count],
-            in_both=in_both[:count],
-            common=common[:count],
-        )
+        if not common.any():
+            no_pairs = first[:0]
+            return cls(first=no_pairs, second=no_pairs, in_both=in_both[:0], common=common[:0])
+        return cls(first=first, second=second, in_both=in_both, common=common)
 
     @classmethod
     def none(cls, patterns: _Patterns) -> _Pairs:
@@ -566,15 +561,18 @@ class FoldVariance:
             unseen: 1/e - 1/k of each set; shape (sets,).
         """
         reaches = reach(np.nan_to_num(self.ratios, posinf=0), self.sizes, error)
-        # `reach` counts on a normal distribution. Few users ask for Student's t in its place. An
-        # error of 1 has a quantile of 0, and a reach of 0 with it.
-        normal = -scipy.special.ndtri(error / 2)
-        students = -scipy.special.stdtrit(self.users_freedom, error / 2)
-        half_widths = students / (normal or 1) * reaches * np.sqrt(self.users * unseen)
+        normal_quantile = -scipy.special.ndtri(error / 2)
+        t_quantiles = -scipy.special.stdtrit(self.users_freedom, error / 2)
+        # `reach` is in quantiles of a normal distribution, and few users ask for Student's t in
+        # its place. An error of 1 has a quantile of 0, and a reach of 0 with it.
+        divisor = normal_quantile or 1
+        standard_errors = np.sqrt(self.users * unseen)
+        half_widths = t_quantiles / divisor * reaches * standard_errors
         if self.hits is None or self.samples is None:
             return np.asarray(half_widths, dtype=np.float64)
-        shares = share_distance(self.hits, self.samples, k / self.sizes, normal)
-        return np.where(np.isnan(shares), half_widths, shares / (normal or 1) * reaches)
+        distances = share_distance(self.hits, self.samples, k / self.sizes, normal_quantile)
+        half_widths_of_shares = distances / divisor * reaches
+        return np.where(np.isnan(distances), half_widths, half_widths_of_shares)
 
 
 def share_distance(hits: Floats, samples: Floats, times: Floats, errors: float) -> Floats:

@@ -236,8 +236,9 @@ class Precision:
             if result.user_scores is not None:
                 users[result.fold] = result.user_scores
         values = aids.matrix(users, self.metric)
-        sharper = adjusted(scores, values, aids, chosen)
-        return float(sharper.means[0]), sharper.variance
+        corrected = adjusted(scores, values, aids, chosen)
+        mean_of_the_set = float(corrected.means[0])
+        return mean_of_the_set, corrected.variance
 
     def _warning(self, variance: FoldVariance, n: int) -> str:
         """What the reader of a decision must know beside the numbers; mostly nothing."""

@@ -152,17 +152,19 @@ class Tabs:
     def _too_many(self, tab: Tab) -> bool:
         """Whether there are as many sockets of its kind as there may be, without this one."""
         members = self._browsers_of_members()
-        of_kind = 0
-        strangers = 0
+        on_path = 0
+        strangers_at_address = 0
         for other in self._tabs.values():
-            if other.path == tab.path:
-                of_kind += 1
-                strangers += other.address == tab.address and other.browser not in members
-        if tab.browser in members:
-            return of_kind >= OF_ALL
-        if CLASSROOM in tab.path:  # a hall has one address; who is there has the lecture's code
-            return of_kind >= OF_ALL
-        return of_kind >= OF_ALL or strangers >= OF_AN_ADDRESS
+            if other.path != tab.path:
+                continue
+            on_path += 1
+            if other.address == tab.address and other.browser not in members:
+                strangers_at_address += 1
+        if on_path >= OF_ALL:
+            return True
+        if tab.browser in members or CLASSROOM in tab.path:
+            return False  # a hall has one address; who is there has the lecture's code
+        return strangers_at_address >= OF_AN_ADDRESS
 
     def _browsers_of_members(self) -> set[str]:
         browsers = set()
