@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.dashboard import Dashboard
-from tests.browser.test_access import CUT_OFF, at_rest, serious
+from tests.browser.test_access import CUT_OFF, at_rest, barriers
 
 pytestmark = pytest.mark.browser
 
@@ -41,7 +41,7 @@ def test_a_dropped_file_becomes_a_dataset_a_run_and_a_number_of_folds(
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_function(f"({CUT_OFF})().length === 0")  # the table has its new width soon
     assert page.evaluate(CUT_OFF) == []
-    assert at_rest(lambda: serious(page)) == []
+    assert at_rest(lambda: barriers(page)) == []
     page.set_viewport_size({"width": 1280, "height": 700})
     page.get_by_role("button", name="Keep it").click()
     expect(page.get_by_text("is a dataset now")).to_be_in_viewport()  # the button was far below
