@@ -140,7 +140,7 @@ def small(targets):
         ([1.5, None, 2.5, 3.5], r"no value in 1 of 4 rows \(row 2 is the first\)"),
         ([1, 1, 1, 1], "has the same value in every row"),
         (["a", "b", "c", "a"], "'.' only once"),
-        ([0.1, float("inf"), 1.2, 1.7], "no finite number"),
+        ([0.1, float("inf"), 1.2, 1.7], "not a finite number"),
     ],
 )
 def test_a_target_that_cannot_serve_is_one_sentence(targets, said):
@@ -170,7 +170,7 @@ def test_texts_become_features_and_what_names_rows_is_none():
     assert table.features[0].tolist() == [0, 1, 1.5]
     assert np.isnan(table.features[1:3, 2]).all()
     assert table.classes is None
-    with pytest.raises(DatasetError, match="no column can be learnt from"):
+    with pytest.raises(DatasetError, match="can be learnt from: the others"):
         tables.table_of("own", frame[["name", "same", "y"]], "y")
 
 

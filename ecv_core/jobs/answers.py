@@ -26,7 +26,7 @@ def check_answer(computed: Computed, answered: Collection[int], node: str) -> No
     if type(place) is not int or not 0 <= place < len(task.specs):
         raise _wrong(task, node, f"it is said to be of configuration {place!r:.40}")
     if place in answered:
-        raise _wrong(task, node, f"configuration {place} came twice")
+        raise _wrong(task, node, f"configuration {place} was answered twice")
     if type(computed.result) is not FoldResult:
         raise _wrong(task, node, f"it is of the type {type(computed.result).__name__}")
     if computed.result.fold != task.fold:
@@ -39,7 +39,7 @@ def check_answer(computed: Computed, answered: Collection[int], node: str) -> No
 
 def missing_answer(specs: Collection[RunSpec], task: FoldTask, node: str) -> WrongAnswer:
     """What to say of a task that has ended well, but without the results of some specs."""
-    return _wrong(task, node, f"{len(specs)} of its {len(task.specs)} results did not come")
+    return _wrong(task, node, f"{len(specs)} of its {len(task.specs)} results are missing")
 
 
 def _wrong(task: FoldTask, node: str, why: str) -> WrongAnswer:

@@ -75,8 +75,8 @@ def finite_column(table: pd.DataFrame, column: str) -> NDArray[np.float64]:
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         raise InputError(
-            f"row {wrong[0] + 1} of the table has the {column} '{table[column].iloc[wrong[0]]}', "
-            "which is no finite number"
+            f"row {wrong[0] + 1} of the table has the {column} "
+            f"'{table[column].iloc[wrong[0]]}', which is not a finite number"
         )
     return values
 
@@ -110,7 +110,7 @@ def _pairs(fold: TrackedFold, table: pd.DataFrame) -> _Pairs:
     _, first_rows = np.unique(numbers, return_index=True)
     if len(first_rows) < len(numbers):
         twice = np.delete(numbers, first_rows)[0]
-        raise InputError(f"{_pair_words(fold, twice)} is in the table twice; leave one out")
+        raise InputError(f"{_pair_words(fold, twice)} is listed twice in the table; leave one out")
     return _Pairs(users=users, items=items, numbers=numbers)
 
 
@@ -213,16 +213,17 @@ def _check_candidates(fold: TrackedFold, pairs: _Pairs) -> None:
     if in_training.any():
         raise InputError(
             f"{in_training.sum():,} of {len(pairs.numbers):,} recommendations are of items that "
-            f"the user has in training, such as {_pair_words(fold, pairs.numbers[in_training][0])};"
-            " leave out what a user has: it is no candidate"
+            "the user has in training, such as "
+            f"{_pair_words(fold, pairs.numbers[in_training][0])}; leave out what a user already "
+            "has: it is not a candidate"
         )
     counts = np.bincount(fold.matrices.train.indices, minlength=fold.data.n_items)
     candidates = protocol_of(fold.spec, fold.index).candidates_by(counts)
     no_candidates = pairs.items[~candidates[pairs.items]]
     if len(no_candidates):
         raise InputError(
-            f"item '{fold.data.item_ids[no_candidates[0]]}' is recommended, but nobody has it in "
-            f"training, so it is no candidate here (candidates = {fold.spec.candidates})"
+            f"item '{fold.data.item_ids[no_candidates[0]]}' is recommended, but nobody has it "
+            f"in training, so it is not a candidate here (candidates = {fold.spec.candidates})"
         )
 
 

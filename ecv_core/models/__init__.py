@@ -112,6 +112,6 @@ def computing(spec: RunSpec) -> Algorithm:
     if spec.tracked:
         raise InputError(
             f"'{spec.algorithm}' is tracked: its folds are computed by your own code, not here; "
-            "go on with ecv.track or the command track"
+            "continue with ecv.track or the command track"
         )
     return algorithm(spec.algorithm)

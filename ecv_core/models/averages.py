@@ -144,14 +144,14 @@ _BIAS_PARAMETERS = with_source(
     Parameter(
         "user_damping",
         5.0,
-        "Ratings without deviation that every user is given beside the own ones.",
+        "How many ratings without deviation are added to the ratings of every user.",
         low=0,
         high=1e6,
     ),
     Parameter(
         "item_damping",
         5.0,
-        "Ratings without deviation that every item is given beside the own ones.",
+        "How many ratings without deviation are added to the ratings of every item.",
         low=0,
         high=1e6,
     ),

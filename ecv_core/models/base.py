@@ -155,12 +155,15 @@ def _define(parameter: Parameter) -> None:
     _COMMON[parameter.name] = parameter
 
 
-_define(Parameter("factors", 64, "Length of a vector.", low=1, high=2048))
+_define(Parameter("factors", 64, "How many numbers each vector has.", low=1, high=2048))
 _define(
     Parameter(
         "layers",
         2,
-        "Steps over the graph: with 2, a user also learns from users who share an item.",
+        (
+            "How many steps over the graph are taken: with 2, a user also learns from users who "
+            "share an item."
+        ),
         low=1,
         high=10,
     )
@@ -180,7 +183,13 @@ _define(
     )
 )
 _define(
-    Parameter("negatives", 4, "Items drawn at random beside each training pair.", low=1, high=100)
+    Parameter(
+        "negatives",
+        4,
+        "How many items are drawn at random for each training pair.",
+        low=1,
+        high=100,
+    )
 )
 _define(Parameter("learning_rate", 0.01, "Adam's step size.", low=1e-6, high=1.0))
 _define(Parameter("batch_size", 1024, "Training pairs per step.", low=1, high=1_000_000))
@@ -202,8 +211,8 @@ _define(
     Parameter(
         "averaging",
         0.8,
-        "Score with a running mean of the weights that keeps this share of itself per "
-        "epoch: 0.9 averages about ten epochs, 0 takes the newest weights alone.",
+        "Score with a running mean of the weights that keeps this share of itself per epoch: "
+        "0.9 averages about ten epochs, 0 uses only the newest weights.",
         low=0,
         high=0.999,
     )

@@ -175,8 +175,8 @@ class BayesianFM:
                 average = average + (answer - average) / (step + 1 - BURN_IN)
             if not np.isfinite(average).all():
                 raise RunError(
-                    f"the sampling diverged in step {step + 1} of {steps}: predictions are "
-                    "no finite numbers any more; use a smaller dimension or deviation"
+                    f"the sampling diverged in step {step + 1} of {steps}: predictions are no "
+                    "longer finite numbers; use a smaller dimension or deviation"
                 )
             report(step + 1, steps, average)
             return False  # go on

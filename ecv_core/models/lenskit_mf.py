@@ -275,7 +275,7 @@ def _predictions(pipeline: Pipeline, pairs: Pairs) -> Floats:
 
 _BIASED_ALS_PARAMETERS = with_source(
     "LensKit 2025.8",
-    Parameter("dimension", 50, "Length of a vector.", low=1, high=2048),
+    Parameter("dimension", 50, "How many numbers each vector has.", low=1, high=2048),
     Parameter("epochs", 10, "Passes over all users and all items.", low=1, high=1000),
     Parameter(
         "regularization",
@@ -287,7 +287,7 @@ _BIASED_ALS_PARAMETERS = with_source(
     Parameter(
         "damping",
         5.0,
-        "Ratings without deviation that every user and item is given, for the biases.",
+        "How many ratings without deviation are added to every user and item for the biases.",
         low=0,
         high=1e6,
     ),

@@ -22,8 +22,8 @@ from ecv_core.records.parameters import Parameter
 _EARLY_STOPPING = Parameter(
     "early_stopping",
     False,
-    "Hide a part of the training data, stop when it is ranked no better any more, and "
-    "keep the best epoch; off: train all epochs on all of it.",
+    "Hide a part of the training data, stop when its ranking no longer improves, and keep the "
+    "best epoch; off: train all epochs on all of it.",
 )
 _PATIENCE = Parameter(
     "patience",
@@ -248,7 +248,7 @@ NGCF = _network(
 _NOISE_POPULARITY = Parameter(
     "noise_popularity",
     0.0,
-    "Negatives are drawn by popularity to this power; 0 draws all alike.",
+    "Negatives are drawn by popularity to this power; 0 draws all items equally often.",
     low=0,
     high=1,
 )
@@ -283,7 +283,7 @@ _VBCAR_HIDDEN = Parameter(
 _VBCAR_KL_WEIGHT = Parameter(
     "kl_weight",
     0.01,
-    "Weight of the KL term (alpha): more pulls what is seldom seen to the average.",
+    "Weight of the KL term (alpha): a higher weight pulls what is rarely seen towards the average.",
     low=0,
     high=10,
 )

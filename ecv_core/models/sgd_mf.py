@@ -62,7 +62,7 @@ class SgdMF:
                 rate = setting.learning_rate
                 raise RunError(
                     f"sgd-mf diverged in epoch {epoch + 1} of {epochs}: predictions are no "
-                    f"finite numbers any more; use a lower learning_rate than {rate:g}"
+                    f"longer finite numbers; use a lower learning_rate than {rate:g}"
                 )
             report(done + epoch + 1, steps, predicted)
         return predicted
@@ -183,7 +183,7 @@ _SEARCH = Parameter(
 )
 _PARAMETERS = with_source(
     "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.3",
-    Parameter("dimension", 64, "Length of a vector.", low=1, high=2048),
+    Parameter("dimension", 64, "How many numbers each vector has.", low=1, high=2048),
     Parameter("epochs", 128, "Passes over all ratings.", low=1, high=10_000),
     _LEARNING_RATE,
     _REGULARIZATION,

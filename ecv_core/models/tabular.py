@@ -125,7 +125,7 @@ def _number(
 _C = _number("C", 1.0, "Inverse of the strength of the penalty.", 0.01, 0.1, 1.0, 10, 100, low=1e-6)
 _ALPHA = _number("alpha", 1.0, "Strength of the penalty.", 0.01, 0.1, 1, 10, 100)
 _DEPTH = _number("max_depth", 0, "Depth of a tree; 0 for no limit.", 0, 2, 4, 8, 16, high=1000)
-_LEAF = _number("min_samples_leaf", 1, "Samples of a leaf at the least.", 1, 2, 5, 10, low=1)
+_LEAF = _number("min_samples_leaf", 1, "Fewest samples that a leaf may have.", 1, 2, 5, 10, low=1)
 _TREES = _number("n_estimators", 100, "How many trees.", low=1, high=10_000)
 _STEPS = _number("max_iter", 100, "How many trees.", low=1, high=10_000)
 _RATE = _number("learning_rate", 0.1, "How much each tree adds.", 0.03, 0.1, 0.3, low=1e-6, high=1)
@@ -139,7 +139,7 @@ _define(
     "Logistic regression",
     "Cox (1958), with an L2 penalty",
     "A weight for each feature; fast, and hard to beat where classes lie apart.",
-    (_C, _number("max_iter", 1000, "Steps of the solver at most.", low=1)),
+    (_C, _number("max_iter", 1000, "Most steps of the solver.", low=1)),
     classifier="sklearn.linear_model:LogisticRegression",
     scaled=True,
 )
@@ -169,11 +169,14 @@ _define(
     "k-nn",
     "k-NN",
     "Cover, Hart (1967)",
-    "What the nearest samples have; needs few features, and no training.",
+    "Predicts what the nearest samples have; needs few features, and no training.",
     (
-        _number("n_neighbors", 5, "How many of the nearest count.", 1, 3, 5, 11, 21, low=1),
+        _number("n_neighbors", 5, "How many of the nearest samples count.", 1, 3, 5, 11, 21, low=1),
         Parameter(
-            "weights", "uniform", "Do near ones count more?", choices=("uniform", "distance")
+            "weights",
+            "uniform",
+            "Whether nearer samples count more.",
+            choices=("uniform", "distance"),
         ),
     ),
     classifier="sklearn.neighbors:KNeighborsClassifier",
@@ -186,7 +189,17 @@ _define(
     "SVM",
     "Cortes, Vapnik (1995), with an RBF kernel",
     "The widest margin in a curved space; strong on small tables, slow on large ones.",
-    (_C, _number("gamma", 0.0, "Of the kernel; 0 for 1 / (features x variance).", 0.0, 0.01, 0.1)),
+    (
+        _C,
+        _number(
+            "gamma",
+            0.0,
+            "Coefficient of the kernel; 0 sets it to 1 / (features x variance).",
+            0.0,
+            0.01,
+            0.1,
+        ),
+    ),
     classifier="sklearn.svm:SVC",
     regressor="sklearn.svm:SVR",
     scaled=True,
@@ -197,7 +210,7 @@ _define(
     "decision-tree",
     "Decision tree",
     "Breiman et al. (1984), CART",
-    "Questions one after the other; readable, but changes much with the samples.",
+    "Asks one question after the other; readable, but changes much with the samples.",
     (_DEPTH, _LEAF),
     classifier="sklearn.tree:DecisionTreeClassifier",
     regressor="sklearn.tree:DecisionTreeRegressor",
@@ -219,7 +232,7 @@ _define(
     "extra-trees",
     "Extra trees",
     "Geurts, Ernst, Wehenkel (2006)",
-    "As a random forest, with cuts drawn by chance: faster, often as good.",
+    "Like a random forest, but with random cuts: faster, often as good.",
     (_TREES, _DEPTH, _LEAF),
     classifier="sklearn.ensemble:ExtraTreesClassifier",
     regressor="sklearn.ensemble:ExtraTreesRegressor",
@@ -231,7 +244,11 @@ _define(
     "Histogram boosting",
     "Ke et al. (2017), as LightGBM",
     "Trees that each correct those before, on binned features; fast on large tables.",
-    (_RATE, _STEPS, _number("max_leaf_nodes", 31, "Leaves of a tree at most.", 7, 15, 31, low=2)),
+    (
+        _RATE,
+        _STEPS,
+        _number("max_leaf_nodes", 31, "Most leaves that a tree may have.", 7, 15, 31, low=2),
+    ),
     classifier="sklearn.ensemble:HistGradientBoostingClassifier",
     regressor="sklearn.ensemble:HistGradientBoostingRegressor",
     random=True,
@@ -244,7 +261,12 @@ _define(
     "A normal distribution for each feature and class; costs next to nothing.",
     (
         _number(
-            "var_smoothing", 1e-9, "Share of the largest variance added to all.", 1e-9, 1e-3, 0.1
+            "var_smoothing",
+            1e-9,
+            "Share of the largest variance that is added to all variances.",
+            1e-9,
+            1e-3,
+            0.1,
         ),
     ),
     classifier="sklearn.naive_bayes:GaussianNB",
@@ -258,7 +280,7 @@ _define(
     (
         _HIDDEN,
         _number("alpha", 1e-4, "Strength of the penalty.", 1e-4, 1e-2, 1.0),
-        _number("max_iter", 200, "Epochs at most.", low=1),
+        _number("max_iter", 200, "Most epochs of training.", low=1),
     ),
     classifier="sklearn.neural_network:MLPClassifier",
     regressor="sklearn.neural_network:MLPRegressor",

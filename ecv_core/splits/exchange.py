@@ -145,7 +145,7 @@ def read_labels(content: bytes, name: str, label: str, interactions: Interaction
     if len(strange):
         pair = _pair_words(interactions, users[strange[0]], items[strange[0]])
         raise FoldsError(
-            f"{name} has {len(strange)} rows that are no interaction of {dataset} after "
+            f"{name} has {len(strange)} rows that are not interactions of {dataset} after "
             f"preparation, {pair}; use folds of the prepared dataset"
         )
     numbers = np.asarray(places, dtype=np.intp)
@@ -234,7 +234,7 @@ def _unpacked(content: bytes, name: str) -> bytes:
                 f"{name} is a damaged or truncated gzip file ({error}); get it again"
             ) from error
         if content.startswith((GZIP_MAGIC, ZIP_MAGIC)):
-            raise FoldsError(f"{name} is packed twice; unpack it once and give that file")
+            raise FoldsError(f"{name} is packed twice; unpack it once and give the unpacked file")
     _check_size(content, name)
     return content
 
@@ -274,7 +274,7 @@ def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
     empty = np.flatnonzero(sizes == 0)
     if len(empty):
         raise FoldsError(
-            f"{name} has folds up to {len(sizes) - 1}, but {len(empty)} of them hold nothing, e.g. "
+            f"{name} has folds up to {len(sizes) - 1}, but {len(empty)} of them are empty, e.g. "
             f"fold {empty[0]}; number the folds from 0 without gaps"
         )
     if len(sizes) < 2:
@@ -560,7 +560,7 @@ def _member(archive: zipfile.ZipFile, path: str, name: str) -> bytes:
     """The bytes of a file in an archive, as far as a fold file can be large. Raises: FoldsError."""
     kind = archive.getinfo(path).compress_type
     if kind not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise FoldsError(f"{name} is packed in a rare way; pack it again as usual")
+        raise FoldsError(f"{name} uses an unusual compression; pack it again in the usual way")
     with archive.open(path) as file:
         content = read_at_most(file.read, MAX_FOLDS_BYTES)
     _check_size(content, f"{path} in {name}")

@@ -209,9 +209,8 @@ def _step_back(
         if k == 1:
             raise FoldsError(_too_short(interactions, sizes, settings, unit))
         raise FoldsError(
-            f"nobody in {interactions.dataset} has {unit} enough for {k} steps back "
-            f"(the longest history has {int(sizes.max(initial=0)):,}); "
-            f"choose a smaller k than {k}"
+            f"no user of {interactions.dataset} has enough {unit} for {k} steps back (the "
+            f"longest history has {int(sizes.max(initial=0)):,}); choose a smaller k than {k}"
         )
 
     def draw(index: int) -> Parts:
@@ -251,9 +250,9 @@ def _too_short(
         needed = 3
     longest = int(sizes.max(initial=0))
     return (
-        f"no user of {interactions.dataset} has more than {longest} {unit}, and this split "
-        f"needs {needed} of at least one user to learn from and to hold out; "
-        "use 'record-k-fold', which needs no more than one of each"
+        f"no user of {interactions.dataset} has more than {longest} {unit}, but this split "
+        f"needs {needed} of at least one user to learn from and to hold out; use "
+        "'record-k-fold', which needs no more than one of each"
     )
 
 
@@ -512,8 +511,8 @@ def _time_point(text: str, ordered: Times, dataset: str) -> int:
         moment = _unix_seconds(text)
     except (ValueError, OverflowError):
         raise FoldsError(
-            f"the time point '{text}' is no date; give it as 2003-01-31, as 2003-01-31T12:00 (UTC) "
-            "or in Unix seconds"
+            f"the time point '{text}' is not a date; give it as 2003-01-31, as 2003-01-31T12:00 "
+            "(UTC) or in Unix seconds"
         ) from None
     first = int(ordered[0])
     last = int(ordered[-1])

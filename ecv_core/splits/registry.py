@@ -22,7 +22,7 @@ _REPEATED = (
 )
 _BACKWARDS = (
     "By nature one split (k = 1), to which e-CV does not apply. With a larger k, fold 0 is that "
-    "split and every further fold steps back in each history and learns from what is before; "
+    "split, and every further fold steps back in each history and learns from what came before; "
     "the folds have an order, so no rule stops early."
 )
 
@@ -55,7 +55,7 @@ _VALIDATION = Parameter(
 _TOGETHER = Parameter(
     "together",
     False,
-    "Whether the share is of all interactions together, whosever they are, not of every user's.",
+    "Whether the share is taken of all interactions together, and not of each user's.",
     source=f"{RECBOLE}, group_by none",
     later=True,
 )

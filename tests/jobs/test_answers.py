@@ -109,7 +109,7 @@ def on_host(host: str) -> list[tuple[Any, Any]]:
 
 
 LIES: dict[str, tuple[list[tuple[Any, Any]], str]] = {
-    "no folds": ([], "1 of its 1 results did not come"),
+    "no folds": ([], "1 of its 1 results are missing"),
     "another fold": (told(fold=3), "it is said to be fold 3"),
     "a fold that is none": (told(fold="1"), "it is said to be fold '1'"),
     "another place": ([(4, TRUE)], "it is said to be of configuration 4"),

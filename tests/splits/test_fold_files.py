@@ -118,7 +118,7 @@ def test_the_same_folds_give_the_same_bytes_at_any_time(monkeypatch, tmp_path, s
         (csv(*ROWS[:3], "a,x,2"), "repeats 1 interactions"),
         (csv(*ROWS, "c,x,0", "c,y,0"), r"names 1 users .* e\.g\. 'c' \(2 rows\)"),
         (csv(*ROWS, "a,w,0"), r"names 1 items that small does not have .* 'w'"),
-        (csv(*ROWS, "b,y,0"), r"1 rows that are no interaction of small .* user b, item y"),
+        (csv(*ROWS, "b,y,0"), r"1 rows that are not interactions of small .* user b, item y"),
         (csv(*ROWS[:3], "b,z,1.5"), r"1 rows whose fold is not a whole number .* '1\.5'"),
         (csv(*ROWS[:3], "b,z,-1"), r"fold is not a whole number below 32767, e\.g\. '-1'"),
         (csv(*ROWS[:3], "b,z,"), "fold is not a whole number below 32767, e.g. ''"),
@@ -128,7 +128,7 @@ def test_the_same_folds_give_the_same_bytes_at_any_time(monkeypatch, tmp_path, s
         (csv(*ROWS[:3], 'b,z,"' + 500 * "1\n" + '"'), r"e\.g\. '(1 ){19}1'; number"),
         (csv(*ROWS, 'c,"' + 500 * "x y\n" + '",0'), r"names 1 users .* e\.g\. 'c' "),
         (csv(*ROWS, 'a,"' + 500 * "x y\n" + '",0'), r"names 1 items .* e\.g\. '[xy ]{39}' "),
-        (csv(*ROWS[:3], "b,z,4"), r"folds up to 4, but 2 of them hold nothing, e\.g\. fold 2"),
+        (csv(*ROWS[:3], "b,z,4"), r"folds up to 4, but 2 of them are empty, e\.g\. fold 2"),
         (csv("a,x,0", "a,y,0", "b,x,0", "b,z,0"), "has only fold 0; at least 2"),
         (csv(*ROWS, header="user,item_id,fold"), "has no column user_id;"),
         (

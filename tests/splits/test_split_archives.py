@@ -132,7 +132,7 @@ GOOD = "user_id,item_id,part\na,x,train\nb,z,test\n"
         ({"fold-0.csv": GOOD.replace("test", "train")}, "has no test interactions"),
         ({"fold-0.csv": GOOD.replace("train", "test")}, "has no train interactions"),
         ({"fold-0.csv": GOOD + "a,x,test\n"}, "repeats 1 interactions, e.g. user a, item x"),
-        ({"fold-0.csv": GOOD + "a,z,train\n"}, "has 1 rows that are no interaction of small"),
+        ({"fold-0.csv": GOOD + "a,z,train\n"}, "has 1 rows that are not interactions of small"),
         ({"fold-0.csv": GOOD + "q,x,train\n"}, "names 1 users that small does not have"),
         ({"fold-0.csv": "user_id,item_id\na,x\n"}, "has no column part"),
         ({"fold-0.csv": ""}, "is empty; its first line must be user_id,item_id,part"),

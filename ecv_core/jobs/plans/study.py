@@ -263,7 +263,7 @@ def begin(
     Raises: InputError without a cell.
     """
     if not cells:
-        raise InputError("a study needs at least one dataset and one algorithm; pick some")
+        raise InputError("a study needs at least one dataset and one algorithm; choose some")
     study_id = keep_plan(
         store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells], started_by=started_by
     )

@@ -95,8 +95,9 @@ def _check_not_elsewhere(store: Store, run: RunRecord, owner: str) -> None:
     if run.outside:
         where += " (ask and tell)"
     raise InputError(
-        f"run {run.run_id} of '{run.spec.algorithm}' with these settings is going on in {where}; "
-        "wait for it, cancel it in the dashboard, or start one of its own with resume=False (--new)"
+        f"run {run.run_id} of '{run.spec.algorithm}' with these settings is running in {where}; "
+        "wait for it, cancel it in the dashboard, or start one of its own with resume=False "
+        "(--new)"
     )
 
 
@@ -108,7 +109,7 @@ def go_on(store: Store, run: RunRecord, *, owner: str, full: bool = False) -> st
     spec = replace(run.spec, full=run.spec.full or full)
     is_ours = store.requeue(run.run_id, spec, owner=owner) and store.start(run.run_id, owner=owner)
     if not is_ours:
-        raise InputError(f"run {run.run_id} is going on in another program already; wait for it")
+        raise InputError(f"run {run.run_id} is already running in another program; wait for it")
     expire(store, run.run_id)  # who had asked for a fold may be gone
     stop = stopping.stop_of(run.moments, run.k)
     if stop is not None and run.stopped_at is None:  # its last fold was told after it was cancelled
@@ -291,7 +292,7 @@ def read_table(path: Path) -> pd.DataFrame:
     Raises: InputError if it cannot be read.
     """
     if path.exists() and not path.is_file():  # a pipe or a device may never end
-        raise InputError(f"{path} is no regular file; give a table")
+        raise InputError(f"{path} is not a regular file; give a table")
     return bounded.read(_read_table, path)
 
 
@@ -319,7 +320,7 @@ def _tracked_run(store: Store, run_id: str) -> RunRecord:
 def _check_not_in_a_loop(run: RunRecord) -> None:
     if run.state.active and not run.outside:
         raise InputError(
-            f"run {run.run_id} is going on in a Python program that tracks it; wait for that one"
+            f"run {run.run_id} is running in a Python program that tracks it; wait for it to end"
         )
 
 

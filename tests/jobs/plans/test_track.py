@@ -403,7 +403,7 @@ def test_a_loop_that_was_killed_goes_on_with_commands(ecv_command):
         run_id = process.stdout.readline().strip()
         code, _, err = ecv_command("ask", run_id)
         assert code == 2
-        assert "is going on in a Python program" in err
+        assert "is running in a Python program" in err
         os.kill(process.pid, signal.SIGKILL)
     recover(open_store())
     code, _, err = ecv_command("ask", run_id)

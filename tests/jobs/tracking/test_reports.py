@@ -69,7 +69,7 @@ REFUSED = {
     "unknown item": (lambda f: lists(f, extra=[(1, 999)]), "there is no item '999' in tiny"),
     "twice": (
         lambda f: lists(f, extra=[tuple(lists(f).iloc[0])]),
-        "item '[0-9]+' for user '[0-9]+' is in the table twice",
+        "item '[0-9]+' for user '[0-9]+' is listed twice in the table",
     ),
     "in training": (
         lambda f: lists(f, extra=[(1, f.train.item_id[f.train.user_id == 1].iloc[0])]),
