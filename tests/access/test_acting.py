@@ -241,8 +241,8 @@ def test_a_visitor_goes_on_with_own_runs_until_their_time_is_over(store, act, ru
     long = run_of(VISITOR.id, RunState.CANCELLED)
     for fold in range(13):
         store.add_fold(long, fold_result(fold, 0.3), stopped_at=None)
-    assert "has 10 s here" in act(VISITOR).go_on_refusal(store.run(long))
-    with pytest.raises(RightsError, match="has 10 s here"):
+    assert "may take 10 s here" in act(VISITOR).go_on_refusal(store.run(long))
+    with pytest.raises(RightsError, match="may take 10 s here"):
         act(VISITOR).resume(long)
     with pytest.raises(RightsError, match="belongs to somebody else"):
         act(OTHER_VISITOR).resume(run_id)
@@ -270,7 +270,7 @@ def test_seconds_of_folds_that_were_cut_off_count(store, act, run_of):
     run_id = run_of(VISITOR.id, RunState.CANCELLED, folds=2)  # of 0.8 s each
     assert act(VISITOR).go_on_refusal(store.run(run_id)) is None
     add_lost(store, [run_id, "another"], 17)  # that two runs have shared
-    assert "has 10 s here" in act(VISITOR).go_on_refusal(store.run(run_id))
+    assert "may take 10 s here" in act(VISITOR).go_on_refusal(store.run(run_id))
 
 
 def test_labels_of_ones_own_are_written(store, act, run_of):
