@@ -86,18 +86,30 @@ def swallowed_lines(file: io.BufferedIOBase, layout: Layout) -> list[str]:
     is_open = False
     lines = _text(file, layout)
     for line in lines:
-        was_open = is_open
+        if is_open:
+            end = _closing_mark(line)
+            # The last line of a field has a part of another row only with a separator in it.
+            if end is None or separator in line[:end]:
+                field_lines.append(line)
+            if end is not None:
+                swallowed += _rows_among(field_lines, separator, separators)
+                field_lines = []
         if '"' in line:
             is_open = _ends_inside(line, separator, inside=is_open)
-        if was_open and (is_open or separator in line.partition('"')[0]):
-            field_lines.append(line)
-        if was_open and not is_open:
-            swallowed += _rows_among(field_lines, separator, separators)
-            field_lines = []
     lines.detach()
     # A field without an end is no text, so all of its lines are rows.
     swallowed += [line.strip()[:_BEGINNING] for line in field_lines]
     return swallowed
+
+
+def _closing_mark(line: str) -> int | None:
+    """Where the field that is open at the beginning of a line ends; None where it goes on."""
+    place = line.find('"')
+    while place >= 0:
+        if not line.startswith('"', place + 1):
+            return place
+        place = line.find('"', place + 2)  # two of them are one that is a sign
+    return None
 
 
 def _rows_among(field: list[str], separator: str, separators: int) -> list[str]:

@@ -20,6 +20,8 @@ from ecv_core.records.run import RunRecord, UserScores, user_table
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.interval import half_width, mean_and_deviation, t_quantile
 
+_ROUNDING = 1e-9
+"""A deviation of less, as a share of the largest score, is none: sums of equal scores round."""
 USUAL_K = 10
 """Folds of a run, where nobody says how many."""
 ONE_FOLD = 0.15
@@ -102,18 +104,21 @@ def new_data_interval(
     fold_count, user_count = table.shape
     influence = _influence(table)
     variance = influence.var(ddof=1)
-    slope = _skewness_slope(influence, variance)
+    slope_below = _skewness_slope(influence, variance)
+    slope_above = slope_below
     of_one_row = 0.0
     rows = rows or int((~np.isnan(table)).sum(axis=0).max()) == 1
     if rows:
         of_one_row = _variance_within_folds(table)
         variance = max(variance, LEAST_SHARE * of_one_row)
-    if variance == 0:
+    largest = float(np.nanmax(np.abs(table)))
+    if variance <= (_ROUNDING * largest) ** 2:
         # Users who all score alike do not show that none differs: one of them might have, by the
-        # whole scale (the rule of three, Hanley and Lippman-Hand 1983).
-        scale = max(1.0, float(np.nanmax(np.abs(table))))
+        # whole scale (the rule of three, Hanley and Lippman-Hand 1983), and in either direction.
+        scale = max(1.0, largest)
         variance = scale**2 / user_count
-        slope = scale
+        slope_below = -scale
+        slope_above = scale
     of_users = variance / user_count
     if fold_count == 1:
         of_folds = ONE_FOLD * of_users
@@ -125,10 +130,14 @@ def new_data_interval(
         of_training = max(variance, of_one_row) * float((1 / rows_of_folds).mean()) / (k - 1)
     reach = t_quantile(user_count - 1, confidence)
     # Ends of the interval: the m with (mean - m)^2 = reach^2 (variance + slope (m - mean) / users).
-    shift = reach**2 * slope / (2 * user_count)
-    half = math.sqrt(shift**2 + reach**2 * (of_users + of_folds + of_training))
-    middle = float(np.nanmean(table, axis=1).mean()) + shift
-    return NewDataInterval(low=middle - half, high=middle + half)
+    mean = float(np.nanmean(table, axis=1).mean())
+    squared = reach**2 * (of_users + of_folds + of_training)
+    shift_below = reach**2 * slope_below / (2 * user_count)
+    shift_above = reach**2 * slope_above / (2 * user_count)
+    return NewDataInterval(
+        low=mean + shift_below - math.sqrt(shift_below**2 + squared),
+        high=mean + shift_above + math.sqrt(shift_above**2 + squared),
+    )
 
 
 def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:

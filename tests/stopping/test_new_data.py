@@ -47,6 +47,16 @@ def test_users_who_all_score_alike_do_not_promise_that_none_differs():
     assert 0.05 < interval.high < 0.2  # the rule of three says 3 / 50 for one fold
 
 
+@pytest.mark.parametrize("score", [0.0, 1.0, 0.3, -0.1])
+def test_the_one_user_who_might_differ_may_do_so_in_either_direction(score):
+    # If a share p of all users differs by 1, none of 50 does with the probability (1 - p)^50. That
+    # is 2.5 % for this p (Clopper, Pearson 1934).
+    least = 1 - 0.025 ** (1 / 50)
+    interval = ecv.new_data_interval(np.full((1, 50), score))
+    assert interval.low < score - least
+    assert interval.high > score + least
+
+
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 6),

@@ -258,6 +258,13 @@ def usual_width(rows: list[list[str]]) -> int:
     encoding="utf-8",
     unit=TimeUnit.SECONDS,
 )
+@example(
+    rows=[[""], *[[""] * 4] * 5, ["\r", "", "", "\n"]],  # one line ends a field and begins another
+    separator=",",
+    end="\n",
+    encoding="utf-8",
+    unit=TimeUnit.SECONDS,
+)
 def test_rows_are_those_kept_and_those_counted(tmp_path, rows, separator, end, encoding, unit):
     """Whatever is in the fields: each row that was written is kept, or counted under one reason."""
     written = io.StringIO()
