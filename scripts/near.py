@@ -16,6 +16,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
+OF_FILES = {
+    "data/catalogue.toml": "tests/dataset",
+    "data/papers.toml": "tests/papers",
+    "pages/shared/widgets/glossary.toml": "tests/pages/test_glossary.py",
+}
+"""Files that are no modules -> the tests that are about them."""
 
 
 def changed_since(commit: str) -> list[Path]:
@@ -36,6 +42,8 @@ def tests_of(path: Path) -> set[Path]:
         if path.name.startswith("test_") and (ROOT / path).is_file():
             return {path}
         return set()
+    if path.as_posix() in OF_FILES:
+        return {Path(OF_FILES[path.as_posix()])}
     if path.suffix != ".py" or path.parts[0] not in ("ecv_core", "pages"):
         return set()
     near: set[Path] = set()
@@ -68,8 +76,13 @@ def main() -> int:
         shared = subprocess.run(merge_base, capture_output=True, text=True, check=True, cwd=ROOT)
         commit = shared.stdout.strip()
     near: set[Path] = set()
-    for path in changed_since(commit):
+    changed = changed_since(commit)
+    for path in changed:
         near |= tests_of(path)
+    if any(path.parts[0] == "pages" for path in changed):
+        print(
+            "pages changed: `make test ARGS=tests/browser` opens them in a browser, this does not"
+        )
     if not near:
         print("nothing was changed that tests are near to")
         return 0

@@ -98,6 +98,9 @@ def test_two_commands_compute_what_is_not_computed(commands):
     assert set(commands) == {"ecv_core", "scripts.record_spaces"}
 
 
+@pytest.mark.skipif(
+    not datasets.available(datasets.entry("ml-1m")), reason="the grid is tuned on ml-1m"
+)
 def test_the_papers_grid_begins_as_it_is_said(commands, monkeypatch, capsys):
     def begun(store, plan, **how):
         raise InputError(f"{plan.spec.k} folds of {plan.budget}")
