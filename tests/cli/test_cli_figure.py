@@ -50,7 +50,7 @@ def test_a_file_is_a_column_wide_and_is_what_was_asked_for(subject, kind, form, 
 
 def test_an_own_run_has_its_figure_too(tmp_path, capsys):
     assert cli.main(["run", "synthetic", "popular", "-k", "3", "--rule", "never"]) == 0
-    run_id = re.search(r"run (\w+)", capsys.readouterr().out)[1]
+    run_id = re.search(r"run ([0-9a-f]{12})", capsys.readouterr().out)[1]
     target = tmp_path / "own.svg"
     assert cli.main(["figure", run_id, "--kind", "tradeoff", "--out", str(target)]) == 0
     assert "Popularity on Synthetic" in target.read_text()
@@ -94,7 +94,7 @@ def test_a_mistake_is_one_line(arguments, words, capsys, tmp_path, monkeypatch):
 def test_a_run_that_lacks_folds_has_figure_1_and_no_others(tmp_path, capsys):
     command = ["run", "synthetic", "popular", "-k", "4", "--only-folds", "0,1"]
     assert cli.main(command) == 0
-    run_id = re.search(r"run (\w+)", capsys.readouterr().out)[1]
+    run_id = re.search(r"run ([0-9a-f]{12})", capsys.readouterr().out)[1]
     target = str(tmp_path / "f.svg")
     assert cli.main(["figure", run_id, "--kind", "stops", "--out", target]) == 2
     assert "has 2 of 4 folds" in capsys.readouterr().err
