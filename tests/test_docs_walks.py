@@ -66,7 +66,7 @@ def test_the_examples_of_your_own_data_work(tmp_path: Path, programs: Path) -> N
     assert [end.returncode for end in ends] == [0] * len(lines), said
     added = said["python -m ecv_core add orders orders.csv"].stdout
     assert "470 of 471 rows can be used" in added
-    assert "1 not: no user" in added
+    assert "1 cannot: no user" in added
     drawn = said[lines[-1]].stdout
     assert "2 recorded runs" in drawn
     again = "python -m ecv_core study --datasets orders --algorithms popular,item-knn"
