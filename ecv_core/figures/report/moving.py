@@ -7,7 +7,6 @@ import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -147,16 +146,16 @@ def _image(figure: go.Figure, sentence: str) -> Image:
     missing_lines = _SENTENCE_LINES - len(lines)
     lines += [""] * missing_lines  # the chart has the same room at each step
     file = io.BytesIO()
+
+    def step() -> go.Figure:
+        return figure
+
     with styled():
-        drawn = printed(partial(_same, figure), width=_WIDTH, height=_HEIGHT)
+        drawn = printed(step, width=_WIDTH, height=_HEIGHT)
         drawn.supxlabel("\n".join(lines), fontsize=8, x=0.01, ha="left", linespacing=1.3)
         drawn.savefig(file, format="png", dpi=_DPI, facecolor="white")
     file.seek(0)
     return Image.open(file).convert("RGB")
-
-
-def _same(figure: go.Figure) -> go.Figure:
-    return figure
 
 
 def moving_file(chart: MovingChart, form: MovingForm) -> bytes:

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ecv_core.energy.parts import with_own_joules
-from ecv_core.energy.savings import energy_of, tallies
+from ecv_core.energy.savings import energy_of, folds_once, tallies
 from ecv_core.figures.words import duration, grams, watt_hours_alike, watt_hours_range
-from ecv_core.records.run import RunRecord
+from ecv_core.records.run import FoldResult, RunRecord
 from pages.shared.widgets.answer_card import Amount
 
 
 def amounts_of(runs: Sequence[RunRecord]) -> list[Amount]:
     """Folds, energy and time of all these runs. One share is told, that of energy.
+
+    A fold that several of them use has taken its energy and its time once.
 
     Args:
         runs: At least one.
@@ -53,8 +55,9 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
     name = "energy"
     if len(summed) < len(runs):
         name = f"energy of {len(summed)} of {len(runs)} runs"
-    joules = _used_joules(summed)
-    emissions = _emissions(summed)
+    folds = folds_once(summed)
+    joules = _used_joules(folds)
+    emissions = _emissions(folds)
     saving = _saved_energy(summed)
     if saving is None:
         return Amount(name=name, used=f"{watt_hours_range(*joules)} ({emissions})")
@@ -75,20 +78,18 @@ def _summed(runs: Sequence[RunRecord]) -> list[RunRecord]:
     return with_own_joules(metered) or metered
 
 
-def _emissions(runs: Sequence[RunRecord]) -> str:
-    """'16 mg CO2e': of all folds of these runs."""
-    emitted = 0.0
-    for run in runs:
-        emitted += energy_of(run).grams_co2e
+def _emissions(folds: Sequence[FoldResult]) -> str:
+    """'16 mg CO2e'."""
+    emitted = sum(fold.energy.grams_co2e for fold in folds)
     return f"{grams(emitted)} CO2e"
 
 
-def _used_joules(runs: Sequence[RunRecord]) -> tuple[float, float]:
-    """From the least to the most that all folds of these runs may have taken."""
+def _used_joules(folds: Sequence[FoldResult]) -> tuple[float, float]:
+    """From the least to the most that these folds may have taken."""
     least = 0.0
     most = 0.0
-    for run in runs:
-        low, high = energy_of(run).joules_range
+    for fold in folds:
+        low, high = fold.energy.range
         least += low
         most += high
     return least, most
@@ -121,10 +122,9 @@ def _saved_energy(runs: Sequence[RunRecord]) -> _Saving | None:
 
 
 def _time(runs: Sequence[RunRecord]) -> Amount:
-    used_seconds = 0.0
+    used_seconds = sum(fold.total_seconds for fold in folds_once(runs))
     saved_seconds = 0.0
     for run in runs:
-        used_seconds += run.seconds
         if run.stopped_early:
             after = tallies(run.folds, run.k)
             saved_seconds += after[-1].seconds - after[run.folds_used].seconds
