@@ -13,9 +13,9 @@ from ecv_core.analysis.gate import MARGIN, Gate, GateVerdict
 from ecv_core.analysis.gate_sides import GateSide, gate_sides, side_of_file, side_of_run
 from ecv_core.cli import answer
 from ecv_core.cli.runs_commands import run_named
-from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.errors import InputError
 from ecv_core.store.imports import is_run, read_run
-from ecv_core.store.outputs import write_output
+from ecv_core.store.outputs import write_result
 from ecv_core.store.recorded import recorded_run
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
@@ -110,7 +110,4 @@ def _write_junit(path: Path, verdict: Gate, name: str) -> None:
     output = ElementTree.SubElement(case, "system-out")
     output.text = verdict.sentence
     text = ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
-    try:
-        write_output(path, text + "\n")
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    write_result(path, text + "\n")

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, get_args
 from ecv_core.cli import answer
 from ecv_core.cli.options import add_rule_param
 from ecv_core.figures.words import FigureKind, shown_interval
-from ecv_core.records.errors import RunError
 from ecv_core.stopping import PAPERS_RULE, axis_of
-from ecv_core.store.outputs import write_output
+from ecv_core.store.outputs import write_result
 from ecv_core.store.recorded import FOLDER
 
 if TYPE_CHECKING:
@@ -108,10 +107,7 @@ def board_command(options: argparse.Namespace) -> None:
     for name, why in refused.items():
         print(f"{name} is left out: {why}", file=sys.stderr)
     path = options.file / "index.html"
-    try:
-        write_output(path, page)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    write_result(path, page)
     print(path)
 
 

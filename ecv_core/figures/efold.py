@@ -10,7 +10,7 @@ import pandas as pd
 
 from ecv_core.figures.words import counted
 from ecv_core.records.frames import with_columns
-from ecv_core.records.run import IntervalKind, Moment
+from ecv_core.records.run import IntervalKind, Moment, RunRecord
 
 COLUMNS = {
     "n": "folds seen so far, 1 .. k",
@@ -62,6 +62,11 @@ def efold_frame(
     frame.attrs["checked"] = checked or not frame["used"].all()
     frame.attrs["holds"] = str(holds)
     return frame
+
+
+def frame_of_run(run: RunRecord) -> pd.DataFrame:
+    """The frame of the folds that a run has."""
+    return efold_frame(run.moments, run.stopped_at, checked=run.checked)
 
 
 def first_rows(frame: pd.DataFrame, n: int) -> pd.DataFrame:

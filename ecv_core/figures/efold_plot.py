@@ -20,7 +20,7 @@ from ecv_core.figures.palette import (
     palette,
     plain_axis,
 )
-from ecv_core.figures.words import metric_label
+from ecv_core.figures.words import metric_label, run_title
 from ecv_core.records.run import Moment, RunRecord
 
 MEAN = "mean so far"
@@ -33,13 +33,24 @@ CHECKED = "folds run to check"
 def run_figure(run: RunRecord, *, dark: bool = False, height: int = 470) -> go.Figure:
     """Figure 1 of the paper, of the folds that a run has."""
     return efold_figure(
-        efold.efold_frame(run.moments, run.stopped_at, checked=run.checked),
+        efold.frame_of_run(run),
         k=run.k,
         metric=metric_label(run.spec),
         stopped_at=run.stopped_at,
         confidence=run.spec.confidence,
         dark=dark,
         height=height,
+    )
+
+
+def run_alt_text(run: RunRecord) -> str:
+    """`run_figure` in one sentence, for those who do not see it."""
+    return efold.alt_text(
+        efold.frame_of_run(run),
+        k=run.k,
+        metric=metric_label(run.spec),
+        stopped_at=run.stopped_at,
+        title=run_title(run),
     )
 
 

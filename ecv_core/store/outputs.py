@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ecv_core.records.errors import InputError
+from ecv_core.records.errors import InputError, RunError
 from ecv_core.store.engine import database_url, sqlite_file
 from ecv_core.untrusted.files import content_of, replacing
 
@@ -28,6 +28,19 @@ def write_output(path: Path, content: str | bytes) -> None:
         return
     with replacing(path, for_others=True) as part:
         part.write_bytes(content)
+
+
+def write_result(path: Path, content: str | bytes) -> None:
+    """As `write_output`, for what a command has computed.
+
+    Raises:
+        InputError: where the path is a database: see `check_output`.
+        RunError: if it cannot be written.
+    """
+    try:
+        write_output(path, content)
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def check_output(path: Path, url: str = "") -> None:

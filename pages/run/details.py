@@ -12,7 +12,7 @@ import streamlit as st
 
 from ecv_core.energy.parts import WHOLE
 from ecv_core.evaluation import column_title
-from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.efold import frame_of_run
 from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.report.run_report import run_report
@@ -173,11 +173,6 @@ def newest(run: RunRecord) -> RunRecord:
     return store().run(run.run_id)
 
 
-def so_far(run: RunRecord) -> pd.DataFrame:
-    """Its folds as `efold_frame` has them."""
-    return efold_frame(run.moments, run.stopped_at, checked=run.checked)
-
-
 def fold_frame(run: RunRecord) -> pd.DataFrame:
     """One row per finished fold: score, mean and width so far, cost, and all metrics.
 
@@ -186,7 +181,7 @@ def fold_frame(run: RunRecord) -> pd.DataFrame:
     costs = pd.DataFrame([_costs(fold) for fold in run.folds]).dropna(axis="columns", how="all")
     costs[f"{run.spec.task.unit}s"] = [fold.users for fold in run.folds]
     metrics = pd.DataFrame([fold.metrics for fold in run.folds]).rename(columns=column_title)
-    head = so_far(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
+    head = frame_of_run(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
     return pd.concat([head, costs, metrics], axis="columns")
 
 

@@ -10,13 +10,12 @@ import streamlit as st
 
 from ecv_core import dataset as datasets
 from ecv_core.access.roles import Action
-from ecv_core.figures.efold import alt_text
-from ecv_core.figures.efold_plot import run_figure
+from ecv_core.figures.efold import frame_of_run
+from ecv_core.figures.efold_plot import run_alt_text, run_figure
 from ecv_core.figures.report.describe import Description, describe_runs
 from ecv_core.figures.words import (
     algorithm_title,
     counted,
-    metric_label,
     rule_words,
     run_name,
     run_title,
@@ -26,7 +25,7 @@ from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.ownership import leases
 from pages.run.answer import run_answer
-from pages.run.details import downloads, figure_1, fold_table, newest, repeat_command, so_far
+from pages.run.details import downloads, figure_1, fold_table, newest, repeat_command
 from pages.run.start_form import fill_form
 from pages.shared.address.link import label_from_link
 from pages.shared.address.navigation import COMPARE, RACE, VIEW
@@ -280,19 +279,14 @@ def _origin(run: RunRecord) -> None:
 
 
 def _figure_data(run: RunRecord) -> dict[str, object]:
-    frame = so_far(run)
-    metric = metric_label(run.spec)
-
     def figure(dark: bool) -> go.Figure:
         return run_figure(run, dark=dark, height=FIGURE_HEIGHT)
 
     return drawing(
         figure,
-        version=(run.run_id, len(frame), run.stopped_at, run.checked, run.spec.to_json()),
+        version=(run.run_id, len(run.folds), run.stopped_at, run.checked, run.spec.to_json()),
         key="figure-1",
-        alt=alt_text(
-            frame, k=run.k, metric=metric, stopped_at=run.stopped_at, title=run_title(run)
-        ),
+        alt=run_alt_text(run),
     )
 
 
@@ -300,7 +294,7 @@ def _figure(run: RunRecord, runs: list[RunRecord]) -> None:
     """Figure 1, whose open table follows the folds."""
 
     def numbers() -> pd.DataFrame:
-        return so_far(newest(run))
+        return frame_of_run(newest(run))
 
     def follow_rows(draw_rows: Callable[[], None]) -> None:
         def draw_rows_of(_run: RunRecord) -> None:

@@ -26,10 +26,10 @@ from ecv_core.figures.report.saving import FORMS, Form, saved
 from ecv_core.figures.study_summary import recorded_study, systems_of
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
 from ecv_core.figures.words import alpha_text, in_order, rule_words, run_title
-from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.splits import check_exchangeable
-from ecv_core.store.outputs import write_output
+from ecv_core.store.outputs import write_result
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
@@ -109,10 +109,7 @@ def written(make: Make, form: Form, path: Path, title: str) -> str:
         RunError: if it cannot be written.
     """
     content = saved(partial(printed, make), form, title=title)
-    try:
-        write_output(path, content)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    write_result(path, content)
     return title
 
 

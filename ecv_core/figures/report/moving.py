@@ -16,10 +16,9 @@ from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.report.run_report import templates
 from ecv_core.figures.report.saving import styled
 from ecv_core.figures.words import metric_label, rule_words, run_title
-from ecv_core.records.errors import RunError
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.outputs import write_output
+from ecv_core.store.outputs import write_result
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -181,8 +180,5 @@ def write_moving(run: RunRecord, form: MovingForm, path: Path) -> str:
     """
     chart = moving_run(run)
     content = moving_file(chart, form)
-    try:
-        write_output(path, content)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    write_result(path, content)
     return f"{chart.title}, fold by fold"

@@ -13,8 +13,7 @@ from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
 from ecv_core.energy.parts import energy_parts, parts_sentence
 from ecv_core.energy.savings import EnergyFacts, energy_of
-from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.figures.efold_plot import run_figure
+from ecv_core.figures.efold_plot import run_alt_text, run_figure
 from ecv_core.figures.palette import LIGHT
 from ecv_core.figures.report.describe import describe_methods, moment_numbers
 from ecv_core.figures.report.pictures import printed
@@ -49,6 +48,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 20
 """Folds in the table; more would not fit on a page, and the run's CSV has them all."""
+_FIGURE_INCHES = 2.45
+"""Height of figure 1, which leaves room for the table of the folds on its page."""
 
 
 def run_report(
@@ -78,7 +79,7 @@ def run_report(
         conclusion=conclusion(run),
         arithmetic=arithmetic(run),
         numbers=_key_numbers(run, energy),
-        picture=_picture(run),
+        picture=_figure_1(run),
         fold_headers=_fold_headers(run),
         folds=_fold_rows(run),
         fold_caption=_fold_caption(run),
@@ -166,19 +167,13 @@ def _processor_numbers(energy: EnergyFacts, k: int) -> list[KeyNumber]:
     return numbers
 
 
-def _picture(run: RunRecord) -> str:
-    """Figure 1 as markup; empty while there is no fold."""
-    frame = efold_frame(run.moments, run.stopped_at, checked=run.checked)
-    if frame.empty:
+def _figure_1(run: RunRecord) -> str:
+    """Figure 1 of the paper as an `<svg>` element; empty while no fold is finished."""
+    if not run.folds:
         return ""
-    alt = alt_text(
-        frame,
-        k=run.k,
-        metric=metric_label(run.spec),
-        stopped_at=run.stopped_at,
-        title=run_title(run),
-    )
-    return inline(partial(printed, partial(run_figure, run), width=PAGE, height=2.45), alt=alt)
+    chart = partial(run_figure, run)
+    draw = partial(printed, chart, width=PAGE, height=_FIGURE_INCHES)
+    return inline(draw, alt=run_alt_text(run))
 
 
 # The table of the folds.
