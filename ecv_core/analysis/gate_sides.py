@@ -15,7 +15,7 @@ from ecv_core.analysis.score_files import read_contenders
 from ecv_core.evaluation import metric_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, user_table
-from ecv_core.stopping.new_data import usual_new_data
+from ecv_core.store.new_data import usual_new_data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,8 +39,8 @@ from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserSc
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
 from ecv_core.stopping import Rule, StoppingRule, record_of
-from ecv_core.stopping.new_data import new_data_of
 from ecv_core.stopping.odd_folds import doubt
+from ecv_core.store.new_data import new_data_of
 from ecv_core.store.ownership import this_process
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store

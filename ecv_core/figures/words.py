@@ -31,7 +31,8 @@ from ecv_core.stopping import (
     interval_after_stop,
     uncertainty_of,
 )
-from ecv_core.stopping.new_data import NewData, NewDataInterval, new_data_of, usual_new_data
+from ecv_core.stopping.new_data import NewDataInterval
+from ecv_core.store.new_data import NewData, new_data_of, usual_new_data
 
 _OfRuns = Literal["efold", "stops", "tradeoff", "difference", "ranks"]
 _Curves = Literal["p-values", "dimensions", "steps", "board", "spaces"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -461,6 +462,8 @@ class Scores:
     """What was evaluated; empty where only the name is known."""
     metric: str = ""
     """The score's name, as in RunSpec.metric_name or as shown."""
+    metric_range: tuple[float, float] = (-math.inf, math.inf)
+    """The least and the most that the metric can be, where they are known."""
     run_id: str | None = None
     """Of the run whose folds these all are; None for no run, or several."""
     source: str = "none"

@@ -172,7 +172,8 @@ def winner_new_data(
         terms: of the selection.
 
     Returns:
-        None where its users' scores are not known, or tell nothing of others.
+        No end of it is outside the range of the metric. None where its users' scores are not known,
+        or tell nothing of others.
     """
     winner = contenders[place]
     if winner.users is None:
@@ -184,9 +185,10 @@ def winner_new_data(
         strict = new_data_interval(users, 1 - error / len(contenders), k=terms.k)
     except InputError:  # a single user, or a fold without anybody
         return None
+    interval = NewDataInterval(low=plain.low, high=strict.high)
     if terms.higher_is_better:
-        return NewDataInterval(low=strict.low, high=plain.high)
-    return NewDataInterval(low=plain.low, high=strict.high)
+        interval = NewDataInterval(low=strict.low, high=plain.high)
+    return interval.within(*winner.metric_range)
 
 
 def _folds_of(rounds: Sequence[Round], place: int) -> list[int]:

@@ -9,16 +9,13 @@ so it holds wherever a run stops.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import RunRecord, UserScores, user_table
-from ecv_core.records.spec import RunSpec
-from ecv_core.stopping.interval import half_width, mean_and_deviation, t_quantile
+from ecv_core.stopping.interval import t_quantile
 
 _ROUNDING = 1e-9
 """A deviation of less, as a share of the largest score, is none: sums of equal scores round."""
@@ -50,6 +47,15 @@ class NewDataInterval:
         """In the unit of the score."""
         return self.high - self.low
 
+    def within(self, low: float, high: float) -> NewDataInterval:
+        """The same interval, cut at the least and the most that the metric can be.
+
+        >>> import ecv_core as ecv
+        >>> ecv.NewDataInterval(low=-0.05, high=0.1).within(0, 1)
+        NewDataInterval(low=0.0, high=0.1)
+        """
+        return NewDataInterval(low=float(max(self.low, low)), high=float(min(self.high, high)))
+
 
 def new_data_interval(
     scores: ArrayLike,
@@ -80,7 +86,8 @@ def new_data_interval(
 
     Returns:
         An interval with `low` and `high`; it holds the mean score of as many new users, drawn as
-        these were.
+        these were. It knows of no metric, so its ends may be values that the metric cannot have:
+        see `NewDataInterval.within`.
 
     Raises:
         InputError: for other shapes, fewer than two users with a score, a fold without one, or a
@@ -228,104 +235,3 @@ def _fold_variance(table: NDArray[np.float64], of_one_row: float) -> float:
     pooled = (within**2).sum() / (counts[several] - 1).sum()
     explained = max(pooled, of_one_row) * (1 / is_scored.sum(axis=1)).mean()
     return max(0.0, float(means.var(ddof=1) - explained))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewData:
-    """What the folds of a run say of the mean of new data."""
-
-    interval: NewDataInterval
-    of: str
-    """'users', 'rows' of a table, or 'clusters' of users where the data name them."""
-
-
-def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | None:
-    """Where the mean score of new users is, by the folds that a run used up to its stop.
-
-    Args:
-        run: with its folds.
-        users: fold -> its users' scores.
-
-    Returns:
-        None where the users' scores are not known for every fold, or tell nothing of others; of a
-        table its fold scores serve then, if there are two that differ. None too where the folds of
-        a table come in the order of time, for new rows are not drawn alike.
-    """
-    if run.spec.in_time:
-        return None
-    interval = _by_users(run, users)
-    if interval is None and run.spec.task.of_table:
-        interval = _by_fold_scores(run)
-    if interval is None:
-        return None
-    return NewData(interval=interval, of=_new_data_name(run, users))
-
-
-def usual_new_data(spec: RunSpec) -> str:
-    """What new data are of runs like this, where nobody says that users belong to clusters."""
-    if spec.clustered:
-        return "clusters"
-    if spec.task.of_table:
-        return "rows"
-    return "users"
-
-
-def _new_data_name(run: RunRecord, users: Mapping[int, UserScores]) -> str:
-    """What new data are of a run: as `NewData.of`."""
-    usual = usual_new_data(run.spec)
-    if usual != "users":
-        return usual
-    for result in run.folds[: run.folds_used]:
-        if users[result.fold].clusters is None:
-            return usual
-    return "clusters"
-
-
-def _by_users(run: RunRecord, users: Mapping[int, UserScores]) -> NewDataInterval | None:
-    """`new_data_interval` of the folds used; None where their users' scores do not tell."""
-    metric = run.spec.metric_name
-    of_folds = []
-    for result in run.folds[: run.folds_used]:
-        scores = users.get(result.fold)
-        if scores is None or metric not in scores.metrics:
-            return None
-        of_folds.append(scores)
-    if not of_folds:
-        return None
-    _, table = user_table(of_folds, metric)
-    # Folds without anybody say nothing, and a single user nothing of others.
-    if table.shape[1] < 2 or np.isnan(table).all(axis=1).any():
-        return None
-    if run.spec.overlap and not _are_rows(table, run.spec.folds_of_a_partition):
-        return None
-    return new_data_interval(
-        table,
-        run.spec.confidence,
-        k=run.spec.folds_of_a_partition,
-        rows=run.spec.task.of_table,
-    )
-
-
-def _are_rows(table: NDArray[np.floating], folds_of_a_partition: float) -> bool:
-    """Whether the same rows meet again in repeated splits, and not other blocks of a jackknife,
-    of which repeated splits have more than one partition has."""
-    in_a_fold = float((~np.isnan(table)).sum(axis=1).mean())
-    return table.shape[1] <= 1.1 * in_a_fold * folds_of_a_partition
-
-
-def _by_fold_scores(run: RunRecord) -> NewDataInterval | None:
-    """The corrected resampled t interval of the folds used; None where they do not tell.
-
-    Folds beyond one partition hold out the same rows again: they make the mean and the spread
-    sharper, but count as no data of their own.
-    """
-    scores = [result.score for result in run.folds[: run.folds_used]]
-    if len(scores) < 2:
-        return None
-    mean, deviation = mean_and_deviation(scores)
-    if deviation == 0:
-        return None
-    parts = run.spec.folds_of_a_partition
-    n = min(len(scores), max(2, round(parts)))
-    half = half_width(deviation, n, run.spec.confidence, overlap=1 / (parts - 1))
-    return NewDataInterval(low=mean - half, high=mean + half)

@@ -41,7 +41,7 @@ from ecv_core.records.run import (
     UserScores,
 )
 from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec, Setting
-from ecv_core.stopping.new_data import new_data_of
+from ecv_core.store.new_data import new_data_of
 from ecv_core.untrusted import limits
 
 FORMAT: Final = "e-fold run"
@@ -223,7 +223,7 @@ def run_document(run: RunRecord, users: Mapping[int, UserScores] | None = None) 
     the rule came to stop there: see `stopping.interval`) are those at the stop, or after the newest
     fold while there is none. `k_fold_mean`, its interval and `difference_percent` (the paper's d)
     are there once all folds are. `new_data` says where the mean of new users is
-    (`stopping.new_data`), None where their scores are not known. `energy` is
+    (`store.new_data`), None where their scores are not known. `energy` is
     `energy.savings.EnergyFacts`, `doubt` what makes the folds no base for a promise, `hardware` on
     which they were computed.
 

@@ -45,15 +45,17 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
         folds[result.fold] = result.score
         if result.energy.source != "none":
             joules[result.fold] = result.energy.joules
+    metric = metric_of(spec)
     scores = Scores(
         folds=folds,
         joules=joules,
         results=results,
-        higher_is_better=metric_of(spec).higher_is_better,
+        higher_is_better=metric.higher_is_better,
         name=f"{spec.algorithm} on {spec.dataset}",
         dataset=spec.dataset,
         algorithm=spec.algorithm,
         metric=spec.metric_name,
+        metric_range=(metric.low, metric.high),
     )
     if scores.costs is not None:
         scores = replace(scores, source=one_source({result.energy.source for result in results}))

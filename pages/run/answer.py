@@ -28,7 +28,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.stopping import cheap_models
-from ecv_core.stopping.new_data import new_data_of
+from ecv_core.store.new_data import new_data_of
 from ecv_core.store.results import Results, aid_spec
 from pages.shared.charts.energy_parts import energy_html
 from pages.shared.live.runs import source_sentence

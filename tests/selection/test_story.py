@@ -289,6 +289,9 @@ def test_the_winners_interval_for_new_users_is_of_the_folds_that_it_ran():
     assert (interval.low, interval.high) == pytest.approx((-3.4411, 6.6195), abs=1e-4)
     lower = winner_new_data(contenders, played.rounds, 0, Terms(k=2, higher_is_better=False))
     assert (lower.low, lower.high) == pytest.approx((-1.6195, 8.4411), abs=1e-4)
+    bounded = [replace(contenders[0], metric_range=(0, 5)), contenders[1]]
+    within = winner_new_data(bounded, played.rounds, 0, Terms(k=2))
+    assert (within.low, within.high) == (0, 5)
     line = winner_new_data_line(interval, 0.95, winner=contenders[0], contender_count=2)
     assert line == (
         "95 % interval for new users: -3.4412 to 6.6195 (± 5.0303, drawn from the same "

@@ -57,6 +57,13 @@ def test_the_one_user_who_might_differ_may_do_so_in_either_direction(score):
     assert interval.high > score + least
 
 
+def test_an_interval_is_cut_where_the_metric_ends_and_nowhere_else():
+    interval = ecv.NewDataInterval(low=-0.25, high=1.5)
+    assert interval.within(0, 1) == ecv.NewDataInterval(low=0.0, high=1.0)
+    assert interval.within(-math.inf, 1) == ecv.NewDataInterval(low=-0.25, high=1.0)
+    assert interval.within(-1, 2) == interval
+
+
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 6),

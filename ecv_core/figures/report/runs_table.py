@@ -28,7 +28,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.run import Interval, RunRecord
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.stopping.new_data import NewData, new_data_of
+from ecv_core.store.new_data import NewData, new_data_of
 
 TABLE_CAPTION = (
     "The best mean of each dataset comes first, in bold. New data: confidence interval of the mean "

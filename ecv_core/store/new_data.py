@@ -1,0 +1,118 @@
+"""A run and its users' scores -> where the mean score of new users, rows or clusters is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.evaluation import metric_of
+from ecv_core.records.run import RunRecord, UserScores, user_table
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping.interval import half_width, mean_and_deviation
+from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewData:
+    """What the folds of a run say of the mean of new data."""
+
+    interval: NewDataInterval
+    of: str
+    """'users', 'rows' of a table, or 'clusters' of users where the data name them."""
+
+
+def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | None:
+    """Where the mean score of new users is, by the folds that a run used up to its stop.
+
+    Args:
+        run: with its folds.
+        users: fold -> its users' scores.
+
+    Returns:
+        None where the users' scores are not known for every fold, or tell nothing of others; of a
+        table its fold scores serve then, if there are two that differ. None too where the folds of
+        a table come in the order of time, for new rows are not drawn alike. No end is outside the
+        range of the run's metric.
+    """
+    if run.spec.in_time:
+        return None
+    interval = _by_users(run, users)
+    if interval is None and run.spec.task.of_table:
+        interval = _by_fold_scores(run)
+    if interval is None:
+        return None
+    metric = metric_of(run.spec)
+    return NewData(interval=interval.within(metric.low, metric.high), of=_new_data_name(run, users))
+
+
+def usual_new_data(spec: RunSpec) -> str:
+    """What new data are of runs like this, where nobody says that users belong to clusters."""
+    if spec.clustered:
+        return "clusters"
+    if spec.task.of_table:
+        return "rows"
+    return "users"
+
+
+def _new_data_name(run: RunRecord, users: Mapping[int, UserScores]) -> str:
+    """What new data are of a run: as `NewData.of`."""
+    usual = usual_new_data(run.spec)
+    if usual != "users":
+        return usual
+    for result in run.folds[: run.folds_used]:
+        if users[result.fold].clusters is None:
+            return usual
+    return "clusters"
+
+
+def _by_users(run: RunRecord, users: Mapping[int, UserScores]) -> NewDataInterval | None:
+    """`new_data_interval` of the folds used; None where their users' scores do not tell."""
+    metric = run.spec.metric_name
+    of_folds = []
+    for result in run.folds[: run.folds_used]:
+        scores = users.get(result.fold)
+        if scores is None or metric not in scores.metrics:
+            return None
+        of_folds.append(scores)
+    if not of_folds:
+        return None
+    _, table = user_table(of_folds, metric)
+    # Folds without anybody say nothing, and a single user nothing of others.
+    if table.shape[1] < 2 or np.isnan(table).all(axis=1).any():
+        return None
+    if run.spec.overlap and not _are_rows(table, run.spec.folds_of_a_partition):
+        return None
+    return new_data_interval(
+        table,
+        run.spec.confidence,
+        k=run.spec.folds_of_a_partition,
+        rows=run.spec.task.of_table,
+    )
+
+
+def _are_rows(table: NDArray[np.floating], folds_of_a_partition: float) -> bool:
+    """Whether the same rows meet again in repeated splits, and not other blocks of a jackknife,
+    of which repeated splits have more than one partition has."""
+    in_a_fold = float((~np.isnan(table)).sum(axis=1).mean())
+    return table.shape[1] <= 1.1 * in_a_fold * folds_of_a_partition
+
+
+def _by_fold_scores(run: RunRecord) -> NewDataInterval | None:
+    """The corrected resampled t interval of the folds used; None where they do not tell.
+
+    Folds beyond one partition hold out the same rows again: they make the mean and the spread
+    sharper, but count as no data of their own.
+    """
+    scores = [result.score for result in run.folds[: run.folds_used]]
+    if len(scores) < 2:
+        return None
+    mean, deviation = mean_and_deviation(scores)
+    if deviation == 0:
+        return None
+    parts = run.spec.folds_of_a_partition
+    n = min(len(scores), max(2, round(parts)))
+    half = half_width(deviation, n, run.spec.confidence, overlap=1 / (parts - 1))
+    return NewDataInterval(low=mean - half, high=mean + half)
