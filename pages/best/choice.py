@@ -12,6 +12,7 @@ import streamlit as st
 from ecv_core.access.roles import Action
 from ecv_core.figures.words import counted, dataset_title
 from ecv_core.models import ALGORITHMS
+from ecv_core.records.parameters import percent_text
 from ecv_core.selection.rounds import Budget
 from ecv_core.store.configurations import GRIDS, configuration_names
 from ecv_core.store.plans import SELECTION as SELECTIONS
@@ -28,7 +29,9 @@ SELECTION = "selection"
 FILE = "file"
 FIRST = "ml-100k"
 _CHOICE = "selection-choice"
+"""In the session: what is picked in the box."""
 _LAST = "selection-last"
+"""In the session: what was shown last, whatever page was open since."""
 
 
 class Choice(NamedTuple):
@@ -89,7 +92,8 @@ def _named_selection(labels: Mapping[str, str]) -> str:
         usual = FIRST
     named = st.query_params.get(SELECTION)
     wanted = named or usual
-    if not named and _CHOICE not in st.session_state:  # not by Back to the bare address
+    comes_from_other_page = _CHOICE not in st.session_state  # else Back led to the bare address
+    if not named and comes_from_other_page:
         wanted = str(st.session_state.get(_LAST, usual))
     if wanted not in labels:
         wanted = usual
@@ -146,27 +150,19 @@ def _label(plan: PlanRecord) -> str:
 
 
 _CONFIDENCES = [0.8, 0.9, 0.95, 0.99, 0.999]
-
-
 _USE = "Which shall I use?"
 _CLAIM = "What may I claim?"
-
 
 Question = Mapping[str, Any]
 """What a selection is to find out, as fields of Terms."""
 USUAL_LOSS = 0.001
+"""Share of the score."""
 _LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
-
-
 USUAL: Question = {"expected_loss": USUAL_LOSS}
 
 
 def pick_question(*, claim: bool) -> Question:
-    """The widgets of what decides it.
-
-    Raises:
-        InputError: If a budget cannot be read.
-    """
+    """The widgets of what decides it."""
     question = _pick_certainty() if claim else _pick_loss_and_budget()
     st.caption(
         "This applies to recorded selections and files too. A selection that was started keeps "
@@ -183,7 +179,7 @@ def _pick_loss_and_budget() -> Question:
         value=USUAL_LOSS,
         key="expected_loss",
         **KEPT,
-        format_func=lambda share: f"{100 * share:g} % of the score",
+        format_func=_loss_text,
         help="The selection ends once no more than this is expected to be lost by taking the "
         "leader instead of whichever contender is best over all folds.",
     )
@@ -197,9 +193,13 @@ def _pick_loss_and_budget() -> Question:
     )
     budget = None
     if text and text.strip():
-        with sentences():
+        with sentences():  # one that cannot be read is said, and there is none
             budget = Budget.parse(text)
     return {"expected_loss": float(loss), "budget": budget}
+
+
+def _loss_text(share: float) -> str:
+    return f"{percent_text(share, 'g')} of the score"
 
 
 def _pick_certainty() -> Question:
@@ -221,7 +221,7 @@ def _pick_certainty() -> Question:
         value=0.95,
         key="sure",
         **KEPT,
-        format_func=lambda share: f"{100 * share:g} %",
+        format_func=percent_text,
         help="The winner is the one that all folds would show with at least this probability, over "
         "all contenders and all looks together.",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +13,7 @@ import streamlit as st
 from ecv_core.access.roles import Action
 from ecv_core.figures.words import counted, duration, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import contender_title
@@ -28,7 +29,15 @@ from pages.shared.address.navigation import go
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun
-from pages.shared.live.state import escaped, manager, results, sentence, sentences, store
+from pages.shared.live.state import (
+    escaped,
+    manager,
+    results,
+    sentence,
+    sentences,
+    show_trouble,
+    store,
+)
 from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.words import run_label
 
@@ -50,74 +59,80 @@ def show_live(selection_id: str) -> None:
     # Read before the scores: a fold that ends in between then draws the page anew.
     stages = _stages(store().group(selection_id))
     plan, scores = _plan_and_scores(selection_id)
-    now = plan.standing(scores)
-    if not now.decided:
+    standing = plan.standing(scores)
+    if not standing.decided:
         drawn = watch().now().moment
         follow(_follow, selection_id, stages, drawn, key="selection", of=[ALL], often=[STEPS])
-    if now.played is None:
-        titles = [contender_title(contender.name) for contender in now.contenders]
-        st.markdown(f"**{escaped(now.sentence(titles))}**")
+    if standing.played is None:
+        titles = [contender_title(contender.name) for contender in standing.contenders]
+        st.markdown(f"**{escaped(standing.sentence(titles))}**")
     else:
-        shown = _shown_selection(record, now, now.played, scores)
-        show(shown, then=partial(_next_questions, shown))
-    _show_terms(record, now.terms)
+        selection = _shown_selection(record, standing, standing.played, scores)
+        show(selection, then=partial(_next_questions, selection))
+    _show_terms(record, standing.terms)
 
 
-def _shown_selection(record: PlanRecord, now: Standing, played: Played, scores: Results) -> Shown:
-    """The selection so far, as the lanes show it."""
-    specs = []
-    used: list[RunRecord] = []
-    places = {}
-    for place, contender in enumerate(record.content.runs):
-        specs.append(contender.spec)
-        used += scores.runs(contender.spec)
-        places[contender.spec.score_key] = place
+def _shown_selection(
+    record: PlanRecord, standing: Standing, played: Played, scores: Results
+) -> Shown:
+    """The selection so far, as the lanes show it.
+
+    Args:
+        record: The selection.
+        standing: Where it is now.
+        played: Its rounds so far.
+        scores: The folds that its contenders have.
+    """
+    specs = [contender.spec for contender in record.content.runs]
+    runs: list[RunRecord] = []
+    for spec in specs:
+        runs += scores.runs(spec)
+    keys = [spec.score_key for spec in specs]
     computed = set()
     for run in store().group(record.plan_id):
-        place = places[run.spec.score_key]
-        computed |= {(place, fold.fold) for fold in run.folds if not fold.reused}
+        place = keys.index(run.spec.score_key)
+        for fold in run.folds:
+            if not fold.reused:
+                computed.add((place, fold.fold))
     return Shown(
-        contenders=now.scores,
-        terms=now.terms,
-        played=replace(played, joules_of_all_folds=now.joules_expected),
+        contenders=standing.scores,
+        terms=standing.terms,
+        played=replace(played, joules_of_all_folds=standing.joules_expected),
         version=(record.plan_id, len(played.rounds)),
         specs=specs,
-        runs=used,
+        runs=runs,
         computed=frozenset(computed),
     )
 
 
-def _next_questions(shown: Shown) -> None:
+def _next_questions(selection: Shown) -> None:
     """The next questions, of exactly these contenders; folds that they lack are computed first."""
-    for spec in shown.specs:
-        if spec.tracked:
-            return
-    if acting().start_refusal(shown.specs):
+    if any(spec.tracked for spec in selection.specs):  # their folds are for another program
         return
-    _offer_claim(shown)
-    _offer_folds(shown)
+    if acting().start_refusal(selection.specs):
+        return
+    _offer_claim(selection)
+    _offer_folds(selection)
 
 
-def _offer_folds(shown: Shown) -> None:
+def _offer_folds(selection: Shown) -> None:
     """The way to the page How many folds?, with runs of these contenders that have all folds."""
-    labels = {}
-    for run in shown.runs:
-        if run.whole:
-            labels[run.spec.score_key] = run_label(run)
-    incomplete = [spec for spec in shown.specs if spec.score_key not in labels]
+    labels = _labels(run for run in selection.runs if run.whole)
+    incomplete = [spec for spec in selection.specs if spec.score_key not in labels]
     question = "How many folds, at what risk?"
     if incomplete:
         question += f" ({_work_words(incomplete)})"
     if st.button(question, icon=":material/tune:", key="how-many"):
         with sentences():
-            labels |= _started_labels(incomplete)
-            runs = [labels[spec.score_key] for spec in shown.specs]
+            if incomplete:
+                labels |= _labels(store().group(acting().start(incomplete)))
+            runs = [labels[spec.score_key] for spec in selection.specs]
             go("folds/folds.py", {"source": OWN, "runs": runs})
 
 
-def _offer_claim(shown: Shown) -> None:
+def _offer_claim(selection: Shown) -> None:
     """Another selection of the same contenders, with their folds, that ends in a claim."""
-    if shown.terms.certain or why_not(Action.START_MANY):
+    if selection.terms.certain or why_not(Action.START_MANY):
         return
     if st.button(
         "What may I claim?",
@@ -127,33 +142,28 @@ def _offer_claim(shown: Shown) -> None:
         "Their finished folds are used, and only missing ones are computed.",
     ):
         named = []
-        for contender, spec in zip(shown.contenders, shown.specs, strict=True):
+        for contender, spec in zip(selection.contenders, selection.specs, strict=True):
             named.append((contender.name, spec))
         with sentences():
             open_selection(begin(named, {}))
             st.rerun()
 
 
-def _started_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
-    """Start a run of each; gives how the page How many folds? calls them, by their score keys."""
-    if not specs:
-        return {}
-    labels = {}
-    for run in store().group(acting().start(specs)):
-        labels[run.spec.score_key] = run_label(run)
-    return labels
+def _labels(runs: Iterable[RunRecord]) -> dict[str, str]:
+    """Key of the scores of each run -> what the page How many folds? calls it."""
+    return {run.spec.score_key: run_label(run) for run in runs}
 
 
 def _work_words(specs: Sequence[RunSpec]) -> str:
     """How many folds these contenders lack, and about how long they take."""
-    lacking = 0
+    missing_folds = 0
     seconds = 0.0
     for spec in specs:
         folds = results().folds(spec, own=True).values()
-        lacking_here = spec.k - len(folds)
-        lacking += lacking_here
-        seconds += lacking_here * fmean(fold.seconds_alone for fold in folds)
-    return f"{counted(lacking, 'fold')} first, about {duration(seconds)}"
+        missing_of_spec = spec.k - len(folds)
+        missing_folds += missing_of_spec
+        seconds += missing_of_spec * fmean(fold.seconds_alone for fold in folds)
+    return f"{counted(missing_folds, 'fold')} first, about {duration(seconds)}"
 
 
 def _follow(selection_id: str, before: _Stages, drawn: float) -> None:
@@ -169,9 +179,7 @@ def _follow(selection_id: str, before: _Stages, drawn: float) -> None:
         runs = store().group(selection_id)
         if watch().now().moment > drawn and _stages(runs) != before:
             st.rerun()  # not while the page is drawn: where folds are quicker it would never be
-        trouble = manager().trouble
-        if trouble:
-            st.warning(escaped(trouble), icon=":material/warning:")
+        show_trouble()
         active = [run for run in runs if run.state.active]
         with st.container(horizontal=True, vertical_alignment="center"):
             if active:
@@ -184,20 +192,17 @@ def _follow(selection_id: str, before: _Stages, drawn: float) -> None:
 
 def _show_computing(record: PlanRecord, active: Sequence[RunRecord]) -> None:
     """What is computed now, and the button that cancels it."""
-    speaker = min(active, key=_is_silent)  # of runs that share their work, one reports it
-    words = _fold_words(_titles(record)[speaker.spec.score_key], speaker)
+    reporting = [run for run in active if run.progress is not None]
+    run = (reporting or active)[0]  # of runs that share their work, one reports it
+    words = _fold_words(_titles(record)[run.spec.score_key], run)
     if len(active) > 1:
         words += f", with {counted(len(active) - 1, 'other run')} sharing its work"
     st.badge("live", icon=":material/sensors:", color="blue")
     st.markdown(words, width="content")
-    if not acting().may(Action.CANCEL, speaker.started_by):
+    if not acting().may(Action.CANCEL, run.started_by):
         return
     if st.button("Cancel", icon=":material/stop:", key="cancel-selection"):
         act_and_rerun(partial(_cancel, active))
-
-
-def _is_silent(run: RunRecord) -> bool:
-    return run.progress is None
 
 
 def _titles(record: PlanRecord) -> dict[str, str]:
@@ -300,7 +305,8 @@ def _show_terms(record: PlanRecord, terms: Terms) -> None:
 def _until_words(terms: Terms) -> str:
     """What ends a selection with these terms."""
     if terms.expected_loss is not None:
-        return f"the expected loss is at most {100 * terms.expected_loss:g} % of the score"
+        loss = percent_text(terms.expected_loss, "g")
+        return f"the expected loss is at most {loss} of the score"
     if terms.budget is not None:
         return "the budget is spent"
     if terms.until == "winner":
@@ -311,8 +317,9 @@ def _until_words(terms: Terms) -> str:
 def _certainty_sentence(terms: Terms) -> str:
     """How sure its answer is, or what it may cost."""
     if terms.certain:
-        confidence = f"Its confidence is {100 * terms.confidence:g} %"
-        return f"{confidence}, its indifference {100 * terms.indifference:g} % of the mean."
+        confidence = percent_text(terms.confidence, "g")
+        indifference = percent_text(terms.indifference, "g")
+        return f"Its confidence is {confidence}, its indifference {indifference} of the mean."
     if terms.budget is not None:
         return f"Its budget is {terms.budget.text}."
     return "Its question is which contender to use."

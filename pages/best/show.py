@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -42,6 +42,7 @@ from ecv_core.selection.rounds import Terms
 from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid, specs_of
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question
+from pages.folds.choice import FILE, RECORDED, SOURCE
 from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_html
 from pages.shared.charts.player import asked_step, player
@@ -112,12 +113,10 @@ class Shown:
         if not self.specs:
             return f"From {self.file}, {counted(self.terms.k, 'fold')}."
         used = self.folds_used
-        computed_before = len(used)
-        if self.computed is not None:
-            computed_before = len(used - self.computed)
-        share = str(computed_before)
-        if computed_before == len(used):
-            share = "All"
+        computed_now = used.intersection(self.computed or ())
+        share = "All"
+        if computed_now:
+            share = str(len(used) - len(computed_now))
         spec = self.specs[0]
         return (
             f"{metric_label(spec)}, seed {spec.seed}, up to {counted(self.terms.k, 'fold')} each. "
@@ -144,7 +143,7 @@ class Shown:
 
 
 def show(
-    chosen: Shown,
+    selection: Shown,
     *,
     autoplay: bool = False,
     slider: bool = False,
@@ -153,53 +152,53 @@ def show(
     """The verdict, the way on, the rounds with their controls, the cost.
 
     Args:
-        chosen: A selection with at least one round.
+        selection: A selection with at least one round.
         autoplay: Whether it begins to play at once; else it stands at its last round.
         slider: Whether a slider stands alone instead of the player, whose keys a page may want
             for itself.
         then: Draws the way to the next question, once it is decided.
     """
     next_step = None
-    if chosen.decided:
+    if selection.decided:
         next_step = then
-    answer_card(selection_answer(chosen), key="answer", next_step=next_step)
-    if chosen.note:
-        st.caption(chosen.note)
+    answer_card(selection_answer(selection), key="answer", next_step=next_step)
+    if selection.note:
+        st.caption(selection.note)
     if not slider:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(escaped(chosen.about))
+            st.caption(escaped(selection.about))
             present_button()
-    sentences = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
+    sentences = step_sentences(selection.titles, selection.terms, selection.played.rounds)
     with st.container(key="presented-lanes"):
         if slider:
-            _draw_slider(len(chosen.played.rounds))
+            _draw_slider(len(selection.played.rounds))
         else:
-            _draw_player(chosen, sentences, autoplay=autoplay)
+            _draw_player(selection, sentences, autoplay=autoplay)
         with st.container(key="best-moment"):
             numbers(NAME, key="best-sentence", sentences=sentences)
-        _draw_figure(chosen, sentences)
-    if chosen.decided:
-        _offer_for_paper(chosen)
+        _draw_figure(selection, sentences)
+    if selection.decided:
+        _offer_for_paper(selection)
 
 
-def selection_answer(chosen: Shown) -> Answer:
+def selection_answer(selection: Shown) -> Answer:
     """Which is best, or leads so far; how good it is for new users, and why it is the answer."""
-    whole = sentence_of(chosen)
-    brief = sentence_of(chosen, brief=not chosen.terms.certain)
+    whole = sentence_of(selection)
+    brief = sentence_of(selection, brief=not selection.terms.certain)
     headline, _, why = brief.partition(": ")
-    sentences = [leader_sentence(chosen)]
+    sentences = [leader_sentence(selection)]
     if why:
-        sentences.append(f"{why[:1].upper()}{why[1:]}{_winner_edge_words(chosen)}")
+        sentences.append(f"{why[:1].upper()}{why[1:]}{_winner_edge_words(selection)}")
     more = whole.removeprefix(brief).strip()
-    folds = [fold for run in chosen.runs for fold in run.folds]
-    bar, made_up_of = energy_html(folds, left_in_words(chosen.runs))
-    explained = captions(escaped(more), _certainty_words(chosen.terms))
-    energy = f"{bar}{captions(made_up_of)}"
+    folds = [fold for run in selection.runs for fold in run.folds]
+    bar, parts = energy_html(folds, left_in_words(selection.runs))
+    explained = captions(escaped(more), _certainty_words(selection.terms))
+    energy = f"{bar}{captions(parts)}"
     return Answer(
-        certainty=_certainty(chosen),
+        certainty=_certainty(selection),
         headline=headline,
         sentences=sentences,
-        amounts=_amounts(chosen),
+        amounts=_amounts(selection),
         details=f"<div>{explained}</div><div>{energy}</div>",
     )
 
@@ -217,74 +216,70 @@ def _certainty_words(terms: Terms) -> str:
     )
 
 
-def _certainty(chosen: Shown) -> Certainty:
+def _certainty(selection: Shown) -> Certainty:
     """Sure where nobody else may be as good; of those that are only used, on new data too."""
-    if not chosen.decided:
+    if not selection.decided:
         return Certainty.OPEN
-    verdict = chosen.played.verdict
+    verdict = selection.played.verdict
     if verdict.tied:
         return Certainty.CLOSE
-    if chosen.terms.certain or set(verdict.losers) <= set(verdict.worse):
+    if selection.terms.certain or set(verdict.losers) <= set(verdict.worse):
         return Certainty.SURE
     return Certainty.CLOSE
 
 
-def _amounts(chosen: Shown) -> list[Amount]:
+def _amounts(selection: Shown) -> list[Amount]:
     """Folds, energy and time of all contenders: used so far, and saved against all folds."""
     about = ""
-    if chosen.computed is not None:  # of folds that never ran nothing is known
+    if selection.computed is not None:  # of folds that never ran nothing is known
         about = "about "
-    played = chosen.played
+    played = selection.played
     used_folds = sum(played.folds_used)
-    all_folds = chosen.terms.k * len(chosen.contenders)
+    all_folds = selection.terms.k * len(selection.contenders)
     amounts = [
         Amount(name="folds", used=f"{used_folds} of {all_folds}", saved=str(all_folds - used_folds))
     ]
     if played.joules is not None and played.joules_of_all_folds:
         saved_joules = played.joules_of_all_folds - played.joules
         percent = 100 * saved_joules / played.joules_of_all_folds
-        amounts.append(
-            Amount(
-                name="energy",
-                used=watt_hours(played.joules),
-                saved=f"{about}{watt_hours(saved_joules)}, {percent:.0f} %",
-            )
-        )
-    used_seconds = 0.0
-    saved_seconds = 0.0
-    for place, contender in enumerate(chosen.contenders):
-        if not contender.results:
-            return amounts
-        folds_of_rounds = _folds_run(chosen, place)
-        spent = []
-        for result in contender.results:
-            if result.fold in folds_of_rounds:
-                spent.append(result.total_seconds)
-        used_seconds += sum(spent)
-        after = tallies(contender.results, chosen.terms.k)
-        saved_seconds += after[-1].seconds - sum(spent)
-    amounts.append(
-        Amount(name="time", used=duration(used_seconds), saved=f"{about}{duration(saved_seconds)}")
-    )
+        saved = f"{about}{watt_hours(saved_joules)}, {percent:.0f} %"
+        amounts.append(Amount(name="energy", used=watt_hours(played.joules), saved=saved))
+    seconds = _seconds(selection)
+    if seconds is not None:
+        saved = f"{about}{duration(seconds.of_all_folds - seconds.used)}"
+        amounts.append(Amount(name="time", used=duration(seconds.used), saved=saved))
     return amounts
 
 
-def _folds_run(chosen: Shown, place: int) -> set[int]:
-    """The folds of a contender that the selection has used."""
-    folds = set()
-    for selection_round in chosen.played.rounds:
-        for turn in selection_round.ran:
-            if turn.contender == place:
-                folds.add(turn.fold)
-    return folds
+class _Seconds(NamedTuple):
+    """Computing time of all contenders together."""
+
+    used: float
+    of_all_folds: float
+    """Of folds that never ran it is a forecast."""
 
 
-def leader_sentence(chosen: Shown) -> str:
+def _seconds(selection: Shown) -> _Seconds | None:
+    """What the folds that were looked at took, and what all would take; None if not known."""
+    used_folds = selection.folds_used
+    used = 0.0
+    of_all_folds = 0.0
+    for place, contender in enumerate(selection.contenders):
+        if not contender.results:
+            return None
+        of_all_folds += tallies(contender.results, selection.terms.k)[-1].seconds
+        for result in contender.results:
+            if (place, result.fold) in used_folds:
+                used += result.total_seconds
+    return _Seconds(used, of_all_folds)
+
+
+def leader_sentence(selection: Shown) -> str:
     """How good the best so far will be on new users: its mean, and where theirs is."""
-    leader = chosen.leader
-    contenders = chosen.contenders
-    terms = chosen.terms
-    rounds = chosen.played.rounds
+    leader = selection.leader
+    contenders = selection.contenders
+    terms = selection.terms
+    rounds = selection.played.rounds
     mean = winner_mean(contenders[leader], rounds, leader)
     interval = winner_new_data(contenders, rounds, leader, terms)
     line = winner_new_data_line(
@@ -292,22 +287,20 @@ def leader_sentence(chosen: Shown) -> str:
         terms.confidence,
         winner=contenders[leader],
         contender_count=len(contenders),
-        specs=chosen.specs,
+        specs=selection.specs,
     )
-    folds_used = chosen.played.folds_used[leader]
-    folds = counted(folds_used, "fold")
-    title = chosen.titles[leader]
-    return f"The mean of {title} over {folds} is {mean:.4f}. {line}"
+    folds = counted(selection.played.folds_used[leader], "fold")
+    return f"The mean of {selection.titles[leader]} over {folds} is {mean:.4f}. {line}"
 
 
-def _draw_player(chosen: Shown, sentences: Sequence[str], *, autoplay: bool) -> None:
-    rounds = len(chosen.played.rounds)
+def _draw_player(selection: Shown, sentences: Sequence[str], *, autoplay: bool) -> None:
+    rounds = len(selection.played.rounds)
     first = rounds
     if autoplay:
         first = 0
     player(
         NAME,
-        version=repr(chosen.version),
+        version=repr(selection.version),
         texts=sentences,
         seconds=[_SECONDS] * (rounds + 1),
         speeds=_SPEEDS,
@@ -319,24 +312,24 @@ def _draw_player(chosen: Shown, sentences: Sequence[str], *, autoplay: bool) -> 
     )
 
 
-def _offer_for_paper(chosen: Shown) -> None:
+def _offer_for_paper(selection: Shown) -> None:
     def describe() -> Description:
         versions: Mapping[str, Any] = {}
-        if chosen.runs or chosen.file:
-            versions = made_with(chosen.runs)
+        if selection.runs or selection.file:
+            versions = made_with(selection.runs)
         return describe_selection(
-            chosen.contenders,
-            chosen.titles,
-            chosen.terms,
-            chosen.played,
-            specs=chosen.specs,
-            file=chosen.file,
+            selection.contenders,
+            selection.titles,
+            selection.terms,
+            selection.played,
+            specs=selection.specs,
+            file=selection.file,
             made_with=versions,
-            replayed=chosen.computed is None,
+            replayed=selection.computed is None,
         )
 
     def picture() -> Figure:
-        rows = _lanes(chosen)
+        rows = _lanes(selection)
         brief = rows.assign(says=rows["state"])  # a column has no room for more
         return printed(lambda: selection_figures(brief)[-1])
 
@@ -344,8 +337,8 @@ def _offer_for_paper(chosen: Shown) -> None:
         describe,
         key="best",
         pictures={"Contenders": picture},
-        title=chosen.name,
-        specs=chosen.specs,
+        title=selection.name,
+        specs=selection.specs,
     )
 
 
@@ -355,43 +348,43 @@ def _draw_slider(rounds: int) -> None:
         slider_watch(NAME, container="best-slider", step=int(step))
 
 
-def sentence_of(chosen: Shown, *, brief: bool = False) -> str:
+def sentence_of(selection: Shown, *, brief: bool = False) -> str:
     """What was found, or what is known so far; `brief` as of `verdict_sentence`."""
-    played = chosen.played
-    energy = None
-    if played.joules is not None and played.joules_of_all_folds:
-        energy = played.joules / played.joules_of_all_folds
+    played = selection.played
+    leader = selection.leader
     return verdict_sentence(
-        chosen.titles,
-        chosen.terms,
+        selection.titles,
+        selection.terms,
         played,
-        mean=winner_mean(chosen.contenders[chosen.leader], played.rounds, chosen.leader),
-        on=chosen.on,
-        energy=energy,
+        mean=winner_mean(selection.contenders[leader], played.rounds, leader),
+        on=selection.on,
+        energy=played.energy_share,
         brief=brief,
     )
 
 
-def _draw_figure(chosen: Shown, sentences: Sequence[str]) -> None:
-    frame = _lanes(chosen)
+def _draw_figure(selection: Shown, sentences: Sequence[str]) -> None:
+    frame = _lanes(selection)
     steps = selection_steps(frame, sentences)
     plot(
         partial(selection_figures, frame),
-        version=(repr(chosen.version), repr(chosen.terms), len(chosen.played.rounds)),
+        version=(repr(selection.version), repr(selection.terms), len(selection.played.rounds)),
         key="best-lanes",
         alt=steps.alts[-1],
         slider=NAME,
         steps=lambda: steps,
-        name=chosen.name,
+        name=selection.name,
         table=frame.copy,
     )
 
 
-def _lanes(chosen: Shown) -> pd.DataFrame:
+def _lanes(selection: Shown) -> pd.DataFrame:
     verdict = None
-    if chosen.decided:
-        verdict = chosen.played.verdict
-    return lanes(chosen.contenders, chosen.titles, chosen.terms, chosen.played.rounds, verdict)
+    if selection.decided:
+        verdict = selection.played.verdict
+    return lanes(
+        selection.contenders, selection.titles, selection.terms, selection.played.rounds, verdict
+    )
 
 
 # Selections played from folds that ran before: recorded runs, grids, a file of any program.
@@ -425,15 +418,23 @@ def recorded_selection(name: str, question: Question) -> Shown:
     )
 
 
-def link_to_folds(shown: Shown) -> None:
-    """The next question, of exactly these runs; nothing of a grid, whose runs are not kept."""
-    if shown.runs:
-        st.page_link(
-            "folds/folds.py",
-            label="How many folds, at what risk?",
-            icon=":material/tune:",
-            query_params={"source": "Recorded", "datasets": shown.on},
-        )
+def link_to_folds(selection: Shown) -> None:
+    """The next question, of exactly these runs or this file, which has to be added once more.
+
+    There is none of a grid, whose runs are not kept.
+    """
+    if selection.file:
+        source = {SOURCE: FILE}
+    elif selection.runs:
+        source = {SOURCE: RECORDED, "datasets": selection.on}
+    else:
+        return
+    st.page_link(
+        "folds/folds.py",
+        label="How many folds, at what risk?",
+        icon=":material/tune:",
+        query_params=source,
+    )
 
 
 @st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
@@ -469,10 +470,12 @@ def show_scores_file(question: Question) -> None:
     if file is None:
         return
     scores = scores_of(file, key="best-file")
-    k = len(scores.folds)
-    direction = scores.direction
-    higher_is_better = direction.higher_is_better
-    terms = Terms(k=k, higher_is_better=higher_is_better, bounded=direction.bounded, **question)
+    terms = Terms(
+        k=len(scores.folds),
+        higher_is_better=scores.direction.higher_is_better,
+        bounded=scores.direction.bounded,
+        **question,
+    )
     shown = Shown(
         contenders=scores.contenders,
         terms=terms,
@@ -481,52 +484,42 @@ def show_scores_file(question: Question) -> None:
         file=file.name,
         note=file_words(scores),
     )
-    show(shown, autoplay=True, then=_link_to_own_folds)
-
-
-def _link_to_own_folds() -> None:
-    """The next question; the file is added there once more."""
-    st.page_link(
-        "folds/folds.py",
-        label="How many folds, at what risk?",
-        icon=":material/tune:",
-        query_params={"source": "My file"},
-    )
+    show(shown, autoplay=True, then=partial(link_to_folds, shown))
 
 
 # A selection among configurations of one algorithm: what its parameters have to do with it.
 
 
-def _winner_edge_words(chosen: Shown) -> str:
+def _winner_edge_words(selection: Shown) -> str:
     """What `edge_words` says of the winner; nothing where contenders are no search space."""
-    if not chosen.decided:
+    if not selection.decided:
         return ""
-    configurations = varied([contender.name for contender in chosen.contenders])
+    configurations = varied([contender.name for contender in selection.contenders])
     if not configurations:
         return ""
-    return edge_words(configurations, configurations[chosen.leader])
+    return edge_words(configurations, configurations[selection.leader])
 
 
 def edge_words(
     configurations: Sequence[Mapping[str, ParamValue]], best: Mapping[str, ParamValue]
 ) -> str:
-    """Where the best is at an end of what was tried, so that better may lie beyond; or nothing.
+    """That the best is at an end of what was tried, so that better may lie beyond; else empty.
 
     Args:
         configurations: The parameters of every contender that differ among them.
         best: Those of the winner.
     """
-    ends = []
+    beyond = []
     for parameter, value in best.items():
         tried = {configuration[parameter] for configuration in configurations}
-        numeric = all(isinstance(each, int | float) for each in tried)
+        numeric = all(isinstance(candidate, int | float) for candidate in tried)
         if not numeric or len(tried) == 1:
             continue
         words = parameter.replace("_", " ")
         if value == min(tried):
-            ends.append(f"smaller values of {words}")
+            beyond.append(f"smaller values of {words}")
         elif value == max(tried):
-            ends.append(f"larger values of {words}")
-    if not ends:
+            beyond.append(f"larger values of {words}")
+    if not beyond:
         return ""
-    return f" The best is at the edge of the grid: try {listed(ends)} too."
+    return f" The best is at the edge of the grid: try {listed(beyond)} too."

@@ -12,7 +12,7 @@ from ecv_core.access.roles import Action
 from ecv_core.figures.words import algorithm_title, counted, dataset_title
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.plans.select import terms_for
+from ecv_core.jobs.plans.select import Named, terms_for
 from ecv_core.models import ALGORITHMS, serving
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
@@ -46,14 +46,12 @@ from pages.shared.widgets.dataset_picker import dataset_picker
 from pages.shared.widgets.place import place_picker
 from pages.shared.widgets.words import choice_label
 
-Named = list[tuple[str, RunSpec]]
-"""What each contender is called, and its spec."""
-
 
 class Contenders(NamedTuple):
     """What is picked in a form."""
 
     named: Named
+    """What each is called, and its spec."""
     ready: bool = True
     """Whether their dataset is there, so that they can start."""
 
@@ -63,7 +61,7 @@ MOST = 64
 _NO_SPACE = "none"
 
 
-def pick_from_space() -> Contenders:
+def _pick_from_space() -> Contenders:
     """The configurations of one algorithm in a search space; with their widgets.
 
     Raises:
@@ -71,10 +69,10 @@ def pick_from_space() -> Contenders:
     """
     entry, ready = dataset_picker(tables=True)
     task = entry.tasks[0]
-    names = [name for name in serving(task) if ALGORITHMS[name].parameters]
+    names = [name for name in serving(task) if ALGORITHMS[name].parameters]  # others have no space
     offer_usual_of_task(names)
     with st.container(horizontal=True):
-        picked = pick_one(
+        algorithm_id = pick_one(
             "Algorithm",
             names,
             "space_algorithm",
@@ -82,11 +80,11 @@ def pick_from_space() -> Contenders:
             words=algorithm_title,
             width=240,
         )
-        algorithm = ALGORITHMS[picked]
+        algorithm = ALGORITHMS[algorithm_id]
         declared = st.selectbox(
             "Space",
             [*algorithm.spaces, _NO_SPACE],
-            key=f"space_of_{picked}",
+            key=f"space_of_{algorithm.id}",
             **KEPT,
             width=160,
             help="The values declared with the model; `paper` has those of Anelli et al. (2019). "
@@ -101,18 +99,20 @@ def pick_from_space() -> Contenders:
         placeholder="neighbours=20,50,100,200\nshrink=0,10",
         help=f"Write each line as `name=v1,v2`. The parameters are {parameters}.",
     )
-    of_folds = fold_settings(task)
-    own = _own_values(text or "")
-    name: str | None = declared
-    if declared == _NO_SPACE:
-        name = None
-        if not own:
-            st.caption("Enter values of your own, or pick a declared space.")
-            return Contenders([], ready=False)
-    space = space_of(algorithm, name, own)
+    settings_of_folds = fold_settings(task)
+    own_values = _own_values(text or "")
+    if declared != _NO_SPACE:
+        space = space_of(algorithm, declared, own_values)
+    elif own_values:
+        space = space_of(algorithm, None, own_values)
+    else:
+        st.caption("Enter values of your own, or pick a declared space.")
+        return Contenders([], ready=False)
     if not ready:
         return Contenders([], ready=False)
-    spec = make_spec(dataset=entry.id, algorithm=picked, rule=NEVER_STOPS, **of_folds)
+    spec = make_spec(
+        dataset=entry.id, algorithm=algorithm.id, rule=NEVER_STOPS, **settings_of_folds
+    )
     check_needs(spec)
     return Contenders(_configurations(algorithm, space, spec))
 
@@ -168,8 +168,8 @@ SENSIBLE = {
 }
 """What to begin with: quick, of several kinds, and something simple that each has to beat."""
 _MOST_ITEMS_OF_EASE = 10_000
-_BOX = "best-start"
 _STARTED = "best-started"
+"""In the session: how many selections it has started."""
 
 
 def draw_start(*, claim: bool) -> Question:
@@ -181,16 +181,16 @@ def draw_start(*, claim: bool) -> Question:
     Returns:
         What a selection is to find out, which holds for recorded ones too.
     """
-    refused = why_not(Action.START_MANY)
+    refusal = why_not(Action.START_MANY)
     title = "Start one of your own"
-    if refused:
+    if refusal:
         title = "When it is decided"
     # What has started is below: a new box, closed. (One that is only told to close opens again.)
-    key = f"{_BOX}-{st.session_state.get(_STARTED, 0)}"
+    key = f"best-start-{st.session_state.get(_STARTED, 0)}"
     with st.expander(title, icon=":material/add:", key=key, on_change="rerun") as box:
         question = pick_question(claim=claim)
-        if refused:
-            st.caption(f":material/lock: {refused}")
+        if refusal:
+            st.caption(f":material/lock: {refusal}")
         elif box.open:
             with sentences():
                 _draw_form(question)
@@ -230,7 +230,7 @@ def begin(named: Named, question: Question, place: str = "") -> str:
         InputError: If the contenders cannot be compared.
     """
     person = acting()
-    first_spec = named[0][1]
+    _, first_spec = named[0]
     selection_id = person.begin_selection(named, terms_for(first_spec, **question), place=place)
     with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
         person.go_on_with_selection(selection_id)
@@ -272,12 +272,16 @@ def _pick_algorithms() -> Contenders:
     task = entry.tasks[0]
     if names:
         task = ALGORITHMS[names[0]].task
-    of_folds = fold_settings(task)
+    settings_of_folds = fold_settings(task)
     params = parameter_settings(names)
     specs = []
     for name in names:
         spec = make_spec(
-            dataset=entry.id, algorithm=name, params=params[name], rule=NEVER_STOPS, **of_folds
+            dataset=entry.id,
+            algorithm=name,
+            params=params[name],
+            rule=NEVER_STOPS,
+            **settings_of_folds,
         )
         if ready:
             check_needs(spec)
@@ -288,19 +292,20 @@ def _pick_algorithms() -> Contenders:
 def _pick_runs() -> Contenders:
     listed: list[Known] = [*run_list().rows(), *recorded_runs()]
     runs = {run.run_id: run for run in listed if folds_done(run)}
-    chosen = st.multiselect(
+    labels = {run_id: choice_label(run) for run_id, run in runs.items()}
+    picked = st.multiselect(
         "Runs",
-        list(runs),
-        format_func=lambda run_id: choice_label(runs[run_id]),
+        list(labels),
+        format_func=labels.__getitem__,
         key="contender_runs",
         help="Folds that have run are used, and only missing ones are computed. The runs must "
         "share dataset, split, seed, metric and protocol.",
     )
-    return Contenders(_named_contenders(runs[run_id].spec for run_id in chosen))
+    return Contenders(_named_contenders(runs[run_id].spec for run_id in picked))
 
 
 _CONTENDERS = {
     "a list of algorithms": _pick_algorithms,
-    "a search space": pick_from_space,
+    "a search space": _pick_from_space,
     "existing runs": _pick_runs,
 }

@@ -38,7 +38,7 @@ from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun, remaining_seconds
-from pages.shared.live.state import escaped, manager, sentences, store
+from pages.shared.live.state import sentences, show_trouble, store
 from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.dataset_picker import INTERACTIONS
@@ -119,9 +119,7 @@ def _follow(study_id: str, before: object, drawn: float) -> None:
             st.rerun()  # removed meanwhile
         if watch().now().moment > drawn and _stage(cells) != before:
             st.rerun()  # the figures below have changed too
-        trouble = manager().trouble
-        if trouble:
-            st.warning(escaped(trouble), icon=":material/warning:")
+        show_trouble()
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
         ):

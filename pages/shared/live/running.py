@@ -16,7 +16,7 @@ from ecv_core.records.run import RunRecord, RunState
 from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, QUEUE, STEPS
 from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds
-from pages.shared.live.state import escaped, manager, store
+from pages.shared.live.state import escaped, manager, show_trouble, store
 from pages.shared.live.watch import PAGE, follow, follow_server, shared_entries, watch
 from pages.shared.widgets.component import component
 from pages.shared.widgets.words import STATES
@@ -122,9 +122,7 @@ def _bar(name: str) -> None:
             _cancel_button(run)
         if waiting:
             _queue(waiting)
-    trouble = manager().trouble
-    if trouble:
-        st.warning(escaped(trouble), icon=":material/warning:")
+    show_trouble()
 
 
 def _cancel_button(run: RunRecord) -> None:

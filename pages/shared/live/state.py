@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Final, Literal, TypedDict, TypeVar
 
 import streamlit as st
@@ -33,25 +33,44 @@ KEPT: Final[_Kept] = {"bind": "query-params", "persist_state": "session"}
 """For a widget whose value belongs into the address and stays while one visits other pages."""
 
 
-def store() -> Store:
+def made_once(make: Callable[[str], _Made]) -> Callable[[], _Made]:
+    """What is made of the database's address by whoever asks first, and kept for that database.
+
+    A page asks for it twenty times; each time Streamlit's cache would take as long as a query.
+    """
+    kept = lru_cache(maxsize=1)(st.cache_resource(show_spinner=False)(make))
+
+    @wraps(make)
+    def get() -> _Made:
+        return kept(database_url())
+
+    return get
+
+
+@made_once
+def store(url: str) -> Store:
     """The database of runs. Raises: StoreError if it cannot be used."""
-    return _store(database_url())
+    return open_store(url)
 
 
-def run_list() -> RunList:
+@made_once
+def run_list(url: str) -> RunList:
     """The list of all runs, which remembers the folds that it has read.
 
     Raises: StoreError if the database cannot be used.
     """
-    return _run_list(database_url())
+    return RunList(store())
 
 
-def manager() -> RunManager:
+@made_once
+def manager(url: str) -> RunManager:
     """The process's one run manager, its worker warm or warming up.
 
     Raises: StoreError if the database cannot be used.
     """
-    return _manager(database_url())
+    started = RunManager(store(), seconds=settings().seconds_per_run)
+    started.warm_up()
+    return started
 
 
 def results() -> Results:
@@ -62,29 +81,11 @@ def results() -> Results:
     return Results(store())
 
 
-def made_once(make: Callable[[str], _Made]) -> Callable[[str], _Made]:
-    """Made for a database by whoever asks first, and kept while the process lives.
-
-    A page asks for these twenty times; each time Streamlit's cache would take as long as a query.
-    """
-    return lru_cache(maxsize=1)(st.cache_resource(show_spinner=False)(make))
-
-
-@made_once
-def _store(url: str) -> Store:
-    return open_store(url)
-
-
-@made_once
-def _run_list(url: str) -> RunList:
-    return RunList(_store(url))
-
-
-@made_once
-def _manager(url: str) -> RunManager:
-    started = RunManager(_store(url), seconds=settings().seconds_per_run)
-    started.warm_up()
-    return started
+def show_trouble() -> None:
+    """A warning that says why no run can go on, while that is so."""
+    trouble = manager().trouble
+    if trouble:
+        st.warning(escaped(trouble), icon=":material/warning:")
 
 
 @contextmanager

@@ -13,7 +13,6 @@ import streamlit as st
 from ecv_core.access.roles import PersonRole
 from ecv_core.records.run import RunRecord
 from ecv_core.store.activity import Activity, current_activity
-from ecv_core.store.engine import database_url
 from ecv_core.store.store import Store
 from pages.shared.live.acting import admitted_until, who
 from pages.shared.live.events import SERVER, Feed, Grant, events
@@ -150,13 +149,9 @@ def _listen(
         _listener(key=f"listens-{key}", data=data, on_changed_change=ignore)
 
 
-def watch() -> Watch:
-    """The process's one watch. Raises: StoreError if the database cannot be used."""
-    return _watch(database_url())
-
-
 @made_once
-def _watch(url: str) -> Watch:
+def watch(url: str) -> Watch:
+    """The process's one watch. Raises: StoreError if the database cannot be used."""
     return Watch(store())
 
 
