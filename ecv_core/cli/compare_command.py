@@ -17,12 +17,11 @@ from ecv_core.analysis.comparison.further import (
 from ecv_core.analysis.comparison.names import names
 from ecv_core.analysis.comparison.paired_runs import Comparison, Untested, compare_runs
 from ecv_core.cli import answer
-from ecv_core.cli.runs_commands import run_named
 from ecv_core.figures.verdicts import comparison_sentence, further_sentence, ranks_sentence
 from ecv_core.figures.words import counted
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord
-from ecv_core.store.recorded import recorded_run
+from ecv_core.store.lookup import find_run
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
@@ -132,7 +131,7 @@ def _runs(run_ids: Sequence[str]) -> list[RunRecord]:
     results = Results(store)
     runs = {}
     for run_id in run_ids:
-        run = recorded_run(run_id) or run_named(store, run_id)
+        run = find_run(run_id, store=store)
         if not run.folds:
             raise InputError(
                 f"run {run.run_id} has no finished fold, so it cannot be compared; leave it out"

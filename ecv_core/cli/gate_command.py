@@ -12,11 +12,10 @@ from xml.etree import ElementTree
 from ecv_core.analysis.gate import MARGIN, Gate, GateVerdict
 from ecv_core.analysis.gate_sides import GateSide, gate_sides, side_of_file, side_of_run
 from ecv_core.cli import answer
-from ecv_core.cli.runs_commands import run_named
 from ecv_core.records.errors import InputError
 from ecv_core.store.imports import is_run, read_run
+from ecv_core.store.lookup import find_run
 from ecv_core.store.outputs import write_result
-from ecv_core.store.recorded import recorded_run
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 from ecv_core.untrusted import limits
@@ -80,8 +79,9 @@ def _side(text: str, metric: str | None) -> GateSide:
     name, _, contender = text.partition("#")
     path = Path(name)
     if not path.is_file():
-        run = recorded_run(text) or run_named(open_store(), text)
-        return side_of_run(Results(open_store()).with_user_scores(run), text)
+        store = open_store()
+        run = Results(store).with_user_scores(find_run(text, store=store))
+        return side_of_run(run, text)
     try:
         content = content_of(path, at_most=limits.MAX_RUN_BYTES)
     except OSError as error:

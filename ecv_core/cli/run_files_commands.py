@@ -8,16 +8,16 @@ from pathlib import Path
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.cli import check_target, program, write_json
-from ecv_core.cli.runs_commands import run_named
 from ecv_core.figures.words import counted, run_name
 from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.run import RunRecord
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import import_run, read_run
 from ecv_core.store.listing import RunList
-from ecv_core.store.recorded import recorded_run
+from ecv_core.store.lookup import find_run
 from ecv_core.store.rescue import back_up
 from ecv_core.store.results import Results
-from ecv_core.store.store import open_store
+from ecv_core.store.store import Store, open_store
 from ecv_core.untrusted.files import content_of
 
 
@@ -28,10 +28,11 @@ def export_options(parser: argparse.ArgumentParser) -> None:
 
 def export_command(options: argparse.Namespace) -> None:
     """Write a run as JSON, as the page and `run --json` do."""
-    run = recorded_run(options.run_id) or run_named(open_store(), options.run_id)
+    store = open_store()
+    run = find_run(options.run_id, store=store)
     target = options.output or f"e-fold-{run.run_id}.json"
     check_target(target)
-    write_json(run_document(run, Results(open_store()).user_scores(run)), target)
+    write_json(run_document(run, Results(store).user_scores(run)), target)
     if target != "-":
         print(f"{target}: {run_name(run)}; '{program()} import {target}' adds it elsewhere")
 
@@ -59,7 +60,12 @@ def import_command(options: argparse.Namespace) -> None:
 
 
 def report_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", nargs="*", metavar="RUN_ID")
+    parser.add_argument(
+        "run_ids",
+        nargs="*",
+        metavar="RUN",
+        help="ids of the runs, the beginnings of ids, or recorded runs such as ml-100k--popular",
+    )
     parser.add_argument(
         "--since",
         type=date.fromisoformat,
@@ -86,20 +92,24 @@ def report_command(options: argparse.Namespace) -> None:
     """One page about a run, or about several: by their ids, their days, or their tag."""
     from ecv_core.library import run as library
 
-    ids = options.run_id or _ids_between(options.since, options.until, options.tag)
-    name = "report"
-    if len(ids) == 1:
-        name = ids[0]
-    path: Path = options.output or Path(f"e-fold-{name}.html")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"the folder of {path} does not exist; make it first")
+    if options.output is not None and not options.output.absolute().parent.is_dir():
+        raise InputError(f"the folder of {options.output} does not exist; make it first")
     store = open_store()
-    runs = [library.Run(recorded_run(run_id) or store.run(run_id)) for run_id in ids]
+    if options.run_ids:
+        records = [find_run(name, store=store) for name in options.run_ids]
+    else:
+        records = _runs_between(store, options.since, options.until, options.tag)
+    runs = [library.Run(record) for record in records]
     subject: library.Run | library.Runs = library.Runs(runs)
     words = counted(len(runs), "run")
+    name = "report"
     if len(runs) == 1:
         subject = runs[0]
-        words = f"{subject.spec.algorithm} on {subject.spec.dataset}"
+        words = run_name(subject)
+        name = subject.run_id
+    if len(options.run_ids) == 1:
+        name = options.run_ids[0]  # a recorded run's name says more than its id
+    path: Path = options.output or Path(f"e-fold-{name}.html")
     try:
         library.report(subject, path)
     except OSError as error:
@@ -107,21 +117,23 @@ def report_command(options: argparse.Namespace) -> None:
     print(f"{path}: {words}")
 
 
-def _ids_between(since: date | None, until: date | None, tag: str | None) -> list[str]:
-    """The ids of the runs that were started in these days, and have this tag.
+def _runs_between(
+    store: Store, since: date | None, until: date | None, tag: str | None
+) -> list[RunRecord]:
+    """The runs that were started in these days, and have this tag.
 
     Raises: InputError where nothing was asked for, or no run is found.
     """
     if since is None and until is None and tag is None:
-        raise InputError("say which runs: RUN_ID ..., --since DATE, --until DATE or --tag TAG")
-    ids = []
-    for row in RunList(open_store()).rows():
+        raise InputError("say which runs: RUN ..., --since DATE, --until DATE or --tag TAG")
+    records = []
+    for row in RunList(store).rows():
         has_tag = tag is None or tag in row.label.tags
         if has_tag and _is_between(row.created_at.date(), since, until):
-            ids.append(row.run_id)
-    if not ids:
+            records.append(store.run(row.run_id))
+    if not records:
         raise InputError("no run matches these dates or this tag; `runs` lists all runs")
-    return ids
+    return records
 
 
 def _is_between(day: date, since: date | None, until: date | None) -> bool:

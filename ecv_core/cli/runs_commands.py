@@ -12,14 +12,14 @@ from ecv_core.figures.words import counted
 from ecv_core.jobs.heartbeat import left_runs, recover_run
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import RunRecord, RunState
+from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
 from ecv_core.store.listing import ListedRun, RunList
-from ecv_core.store.recorded import recorded_run
+from ecv_core.store.lookup import find_run, full_id
 from ecv_core.store.rescue import take_in_rescued
 from ecv_core.store.results import Results
 from ecv_core.store.schema import UNDO_MINUTES
-from ecv_core.store.store import Store, open_store
+from ecv_core.store.store import open_store
 
 
 def runs_options(parser: argparse.ArgumentParser) -> None:
@@ -70,8 +70,9 @@ def resume_command(options: argparse.Namespace) -> None:
     """Go on with a run here, to its stop or its last fold."""
     store = open_store()
     take_in_rescued(store)
-    recover_run(store, run_named(store, options.run_id).run_id)
-    run = run_named(store, options.run_id)
+    run_id = full_id(store, options.run_id)
+    recover_run(store, run_id)
+    run = store.run(run_id)
     if run.spec.tracked:
         raise InputError(
             f"the folds of run {run.run_id} are computed by other code, '{run.spec.algorithm}'; "
@@ -91,8 +92,8 @@ def resume_command(options: argparse.Namespace) -> None:
 
 
 def show_command(options: argparse.Namespace) -> None:
-    run = recorded_run(options.run_id) or run_named(open_store(), options.run_id)
-    run = Results(open_store()).with_user_scores(run)
+    store = open_store()
+    run = Results(store).with_user_scores(find_run(options.run_id, store=store))
     lines = [summary(run)]
     for moment in run.moments:
         score = f"{run.spec.metric_name} {moment.score:.4f}"
@@ -103,27 +104,14 @@ def show_command(options: argparse.Namespace) -> None:
 def delete_command(options: argparse.Namespace) -> None:
     """Delete runs; none of them where one cannot be."""
     store = open_store()
-    runs = []
-    for prefix in dict.fromkeys(options.run_ids):
-        recover_run(store, run_named(store, prefix).run_id)
-        runs.append(run_named(store, prefix))
-    for run in runs:
+    run_ids = [full_id(store, name) for name in options.run_ids]
+    for run_id in run_ids:
+        recover_run(store, run_id)
+        run = store.run(run_id)
         if run.state.active:
             raise InputError(f"run {run.run_id} is {run.state}; cancel it before you delete it")
-    for run_id in store.remove([run.run_id for run in runs]):
+    for run_id in store.remove(run_ids):
         print(f"run {run_id} is deleted; the page Runs can restore it for {UNDO_MINUTES} minutes")
-
-
-def run_named(store: Store, prefix: str) -> RunRecord:
-    """The run with this id, or whose id begins so. Raises: InputError."""
-    ids = [row.run_id for row in RunList(store).rows() if row.run_id.startswith(prefix)]
-    if prefix in ids:
-        return store.run(prefix)
-    if len(ids) > 1:
-        raise InputError(f"{len(ids)} runs begin with '{prefix}'; give more characters of the id")
-    if ids:
-        return store.run(ids[0])
-    return store.run(prefix)  # which says that there is none
 
 
 def _how_many(rows: list[ListedRun], options: argparse.Namespace) -> str:

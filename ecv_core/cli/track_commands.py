@@ -15,6 +15,7 @@ from ecv_core.jobs.plans.track import NoFold
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import SETTINGS
+from ecv_core.store.lookup import full_id
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import open_store
 
@@ -142,9 +143,10 @@ def track_command(options: argparse.Namespace) -> None:
 
 def ask_command(options: argparse.Namespace) -> None:
     """A fold as files, or that there is none, now or any more."""
+    store = open_store()
     reply = track.ask(
-        open_store(),
-        options.run_id,
+        store,
+        full_id(store, options.run_id),
         options.folder,
         fold=options.fold,
         seconds=_seconds(options.lease),
@@ -173,9 +175,10 @@ def ask_command(options: argparse.Namespace) -> None:
 
 def tell_command(options: argparse.Namespace) -> None:
     """Keep what a fold gave, and say what the rule makes of it."""
+    store = open_store()
     run, result = track.tell(
-        open_store(),
-        options.run_id,
+        store,
+        full_id(store, options.run_id),
         options.fold,
         _reported_fold(options),
         seconds=options.seconds,

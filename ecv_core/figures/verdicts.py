@@ -17,6 +17,15 @@ def p_words(p: float) -> str:
     return f"p = {p:.2f}"
 
 
+def chance_words(probability: float) -> str:
+    """'45.2 %', 'less than 0.1 %', 'more than 99.9 %': no more digits than a test is worth."""
+    if probability < 0.001:
+        return "less than 0.1 %"
+    if probability > 0.999:
+        return "more than 99.9 %"
+    return percent_text(probability, ".1f")
+
+
 def comparison_sentence(pair: Comparison, *, on_dataset: str = "", of_several: bool = True) -> str:
     """'item-knn is better than popular by 0.0120 nDCG@10: ...'.
 
@@ -55,9 +64,9 @@ def further_sentence(tests: FurtherTests) -> str:
     """What other tests say of a pair; not corrected for several comparisons."""
     parts = []
     if tests.chances is not None:
-        first_better = percent_text(tests.chances.first)
-        second_better = percent_text(tests.chances.second)
-        equivalent = percent_text(tests.chances.equivalent)
+        first_better = chance_words(tests.chances.first)
+        second_better = chance_words(tests.chances.second)
+        equivalent = chance_words(tests.chances.equivalent)
         parts.append(
             f"{tests.first} is better by more than {tests.margin:.2g} with a probability of "
             f"{first_better}, {tests.second} with {second_better}, and they are practically "

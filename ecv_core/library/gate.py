@@ -62,12 +62,11 @@ def _side(given: Run | str | ArrayLike) -> GateSide | None:
     """A run as a side of the gate; None for scores. Raises: InputError for an unknown id."""
     from ecv_core.analysis.gate_sides import side_of_run
     from ecv_core.library.run import Run
-    from ecv_core.store.recorded import recorded_run
-    from ecv_core.store.store import open_store
+    from ecv_core.store.lookup import find_run
 
     run = given
     if isinstance(run, str):
-        run = Run(recorded_run(run) or open_store().run(run))
+        run = Run(find_run(run))
     if isinstance(run, Run):
         return side_of_run(run._with_user_scores(), run.run_id)
     return None

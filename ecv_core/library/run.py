@@ -24,8 +24,9 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import origins
 from ecv_core.store.listing import groups_of
+from ecv_core.store.lookup import find_run
 from ecv_core.store.outputs import write_output
-from ecv_core.store.recorded import recorded_run, recorded_under_splits
+from ecv_core.store.recorded import recorded_under_splits
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
@@ -340,7 +341,7 @@ def report(run: Run | Runs | str, path: str | PathLike[str] | None = None) -> st
 
     store = open_store()
     if isinstance(run, str):
-        run = Run(recorded_run(run) or store.run(run))
+        run = Run(find_run(run, store=store))
     suffix = Path(path or "report.html").suffix
     if isinstance(run, Run) and suffix in (".pdf", ".tex", ".csv"):
         run = Runs([run])

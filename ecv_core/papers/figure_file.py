@@ -37,8 +37,8 @@ from ecv_core.store.configurations import (
     recorded_spaces,
     recorded_tuning,
 )
-from ecv_core.store.recorded import FOLDER, recorded_run
-from ecv_core.store.store import open_store
+from ecv_core.store.lookup import find_run
+from ecv_core.store.recorded import FOLDER
 
 STUDY = "study"
 
@@ -84,7 +84,7 @@ def _run_of(run: str | RunRecord, folder: Path) -> RunRecord:
     """A run, or the one with this id."""
     if isinstance(run, RunRecord):
         return run
-    return recorded_run(run, folder) or open_store().run(run)
+    return find_run(run, folder=folder)
 
 
 def _write_moving(

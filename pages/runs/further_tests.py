@@ -42,9 +42,9 @@ def details(runs: Sequence[NamedRun], tested: Sequence[Comparison]) -> None:
     table(
         frame,
         {
-            "first better %": number(None, "%.3g"),
-            "equivalent %": number(None, "%.3g"),
-            "second better %": number(None, "%.3g"),
+            "first better %": number(None, "%.1f"),
+            "equivalent %": number(None, "%.1f"),
+            "second better %": number(None, "%.1f"),
             "signed rank": text("p (Wilcoxon)"),
             "randomization": text("p (randomization)"),
         },

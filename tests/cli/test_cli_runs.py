@@ -98,7 +98,7 @@ def test_what_cannot_be_resumed_is_one_line(store, capsys):
     for word, said in (
         ("nosuch", "there is no run 'nosuch'"),
         (ids[0], "continue it with the command track"),
-        ("", "2 runs begin with ''; give more characters of the id"),
+        ("", "the id of the run is empty"),
     ):
         assert cli.main(["resume", word]) == 2
         error = capsys.readouterr().err

@@ -49,7 +49,7 @@ def test_a_report_is_written_where_it_was_asked_for(exported, tmp_path, capsys):
         (["import", "."], "cannot be read"),
         (["report", "nothing"], "there is no run 'nothing'"),
         (["report", "x", "-o", "no/such/folder.html"], "does not exist"),
-        (["report"], "RUN_ID"),
+        (["report"], "RUN ..."),
     ],
 )
 def test_a_mistake_is_one_line(arguments, words, capsys, tmp_path, monkeypatch):
