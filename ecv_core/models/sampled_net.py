@@ -4,18 +4,71 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, embedding, logsigmoid
+from torch.optim.adamw import adamw
 
 from ecv_core.models.base import Indices, Settings
 from ecv_core.models.device import Rows, best_device, low_precision, threads
 from ecv_core.records.interactions import History
+
+
+class AdamW:
+    """Adam with decoupled weight decay, and torch's defaults but for the two that are passed.
+
+    The steps are those of `torch.optim.AdamW`. That class imports torch's compiler, which is not
+    needed here and takes the first fold of a process most of a second.
+    """
+
+    def __init__(self, weights: Sequence[Tensor], rate: float, decay: float) -> None:
+        """Train these weights.
+
+        Args:
+            weights: of any shapes; each has a gradient at every step.
+            rate: the learning rate.
+            decay: how much of a weight is taken away in a step, times the rate.
+        """
+        self._weights = list(weights)
+        self._rate = rate
+        self._decay = decay
+        self._means: list[Tensor] = []
+        self._squares: list[Tensor] = []
+        self._steps: list[Tensor] = []
+        for weight in self._weights:
+            self._means.append(torch.zeros_like(weight))
+            self._squares.append(torch.zeros_like(weight))
+            self._steps.append(torch.zeros((), device=weight.device))
+
+    def step(self) -> None:
+        """Change the weights by their gradients."""
+        with torch.no_grad():
+            adamw(
+                self._weights,
+                [gradient(weight) for weight in self._weights],
+                self._means,
+                self._squares,
+                [],
+                self._steps,
+                fused=True,
+                amsgrad=False,
+                maximize=False,
+                lr=self._rate,
+                beta1=0.9,
+                beta2=0.999,
+                eps=1e-8,
+                weight_decay=self._decay,
+            )
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+        for weight in self._weights:
+            weight.grad = None
 
 
 class SampledNet(ABC):
@@ -37,21 +90,20 @@ class SampledNet(ABC):
         self.start()
         self._optimizers = self._make_optimizers()
 
-    def _make_optimizers(self) -> list[torch.optim.Optimizer]:
+    def _make_optimizers(self) -> list[AdamW | torch.optim.SparseAdam]:
         """AdamW for all weights but tables, which need one that takes sparse gradients."""
         rate = self.params["learning_rate"]
         biases = self.biases()
         tables = self.tables()
         apart = {id(weight) for weight in (*biases, *tables)}
         decaying = [weight for weight in self.weights() if id(weight) not in apart]
-        groups: list[dict[str, Any]] = [{"params": decaying}]
-        if biases:
-            groups.append({"params": biases, "weight_decay": 0.0})
         decay = self.params.get("weight_decay", 0.0)
-        adam = torch.optim.AdamW(groups, lr=rate, weight_decay=decay, fused=True)
-        if not tables:
-            return [adam]
-        return [adam, torch.optim.SparseAdam(tables, lr=rate)]
+        optimizers: list[AdamW | torch.optim.SparseAdam] = [AdamW(decaying, rate, decay)]
+        if biases:
+            optimizers.append(AdamW(biases, rate, decay=0.0))
+        if tables:
+            optimizers.append(torch.optim.SparseAdam(tables, lr=rate))
+        return optimizers
 
     @abstractmethod
     def hold(self, train: csr_array, history: History | None) -> None:
