@@ -249,7 +249,7 @@ def test_the_interval_for_new_users_stands_first_and_that_of_the_folds_behind_it
     run = replace(run, moments=at_the_end((2.0, 3.0), Interval(low=0.0, high=1.0)))
     run = run.with_user_scores(users)
     assert interval_lines(run) == [
-        "95 % interval for new users: -0.8889 to 5.8889 (± 3.3889, drawn from the same population)",
+        "95 % interval for new users: -0.8889 to 5.8889 (drawn from the same population)",
         "95 % interval of these folds: -3.8531 to 8.8531 (± 6.3531, Student's t over 2 folds)",
     ]
     words = "95 % interval for new users -0.8889 to 5.8889; ± 6.3531 over these folds"

@@ -349,7 +349,7 @@ def uncertainty_after_stop(run: RunRecord) -> Interval | None:
 def new_data_line(run: RunRecord) -> str:
     """Where the mean of new users is, or why that is not known; empty before the first fold.
 
-    '95 % interval for new users: 0.2803 to 0.3081 (± 0.0139, drawn from the same population)'
+    '95 % interval for new users: 0.2803 to 0.3081 (drawn from the same population)'
 
     Args:
         run: its folds carry their users' scores (`Results.with_user_scores`), where there are some.
@@ -396,7 +396,8 @@ def winner_new_data_line(
 def _new_data_sentence(interval: NewDataInterval | None, of: str, confidence: float) -> str:
     if interval is None:
         return f"no interval for new {of}: not every fold has the scores of individual {of}"
-    ends = _ends_and_half_words(interval, "drawn from the same population")
+    # Without half its width, as such an interval need not lie evenly around the mean.
+    ends = f"{ends_words(interval)} (drawn from the same population)"
     return f"{100 * confidence:g} % interval for new {of}: {ends}"
 
 
@@ -445,7 +446,7 @@ def ends_words(interval: Interval | NewDataInterval) -> str:
     return f"{interval.low:.4f} to {interval.high:.4f}"
 
 
-def _ends_and_half_words(interval: Interval | NewDataInterval, how: str) -> str:
+def _ends_and_half_words(interval: Interval, how: str) -> str:
     """'0.2803 to 0.3081 (± 0.0139, drawn alike)': its ends, half its width, what makes it so."""
     return f"{ends_words(interval)} (± {interval.width / 2:.4f}, {how})"
 

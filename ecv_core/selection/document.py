@@ -458,7 +458,9 @@ def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
     alike_words = listed(alike)
     if len(alike) > _NAMED:
         alike_words = f"{len(alike)} others"
-    sentence = f" These folds do not show whether {alike_words} would also be behind on new data"
+    sentence = (
+        f" The folds that ran do not show whether {alike_words} would also be behind on new data"
+    )
     if len(worse) == 1:
         sentence += f"; {worse[0]} would be"
     elif worse:

@@ -23,8 +23,8 @@ with page():
         "Papers compare a new method with older ones that their authors run themselves, and say "
         "little about how. When Rendle, Zhang and Koren (2019) ran the older methods with care, by "
         f"{glossary_link('k-fold', 'k-fold')} cross-validation with ten folds, these beat "
-        "every newer method. This page has the published results, and what the same methods give "
-        "in this program."
+        "every newer method. This page shows the published results beside what the same methods "
+        "reach when they are run here."
     )
     st.header("Published, and run here", anchor=False)
     entries = entries_of(dataset)

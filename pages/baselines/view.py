@@ -145,12 +145,12 @@ def _protocol_note(others: Sequence[Entry]) -> str:
         protocols = " or ".join(sorted(set(other_protocols)))
         count = len(other_protocols)
         is_or_are = "is" if count == 1 else "are"
-        parts.append(f"{count} {is_or_are} on {protocols}")
+        parts.append(f"{count} of them {is_or_are} on {protocols}")
     if unknown:
-        parts.append(f"of {unknown} we could not confirm the split")
+        parts.append(f"for {unknown} of them the split could not be confirmed")
     return (
-        f"Protocols: {'; '.join(parts)}. A number on another split is no fair comparison: with "
-        "less to learn from, or another part held out, the same method gets another RMSE."
+        f"On which split: {'; '.join(parts)}. Numbers on different splits are not comparable: with "
+        "less to learn from, or another part held out, the same method has another RMSE."
     )
 
 
@@ -170,17 +170,17 @@ def show_board(dataset: str, entries: Sequence[Entry]) -> None:
     ours = [entry for entry in entries if not entry.published]
     if ours:
         notes += (
-            " Ours: ten random folds, one held out at a time; bars are 95 % intervals, of the mean "
-            "(Student's t), and where some folds ran, of where the mean of all ten is. The table "
-            "has the command that repeats each. Here are the runs of each algorithm with the most "
-            "folds, and of yours the newest."
+            " Ours: ten random folds, one held out at a time, and of each algorithm the run with "
+            "the most folds (of your own, the newest). Bars are 95 % intervals: of the mean "
+            "(Student's t), or, where only some folds have run, of the mean of all ten. The table "
+            "has the command that repeats each run."
         )
     partial_runs = [entry for entry in ours if entry.folds < 10]
     if partial_runs:
         runs = counted(len(partial_runs), "run")
         notes += f" {runs} here have fewer than ten folds: see the table."
     if any(entry.defaults for entry in ours):
-        notes += " 'defaults, not examined' marks runs whose settings nobody has tuned."
+        notes += " Runs marked 'defaults, not examined' have settings that nobody has tuned."
     st.caption(notes)
 
 

@@ -20,7 +20,7 @@ from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.report.advice import (
     checked_sentence,
-    option_words,
+    enough_words,
     options_frame,
     promise_words,
     way_out_sentence,
@@ -143,14 +143,13 @@ def show_answer(explored: Explored, advice: FoldsAdvice, choice: Chosen) -> None
 
 def folds_answer(explored: Explored, advice: FoldsAdvice, choice: Chosen) -> Answer:
     """The cheapest option that keeps the promise, as the card says it."""
-    headline = option_words(advice.best, advice.k)
     sentences = [f"{choice.whose}, to end {promise_words(advice)}."]
     if advice.best.rule == ALL_FOLDS:
         sentences.append(f"No rule keeps this promise with fewer. {way_out_sentence(advice)}")
     return Answer(
         certainty=_certainty(advice),
-        headline=f"{headline[0].upper()}{headline[1:]}",
-        sentences=[*_new_data_sentences(choice.runs), *sentences, checked_sentence(advice)],
+        headline=enough_words(advice),
+        sentences=[*sentences, checked_sentence(advice), *_new_data_sentences(choice.runs)],
         amounts=_amounts(explored, advice),
         details=captions(
             "Sure means: for every dataset, the setting chosen from the others alone keeps the "

@@ -37,7 +37,7 @@ def show_introduction(race: RunRecord | None) -> None:
     example = ""
     if race is not None:
         example = (
-            f" Below, a recorded run of **{run_title(race)}** is told as a race: e-fold, which "
+            f" Below, a recorded run of **{run_title(race)}** is replayed as a race: e-fold, which "
             f"stopped after **{race.stopped_at} of {race.k} folds**, against cross-validation "
             "with all of them."
         )

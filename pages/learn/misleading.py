@@ -40,8 +40,8 @@ def _show_chance() -> None:
     show_takeaway(
         f"**Three folds that agree by chance look like certainty.** In this order the rule stops "
         f"at once and promises {stop.mean:.4f} ± {stop.interval.width / 2:.4f} (95 % interval of "
-        f"the mean). The mean of all {k} is **{chance.times_too_narrow:.0f} times further away** "
-        "than that."
+        f"the mean). The mean of all {k} is **{chance.times_too_narrow:.0f} times as far away** "
+        "as that."
     )
     draw_figure_1(
         moments,

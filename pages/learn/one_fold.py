@@ -32,7 +32,7 @@ def show() -> None:
             shortcut="D",
         )
         st.button("Draw 20 times", key="learn-draw-20", on_click=_draw_more, args=(20,))
-        st.button("Begin anew", key="learn-draw-0", type="tertiary", on_click=_begin_anew)
+        st.button("Start again", key="learn-draw-0", type="tertiary", on_click=_begin_anew)
     draws = asked_draws()
     frame = draws_frame(guide_run.scores, draws)
     half = k // 2

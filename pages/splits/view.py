@@ -291,13 +291,13 @@ def show_leakage(viewed: ViewedFold) -> None:
             "later."
         )
         return
-    shares = {
-        "pairs of the same item": leakage.item,
-        "pairs of the same user": leakage.own,
-        "test interactions with any leak": leakage.tests,
-    }
-    words = [f"{_share_text(part)} of {name}" for name, part in shares.items() if part is not None]
-    st.caption(f"It is {', '.join(words)}.")
+    same_item = _share_text(leakage.item)
+    same_user = _share_text(leakage.own)
+    st.caption(
+        f"Among pairs of the same item this share is {same_item}, among pairs of the same user "
+        f"{same_user}. At least one later training interaction is there for "
+        f"{_share_text(leakage.tests)} of the test interactions."
+    )
 
 
 def _share_text(share: float | None) -> str:

@@ -124,7 +124,7 @@ def _sums_words(row: pd.Series, runs: int, joules: str) -> str:
         parts.append(part)
     if not parts:
         return ""
-    return f" Added up: {', '.join(parts)}."
+    return f" In sum, it uses {' and '.join(parts)}."
 
 
 def show_differences(done: Summary, scores: pd.DataFrame) -> None:

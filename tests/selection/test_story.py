@@ -224,8 +224,8 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
     said = verdict_sentence(TITLES, TERMS, played(), mean=0.5, on="ML", energy=0.257)
     assert said == (
         "A is best on ML: decided after 2 folds, with 25.7 % of the energy. B, the second, is "
-        "10.0 to 30.0 % behind. These folds do not show whether B and D would also be behind on "
-        "new data; C would be."
+        "10.0 to 30.0 % behind. The folds that ran do not show whether B and D would also be "
+        "behind on new data; C would be."
     )
 
 
@@ -294,7 +294,7 @@ def test_the_winners_interval_for_new_users_is_of_the_folds_that_it_ran():
     assert (within.low, within.high) == (0, 5)
     line = winner_new_data_line(interval, 0.95, winner=contenders[0], contender_count=2)
     assert line == (
-        "95 % interval for new users: -3.4412 to 6.6195 (± 5.0303, drawn from the same "
+        "95 % interval for new users: -3.4412 to 6.6195 (drawn from the same "
         "population); it allows for the choice of the best of 2."
     )
     without_users = replace(contenders[0], users=None)

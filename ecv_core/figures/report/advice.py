@@ -41,15 +41,32 @@ def decision_sentence(
     return f"{promise}: {option_words(advice.best, advice.k)} ({spent})."
 
 
+def enough_words(advice: FoldsAdvice) -> str:
+    """The answer as a headline: '7 folds are enough', 'All 10 folds are needed'."""
+    best = advice.best
+    if best.rule == ALL_FOLDS:
+        return f"All {advice.k} folds are needed"
+    if RULES[best.rule].looks:
+        return f"{best.outcome.mean_stop:.1f} folds on average are enough{_by_rule_words(best)}"
+    words = setting_text(best)
+    if words == counted(1, "fold"):
+        return f"{words} is enough"
+    return f"{words} are enough"
+
+
 def option_words(option: Option, k: int) -> str:
     """'7 folds'; '6.3 folds on average with the rule e-fold, alpha 1e-4, at least 3 folds'."""
     if option.rule == ALL_FOLDS:
         return f"all {k} folds"
-    rule = RULES[option.rule]
+    if not RULES[option.rule].looks:
+        return setting_text(option)
+    return f"{option.outcome.mean_stop:.1f} folds on average{_by_rule_words(option)}"
+
+
+def _by_rule_words(option: Option) -> str:
+    """' with the rule e-fold, alpha 1e-4, at least 3 folds'."""
+    words = f" with the rule {RULES[option.rule].title}"
     setting = setting_text(option)
-    if not rule.looks:
-        return setting
-    words = f"{option.outcome.mean_stop:.1f} folds on average with the rule {rule.title}"
     if setting:
         words += f", {setting}"
     return words
@@ -100,7 +117,9 @@ def checked_sentence(advice: FoldsAdvice) -> str:
             f"on average over these runs, and on {kept}"
         )
     if not best.checks:
-        return f"{tuned}. With only one dataset, its quality on other data is not known."
+        return (
+            f"{tuned}. With only one dataset, whether it keeps the promise on others is not known."
+        )
     checked = kept_words(best.checks)
     if len(best.checks) <= 2:
         checked += " (two datasets are weak evidence)"

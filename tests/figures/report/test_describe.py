@@ -190,7 +190,7 @@ def test_what_it_was_tuned_and_checked_on_is_said():
     assert "chosen and judged on the same run" in checked_sentence(decided([system()], 30, 1.0))
     # it goes into papers, so it states what is known and tells nobody to do anything
     assert checked_sentence(decided([system()], 30, 1.0)).endswith(
-        ". With only one dataset, its quality on other data is not known."
+        ". With only one dataset, whether it keeps the promise on others is not known."
     )
     three = [system(dataset=name) for name in "abc"]
     assert checked_sentence(decided(three, 30, 1.0)) == (
