@@ -85,8 +85,8 @@ _POPULAR_PARAMETERS = (
     Parameter(
         "batch_size",
         0,
-        "0 counts every interaction. Otherwise an item counts once in each batch, half of "
-        "it interactions and half negatives: a mistake of RecBole's Pop (2048 there).",
+        "0 counts every interaction. Otherwise an item counts once in each batch, of which half "
+        "are interactions and half negatives, as in RecBole's Pop by mistake (2048 there).",
         low=0,
         high=1_000_000,
         source="every interaction counts in the paper; RecBole 1.2.1 counts by batches",
@@ -144,14 +144,14 @@ _BIAS_PARAMETERS = with_source(
     Parameter(
         "user_damping",
         5.0,
-        "How many ratings without deviation are added to the ratings of every user.",
+        "Each user counts as if there were so many more ratings at the average.",
         low=0,
         high=1e6,
     ),
     Parameter(
         "item_damping",
         5.0,
-        "How many ratings without deviation are added to the ratings of every item.",
+        "Each item counts as if there were so many more ratings at the average.",
         low=0,
         high=1e6,
     ),
@@ -161,9 +161,9 @@ BIAS = Algorithm(
     id="bias",
     title="Bias (damped means)",
     summary=(
-        "Predicts a rating from the mean of all, its item's and its user's deviation, each drawn "
-        "towards zero where there are few ratings. Costs next to nothing; the baseline that every "
-        "personal model of ratings has to beat."
+        "Predicts a rating from the mean of all ratings and the deviations of its item and its "
+        "user, which are drawn towards zero where there are few ratings. Costs next to nothing; "
+        "the baseline that every personal model of ratings has to beat."
     ),
     paper="Koren, Bell (2011): Advances in Collaborative Filtering",
     task=Task.RATINGS,

@@ -170,14 +170,18 @@ _define(
 )
 _define(
     Parameter(
-        "dropout", 0.0, "Share of a layer that is switched off in training.", low=0, high=0.99
+        "dropout",
+        0.0,
+        "Share of a layer's units that is switched off at random in training.",
+        low=0,
+        high=0.99,
     )
 )
 _define(
     Parameter(
         "regularization",
         0.01,
-        "Weight of the squared length of the vectors in a batch.",
+        "Weight of the squared length of the vectors in a batch; more pulls them towards zero.",
         low=0,
         high=100.0,
     )
@@ -186,12 +190,12 @@ _define(
     Parameter(
         "negatives",
         4,
-        "How many items are drawn at random for each training pair.",
+        "How many items that the user does not have are drawn for each training pair.",
         low=1,
         high=100,
     )
 )
-_define(Parameter("learning_rate", 0.01, "Adam's step size.", low=1e-6, high=1.0))
+_define(Parameter("learning_rate", 0.01, "Step size of the optimizer (Adam).", low=1e-6, high=1.0))
 _define(Parameter("batch_size", 1024, "Training pairs per step.", low=1, high=1_000_000))
 _define(
     Parameter(
@@ -202,7 +206,7 @@ _define(
     Parameter(
         "epochs",
         10,
-        "Passes over the training data; at most, with early stopping.",
+        "Passes over the training data; early stopping may end it sooner.",
         low=1,
         high=10_000,
     )
@@ -211,7 +215,7 @@ _define(
     Parameter(
         "averaging",
         0.8,
-        "Score with a running mean of the weights that keeps this share of itself per epoch: "
+        "Scores with a running mean of the weights that keeps this share of itself per epoch: "
         "0.9 averages about ten epochs, 0 uses only the newest weights.",
         low=0,
         high=0.999,

@@ -115,7 +115,10 @@ def _indicators(rows: Indices, count: int) -> csr_array:
 def _times(train: Pairs, asked: Pairs, days: int) -> FeatureBlock:
     """A feature for each period of so many days in which a training rating was given."""
     if train.timestamps is None or asked.timestamps is None:
-        raise DatasetError("ratings without times have no feature of time")
+        raise DatasetError(
+            "the model learns from the time of each rating, but these ratings have none; choose "
+            "another dataset or another algorithm"
+        )
     periods, codes = np.unique(train.timestamps // (days * DAY), return_inverse=True)
     count = len(periods)
     wanted = asked.timestamps // (days * DAY)
@@ -260,7 +263,7 @@ _STEPS = Parameter(
 _DEVIATION = Parameter(
     "deviation",
     0.1,
-    "Standard deviation of the normal distribution from which vectors are drawn first.",
+    "Standard deviation of the normal distribution from which vectors are drawn at the start.",
     low=0.0,
     high=10.0,
 )
@@ -317,22 +320,22 @@ BAYESIAN = (
         "bayesian-mf",
         "Bayesian MF",
         "Matrix factorization of ratings with all regularization learnt: Gibbs sampling draws the "
-        "parameters anew in each step and averages the predictions. Minutes; hardly anything to "
-        "set.",
+        "parameters anew in each step and averages the predictions. Takes minutes, and has hardly "
+        "anything to set.",
         "Salakhutdinov, Mnih (2008): Bayesian Probabilistic Matrix Factorization using MCMC",
     ),
     _algorithm(
         "bayesian-svd++",
         "Bayesian SVD++",
         "Bayesian MF that also looks at which items a user has rated, whatever the ratings. Better "
-        "than Bayesian MF; about twice as long.",
+        "than Bayesian MF; takes about twice as long.",
         "Koren (2008): Factorization Meets the Neighborhood; by Gibbs sampling as in Rendle (2013)",
     ),
     _algorithm(
         "bayesian-time-svd",
         "Bayesian timeSVD",
         "Bayesian MF with a vector for each day, so that tastes may change with time. Needs times; "
-        "hardly longer than Bayesian MF.",
+        "takes hardly longer than Bayesian MF.",
         "Koren (2009): Collaborative Filtering with Temporal Dynamics; by Gibbs sampling",
     ),
     _algorithm(

@@ -124,8 +124,8 @@ EASE_MODEL = Algorithm(
     id="ease",
     title="EASE",
     summary="Solves, in closed form, for the linear weights between items that best rebuild every "
-    "user's items from the others. Hard to beat for its cost up to some ten thousand items; "
-    "beyond that its items x items matrix costs gigabytes.",
+    "user's items from the others. Hard to beat for its cost up to about ten thousand items; "
+    "beyond that its matrix of items x items takes gigabytes of memory.",
     paper="Steck (2019): Embarrassingly shallow autoencoders for sparse data",
     parameters=_PARAMETERS,
     build=EASE,

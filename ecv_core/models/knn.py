@@ -75,7 +75,7 @@ ITEM_KNN = Algorithm(
     paper="Deshpande, Karypis (2004): Item-based top-N recommendation algorithms",
     parameters=_parameters(
         "RecBole 1.2.1",
-        "Most similar items that each item keeps.",
+        "How many of the most similar items each item keeps.",
         "Added to the cosine's denominator: distrusts pairs with few users.",
     ),
     build=ItemKNN,
@@ -89,11 +89,11 @@ USER_KNN = Algorithm(
     id="user-knn",
     title="UserKNN",
     summary="Recommends what the users most similar to a user have (cosine similarity). "
-    "Fits in seconds or less, but the work grows with the square of the users.",
+    "Fits in seconds or less, but the work grows with the square of the number of users.",
     paper="Herlocker, Konstan, Borchers, Riedl (1999): An algorithmic framework for CF",
     parameters=_parameters(
         SEARCH,
-        "Most similar users who vote for each user.",
+        "How many of the most similar users vote for each user.",
         "Added to the cosine's denominator: distrusts users who share few items.",
     ),
     build=UserKNN,
@@ -141,21 +141,21 @@ _RP3BETA_PARAMETERS = with_source(
     Parameter(
         "neighbours",
         200,
-        "Items from which each item can be reached: those with the largest weights.",
+        "How many items lead to each item: those with the largest weights.",
         low=1,
         high=100_000,
     ),
     Parameter(
         "alpha",
         0.5,
-        "Power of each step's chance: less evens out how much busy nodes spread.",
+        "The chance of each step is raised to this power; less makes chances more alike.",
         low=0,
         high=2,
     ),
     Parameter(
         "beta",
         0.4,
-        "Power of an item's number of users that divides its score; 0 holds none back.",
+        "An item's score is divided by this power of its number of users; 0 holds no item back.",
         low=0,
         high=2,
     ),
@@ -166,7 +166,7 @@ RP3BETA = Algorithm(
     title="RP3beta",
     summary=(
         "Walks from a user over an item and another user to a new item, and holds popular items "
-        "back. A second or two of fitting; the graph model that studies of reproducibility found "
+        "back. Fits in a second or two; the graph model that studies of reproducibility found "
         "hard to beat."
     ),
     paper="Paudel, Christoffel, Newell, Bernstein (2017): Updatable, accurate, diverse, scalable",

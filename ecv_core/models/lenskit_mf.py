@@ -280,14 +280,14 @@ _BIASED_ALS_PARAMETERS = with_source(
     Parameter(
         "regularization",
         0.1,
-        "Pulls vectors towards zero, times the number of ratings.",
+        "Pulls vectors towards zero, in proportion to the number of ratings.",
         low=1e-6,
         high=1e6,
     ),
     Parameter(
         "damping",
         5.0,
-        "How many ratings without deviation are added to every user and item for the biases.",
+        "The bias of a user or item counts as if it had so many more ratings at the average.",
         low=0,
         high=1e6,
     ),
@@ -298,7 +298,7 @@ BIASED_ALS = Algorithm(
     title="Biased MF (ALS)",
     summary=(
         "Biased matrix factorization of ratings by alternating least squares, as LensKit has it. "
-        "Seconds; few settings, and weaker than the Bayesian models."
+        "Takes seconds; has few settings, and is weaker than the Bayesian models."
     ),
     paper="Zhou, Wilkinson, Schreiber, Pan (2008): Large-Scale Parallel Collaborative Filtering",
     task=Task.RATINGS,

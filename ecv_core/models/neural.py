@@ -22,13 +22,14 @@ from ecv_core.records.parameters import Parameter
 _EARLY_STOPPING = Parameter(
     "early_stopping",
     False,
-    "Hide a part of the training data, stop when its ranking no longer improves, and keep the "
-    "best epoch; off: train all epochs on all of it.",
+    "Hides a part of the training data, stops when the model no longer ranks it better, and keeps "
+    "the best epoch. Off: trains for all epochs on all of the data.",
 )
 _PATIENCE = Parameter(
     "patience",
     5,
-    "Early stopping: epochs without a better inner nDCG@100 before training ends.",
+    "Early stopping: training ends after so many epochs without a better nDCG@100 on what is "
+    "hidden.",
     low=1,
     high=1000,
     source="own choice",
@@ -82,8 +83,8 @@ def _build(id: str, home: str, params: Settings) -> NeuralRecommender:
 _TIED_REGULARIZATION = Parameter(
     "tied_regularization",
     False,
-    "In place of regularization, pulls vectors of users by a 20th of the learning rate and "
-    "those of items by a 200th, as Anelli et al. (2019) do.",
+    "Takes the place of regularization: vectors of users are pulled towards zero by a 20th of the "
+    "learning rate and those of items by a 200th, as in Anelli et al. (2019).",
     source="Anelli et al. (2019)",
     later=True,
 )
@@ -119,8 +120,9 @@ BPR_MF = _network(
     home="sampled_net:BPRNet",
     parameters=_BPR_MF_PARAMETERS,
     title="BPR-MF",
-    summary="Factorises so that items a user has rank above items drawn at random. "
-    "Seconds on a processor; a classic to compare with, usually a little behind ImplicitMF.",
+    summary="Learns a vector for each user and item so that the items a user has rank above items "
+    "drawn at random. Takes seconds on a processor; a classic to compare with, usually a little "
+    "behind ImplicitMF.",
     paper="Rendle, Freudenthaler, Gantner, Schmidt-Thieme (2009): BPR",
     spaces=_BPR_MF_SPACES,
 )
@@ -148,8 +150,8 @@ NEU_MF = _network(
     title="NeuMF",
     summary=(
         "Learns a vector for each user and item, and a small network that says how well they fit. "
-        "The most expensive model here for what it scores; take it to compare with work that "
-        "reports it, and to see what a deep model costs."
+        "The most expensive model here for the scores that it reaches; use it to compare with work "
+        "that reports it, and to see what a deep model costs."
     ),
     paper="He, Liao, Zhang, Nie, Hu, Chua (2017): Neural collaborative filtering",
     log_odds=True,  # it learns a binary cross-entropy
@@ -160,7 +162,7 @@ _LATENT = Parameter("latent", 100, "Length of a user's latent vector.", low=1, h
 _MULTI_VAE_KL_WEIGHT = Parameter(
     "kl_weight",
     0.2,
-    "Weight of the KL term once it is annealed (beta): more regularizes more.",
+    "Final weight of the KL term (beta); more regularizes more.",
     low=0,
     high=10,
     source="Liang et al. (2018)",
@@ -175,8 +177,8 @@ _ANNEAL_EPOCHS = Parameter(
 _SAMPLED_ITEMS = Parameter(
     "sampled_items",
     0,
-    "0 learns from all items in each step. Otherwise from the items of its users and so many "
-    "drawn ones, and changes only theirs: faster on large catalogues.",
+    "0: each step learns from all items. Otherwise it learns from the items of its users and so "
+    "many others, drawn at random, and changes only their weights: faster on large catalogues.",
     low=0,
     high=10_000_000,
     later=True,
@@ -202,9 +204,9 @@ MULTI_VAE = _network(
     parameters=_MULTI_VAE_PARAMETERS,
     title="MultiVAE",
     summary=(
-        "A neural network squeezes a user's items through a few hundred numbers and rebuilds them "
-        "as probabilities of all items. Seconds to minutes on a processor; strong where users have "
-        "many items, and the place to look for what deep models cost in energy."
+        "A neural network squeezes a user's items into about a hundred numbers and rebuilds them "
+        "as probabilities of all items. Takes seconds to minutes on a processor; strong where "
+        "users have many items, and a good example of what deep models cost in energy."
     ),
     paper="Liang, Krishnan, Hoffman, Jebara (2018): Variational autoencoders for CF",
 )
@@ -220,8 +222,8 @@ LIGHT_GCN = _network(
     parameters=_LIGHT_GCN_PARAMETERS,
     title="LightGCN",
     summary="Gives users and items vectors, and averages each with those of its neighbours in the "
-    "graph of who has what. The graph network that most studies compare with today; seconds "
-    "to minutes on a processor.",
+    "graph of who has what. The graph network that most studies compare with today; takes "
+    "seconds to minutes on a processor.",
     paper="He, Deng, Wang, Li, Zhang, Wang (2020): LightGCN",
 )
 
@@ -240,7 +242,7 @@ NGCF = _network(
     summary=(
         "Mixes the vector of each user and item with those of its neighbours in the graph of who "
         "has what, by learnt weights. Slower than LightGCN, which leaves the weights out and ranks "
-        "better; take it to compare with work that reports it."
+        "better; use it to compare with work that reports it."
     ),
     paper="Wang, He, Wang, Feng, Chua (2019): Neural graph collaborative filtering",
 )
@@ -248,13 +250,19 @@ NGCF = _network(
 _NOISE_POPULARITY = Parameter(
     "noise_popularity",
     0.0,
-    "Negatives are drawn by popularity to this power; 0 draws all items equally often.",
+    "Negatives are drawn in proportion to this power of their popularity; 0 draws all alike.",
     low=0,
     high=1,
 )
+_TRIPLE_NEGATIVES = common_for(
+    "How many negatives each triple has in the loss; users and items that are drawn for the whole "
+    "batch stand for them.",
+    negatives=5,
+)
 
 _TRIPLE2VEC_PARAMETERS = (
-    *common(factors=64, negatives=5),
+    *common(factors=64),
+    *_TRIPLE_NEGATIVES,
     _NOISE_POPULARITY,
     *common(learning_rate=0.02),
     *common_for("Triples of a user and two items per step.", batch_size=2048),
@@ -266,8 +274,8 @@ TRIPLE2VEC = _network(
     parameters=_TRIPLE2VEC_PARAMETERS,
     title="Triple2vec",
     summary=(
-        "Learns vectors of users and items from who bought which two items together. For data with "
-        "baskets, such as groceries; it needs them."
+        "Learns vectors of users and items from who bought which two items together. It needs "
+        "data with baskets, such as those of groceries."
     ),
     paper="Wan, Wang, Liu, Bennett, McAuley (2018): Representing and recommending shopping baskets",
     needs=Need.BASKETS,
@@ -291,7 +299,7 @@ _VBCAR_PARAMETERS = (
     *common(factors=64),
     _VBCAR_HIDDEN,
     _VBCAR_KL_WEIGHT,
-    *common(negatives=5),
+    *_TRIPLE_NEGATIVES,
     _NOISE_POPULARITY,
     *common(learning_rate=0.01),
     *common_for("Triples of a user and two items per step.", batch_size=2048),
@@ -302,8 +310,8 @@ VBCAR = _network(
     home="triple_net:VBCARNet",
     parameters=_VBCAR_PARAMETERS,
     title="VBCAR",
-    summary="Learns, from who bought which two items together, how sure it can be of the vector of "
-    "each user and item. For data with baskets, such as groceries; it needs them.",
+    summary="Learns, from who bought which two items together, the vector of each user and item "
+    "and how sure it is of it. It needs data with baskets, such as those of groceries.",
     paper="Meng, McCreadie, Macdonald, Ounis (2019): Variational Bayesian context-aware "
     "representation for grocery recommendation",
     needs=Need.BASKETS,

@@ -95,8 +95,8 @@ NMF_MODEL = Algorithm(
     id="nmf",
     title="NMF",
     summary=(
-        "Factorises the user-item matrix into parts that only add up, never cancel out. A second "
-        "or two of fitting; strong on dense data once regularized, weak on very sparse data."
+        "Factorises the user-item matrix into parts that only add up and never cancel out. Fits in "
+        "a second or two; strong on dense data once regularized, weak on very sparse data."
     ),
     paper="Lee, Seung (2001): Algorithms for non-negative matrix factorization",
     parameters=_PARAMETERS,

@@ -178,8 +178,8 @@ _DEVIATION = Parameter(
 _SEARCH = Parameter(
     "search",
     False,
-    "Choose learning rate (0.001, 0.003) and regularization (0.02 to 0.05) in each "
-    "fold, on 5 % of its training ratings; takes nine times as long.",
+    "Chooses the learning rate (0.001 or 0.003) and the regularization (0.02 to 0.05) in each "
+    "fold, by 5 % of its training ratings; takes nine times as long.",
 )
 _PARAMETERS = with_source(
     "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.3",
@@ -196,8 +196,8 @@ SGD_MF = Algorithm(
     title="SGD MF",
     summary=(
         "Biased matrix factorization of ratings by stochastic gradient descent, as in the Netflix "
-        "Prize. Seconds to minutes; good only where learning rate, regularization and dimension "
-        "suit the data."
+        "Prize. Takes seconds to minutes; good only where learning rate, regularization and "
+        "dimension suit the data."
     ),
     paper="Koren, Bell, Volinsky (2009): Matrix Factorization Techniques; set-up of Rendle (2019)",
     task=Task.RATINGS,
