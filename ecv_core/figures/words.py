@@ -354,9 +354,13 @@ def new_data_line(run: RunRecord) -> str:
     Args:
         run: its folds carry their users' scores (`Results.with_user_scores`), where there are some.
     """
+    return new_data_line_with(run, new_data_of(run, run.user_scores))
+
+
+def new_data_line_with(run: RunRecord, new_data: NewData | None) -> str:
+    """As `new_data_line`, where `new_data_of` the run is at hand."""
     if not run.folds:
         return ""
-    new_data = new_data_of(run, run.user_scores)
     of = usual_new_data(run.spec)
     if run.spec.in_time:
         return f"no interval for new {of}, because later {of} may differ from earlier ones"

@@ -229,7 +229,11 @@ def _certainty(selection: Shown) -> Certainty:
 
 
 def _amounts(selection: Shown) -> list[Amount]:
-    """Folds, energy and time of all contenders: used so far, and saved against all folds."""
+    """Folds, energy and time of all contenders: used so far, and saved against all folds.
+
+    Not those of `amounts_of`: here the rounds say which folds count, whatever a run's own rule says
+    or how many of its folds were there before, and a file of scores has no runs.
+    """
     about = ""
     if selection.computed is not None:  # of folds that never ran nothing is known
         about = "about "

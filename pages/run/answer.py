@@ -16,7 +16,7 @@ from ecv_core.figures.words import (
     forecast_words,
     half_width_words,
     metric_label,
-    new_data_line,
+    new_data_line_with,
     node_words,
     range_words,
     reused_words,
@@ -28,7 +28,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.stopping import cheap_models
-from ecv_core.store.new_data import new_data_of
+from ecv_core.store.new_data import NewData, new_data_of
 from ecv_core.store.results import Results, aid_spec
 from pages.shared.charts.energy_parts import energy_html
 from pages.shared.live.runs import source_sentence
@@ -50,15 +50,16 @@ def run_answer(run: RunRecord) -> Answer:
         run: Its folds carry their users' scores (`Results.with_user_scores`), where there are some.
     """
     stop = run.at_stop
+    new_data = new_data_of(run, run.user_scores)
     headline = ""
     sentences = []
     if stop is not None:
         headline = f"{metric_label(run.spec)} {stop.mean:.4f}"
-        line = new_data_line(run)
+        line = new_data_line_with(run, new_data)
         sentences.append(f"{line[0].upper()}{line[1:]}.")
     sentences.append(_sentence(run))
     return Answer(
-        certainty=_certainty(run),
+        certainty=_certainty(run, new_data),
         headline=headline,
         sentences=sentences,
         amounts=amounts_of([run]),
@@ -67,8 +68,8 @@ def run_answer(run: RunRecord) -> Answer:
     )
 
 
-def _certainty(run: RunRecord) -> Certainty:
-    """How sure the mean is.
+def _certainty(run: RunRecord, new_data: NewData | None) -> Certainty:
+    """How sure the mean is, by its interval for new users (None where that is not known).
 
     It is sure once nothing is to come and its interval, for new users where that is known, is
     within a tenth of the mean to each side.
@@ -79,26 +80,20 @@ def _certainty(run: RunRecord) -> Certainty:
         if run.state.active:
             return Certainty.OPEN
         return Certainty.ENDED
-    if run.doubt or _is_wide(run, run.at_stop.mean):
+    if run.doubt or _is_wide(run, new_data, run.at_stop.mean):
         return Certainty.UNCERTAIN
     return Certainty.SURE
 
 
-def _is_wide(run: RunRecord, mean: float) -> bool:
-    """Whether the interval leaves the mean uncertain, or is not known."""
-    width = _interval_width(run)
-    return width is None or width > _WIDE * abs(mean)
+def _is_wide(run: RunRecord, new_data: NewData | None, mean: float) -> bool:
+    """Whether the interval leaves the mean uncertain, or is not known.
 
-
-def _interval_width(run: RunRecord) -> float | None:
-    """Of the interval for new users; of these folds where that is not known; None without both."""
-    new_data = new_data_of(run, run.user_scores)
+    It is the interval for new users, or of these folds where that one is not known.
+    """
     if new_data is not None:
-        return new_data.interval.width
+        return new_data.interval.width > _WIDE * abs(mean)
     interval, _ = shown_interval(run)
-    if interval is None:
-        return None
-    return interval.width
+    return interval is None or interval.width > _WIDE * abs(mean)
 
 
 def _sentence(run: RunRecord) -> str:
