@@ -27,54 +27,54 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 
 COMMANDS = {
-    "datasets": ("data_commands", "list the datasets, and show which are on disk"),
-    "download": ("data_commands", "show the licence of a dataset, and download it"),
-    "add": ("data_commands", "add a file of your own as a dataset"),
-    "remove": ("data_commands", "delete a dataset that you added"),
-    "folds": ("data_commands", "write the folds of a split to a file, for use elsewhere"),
-    "run": ("run_command", "evaluate an algorithm on a dataset"),
-    "resume": ("runs_commands", "continue a run that was interrupted"),
-    "runs": ("runs_commands", "list the runs, and show which can be resumed"),
-    "show": ("runs_commands", "show the result of a run, fold by fold"),
-    "export": ("run_files_commands", "write a run as JSON, which `import` reads"),
-    "delete": ("runs_commands", "delete runs"),
-    "study": ("plan_commands", "run every algorithm on every dataset; can be resumed"),
-    "compare": ("compare_command", "test which of several runs is better, by paired tests"),
+    "datasets": ("data_commands", "List the datasets, and show which are on disk."),
+    "download": ("data_commands", "Show the licence of a dataset, and download it."),
+    "add": ("data_commands", "Add a file of your own as a dataset."),
+    "remove": ("data_commands", "Delete a dataset that you added."),
+    "folds": ("data_commands", "Write the folds of a split to a file, for use elsewhere."),
+    "run": ("run_command", "Evaluate an algorithm on a dataset."),
+    "resume": ("runs_commands", "Continue a run that was interrupted."),
+    "runs": ("runs_commands", "List the runs, and show which can be resumed."),
+    "show": ("runs_commands", "Show the result of a run, fold by fold."),
+    "export": ("run_files_commands", "Write a run as JSON, which `import` reads."),
+    "delete": ("runs_commands", "Delete runs."),
+    "study": ("plan_commands", "Run every algorithm on every dataset; can be resumed."),
+    "compare": ("compare_command", "Test which of several runs is better, by paired tests."),
     "gate": (
         "gate_command",
-        "check whether a candidate is worse than a baseline; the exit code says so",
+        "Check whether a candidate is worse than a baseline; the exit code says so.",
     ),
-    "orders": ("orders_command", "show where a rule stops over every order of the folds"),
+    "orders": ("orders_command", "Show where a rule stops over every order of the folds."),
     "select": (
         "select_command",
-        "find the best of several contenders in as few folds as possible",
+        "Find the best of several contenders in as few folds as possible.",
     ),
     "tune": (
         "plan_commands",
-        "find the best parameters of an algorithm in as few folds as possible",
+        "Find the best parameters of an algorithm in as few folds as possible.",
     ),
     "power": (
         "plan_commands",
-        "show which metric tells configurations apart, and which parameter matters",
+        "Show which metric tells configurations apart, and which parameter matters.",
     ),
-    "track": ("track_commands", "evaluate a model that your own code trains, with ask and tell"),
-    "ask": ("track_commands", "write the next fold of a tracked run to files"),
-    "tell": ("track_commands", "report the scores of a fold of a tracked run"),
-    "bridge": ("bridge_command", "evaluate a model of RecBole or Cornac, in its own environment"),
-    "import": ("run_files_commands", "add a run that was exported elsewhere"),
-    "report": ("run_files_commands", "write a run, or several, as one HTML page"),
-    "figure": ("papers_commands", "write a figure for a paper, as wide as a column"),
+    "track": ("track_commands", "Evaluate a model that your own code trains, with ask and tell."),
+    "ask": ("track_commands", "Write the next fold of a tracked run to files."),
+    "tell": ("track_commands", "Report the scores of a fold of a tracked run."),
+    "bridge": ("bridge_command", "Evaluate a model of RecBole or Cornac, in its own environment."),
+    "import": ("run_files_commands", "Add a run that was exported elsewhere."),
+    "report": ("run_files_commands", "Write a run, or several, as one HTML page."),
+    "figure": ("papers_commands", "Write a figure for a paper, as wide as a column."),
     "reproduce": (
         "papers_commands",
-        "show the tables and figures of five papers beside ours",
+        "Show the tables and figures of five papers beside ours.",
     ),
-    "board": ("papers_commands", "check a result that somebody submits"),
-    "dashboard": ("shell_commands", "open the dashboard in a browser"),
+    "board": ("papers_commands", "Check a result that somebody submits."),
+    "dashboard": ("shell_commands", "Open the dashboard in a browser."),
     "completion": (
         "shell_commands",
-        "print a script that lets a shell complete commands and options",
+        "Print a script that lets a shell complete commands and options.",
     ),
-    "backup": ("run_files_commands", "copy all runs into one file, even while they are in use"),
+    "backup": ("run_files_commands", "Copy all runs into one file, even while they are in use."),
 }
 """Every command, in the order in which `--help` lists them: its module in this package, which loads
 when the command is used, and its help. `NAME_options` of that module adds the options to a parser,
@@ -221,8 +221,13 @@ def command_line(
     names: Iterable[str] = COMMANDS,
 ) -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
     """The parser of a command line with some commands, and the parser of each command."""
-    parser = _Parser(prog=program(), description="e-fold cross-validation", allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"e-fold {__version__}")
+    parser = _Parser(prog=program(), description="e-fold cross-validation.")
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"e-fold {__version__}",
+        help="Show the version and exit.",
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=CommandParser)
     parsers = {}
     for name in names:
@@ -232,6 +237,12 @@ def command_line(
 
 
 class _Parser(argparse.ArgumentParser):
+    """A parser whose help is whole sentences, and whose errors are those of bad input."""
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401
+        super().__init__(allow_abbrev=False, add_help=False, **options)
+        self.add_argument("-h", "--help", action="help", help="Show this help and exit.")
+
     def error(self, message: str) -> NoReturn:
         """Refuse bad arguments like any other bad input: in one line."""
         raise InputError(f"{message}; see '{self.prog} --help'")
@@ -241,7 +252,7 @@ class CommandParser(_Parser):
     """The parser of one command, which learns its options when it is first asked to parse."""
 
     def __init__(self, *, command: str, **options: Any) -> None:  # noqa: ANN401
-        super().__init__(allow_abbrev=False, **options)
+        super().__init__(**options)
         self._command = command
         self._declared = False
 
@@ -258,7 +269,7 @@ class CommandParser(_Parser):
             "-q",
             "--quiet",
             action="store_true",
-            help="show errors only, without progress and notes",
+            help="Show errors only, without progress and notes.",
         )
 
     def parse_known_args(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401

@@ -7,25 +7,31 @@ import math
 import sys
 
 from ecv_core.cli import answer
+from ecv_core.cli.options import DATASET, add_json
 from ecv_core.cli.run_command import spec_of, summary
 from ecv_core.cli.track_commands import add_tracked
 from ecv_core.records.errors import InputError
 
 
 def bridge_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("library", choices=["recbole", "cornac"])
     parser.add_argument(
-        "model", metavar="MODEL", help="name of the model in its library, such as BPR"
+        "library", choices=["recbole", "cornac"], help="The library that has the model."
     )
-    parser.add_argument("dataset")
+    parser.add_argument(
+        "model", metavar="MODEL", help="Name of the model in its library, such as BPR."
+    )
+    parser.add_argument("dataset", help=DATASET)
     add_tracked(
         parser,
-        of_param="parameter of the model, by its name in the library; lists as JSON: [64,32]",
+        of_param="Set a parameter of the model, by its name in the library; lists are JSON, such "
+        "as [64,32].",
     )
     parser.add_argument(
-        "--check", action="store_true", help="also score each fold with the library's own evaluator"
+        "--check",
+        action="store_true",
+        help="Also score each fold with the library's own evaluator.",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    add_json(parser)
 
 
 def bridge_command(options: argparse.Namespace) -> None:

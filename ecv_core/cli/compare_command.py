@@ -17,6 +17,7 @@ from ecv_core.analysis.comparison.further import (
 from ecv_core.analysis.comparison.names import names
 from ecv_core.analysis.comparison.paired_runs import Comparison, Untested, compare_runs
 from ecv_core.cli import answer
+from ecv_core.cli.options import add_json
 from ecv_core.figures.verdicts import comparison_sentence, further_sentence, ranks_sentence
 from ecv_core.figures.words import counted
 from ecv_core.records.errors import InputError
@@ -32,18 +33,18 @@ def compare_options(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         nargs="+",
         help=(
-            "at least two runs: their ids, the beginnings of ids, or recorded runs such as "
-            "ml-100k--popular"
+            "At least two runs: their ids, the beginnings of ids, or names of recorded runs, such "
+            "as ml-100k--popular."
         ),
     )
     parser.add_argument(
         "--rope",
         type=float,
         metavar="0.01",
-        help="largest difference that does not matter in practice, in the unit of the score "
-        f"(default: {100 * MARGIN:g} %% of the better mean)",
+        help="Largest difference that does not matter in practice, in the unit of the score. "
+        f"Default: {100 * MARGIN:g} %% of the better mean.",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    add_json(parser)
 
 
 def compare_command(options: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ecv_core import dataset as datasets
 from ecv_core.cli import program
-from ecv_core.cli.options import named_values
+from ecv_core.cli.options import DATASET, add_split_options, named_values
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import ENCODINGS, NONE, OPTIONS, SEPARATORS, TimeUnit
 from ecv_core.dataset.own.recognise import Recognised, first_look, returns
@@ -20,23 +20,21 @@ from ecv_core.records.tasks import Task
 
 
 def datasets_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--json", action="store_true", help="Print JSON, for programs.")
 
 
 def download_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset")
+    parser.add_argument("dataset", help=DATASET)
 
 
 def folds_options(parser: argparse.ArgumentParser) -> None:
-    from ecv_core.cli.options import add_split_options
-
-    parser.add_argument("dataset")
+    parser.add_argument("dataset", help=DATASET)
     parser.add_argument(
         "file",
         type=Path,
         help=(
-            "FILE.csv[.gz] (user_id,item_id,fold; k-fold splits only) or FILE.zip (any split, "
-            "with a README)"
+            "Where the folds go: FILE.csv[.gz] (user_id,item_id,fold; k-fold splits only) or "
+            "FILE.zip (any split, with a README)."
         ),
     )
     add_split_options(parser)
@@ -126,60 +124,60 @@ SEPARATOR_NAMES = {name.replace(" ", "-"): sign for sign, name in SEPARATORS.ite
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="a name for the dataset")
+    parser.add_argument("name", help="A name for the dataset.")
     parser.add_argument(
-        "file", type=Path, help="a CSV, TSV, JSON lines or Parquet file, or a ZIP or GZ of one"
+        "file", type=Path, help="A CSV, TSV, JSON lines or Parquet file, or a ZIP or GZ of one."
     )
     for role, option in OPTIONS.items():
         parser.add_argument(
             option,
             dest=role,
             metavar="COLUMN",
-            help=f"the column of the {option[2:]}, by its name or its number, counted from 1; "
-            f"'{NONE}' if there is none (default: recognised from the file)",
+            help=f"The column of the {option[2:]}, by its name or its number, counted from 1; "
+            f"'{NONE}' if there is none. Default: recognised from the file.",
         )
     parser.add_argument(
-        "--time-unit", choices=[unit.value for unit in TimeUnit], help="format of the timestamps"
+        "--time-unit", choices=[unit.value for unit in TimeUnit], help="Format of the timestamps."
     )
-    parser.add_argument("--encoding", choices=list(ENCODINGS), help="of text")
+    parser.add_argument("--encoding", choices=list(ENCODINGS), help="Encoding of the text.")
     parser.add_argument(
         "--separator",
         choices=list(SEPARATOR_NAMES),
-        help="character between the columns",
+        help="Character between the columns.",
     )
     parser.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether the first line holds the names of the columns",
+        help="Whether the first line holds the names of the columns.",
     )
     parser.add_argument(
         "--quotes",
         action=argparse.BooleanOptionalAction,
-        help="whether fields may be enclosed in quotation marks",
+        help="Whether fields may be enclosed in quotation marks.",
     )
     parser.add_argument(
         "--above-zero",
         metavar="COLUMN",
         default="",
         help=(
-            "leave out the rows with 0 or less in this column, such as returns, or ratings of 0 "
-            "that mean 'not rated'"
+            "Leave out the rows with 0 or less in this column, such as returns, or ratings of 0 "
+            "that mean 'not rated'."
         ),
     )
     parser.add_argument(
         "--no-bots",
         action="store_true",
-        help="leave out users with more than a tenth of all rows, where there are many users",
+        help="Leave out users with more than a tenth of all rows, where there are many users.",
     )
     parser.add_argument(
         "--yes",
         action="store_true",
-        help="add it even if more than a tenth of its rows cannot be used",
+        help="Add it even if more than a tenth of its rows cannot be used.",
     )
 
 
 def remove_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="a dataset that you added; its runs are kept")
+    parser.add_argument("name", help="A dataset that you added; its runs are kept.")
 
 
 def add_command(options: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 from ecv_core.analysis.gate import MARGIN, Gate, GateVerdict
 from ecv_core.analysis.gate_sides import GateSide, gate_sides, side_of_file, side_of_run
 from ecv_core.cli import answer
+from ecv_core.cli.options import add_json
 from ecv_core.records.errors import InputError
 from ecv_core.store.imports import is_run, read_run
 from ecv_core.store.lookup import find_run
@@ -25,34 +26,37 @@ EXIT_CODES = {GateVerdict.PASSES: 0, GateVerdict.FAILS: 1, GateVerdict.UNKNOWN: 
 
 
 def gate_options(parser: argparse.ArgumentParser) -> None:
-    of = (
-        "a run's JSON file, its id, or a file of scores (FILE#NAME names one of several contenders)"
+    forms = (
+        "its id, the beginning of it, the name of a recorded run, its JSON file, or a file of "
+        "scores (FILE#NAME names one of several contenders)"
     )
-    parser.add_argument("baseline", metavar="BASELINE", help=of)
-    parser.add_argument("candidate", metavar="CANDIDATE", help="likewise")
+    parser.add_argument("baseline", metavar="BASELINE", help=f"The run to beat: {forms}.")
+    parser.add_argument(
+        "candidate", metavar="CANDIDATE", help="The run that may take its place, likewise."
+    )
     parser.add_argument(
         "--margin",
         metavar="0.01",
-        help="how much worse the candidate may be, in the unit of the score or as a share of the "
-        f"baseline's mean, such as 2%% (default: {100 * MARGIN:g}%%)",
+        help="How much worse the candidate may be, in the unit of the score or as a share of the "
+        f"baseline's mean, such as 2%%. Default: {100 * MARGIN:g}%%.",
     )
     parser.add_argument(
-        "--metric", metavar="NAME", help="metric to compare, where a file of scores has several"
+        "--metric", metavar="NAME", help="Metric to compare, where a file of scores has several."
     )
     parser.add_argument(
         "--confidence",
         type=float,
         default=0.95,
         metavar="0.95",
-        help="confidence of each of the two verdicts, pass and fail",
+        help="Confidence of each of the two verdicts, pass and fail. Default: 0.95.",
     )
     parser.add_argument(
         "--junit",
         type=Path,
         metavar="FILE.xml",
-        help="write the verdict as JUnit XML, for a CI server",
+        help="Write the verdict as JUnit XML, for a CI server.",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    add_json(parser)
 
 
 def gate_command(options: argparse.Namespace) -> int:

@@ -35,6 +35,26 @@ def named_values(words: Sequence[str], option: str) -> dict[str, str]:
     return values
 
 
+# Arguments that several commands have.
+
+DATASET = "Id of a dataset; the command datasets lists them."
+ALGORITHM = "Id of an algorithm; `run --help` lists them."
+RUN = "The run's id, or the beginning of it."
+ANY_RUN = (
+    "The run's id, the beginning of it, or the name of a recorded run, such as ml-100k--popular."
+)
+
+
+def add_json(parser: argparse.ArgumentParser, what: str = "the result") -> None:
+    """Add the option that writes a command's answer for programs.
+
+    Args:
+        parser: of the command.
+        what: is written.
+    """
+    parser.add_argument("--json", metavar="FILE", help=f"Write {what} as JSON; - for stdout.")
+
+
 # The settings of a run as options of a command.
 
 
@@ -56,7 +76,7 @@ def add_rule_params(parser: argparse._ActionsContainer) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="parameter of the rule, such as width=0.01",
+        help="Set a parameter of the rule, such as width=0.01.",
     )
 
 
@@ -170,7 +190,7 @@ def machine_settings(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in OF_MACHINE}
 
 
-# The options that `run` and `folds` share: which split, how many folds, which seed.
+# Which split, how many folds, which seed; `folds` writes them, the others compute them.
 
 
 OF_SPLITS = ("split", "k", "seed")
@@ -185,12 +205,24 @@ def add_split_options(parser: argparse.ArgumentParser, **seed_options: Any) -> N
     """
     from ecv_core.splits import SPLITS
 
-    add_setting(parser, "split", help=f"one of {', '.join(SPLITS)}")
+    add_setting(parser, "split", help=f"How the folds are made. One of: {', '.join(SPLITS)}.")
     parser.add_argument(
-        "--split-param", action="append", default=[], metavar="NAME=VALUE", help="of the split"
+        "--split-param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="Set a parameter of the split.",
     )
     add_setting(parser, "k")
     add_setting(parser, "seed", **seed_options)
+
+
+def add_fold_options(parser: argparse.ArgumentParser, **seed_options: Any) -> None:  # noqa: ANN401
+    """Add the options of `add_split_options`, and the one that takes folds from a file."""
+    add_split_options(parser, **seed_options)
+    parser.add_argument(
+        "--folds", metavar="N|FILE", help="Number of folds (as -k), or a file with released folds."
+    )
 
 
 def asked_folds(options: argparse.Namespace, dataset: str, task: Task) -> dict[str, Any]:
@@ -215,22 +247,22 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on",
         metavar="PLACE",
-        help="compute on a cluster: local:3, tcp://host:8786, slurm, pbs, lsf or htcondor "
-        "(default: ECV_CLUSTER)",
+        help="Compute on a cluster: local:3, tcp://host:8786, slurm, pbs, lsf or htcondor. "
+        "Default: the variable ECV_CLUSTER.",
     )
     parser.add_argument(
         "--meter",
         action="append",
         default=[],
         metavar="METER",
-        help="measure this machine's energy with shelly:ADDRESS, slurm or a command that prints "
-        "watts; may be given several times (default: ECV_METER)",
+        help="Measure this machine's energy with shelly:ADDRESS, slurm or a command that prints "
+        "watts; may be given several times. Default: the variable ECV_METER.",
     )
     parser.add_argument(
         "--nodes",
         type=int,
         metavar="N",
-        help="number of nodes to request from slurm, pbs, lsf or htcondor",
+        help="Number of nodes to request from slurm, pbs, lsf or htcondor.",
     )
     parser.add_argument(
         "--site",
@@ -243,8 +275,8 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         default=1,
         metavar="N",
         help=(
-            "with several nodes, compute this many folds more than the rule is certain to need "
-            "(default 1)"
+            "With several nodes, compute this many folds more than the rule is certain to need. "
+            "Default: 1."
         ),
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ecv_core.cli import answer
-from ecv_core.cli.options import add_rule_params, add_setting, asked_rule_params
+from ecv_core.cli.options import add_json, add_rule_params, add_setting, asked_rule_params
 from ecv_core.cli.score_file import add_direction, direction_words, file_facts, read_score_file
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SETTINGS, RunSpec
@@ -23,20 +23,25 @@ def orders_options(parser: argparse.ArgumentParser) -> None:
         "file",
         type=Path,
         help=(
-            "CSV, JSON or Parquet file with fold scores, as for `select --scores`; one "
-            "contender is enough"
+            "A CSV, JSON or Parquet file with fold scores, as for `select --scores`; one "
+            "contender is enough."
         ),
     )
-    parser.add_argument("--contender", metavar="NAME", help="look at this contender only")
+    parser.add_argument("--contender", metavar="NAME", help="Look at this contender only.")
     parser.add_argument(
-        "--metric", metavar="NAME", help="metric to look at, where the file has several"
+        "--metric", metavar="NAME", help="Metric to look at, where the file has several."
     )
     add_direction(parser)
-    add_setting(parser, "rule", default=PAPERS_RULE, help=f"one of {', '.join(RULES)}")
+    add_setting(
+        parser,
+        "rule",
+        default=PAPERS_RULE,
+        help=f"When to stop. One of: {', '.join(RULES)}. Default: {PAPERS_RULE}.",
+    )
     add_rule_params(parser)
     add_setting(parser, "confidence")
     add_setting(parser, "min_folds")
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    add_json(parser)
 
 
 def orders_command(options: argparse.Namespace) -> None:

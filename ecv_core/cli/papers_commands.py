@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from ecv_core.cli import answer
-from ecv_core.cli.options import add_rule_param
+from ecv_core.cli.options import add_json, add_rule_param
 from ecv_core.figures.words import FigureKind, shown_interval
 from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.store.outputs import write_result
@@ -24,25 +24,33 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run",
         metavar="RUN|study|NAME",
-        help="a run's id, a recorded run such as ml-100k--item-knn, or 'study' for the recorded "
-        "study; for p-values, a recorded tuning such as ml-1m--item-knn; for dimensions, "
-        "steps, board and spaces, a dataset such as ml-100k",
+        help="The id of a run, the beginning of it, the name of a recorded run, such as "
+        "ml-100k--item-knn, or 'study' for the recorded study. For p-values it is a recorded "
+        "tuning, such as ml-1m--item-knn; for dimensions, steps, board and spaces a dataset, such "
+        "as ml-100k.",
     )
-    parser.add_argument("--kind", required=True, choices=get_args(FigureKind))
+    parser.add_argument("--kind", required=True, choices=get_args(FigureKind), help="Which figure.")
     parser.add_argument(
         "--out",
         type=Path,
         required=True,
         metavar="FILE.pdf|svg|pgf|png",
-        help="of efold also FILE.html, .gif or .webp, which play fold by fold",
+        help="Where the figure goes; of efold also FILE.html, .gif or .webp, which play fold by "
+        "fold.",
     )
     add_rule_param(
         parser,
         axis,
         default=axis.default,
-        help="alpha for the figures difference, stops, ranks and tradeoff",
+        help="Alpha of the rule, for the figures difference, stops, ranks and tradeoff. Default: "
+        f"{axis.default}.",
     )
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=FOLDER,
+        help="Folder of recorded runs. Default: data/recorded.",
+    )
 
 
 def figure_command(options: argparse.Namespace) -> None:
@@ -56,21 +64,21 @@ def reproduce_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paper",
         nargs="?",
-        help="id of a paper, or its beginning, such as discriminative (default: all)",
+        help="Id of a paper, or its beginning, such as discriminative. Default: all.",
     )
     parser.add_argument(
-        "table", nargs="?", help="a table or figure, such as 'table 3' or 'figure 2' (default: all)"
+        "table", nargs="?", help="A table or figure, such as 'table 3' or 'figure 2'. Default: all."
     )
     parser.add_argument(
         "--having",
         default="",
         metavar="TEXT",
         help=(
-            "only rows with this text in their name, in a cell or in the heading above a 'yes', "
-            "such as temporal-user or Tafeng"
+            "Only rows with this text in their name, in a cell or in the heading above a 'yes', "
+            "such as temporal-user or Tafeng."
         ),
     )
-    parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - for stdout")
+    add_json(parser, "the cells")
 
 
 def reproduce_command(options: argparse.Namespace) -> None:
@@ -86,14 +94,14 @@ def board_options(parser: argparse.ArgumentParser) -> None:
         "action",
         choices=["check", "site"],
         help=(
-            "check a result by computing its scores again, or render a folder of results as a page"
+            "Check a result by computing its scores again, or render a folder of results as a page."
         ),
     )
     parser.add_argument(
         "file",
         type=Path,
         metavar="FILE|FOLDER",
-        help="a ZIP with run.json, folds.sha256 and reported.csv, or a folder of such files",
+        help="A ZIP with run.json, folds.sha256 and reported.csv, or a folder of such files.",
     )
 
 

@@ -14,7 +14,10 @@ from ecv_core import dataset as datasets
 from ecv_core import models, splits, stopping
 from ecv_core.cli import answer
 from ecv_core.cli.options import (
+    ALGORITHM,
+    DATASET,
     OF_MACHINE,
+    add_json,
     add_place,
     add_rule_params,
     add_setting,
@@ -58,22 +61,26 @@ ALSO = ("recall@10",)
 
 
 _STOPS = (
-    "for slow models: stop each run by this rule, usually precision; one of "
+    "For slow models: stop each run by this rule, usually precision. One of: "
     f"{', '.join(stopping.RULES)}. Without it, all folds are run. Complete runs are not run "
     "again."
 )
 
 
 def study_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--datasets", default="", metavar="A,B", help="ids, with commas")
-    parser.add_argument("--algorithms", default="", metavar="A,B", help="ids, with commas")
+    parser.add_argument(
+        "--datasets", default="", metavar="A,B", help="Ids of datasets, with commas."
+    )
+    parser.add_argument(
+        "--algorithms", default="", metavar="A,B", help="Ids of algorithms, with commas."
+    )
     parser.add_argument(
         "--splits",
         default="",
         metavar="A,B",
         help=(
-            "compare splits, those with a single fold too; ids with commas, from "
-            f"{', '.join(splits.SPLITS)}"
+            "Compare splits, those with a single fold too. Ids of splits, with commas, from "
+            f"{', '.join(splits.SPLITS)}."
         ),
     )
     add_setting(parser, "seed")
@@ -84,7 +91,7 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder",
         metavar="FOLDER",
-        help="also record each run in this folder, in the format of data/recorded",
+        help="Also record each run in this folder, in the format of data/recorded.",
     )
 
 
@@ -215,33 +222,33 @@ def _name(spec: RunSpec) -> str:
 
 
 def tune_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset")
-    parser.add_argument("algorithm")
+    parser.add_argument("dataset", help=DATASET)
+    parser.add_argument("algorithm", help=ALGORITHM)
     parser.add_argument(
         "--space",
-        help="search space to use, default or paper (with --grid: none, unless you name one)",
+        help="Search space to use, default or paper. With --grid, there is none by default.",
     )
     parser.add_argument(
         "--grid",
         action="append",
         default=[],
         metavar="NAME=V1,V2",
-        help="your own values of a parameter, in place of those of the search space",
+        help="Your own values of a parameter, in place of those of the search space.",
     )
     parser.add_argument(
         "--sampler",
         choices=("grid", "random", "tpe"),
         default="grid",
-        help="which configurations to try: all of them, or those that Optuna draws",
+        help="Which configurations to try: all of them, or those that Optuna draws. Default: grid.",
     )
     parser.add_argument(
         "--budget",
         type=int,
         metavar="N",
-        help="number of configurations to try (default: all of a grid, otherwise 20)",
+        help="Number of configurations to try. Default: all of a grid, otherwise 20.",
     )
     parser.add_argument(
-        "--all-folds", action="store_true", help="run every fold of every configuration"
+        "--all-folds", action="store_true", help="Run every fold of every configuration."
     )
     add_comparison(parser)
 
@@ -291,24 +298,28 @@ def tune_command(options: argparse.Namespace) -> None:
 
 
 def power_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset")
-    parser.add_argument("algorithm")
+    parser.add_argument("dataset", help=DATASET)
+    parser.add_argument("algorithm", help=ALGORITHM)
     parser.add_argument(
         "--pairs",
         choices=("all", "25"),
         default="all",
-        help="compute the exact expectation over all pairs, or draw 25 pairs once",
+        help="Compute the exact expectation over all pairs, or draw 25 pairs once. Default: all.",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="Seed of the draw of pairs. Default: 0."
+    )
     parser.add_argument(
         "--metric",
         metavar="ndcg@10",
-        help="metric by which to find the dominant parameter (default ndcg@10)",
+        help="Metric by which to find the dominant parameter. Default: ndcg@10.",
     )
     parser.add_argument(
-        "--own", action="store_true", help="use your own tuning, even where there is a recorded one"
+        "--own",
+        action="store_true",
+        help="Use your own tuning, even where there is a recorded one.",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    add_json(parser)
 
 
 def power_command(options: argparse.Namespace) -> None:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from ecv_core import models, stopping
 from ecv_core.cli import write_json
 from ecv_core.cli.options import (
+    DATASET,
     OF_SPLITS,
+    add_fold_options,
+    add_json,
     add_place,
     add_settings,
-    add_split_options,
     asked_folds,
     asked_rule_params,
     asked_settings,
@@ -48,28 +50,29 @@ if TYPE_CHECKING:
 
 
 def run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset")
-    parser.add_argument("algorithm")
-    add_split_options(parser)
+    parser.add_argument("dataset", help=DATASET)
+    parser.add_argument("algorithm", help="Id of an algorithm; they are listed below.")
+    add_fold_options(parser)
     parser.add_argument(
-        "--folds", metavar="N|FILE", help="number of folds (as -k), or a file with released folds"
-    )
-    parser.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="parameter of the model"
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="Set a parameter of the model.",
     )
     add_settings(parser, [name for name in SETTINGS if name not in OF_SPLITS])
     parser.add_argument(
         "--anew",
         action="store_true",
-        help="compute every fold, even if it has been computed before",
+        help="Compute every fold, even if it has been computed before.",
     )
     add_place(parser)
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="continue the newest interrupted run with these settings, if there is one",
+        help="Continue the newest interrupted run with these settings, if there is one.",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    add_json(parser)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _choices()
     parser.set_defaults(n=None)

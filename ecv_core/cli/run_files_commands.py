@@ -8,6 +8,7 @@ from pathlib import Path
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.cli import check_target, program, write_json
+from ecv_core.cli.options import ANY_RUN
 from ecv_core.figures.words import counted, run_name
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import RunRecord
@@ -22,8 +23,10 @@ from ecv_core.untrusted.files import content_of
 
 
 def export_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN", help="the run's id, or the beginning of it")
-    parser.add_argument("-o", "--output", metavar="FILE.json", help="- for stdout")
+    parser.add_argument("run_id", metavar="RUN", help=ANY_RUN)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE.json", help="Where the run goes; - for stdout."
+    )
 
 
 def export_command(options: argparse.Namespace) -> None:
@@ -39,7 +42,7 @@ def export_command(options: argparse.Namespace) -> None:
 
 def import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, help="a file written by 'Run as JSON' on a run's page, or by run --json"
+        "file", type=Path, help="A file written by 'Run as JSON' on a run's page, or by run --json."
     )
 
 
@@ -64,27 +67,29 @@ def report_options(parser: argparse.ArgumentParser) -> None:
         "run_ids",
         nargs="*",
         metavar="RUN",
-        help="ids of the runs, the beginnings of ids, or recorded runs such as ml-100k--popular",
+        help="Ids of the runs, the beginnings of ids, or names of recorded runs, such as "
+        "ml-100k--popular.",
     )
     parser.add_argument(
         "--since",
         type=date.fromisoformat,
         metavar="2026-10-01",
-        help="all runs started on or after this day",
+        help="All runs that were started on or after this day.",
     )
     parser.add_argument(
         "--until",
         type=date.fromisoformat,
         metavar="2026-12-31",
-        help="all runs started on or before this day",
+        help="All runs that were started on or before this day.",
     )
-    parser.add_argument("--tag", metavar="TAG", help="all runs with this tag")
+    parser.add_argument("--tag", metavar="TAG", help="All runs with this tag.")
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
         metavar="FILE.html",
-        help="or FILE.pdf; FILE.tex has a table for a paper, FILE.csv a row for each run",
+        help="Where the report goes. FILE.pdf is a PDF, FILE.tex has a table for a paper, and "
+        "FILE.csv has a row for each run.",
     )
 
 
@@ -145,7 +150,7 @@ def _is_between(day: date, since: date | None, until: date | None) -> bool:
 
 def backup_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, help="name of the copy; an older file of that name is replaced"
+        "file", type=Path, help="Name of the copy; an older file of that name is replaced."
     )
 
 

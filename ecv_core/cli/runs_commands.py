@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from ecv_core.cli import answer, program
-from ecv_core.cli.options import add_place
+from ecv_core.cli.options import ANY_RUN, RUN, add_json, add_place
 from ecv_core.cli.run_command import check_data, go_on, summary
 from ecv_core.figures.words import counted
 from ecv_core.jobs.heartbeat import left_runs, recover_run
@@ -23,26 +23,30 @@ from ecv_core.store.store import open_store
 
 
 def runs_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--state", choices=[state.value for state in RunState], help="only those")
-    parser.add_argument("--dataset", metavar="ID", help="only runs on this dataset")
-    parser.add_argument("--json", metavar="FILE", help="write the list as JSON; - for stdout")
+    parser.add_argument(
+        "--state", choices=[state.value for state in RunState], help="Only runs in this state."
+    )
+    parser.add_argument("--dataset", metavar="ID", help="Only runs on this dataset.")
+    add_json(parser, "the list")
 
 
 def resume_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN", help="the run's id, or the beginning of it")
-    parser.add_argument("--full", action="store_true", help="also compute the folds after the stop")
+    parser.add_argument("run_id", metavar="RUN", help=RUN)
+    parser.add_argument(
+        "--full", action="store_true", help="Also compute the folds after the stop."
+    )
     add_place(parser)
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    add_json(parser)
 
 
 def show_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN", help="the run's id, or the beginning of it")
-    parser.add_argument("--json", metavar="FILE", help="write it as JSON; - for stdout")
+    parser.add_argument("run_id", metavar="RUN", help=ANY_RUN)
+    add_json(parser)
 
 
 def delete_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run_ids", metavar="RUN", nargs="+", help="ids of the runs, or the beginnings of ids"
+        "run_ids", metavar="RUN", nargs="+", help="Ids of the runs, or the beginnings of ids."
     )
 
 

@@ -21,10 +21,14 @@ def add_direction(parser: argparse.ArgumentParser) -> None:
         dest="higher_is_better",
         action="store_false",
         default=None,
-        help="direction of the scores in FILE, whatever the file says",
+        help="A lower score is better, whatever the file says.",
     )
     ways.add_argument(
-        HIGHER, dest="higher_is_better", action="store_true", default=None, help="likewise"
+        HIGHER,
+        dest="higher_is_better",
+        action="store_true",
+        default=None,
+        help="A higher score is better, whatever the file says.",
     )
 
 

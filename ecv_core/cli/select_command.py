@@ -12,10 +12,11 @@ from typing import Any
 from ecv_core.cli import answer
 from ecv_core.cli.options import (
     OF_MACHINE,
+    add_fold_options,
+    add_json,
     add_place,
     add_setting,
     add_settings,
-    add_split_options,
     asked_folds,
     executor_of,
     gives_up,
@@ -52,19 +53,18 @@ def add_comparison(parser: argparse.ArgumentParser, **seed_options: Any) -> None
         default=0.0,
         metavar="0.01",
         help=(
-            "stop once no contender can be ahead of the leader by more than this share of its mean"
+            "Stop once no contender can be ahead of the leader by more than this share of its mean."
         ),
     )
     add_setting(parser, "confidence")
     add_setting(parser, "metric")
-    parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
     parser.add_argument(
-        "--folds", metavar="N|FILE", help="number of folds (as -k), or a file with released folds"
+        "-n", type=int, default=10, help="Length of the recommendation list. Default: 10."
     )
-    add_split_options(parser, **seed_options)
+    add_fold_options(parser, **seed_options)
     add_place(parser)
     add_settings(parser, OF_MACHINE)
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    add_json(parser)
 
 
 def compared(options: argparse.Namespace, dataset: str, task: Task) -> dict[str, Any]:
@@ -88,49 +88,49 @@ def select_options(parser: argparse.ArgumentParser) -> None:
         "words",
         nargs="*",
         metavar="DATASET CONTENDER CONTENDER",
-        help="a contender is ALGORITHM[:name=value[,name=value]...]",
+        help="A dataset and its contenders, each of them ALGORITHM[:name=value[,name=value]...].",
     )
     parser.add_argument(
         "--scores",
         metavar="FILE",
         help=(
-            "select from fold scores in a CSV, JSON or Parquet file with the columns contender, "
-            "fold and score, and user if known"
+            "Select from fold scores in a CSV, JSON or Parquet file with the columns contender, "
+            "fold and score, and user if known."
         ),
     )
     parser.add_argument(
         "--recorded",
         action="store_true",
-        help="replay the recorded study, for each dataset and in total",
+        help="Replay the recorded study, for each dataset and in total.",
     )
     parser.add_argument(
         "--until",
         choices=("winner", "order"),
         default="winner",
-        help="the question: which contender is best, or the whole ranking",
+        help="The question: which contender is best, or the whole ranking. Default: winner.",
     )
     parser.add_argument(
         "--expected-loss",
         type=float,
         metavar="0.001",
         help=(
-            "ask which contender to use: stop once using the leader is expected to lose at most "
-            "this share of the score"
+            "Ask which contender to use. The selection stops once using the leader is expected to "
+            "lose at most this share of the score."
         ),
     )
     parser.add_argument(
         "--budget",
         metavar="30folds",
-        help="stop when a budget such as '50 Wh', '20 min' or '30 folds' is spent",
+        help="Stop when a budget such as '50 Wh', '20 min' or '30 folds' is spent.",
     )
     parser.add_argument(
         "--orders",
         type=int,
         metavar="N",
-        help="replay the selection over this many random orders of the folds",
+        help="Replay the selection over this many random orders of the folds.",
     )
     add_direction(parser)
-    add_comparison(parser, default=None, metavar="SEED", help="seed of every random choice")
+    add_comparison(parser, default=None, metavar="SEED", help="Seed of every random choice.")
 
 
 def select_command(options: argparse.Namespace) -> None:

@@ -12,8 +12,8 @@ from ecv_core.records.places import DASHBOARD
 
 
 def completion_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"))
-    parser.epilog = 'put into ~/.bashrc or ~/.zshrc: eval "$(ecv completion bash)"'
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="The shell.")
+    parser.epilog = 'Put into ~/.bashrc or ~/.zshrc: eval "$(ecv completion bash)".'
 
 
 def completion_command(options: argparse.Namespace) -> None:
@@ -29,9 +29,9 @@ def completion_command(options: argparse.Namespace) -> None:
 
 def dashboard_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--port", type=int, help="port to listen on (default: 8501, or the next one that is free)"
+        "--port", type=int, help="Port to listen on. Default: 8501, or the next one that is free."
     )
-    parser.add_argument("--headless", action="store_true", help="do not open a browser")
+    parser.add_argument("--headless", action="store_true", help="Do not open a browser.")
 
 
 def dashboard_command(options: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ecv_core.cli import write_json
-from ecv_core.cli.options import OF_SPLITS, add_settings, add_split_options
+from ecv_core.cli.options import DATASET, OF_SPLITS, RUN, add_fold_options, add_settings
 from ecv_core.jobs.plans import track
 from ecv_core.jobs.plans.track import NoFold
 from ecv_core.records.errors import InputError
@@ -22,77 +22,76 @@ from ecv_core.store.store import open_store
 
 def add_tracked(parser: argparse.ArgumentParser, *, of_param: str) -> None:
     """Add the options of a run whose model is computed elsewhere."""
-    add_split_options(parser)
-    parser.add_argument(
-        "--folds", metavar="N|FILE", help="number of folds (as -k), or a file with released folds"
-    )
+    add_fold_options(parser)
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=of_param)
     shared = [name for name, setting in SETTINGS.items() if setting.tracked]
     add_settings(parser, [name for name in shared if name not in OF_SPLITS])
     parser.add_argument(
         "--new",
         action="store_true",
-        help="start a new run, even if one with the same settings was interrupted",
+        help="Start a new run, even if one with the same settings was interrupted.",
     )
     parser.set_defaults(tracked=True, n=None)
 
 
 def track_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("algorithm", metavar="NAME", help="a name for your model")
-    parser.add_argument("dataset")
-    add_tracked(parser, of_param="a setting of your model to note with the run, such as factors=50")
+    parser.add_argument("algorithm", metavar="NAME", help="A name for your model.")
+    parser.add_argument("dataset", help=DATASET)
+    add_tracked(parser, of_param="Note a setting of your model with the run, such as factors=50.")
     parser.add_argument(
         "--own-metric",
         dest="own_name",
         metavar="NAME",
-        help="a name for scores of your own, if they are none of the metrics of --metric",
+        help="A name for scores of your own, if they are none of the metrics of --metric.",
     )
-    parser.add_argument("--lower-is-better", action="store_true", help="of --own-metric")
-    parser.add_argument("--unit", default="", help="unit of --own-metric, such as EUR")
+    parser.add_argument(
+        "--lower-is-better", action="store_true", help="A lower score of --own-metric is better."
+    )
+    parser.add_argument("--unit", default="", help="Unit of --own-metric, such as EUR.")
 
 
 def ask_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN")
-    parser.add_argument("--folder", type=Path, help="folder for the files of the fold")
+    parser.add_argument("run_id", metavar="RUN", help=RUN)
+    parser.add_argument("--folder", type=Path, help="Folder for the files of the fold.")
     parser.add_argument(
         "--lease",
         default="6h",
         metavar="6h",
-        help="how long this fold is reserved for you, in s, min, h or d (default 6h)",
+        help="How long this fold is reserved for you, in s, min, h or d. Default: 6h.",
     )
     parser.add_argument(
         "--fold",
         type=int,
         metavar="N",
-        help="take this fold, even if it is reserved for somebody else",
+        help="Take this fold, even if it is reserved for somebody else.",
     )
     parser.add_argument(
         "--json",
         metavar="FILE",
         nargs="?",
         const="-",
-        help='{"fold", "train", "test", "until"}, {"wait": true, "until", "reason"} or '
-        '{"stop": true, "reason"}; stdout without a FILE',
+        help='Write the answer as JSON, to stdout without a FILE: {"fold", "train", "test", '
+        '"until"}, {"wait": true, "until", "reason"} or {"stop": true, "reason"}.',
     )
 
 
 def tell_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN")
-    parser.add_argument("fold", type=int, metavar="FOLD")
+    parser.add_argument("run_id", metavar="RUN", help=RUN)
+    parser.add_argument("fold", type=int, metavar="FOLD", help="The fold, as `ask` handed it out.")
     results = parser.add_mutually_exclusive_group(required=True)
     results.add_argument(
-        "--scores", type=Path, metavar="FILE", help="CSV file with the columns user_id and score"
+        "--scores", type=Path, metavar="FILE", help="A CSV file with the columns user_id and score."
     )
     results.add_argument(
-        "--score", type=float, metavar="X", help="score of the fold, as one number"
+        "--score", type=float, metavar="X", help="The score of the fold, as one number."
     )
     results.add_argument(
         "--recommendations",
         type=Path,
         metavar="FILE",
         help=(
-            "CSV file with the columns user_id, item_id and rank or score, or with the rows in "
-            "order of rank; the lists are evaluated here"
+            "A CSV file with the columns user_id, item_id and rank or score, or with the rows in "
+            "order of rank; the lists are evaluated here."
         ),
     )
     results.add_argument(
@@ -100,18 +99,18 @@ def tell_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help=(
-            "CSV file with the columns user_id, item_id and prediction, a row for every "
-            "held-out rating"
+            "A CSV file with the columns user_id, item_id and prediction, a row for every "
+            "held-out rating."
         ),
     )
     parser.add_argument(
-        "--joules", type=float, metavar="J", help="energy of the fold in joules, if known"
+        "--joules", type=float, metavar="J", help="The energy of the fold in joules, if known."
     )
     parser.add_argument(
         "--seconds",
         type=float,
         metavar="S",
-        help="seconds that the fold took (default: since `ask` handed it out)",
+        help="Seconds that the fold took. Default: since `ask` handed it out.",
     )
 
 

@@ -376,9 +376,9 @@ class RunSpec:
         None,
         Role.REPORT,
         label="Processor power in W, at full load",
-        help="If you know it. Without a readable power counter, the processor's energy is "
-        "estimated from its load and this power; if you leave it out, from a power that "
-        "CodeCarbon assumes.",
+        help="The processor's power at full load, if you know it. Without a readable power "
+        "counter, its energy is estimated from its load and this power; if you leave it out, from "
+        "a power that CodeCarbon assumes.",
         metavar="W",
         low=0,
         high=10_000,
@@ -390,8 +390,8 @@ class RunSpec:
         None,
         Role.REPORT,
         label="Memory power in W",
-        help="If you know it. Memory is assumed to draw this constant power; if you leave it "
-        "out, 5 W for every memory module that CodeCarbon assumes.",
+        help="The power of the memory, if you know it. Memory is assumed to draw it all the time; "
+        "if you leave it out, 5 W for every memory module that CodeCarbon assumes.",
         metavar="W",
         low=0,
         high=10_000,

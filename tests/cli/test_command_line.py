@@ -1,8 +1,10 @@
 """What the parsers know: commands that nearly are, completion in a shell."""
 
+import argparse
 import contextlib
 import shutil
 import subprocess
+from importlib import import_module
 
 import pytest
 
@@ -47,3 +49,30 @@ def test_every_command_has_its_help(name, capsys):
     with contextlib.suppress(SystemExit):
         cli.main([name, "--help"])
     assert f" {name} [-h]" in capsys.readouterr().out
+
+
+class _Declared(argparse.ArgumentParser):
+    """A parser that keeps the help of the arguments that a command declares."""
+
+    def __init__(self):
+        self.help_of = {}
+        super().__init__(add_help=False)
+
+    def add_argument(self, *names, **options):
+        self.help_of[names[0]] = options.get("help", "")
+        return super().add_argument(*names, **options)
+
+    def add_mutually_exclusive_group(self, **options):
+        group = super().add_mutually_exclusive_group(**options)
+        group.add_argument = self.add_argument
+        return group
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_help_is_whole_sentences(name):
+    module, summary = cli.COMMANDS[name]
+    parser = _Declared()
+    getattr(import_module(f"ecv_core.cli.{module}"), f"{name}_options")(parser)
+    for argument, text in {name: summary, **parser.help_of}.items():
+        assert text[:1].isupper(), f"{argument}: {text}"
+        assert text.endswith((".", "...")), f"{argument}: {text}"
