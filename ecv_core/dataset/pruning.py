@@ -34,7 +34,7 @@ def prepare(interactions: Interactions, core: int = CORE) -> Interactions:
         )
     users, user_ids = _recode(interactions.users[kept], interactions.user_ids)
     items, item_ids = _recode(interactions.items[kept], interactions.item_ids)
-    order = np.argsort(users.astype(np.int64) * len(item_ids) + items, kind="stable")
+    order = np.argsort(users.astype(np.int64) * len(item_ids) + items)
     rows = kept[order]
     attributes = {}
     for name in SOMETIMES:

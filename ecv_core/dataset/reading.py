@@ -285,17 +285,23 @@ class _IdLimit:
     """Refuses ids that are too many already, without reading the rest of the file."""
 
     def __init__(self) -> None:
+        self._bytes = 0
         self._next_look = _FIRST_LOOK
 
     def check(self, chunks: list[pa.DictionaryArray]) -> None:
-        """Look at the ids of the batches so far, if they may be too many. Raises: Unreadable."""
-        size: int = sum(chunk.dictionary.nbytes for chunk in chunks)
-        if size < self._next_look:
+        """Look at the ids of the batches so far, if they may be too many.
+
+        Args:
+            chunks: of all batches so far; the last one is new.
+        Raises: Unreadable.
+        """
+        self._bytes += chunks[-1].dictionary.nbytes
+        if self._bytes < self._next_look:
             return
         ids = pa.chunked_array(chunks).unify_dictionaries().chunk(0).dictionary
         check_ids(ids)
         # A look takes time in proportion, so the next comes once there is a quarter more.
-        self._next_look = size + max(_FIRST_LOOK - int(ids.nbytes), size // 4)
+        self._next_look = self._bytes + max(_FIRST_LOOK - int(ids.nbytes), self._bytes // 4)
 
 
 def check_ids(ids: pa.StringArray) -> None:

@@ -13,10 +13,17 @@ from numpy.typing import NDArray
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions, Part
 from ecv_core.splits.parts import Mask, day, occurs_in_training
-from ecv_core.splits.strategies import Assignment, Draw, Indices, Parts, Settings, by_users
-
-Counts = NDArray[np.int32]
-Times = NDArray[np.int64]
+from ecv_core.splits.strategies import (
+    Assignment,
+    Counts,
+    Draw,
+    Indices,
+    Parts,
+    Settings,
+    Times,
+    by_users,
+    sorted_by_user,
+)
 
 # Each user's interactions in an order, and per-user holdouts counted from the end of it.
 
@@ -89,25 +96,6 @@ def _histories(interactions: Interactions, order: Indices, begins_unit: Mask) ->
     from_end = np.empty(len(order), dtype=np.int32)
     from_end[order] = last_numbers[users] - numbers
     return Histories(users=interactions.users, from_end=from_end, sizes=sizes.astype(np.int32))
-
-
-def sorted_by_user(
-    interactions: Interactions, keys: Times | Counts | None, rng: np.random.Generator
-) -> Indices:
-    """The order that sorts by user, then by key, and at random within equal keys.
-
-    Returns: indices, shape (interactions,).
-    """
-    shuffled = rng.permutation(len(interactions))
-    users = interactions.users[shuffled]
-    if keys is None or not len(keys):
-        return shuffled[np.argsort(users, kind="stable")]
-    low = int(keys.min())
-    span = int(keys.max()) - low + 1
-    if span * interactions.n_users < 2**62:  # one sort of one number is several times faster
-        joint = users.astype(np.int64) * span + (keys[shuffled].astype(np.int64) - low)
-        return shuffled[np.argsort(joint, kind="stable")]
-    return shuffled[np.lexsort((keys[shuffled], users))]
 
 
 def _history_sizes(interactions: Interactions) -> Counts:

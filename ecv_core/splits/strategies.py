@@ -18,6 +18,8 @@ from ecv_core.records.plugins import check_id
 from ecv_core.records.tasks import Task
 
 Indices = NDArray[np.intp]
+Counts = NDArray[np.int32]
+Times = NDArray[np.int64]
 Parts = NDArray[np.int8]
 """The Part of each interaction in one fold; shape (interactions,)."""
 Assignment = NDArray[np.int16]
@@ -52,8 +54,7 @@ def by_users(interactions: Interactions, k: int, seed: int, _: Settings) -> Assi
     check_k(interactions, k)
     rng = np.random.default_rng(seed)
     count = len(interactions)
-    shuffled = rng.permutation(count)
-    by_user = shuffled[np.argsort(interactions.users[shuffled], kind="stable")]
+    by_user = sorted_by_user(interactions, None, rng)
     users = interactions.users[by_user]
     sizes = np.bincount(users, minlength=interactions.n_users)
     rank = np.arange(count) - (np.cumsum(sizes) - sizes)[users]
@@ -75,6 +76,45 @@ def by_users(interactions: Interactions, k: int, seed: int, _: Settings) -> Assi
             f"{k}, or the split 'record-k-fold', which fills every fold"
         )
     return assignment
+
+
+def sorted_by_user(
+    interactions: Interactions, keys: Times | Counts | None, rng: np.random.Generator
+) -> Indices:
+    """The order that sorts by user, then by key, and at random within equal keys.
+
+    Args:
+        interactions: which are sorted.
+        keys: of the interactions; shape (interactions,). Without them, all of a user are equal.
+        rng: draws the order of the equal ones.
+    Returns: indices, shape (interactions,).
+    """
+    count = len(interactions)
+    if keys is None:
+        groups = interactions.users.astype(np.int64)
+    else:
+        groups = _ranks_by_user(interactions.users, keys)
+    places = np.empty(count, dtype=np.int64)
+    places[rng.permutation(count)] = np.arange(count)
+    # Whole numbers that all differ sort many times faster than shuffled users that must stay in
+    # order, and whatever sorts them gives the same order.
+    groups *= count
+    groups += places
+    return np.argsort(groups)
+
+
+def _ranks_by_user(users: NDArray[np.int32], keys: Times | Counts) -> NDArray[np.int64]:
+    """The rank of each interaction by its user, then its key; equal ones share a rank."""
+    low = int(keys.min())
+    span = int(keys.max()) - low + 1
+    if span * (int(users.max()) + 1) >= 2**62:  # the numbers below would overflow
+        keys = np.unique(keys, return_inverse=True)[1]
+        low = 0
+        span = len(keys)
+    numbers = users.astype(np.int64) * span
+    numbers += keys
+    numbers -= low
+    return np.unique(numbers, return_inverse=True)[1]
 
 
 def by_records(interactions: Interactions, k: int, seed: int, _: Settings) -> Assignment:

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ecv_core.records.errors import FoldsError, UnknownName
 from ecv_core.records.interactions import Interactions
 from ecv_core.splits import SPLITS, split, strategy
-from ecv_core.splits.strategies import MAX_K
+from ecv_core.splits.strategies import MAX_K, sorted_by_user
 
 K_FOLDS = ("user-k-fold", "record-k-fold")
 
@@ -172,3 +172,28 @@ def test_folds_stay_those_that_were_released(make_interactions, name, dealt):
     # Dealt by the version that recorded the first studies: a seed names folds for good.
     interactions = make_interactions([12, 3, 1, 7, 25])
     assert "".join(map(str, split(interactions, name, 4, 42).assignment)) == dealt
+
+
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 4), st.integers(-(2**61), 2**61)), min_size=1),
+    modulus=st.sampled_from([1, 3, 2**62]),
+    seed=st.integers(0, 99),
+)
+@example(pairs=[(4, -(2**62)), (4, 2**62), (0, 2**62)], modulus=2**63, seed=0)
+def test_interactions_sort_by_user_then_key_then_chance(pairs, modulus, seed):
+    users = np.array([user for user, _ in pairs], dtype=np.int32)
+    keys = np.array([key % modulus for _, key in pairs], dtype=np.int64)
+    interactions = Interactions(
+        dataset="tiny",
+        users=users,
+        items=np.arange(len(users), dtype=np.int32),
+        user_ids=np.arange(5).astype(str),
+        item_ids=np.arange(len(users)).astype(str),
+    )
+    shuffled = np.random.default_rng(seed).permutation(len(users)).tolist()
+    by_chance = sorted(shuffled, key=lambda row: users[row])
+    by_key = sorted(shuffled, key=lambda row: (users[row], keys[row]))
+    rng = np.random.default_rng(seed)
+    assert sorted_by_user(interactions, None, rng).tolist() == by_chance
+    rng = np.random.default_rng(seed)
+    assert sorted_by_user(interactions, keys, rng).tolist() == by_key
