@@ -6,9 +6,10 @@ python -m benchmarks.growth --plot
 python -m benchmarks.growth --users 1000000
 
 `--stages`: what has to be linear, from reading a file to a page, each at each size in a fresh
-process: the least processor seconds of three times, or of one where they are more than a second,
+process: the least processor seconds of three times, or of one where they are more than ten seconds,
 and the memory that it takes beyond what it is given; then the exponents with which both grow
-between the two largest sizes. Exit code 1 where one is above 1.1.
+between the two largest sizes. Exit code 1 where one is above 1.1, or above 1.4 for the seconds of
+what reads memory in random order, which the processor's cache slows down as the data outgrow it.
 
 Every model on `synthetic-large` of each size, in a fresh process: wall seconds to make the data,
 prune, split, fit, rank and store one fold of ten, all seconds of the processor, and peak memory;
@@ -64,6 +65,12 @@ FOLDS = 10
 REPEATS = 3
 MOST_EXPONENT = 1.1
 """What is linear in the interactions may grow so fast, measured between the two largest sizes."""
+MOST_EXPONENT_AT_RANDOM = 1.4
+"""The same for the seconds of what reads memory in random order. A linear number of such reads
+takes more than linear time while the data outgrow the processor's cache: numpy's permutation alone,
+which is a stage here, has been measured from 1.1 to 1.33. Of anything quadratic it is 2."""
+LONG_SECONDS = 10
+"""What takes longer is measured once."""
 LEAST_SECONDS = 0.02
 LEAST_MB = 10
 """Less than this counts as this, as it is mostly what a stage takes at any size."""
@@ -140,6 +147,11 @@ def opening(size: int, folder: Path) -> Work:
 def pruning(size: int, _folder: Path) -> Work:
     """Users and items with fewer than five interactions are left out."""
     return partial(prepare, synthetic.generate_large(size))
+
+
+def permuting(size: int, _folder: Path) -> Work:
+    """Numbers are shuffled by numpy: most of what a split by chance must take."""
+    return partial(np.random.default_rng(0).permutation, size)
 
 
 def splitting(strategy: str) -> Callable[[int, Path], Work]:
@@ -243,17 +255,23 @@ def store_run(folder: Path, results: Sequence[FoldResult]) -> str:
     return run_id
 
 
+SPLITS = {f"split {name}": splitting(name) for name in splits.serving(Task.TOP_N)}
+
 LINEAR: dict[str, Callable[[int, Path], Work]] = {
     "read a CSV": reading,
     "open it again": opening,
     "prune": pruning,
-    **{f"split {name}": splitting(name) for name in splits.serving(Task.TOP_N)},
+    "numpy's permutation": permuting,
+    **SPLITS,
     "fold of popular": folding,
     "store ten folds": storing,
     "read ten folds": reading_scores,
     "page of a run": showing,
 }
 """What has to be linear, by its name; users are a hundredth of the interactions."""
+
+AT_RANDOM = {"open it again", "numpy's permutation", *SPLITS}
+"""Those that read memory in random order."""
 
 
 def print_stage(name: str, size: int) -> None:
@@ -281,7 +299,7 @@ def print_stage(name: str, size: int) -> None:
             most = max(most, status_megabytes("VmHWM") - before)
             if child.ru_maxrss > children.ru_maxrss:
                 most = max(most, child.ru_maxrss / 1024)
-            if least > 1:
+            if least > LONG_SECONDS:
                 break
     print(json.dumps({"seconds": least, "mb": most}))
 
@@ -319,9 +337,13 @@ def print_stages(sizes: Sequence[int], names: Sequence[str]) -> bool:
         for quantity, least in (("seconds", LEAST_SECONDS), ("mb", LEAST_MB)):
             grown = max(rows[-1][quantity], least) / max(rows[-2][quantity], least)
             powers.append(math.log(grown) / math.log(sizes[-1] / sizes[-2]))
-        kept = kept and max(powers) <= MOST_EXPONENT
+        of_seconds, of_memory = powers
+        most = MOST_EXPONENT
+        if name in AT_RANDOM:
+            most = MOST_EXPONENT_AT_RANDOM
+        kept = kept and of_seconds <= most and of_memory <= MOST_EXPONENT
         print(
-            f"| {name} | {cells} | {powers[0]:.2f} | {powers[1]:.2f} | {MOST_EXPONENT} |",
+            f"| {name} | {cells} | {of_seconds:.2f} | {of_memory:.2f} | {most}, {MOST_EXPONENT} |",
             flush=True,
         )
     return kept
