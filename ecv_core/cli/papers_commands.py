@@ -23,11 +23,11 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
     axis = axis_of(PAPERS_RULE)
     parser.add_argument(
         "run",
-        metavar="RUN|study|NAME",
+        metavar="RUN|SELECTION|study|NAME",
         help="The id of a run, the beginning of it, the name of a recorded run, such as "
-        "ml-100k--item-knn, or 'study' for the recorded study. For p-values it is a recorded "
-        "tuning, such as ml-1m--item-knn; for dimensions, steps, board and spaces a dataset, such "
-        "as ml-100k.",
+        "ml-100k--item-knn, or 'study' for the recorded study. For race it is the id of a "
+        "selection, or a dataset of the study; for p-values a recorded tuning, such as "
+        "ml-1m--item-knn; for dimensions, steps, board and spaces a dataset, such as ml-100k.",
     )
     parser.add_argument("--kind", required=True, choices=get_args(FigureKind), help="Which figure.")
     parser.add_argument(
@@ -35,8 +35,8 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="FILE.pdf|svg|pgf|png",
-        help="Where the figure goes; of efold also FILE.html, .gif or .webp, which play fold by "
-        "fold.",
+        help="Where the figure goes; of efold and race also FILE.html, .gif or .webp, which play "
+        "fold by fold.",
     )
     add_rule_param(
         parser,

@@ -36,7 +36,7 @@ from ecv_core.store.new_data import NewData, new_data_of, usual_new_data
 
 _OfRuns = Literal["efold", "stops", "tradeoff", "difference", "ranks"]
 _Curves = Literal["p-values", "dimensions", "steps", "board", "spaces"]
-FigureKind = Literal[_OfRuns, _Curves]
+FigureKind = Literal[_OfRuns, "race", _Curves]
 """What a file for a paper can show; here, so that a command line knows it without Plotly."""
 CURVES = get_args(_Curves)
 """Kinds of a recorded tuning, or of a dataset with recorded rating predictions or spaces."""

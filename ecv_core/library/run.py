@@ -387,12 +387,14 @@ def figure(
     """A picture of a run or of the recorded study, in a column's width; as the command `figure`.
 
     Args:
-        run: a run, the id of one of the database or of a recorded one; or 'study', a recorded
-            tuning such as 'ml-1m--item-knn', or 'ml-100k'.
+        run: a run, the id of one of the database or of a recorded one, or that of a selection; or
+            'study', a recorded tuning such as 'ml-1m--item-knn', or 'ml-100k'.
         kind: of a run 'efold' (figure 1 of the paper), 'stops' or 'tradeoff'; of the study
-            'difference', 'stops', 'ranks' or 'tradeoff'; of a tuning 'p-values'; of a dataset
-            'dimensions', 'steps', 'board' (published results) or 'spaces' (recorded ones).
-        out: FILE.pdf, FILE.svg, FILE.pgf (for LaTeX) or FILE.png.
+            'difference', 'stops', 'ranks' or 'tradeoff'; of a selection 'race'; of a tuning
+            'p-values'; of a dataset 'race', 'dimensions', 'steps', 'board' (published results) or
+            'spaces' (recorded ones).
+        out: FILE.pdf, FILE.svg, FILE.pgf (for LaTeX) or FILE.png; of 'efold' and 'race' also
+            FILE.html, FILE.gif or FILE.webp, which play fold by fold.
         alpha: of the paper's rule, for a study, stops and tradeoff; 1e-4 by default.
     Returns: what it shows.
     Raises: InputError for what cannot be drawn; RunError if the file cannot be written.

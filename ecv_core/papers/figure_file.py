@@ -15,9 +15,16 @@ from ecv_core.figures.report.figure_file import (
     picture_of_study,
     written,
 )
-from ecv_core.figures.report.moving import MovingForm, moving_form_of, write_moving
+from ecv_core.figures.report.moving import (
+    MovingForm,
+    moving_form_of,
+    moving_run,
+    write_moving,
+)
 from ecv_core.figures.report.pictures import Make
+from ecv_core.figures.report.race import Race, last_round_figure, moving_race
 from ecv_core.figures.words import CURVES
+from ecv_core.jobs.plans.select import SelectPlan, results_of, terms_for
 from ecv_core.papers.published import published, published_datasets, recorded, recorded_entries
 from ecv_core.papers.rating_figures import (
     board_figure,
@@ -29,6 +36,9 @@ from ecv_core.papers.rating_figures import (
 )
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.run import RunRecord
+from ecv_core.selection.contenders import contenders_of
+from ecv_core.selection.replay import play
+from ecv_core.selection.rounds import USUAL_LOSS
 from ecv_core.selection.tuning.metrics_study import curves_frame, study_metrics
 from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.store.configurations import (
@@ -38,9 +48,14 @@ from ecv_core.store.configurations import (
     recorded_tuning,
 )
 from ecv_core.store.lookup import find_run
-from ecv_core.store.recorded import FOLDER
+from ecv_core.store.plans import SELECTION, stored_plan
+from ecv_core.store.recorded import FOLDER, recorded_runs
+from ecv_core.store.results import Results
+from ecv_core.store.store import open_store
 
 STUDY = "study"
+RACE = "race"
+"""The kind of a selection."""
 
 
 def write_figure(
@@ -50,11 +65,12 @@ def write_figure(
 
     Args:
         run: a run, its id, that of a recorded one, or 'study' for the recorded study; for
-            'p-values' a recorded tuning, for 'dimensions' and 'steps' ml-100k or ml-1m, for
-            'board' a dataset with published results, for 'spaces' one with recorded spaces.
+            'race' a selection's id or a dataset of the recorded study, for 'p-values' a recorded
+            tuning, for 'dimensions' and 'steps' ml-100k or ml-1m, for 'board' a dataset with
+            published results, for 'spaces' one with recorded spaces.
         kind: a choice of `FigureKind`.
-        path: FILE.pdf, FILE.svg, FILE.pgf or FILE.png; of kind 'efold' also FILE.html, FILE.gif or
-            FILE.webp, which play fold by fold.
+        path: FILE.pdf, FILE.svg, FILE.pgf or FILE.png; of the kinds 'efold' and 'race' also
+            FILE.html, FILE.gif or FILE.webp, which play fold by fold.
         alpha: of the paper's rule, for all kinds but efold; None for its usual one.
         folder: the recorded runs.
 
@@ -69,6 +85,9 @@ def write_figure(
     if moving is not None:
         return _write_moving(run, kind, moving, path, folder)
     form = form_of(path)
+    if kind == RACE:
+        race = _race_of(str(run), folder)
+        return written(partial(last_round_figure, race), form, path, f"{race.question} Last round")
     if kind in CURVES:
         return written(CURVES_BY_KIND[kind](str(run)), form, path, f"{kind} of {run}")
     axis = axis_of(PAPERS_RULE)
@@ -91,15 +110,56 @@ def _write_moving(
     run: str | RunRecord, kind: str, form: MovingForm, path: Path, folder: Path
 ) -> str:
     """Write a figure that plays fold by fold; see `write_figure`."""
+    check_folder(path)
+    if kind == RACE:
+        race = _race_of(str(run), folder)
+        return write_moving(moving_race(race), form, path)
     if kind != "efold" or run == STUDY:
         raise InputError(
-            f"only --kind efold of a run plays, so {kind} cannot be written as {path}; "
-            "use FILE.pdf, FILE.svg, FILE.pgf or FILE.png"
+            f"only --kind efold of a run and --kind race of a selection play, so {kind} cannot be "
+            f"written as {path}; use FILE.pdf, FILE.svg, FILE.pgf or FILE.png"
         )
-    check_folder(path)
     record = _run_of(run, folder)
     check_begun(record)
-    return write_moving(record, form, path)
+    title = write_moving(moving_run(record), form, path)
+    return f"{title}, fold by fold"
+
+
+def _race_of(name: str, folder: Path) -> Race:
+    """The selection with this id, or that of all recorded runs of the dataset with this name.
+
+    Raises:
+        InputError: if there is neither, or its first round is not complete.
+    """
+    runs = [run for run in recorded_runs(folder) if run.spec.dataset == name]
+    if len(runs) > 1:
+        return _recorded_race(runs, folder)
+    store = open_store()
+    plan = stored_plan(store, SELECTION, name)
+    standing = SelectPlan.of(plan).standing(results_of(store, plan))
+    if standing.played is None:
+        raise InputError(
+            f"the selection {name} has not finished its first round, so there is nothing to draw; "
+            "let it go on first"
+        )
+    return Race(
+        contenders=standing.scores,
+        terms=standing.terms,
+        played=standing.played,
+        specs=[contender.spec for contender in standing.contenders],
+    )
+
+
+def _recorded_race(runs: Sequence[RunRecord], folder: Path) -> Race:
+    """Which of these recorded runs to use, played again from their folds."""
+    contenders = contenders_of(runs, Results(None, folder=folder))
+    terms = terms_for(runs[0].spec, expected_loss=USUAL_LOSS)
+    return Race(
+        contenders=contenders,
+        terms=terms,
+        played=play(contenders, terms, range(terms.k)),
+        specs=[run.spec for run in runs],
+    )
 
 
 def _p_values(tuning: str) -> Make:

@@ -107,6 +107,10 @@ class Budget:
         return f"{self.amount:g} folds"
 
 
+USUAL_LOSS = 0.001
+"""The share of the score that may be lost where a contender is wanted for use, unless said."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """What a selection is to find out, and how sure it has to be."""

@@ -13,7 +13,7 @@ from ecv_core.access.roles import Action
 from ecv_core.figures.words import counted, dataset_title
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.parameters import percent_text
-from ecv_core.selection.rounds import Budget
+from ecv_core.selection.rounds import USUAL_LOSS, Budget
 from ecv_core.store.configurations import GRIDS, configuration_names
 from ecv_core.store.plans import SELECTION as SELECTIONS
 from ecv_core.store.plans import PlanRecord, stored_plans
@@ -155,8 +155,6 @@ _CLAIM = "What may I claim?"
 
 Question = Mapping[str, Any]
 """What a selection is to find out, as fields of Terms."""
-USUAL_LOSS = 0.001
-"""Share of the score."""
 _LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
 USUAL: Question = {"expected_loss": USUAL_LOSS}
 

@@ -11,6 +11,7 @@ from statistics import fmean
 import streamlit as st
 
 from ecv_core.access.roles import Action
+from ecv_core.figures.report.race import until_words
 from ecv_core.figures.words import counted, duration, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
 from ecv_core.records.parameters import percent_text
@@ -286,7 +287,7 @@ def _show_terms(record: PlanRecord, terms: Terms) -> None:
     metric = escaped(metric_label(record.content.runs[0].spec))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            f"It runs until {_until_words(terms)}, by {metric} and with up to "
+            f"It runs until {until_words(terms)}, by {metric} and with up to "
             f"{counted(terms.k, 'fold')} each. {_certainty_sentence(terms)}",
             width="content",
         )
@@ -300,18 +301,6 @@ def _show_terms(record: PlanRecord, terms: Terms) -> None:
             help="Its runs stay on the page Runs.",
         ):
             act_and_rerun(partial(_forget, record.plan_id))
-
-
-def _until_words(terms: Terms) -> str:
-    """What ends a selection with these terms."""
-    if terms.expected_loss is not None:
-        loss = percent_text(terms.expected_loss, "g")
-        return f"the expected loss is at most {loss} of the score"
-    if terms.budget is not None:
-        return "the budget is spent"
-    if terms.until == "winner":
-        return "the winner is known"
-    return "the whole order is known"
 
 
 def _certainty_sentence(terms: Terms) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.score_columns import USER
@@ -16,10 +15,10 @@ from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import tallies
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.report.race import Race, last_round_figure, moving_race
 from ecv_core.figures.selection import selection_figures, selection_steps
 from ecv_core.figures.words import (
     counted,
-    dataset_title,
     duration,
     metric_label,
     watt_hours,
@@ -29,15 +28,12 @@ from ecv_core.jobs.plans.select import terms_for
 from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
-from ecv_core.selection.contenders import contender_title, contenders_of, varied
+from ecv_core.selection.contenders import contenders_of, varied
 from ecv_core.selection.document import (
-    lanes,
-    step_sentences,
-    verdict_sentence,
     winner_mean,
     winner_new_data,
 )
-from ecv_core.selection.replay import Played, play
+from ecv_core.selection.replay import play
 from ecv_core.selection.rounds import Terms
 from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid, specs_of
 from ecv_core.store.recorded import recorded_runs
@@ -47,6 +43,7 @@ from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_html
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
+from pages.shared.charts.save_picture import save_picture
 from pages.shared.live.state import escaped, results
 from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
 from pages.shared.widgets.choices import scores_upload
@@ -63,16 +60,11 @@ _SPEEDS = [("slow, 3.2 s a round", 0.5), ("normal, 1.6 s", 1.0), ("fast, 0.8 s",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """A selection as far as it has come."""
+class Shown(Race):
+    """A selection with where it comes from."""
 
-    contenders: Sequence[Scores]
-    terms: Terms
-    played: Played
     version: Hashable
     """Of what it was made from."""
-    specs: Sequence[RunSpec] = ()
-    """Of the contenders; none for scores from a file."""
     runs: Sequence[RunRecord] = ()
     """Whose folds these are, where they are kept."""
     file: str = ""
@@ -81,28 +73,6 @@ class Shown:
     """Of a file: which direction was taken, and what was left out."""
     computed: frozenset[tuple[int, int]] | None = None
     """(Contender, fold) of what was computed for it; None where all folds were there before."""
-
-    @property
-    def titles(self) -> list[str]:
-        """Of the contenders, as people read them; a file's are as they stand there."""
-        names = [contender.name for contender in self.contenders]
-        if not self.specs:
-            return names
-        return [contender_title(name) for name in names]
-
-    @property
-    def on(self) -> str:
-        """Title of the dataset; empty where it is not known."""
-        if not self.specs:
-            return ""
-        return dataset_title(self.specs[0].dataset)
-
-    @property
-    def name(self) -> str:
-        """What files of it are called."""
-        if not self.on:
-            return "which is best"
-        return f"which is best on {self.on}"
 
     @property
     def about(self) -> str:
@@ -131,16 +101,6 @@ class Shown:
             used.update(played_round.ran)
         return used
 
-    @property
-    def decided(self) -> bool:
-        """Whether the answer is there."""
-        return self.played.rounds[-1].decided
-
-    @property
-    def leader(self) -> int:
-        """The place of the best so far, who may have been placed before the last round."""
-        return self.played.verdict.winner
-
 
 def show(
     selection: Shown,
@@ -168,7 +128,7 @@ def show(
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(escaped(selection.about))
             present_button()
-    sentences = step_sentences(selection.titles, selection.terms, selection.played.rounds)
+    sentences = selection.sentences()
     with st.container(key="presented-lanes"):
         if slider:
             _draw_slider(len(selection.played.rounds))
@@ -178,13 +138,16 @@ def show(
             numbers(NAME, key="best-sentence", sentences=sentences)
         _draw_figure(selection, sentences)
     if selection.decided:
+        save_picture(
+            partial(moving_race, selection), name=selection.name, key="race", label="Save the race"
+        )
         _offer_for_paper(selection)
 
 
 def selection_answer(selection: Shown) -> Answer:
     """Which is best, or leads so far; how good it is for new users, and why it is the answer."""
-    whole = sentence_of(selection)
-    brief = sentence_of(selection, brief=not selection.terms.certain)
+    whole = selection.verdict()
+    brief = selection.verdict(brief=not selection.terms.certain)
     headline, _, why = brief.partition(": ")
     sentences = [leader_sentence(selection)]
     if why:
@@ -333,9 +296,7 @@ def _offer_for_paper(selection: Shown) -> None:
         )
 
     def picture() -> Figure:
-        rows = _lanes(selection)
-        brief = rows.assign(says=rows["state"])  # a column has no room for more
-        return printed(lambda: selection_figures(brief)[-1])
+        return printed(partial(last_round_figure, selection))
 
     for_paper(
         describe,
@@ -352,23 +313,8 @@ def _draw_slider(rounds: int) -> None:
         slider_watch(NAME, container="best-slider", step=int(step))
 
 
-def sentence_of(selection: Shown, *, brief: bool = False) -> str:
-    """What was found, or what is known so far; `brief` as of `verdict_sentence`."""
-    played = selection.played
-    leader = selection.leader
-    return verdict_sentence(
-        selection.titles,
-        selection.terms,
-        played,
-        mean=winner_mean(selection.contenders[leader], played.rounds, leader),
-        on=selection.on,
-        energy=played.energy_share,
-        brief=brief,
-    )
-
-
 def _draw_figure(selection: Shown, sentences: Sequence[str]) -> None:
-    frame = _lanes(selection)
+    frame = selection.frame()
     steps = selection_steps(frame, sentences)
     plot(
         partial(selection_figures, frame),
@@ -379,15 +325,6 @@ def _draw_figure(selection: Shown, sentences: Sequence[str]) -> None:
         steps=lambda: steps,
         name=selection.name,
         table=frame.copy,
-    )
-
-
-def _lanes(selection: Shown) -> pd.DataFrame:
-    verdict = None
-    if selection.decided:
-        verdict = selection.played.verdict
-    return lanes(
-        selection.contenders, selection.titles, selection.terms, selection.played.rounds, verdict
     )
 
 

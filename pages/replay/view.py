@@ -28,16 +28,16 @@ from pages.shared.address.navigation import RACE, show_view
 from pages.shared.address.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
+from pages.shared.charts.save_picture import save_picture
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.sliders import numbers
-from pages.shared.widgets.tables import file_name
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from ecv_core.figures.report.moving import MovingForm
+    from ecv_core.figures.report.moving import MovingChart
 
 NAME = "replay"
 _SECONDS = 1.2
@@ -159,7 +159,12 @@ def _show_ways_on(chosen: ChosenReplay) -> None:
             on_click=show_view,
             args=(RACE,),
         )
-        _save_popover(chosen)
+        save_picture(
+            partial(_moving_chart, chosen),
+            name=f"replay of {run_name(chosen.run)}",
+            key="replay",
+            label="Save the replay",
+        )
     params = {"run": chosen.run.run_id, ORDER: str(chosen.seed)}
     if chosen.spec.rule == PAPERS_RULE:
         params[ALPHA] = alpha_text(alpha_of(chosen.spec))
@@ -181,32 +186,10 @@ def _caption(chosen: ChosenReplay) -> str:
     return f"{order_words}: {order} ({how}). {bands} {missing}{energy_words}"
 
 
-def _save_popover(chosen: ChosenReplay) -> None:
-    """A popover with the replay as a file, which is made when it is asked for."""
-    with st.popover("Save the replay", icon=":material/download:", type="tertiary"):
-        st.caption("For slides and course pages: it plays without e-fold and without a network.")
-        _save_button(chosen, "Web page, with play and pause", "html", "text/html")
-        _save_button(chosen, "Animated WebP", "webp", "image/webp")
-        _save_button(chosen, "Animated GIF", "gif", "image/gif")
+def _moving_chart(chosen: ChosenReplay) -> MovingChart:
+    from ecv_core.figures.report.moving import moving_replay
 
-
-def _save_button(chosen: ChosenReplay, label: str, form: MovingForm, mime: str) -> None:
-    name = file_name(f"replay of {run_name(chosen.run)}")
-    st.download_button(
-        label,
-        partial(_moving_file, chosen, form),
-        file_name=f"{name}.{form}",
-        mime=mime,
-        key=f"replay-{form}",
-        on_click="ignore",
-    )
-
-
-def _moving_file(chosen: ChosenReplay, form: MovingForm) -> bytes:
-    from ecv_core.figures.report.moving import moving_file, moving_replay
-
-    chart = moving_replay(chosen.spec, chosen.played, run_title(chosen.run))
-    return moving_file(chart, form)
+    return moving_replay(chosen.spec, chosen.played, run_title(chosen.run))
 
 
 def _missing_folds_words(run: RunRecord) -> str:

@@ -311,3 +311,9 @@ def test_after_each_run_the_manager_goes_on_with_its_selection(
     assert go_on(store, selection_id)
     app.run()
     assert "**ItemKNN**, fold 1 of 10" in texts(app)
+
+
+def test_a_decided_race_can_be_saved(app: AppTest) -> None:
+    open_best(app)
+    labels = {button.proto.label for button in app.get("download_button")}
+    assert {"Web page, with play and pause", "Animated WebP", "Animated GIF"} <= labels

@@ -1,4 +1,4 @@
-"""A chart that moves fold by fold -> one HTML page that plays by itself, or a GIF or WebP."""
+"""A chart in steps -> one HTML page that plays by itself, or an animated GIF or WebP."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from ecv_core.analysis.replay import Replay, explanations
 from ecv_core.figures.efold_plot import drawn_steps, efold_figures
-from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.palette import DARK, Palette, palette
+from ecv_core.figures.report.pictures import PIXELS_PER_INCH, printed
 from ecv_core.figures.report.run_report import templates
 from ecv_core.figures.report.saving import styled
 from ecv_core.figures.words import metric_label, rule_words, run_title
@@ -22,6 +24,7 @@ from ecv_core.store.outputs import write_result
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+    from matplotlib.figure import Figure
     from PIL.Image import Image
 
 MovingForm = Literal["html", "gif", "webp"]
@@ -30,26 +33,51 @@ MOVING_FORMS: tuple[MovingForm, ...] = get_args(MovingForm)
 SECONDS = 1.2
 """For which each step is shown; the last one for longer, before a picture begins again."""
 _LAST_SECONDS = 4.0
+_LONGEST_SECONDS = 24.0
+"""That a chart with many steps plays: each of them is then shown for a shorter time."""
 _WIDTH = 6.4
-_HEIGHT = 4.0
+_LEAST_HEIGHT = 4.0
+"""Inches. A picture of many rows is higher."""
+_WORDS_HEIGHT = 0.8
+"""Inches of the sentence below a chart."""
 _DPI = 150
 """A picture has 960 x 600 pixels."""
 _SENTENCE_LINES = 3
 _SENTENCE_LETTERS = 100
 """In a line below a picture."""
+_HEADING_LETTERS = 88
+_HEADING_LINE = 0.16
+"""Inches of a line above a picture."""
+_GROUNDS = {False: "white", True: DARK.ground}
+"""Whether a picture is dark -> the colour that it stands on."""
+
+
+class MakeFigures(Protocol):
+    """Makes the figures of all steps, for a light or a dark page."""
+
+    def __call__(self, *, dark: bool) -> Sequence[go.Figure]:
+        """On axes that do not move; of data that do not change meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovingChart:
-    """A chart in several steps, with what each of them shows."""
+    """A chart in several steps, with what each of them shows; one that does not move has one."""
 
     title: str
     under: str
     """A line below the title."""
-    figures: Sequence[go.Figure]
-    """One for each step, on axes that do not move."""
+    make: MakeFigures
     sentences: Sequence[str]
     """One for each step."""
+    step_names: Sequence[str] = ()
+    """What each step is called, such as 'alpha 1e-4'; none where its sentence says as much."""
+    first: int = 0
+    """The step that a page shows at first."""
+
+    @property
+    def seconds(self) -> float:
+        """For which each step is shown."""
+        return min(SECONDS, _LONGEST_SECONDS / len(self.sentences))
 
 
 def moving_replay(spec: RunSpec, played: Replay, title: str) -> MovingChart:
@@ -60,8 +88,8 @@ def moving_replay(spec: RunSpec, played: Replay, title: str) -> MovingChart:
         played: the folds in the order in which they are played.
         title: of the run.
     """
-    folds = len(played.moments)
-    figures = efold_figures(
+    make = partial(
+        efold_figures,
         played.moments,
         k=played.k,
         metric=metric_label(spec),
@@ -70,12 +98,12 @@ def moving_replay(spec: RunSpec, played: Replay, title: str) -> MovingChart:
     )
     every_sentence = explanations(played)
     sentences = []
-    for step in drawn_steps(folds, played.stopped_at):
+    for step in drawn_steps(len(played.moments), played.stopped_at):
         sentences.append(every_sentence[step])
     return MovingChart(
         title=title,
-        under=f"{metric_label(spec)}, {rule_words(spec)}",
-        figures=figures,
+        under=f"{metric_label(spec)}, k = {played.k}, {rule_words(spec)}",
+        make=make,
         sentences=sentences,
     )
 
@@ -95,34 +123,66 @@ def moving_html(chart: MovingChart) -> str:
     """One HTML page that plays without a server.
 
     Returns: HTML with plotly.js in it, about 5 MB; nothing is loaded from anywhere, and all text is
-        escaped.
+        escaped. It is light or dark as the reader's other pages are, and has a button for it.
     """
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
-    figures = []
-    for figure in chart.figures:
-        figures.append(json.loads(str(figure.to_json())))
-    steps = {"figures": figures, "sentences": list(chart.sentences), "seconds": SECONDS}
+    light = chart.make(dark=False)
+    steps = {
+        "light": _plain_figures(light),
+        "dark": _plain_figures(chart.make(dark=True)),
+        "sentences": list(chart.sentences),
+        "names": list(chart.step_names),
+        "seconds": chart.seconds,
+    }
     # No text can end the element that the steps stand in.
     steps_json = json.dumps(steps, separators=(",", ":")).replace("<", "\\u003c")
     page = templates().get_template("moving.html")
     return page.render(
         title=chart.title,
         under=chart.under,
-        first_sentence=chart.sentences[0],
-        last=len(figures) - 1,
+        first_sentence=chart.sentences[chart.first],
+        first=chart.first,
+        last=len(chart.sentences) - 1,
+        height=int(light[0].layout.height),
+        dark=DARK,
         steps=Markup(steps_json),
         plotly=Markup(get_plotlyjs()),
     )
 
 
-def moving_picture(chart: MovingChart, form: Literal["gif", "webp"]) -> bytes:
-    """An animated picture of 960 x 600 pixels that plays for ever, the sentence below the chart."""
+def _plain_figures(figures: Sequence[go.Figure]) -> list[object]:
+    """Figures as JSON values."""
+    plain = []
+    for figure in figures:
+        plain.append(json.loads(str(figure.to_json())))
+    return plain
+
+
+def moving_picture(
+    chart: MovingChart, form: Literal["gif", "webp"], *, dark: bool = False
+) -> bytes:
+    """An animated picture that plays for ever: its title, the chart, and the sentence below it.
+
+    Args:
+        chart: in its steps.
+        form: of the file.
+        dark: whether it is for a dark page.
+
+    Returns:
+        A picture of 960 x 600 pixels, or higher where the chart has many rows.
+    """
+    look = _Look(
+        heading=_wrapped([chart.title, chart.under], _HEADING_LETTERS),
+        colours=palette(dark),
+        ground=_GROUNDS[dark],
+        sentence_lines=_most_lines(chart.sentences),
+    )
     images = []
-    for figure, sentence in zip(chart.figures, chart.sentences, strict=True):
-        images.append(_image(figure, sentence))
-    milliseconds = [round(1000 * SECONDS)] * len(images)
+    for figure, sentence in zip(chart.make(dark=dark), chart.sentences, strict=True):
+        images.append(_image(figure, sentence, look))
+    milliseconds = [round(1000 * chart.seconds)] * len(images)
     milliseconds[-1] = round(1000 * _LAST_SECONDS)
     first, *others = images
     file = io.BytesIO()
@@ -137,31 +197,82 @@ def moving_picture(chart: MovingChart, form: Literal["gif", "webp"]) -> bytes:
     return file.getvalue()
 
 
-def _image(figure: go.Figure, sentence: str) -> Image:
-    """A step as pixels."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """What all steps of a picture have in common."""
+
+    heading: Sequence[str]
+    """Lines above the chart."""
+    colours: Palette
+    ground: str
+    sentence_lines: int
+    """For which there is room below the chart, whether a step needs them or not."""
+
+
+def _image(figure: go.Figure, sentence: str, look: _Look) -> Image:
+    """A step as pixels: the heading, the chart, the sentence."""
+    from matplotlib.figure import Figure
     from PIL import Image
 
-    lines = textwrap.wrap(sentence, _SENTENCE_LETTERS)
-    missing_lines = _SENTENCE_LINES - len(lines)
-    lines += [""] * missing_lines  # the chart has the same room at each step
-    file = io.BytesIO()
+    lines = _wrapped([sentence], _SENTENCE_LETTERS)
+    missing_lines = look.sentence_lines - len(lines)
+    lines += [""] * missing_lines
+    heading_height = _HEADING_LINE * len(look.heading) + 0.08
+    least_height = _LEAST_HEIGHT - heading_height
+    height = max(least_height, figure.layout.height / PIXELS_PER_INCH + _WORDS_HEIGHT)
 
     def step() -> go.Figure:
         return figure
 
-    with styled():
-        drawn = printed(step, width=_WIDTH, height=_HEIGHT)
+    with styled({"axes.facecolor": look.ground}, colours=look.colours):
+        heading = Figure(figsize=(_WIDTH, heading_height))
+        heading.text(0.01, 0, "\n".join(look.heading), fontsize=9, linespacing=1.3, va="bottom")
+        drawn = printed(step, width=_WIDTH, height=height)
         drawn.supxlabel("\n".join(lines), fontsize=8, x=0.01, ha="left", linespacing=1.3)
-        drawn.savefig(file, format="png", dpi=_DPI, facecolor="white")
+        parts = [_pixels(heading, look.ground), _pixels(drawn, look.ground)]
+    image = Image.new("RGB", (parts[0].width, parts[0].height + parts[1].height))
+    image.paste(parts[0], (0, 0))
+    image.paste(parts[1], (0, parts[0].height))
+    return image
+
+
+def _pixels(figure: Figure, ground: str) -> Image:
+    """A matplotlib figure as pixels."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=_DPI, facecolor=ground)
     file.seek(0)
     return Image.open(file).convert("RGB")
 
 
-def moving_file(chart: MovingChart, form: MovingForm) -> bytes:
-    """The chart as a file."""
+def _wrapped(texts: Sequence[str], letters: int) -> list[str]:
+    """Texts in lines of at most so many letters, each text on lines of its own."""
+    lines = []
+    for text in texts:
+        lines += textwrap.wrap(text, letters)
+    return lines
+
+
+def _most_lines(sentences: Sequence[str]) -> int:
+    """For how many lines the chart leaves room at each step."""
+    most = _SENTENCE_LINES
+    for sentence in sentences:
+        most = max(most, len(_wrapped([sentence], _SENTENCE_LETTERS)))
+    return most
+
+
+def moving_file(chart: MovingChart, form: MovingForm, *, dark: bool = False) -> bytes:
+    """The chart as a file.
+
+    Args:
+        chart: in its steps.
+        form: of the file.
+        dark: whether a picture is for a dark page; an HTML page is for both.
+    """
     if form == "html":
         return moving_html(chart).encode()
-    return moving_picture(chart, form)
+    return moving_picture(chart, form, dark=dark)
 
 
 def moving_form_of(path: Path) -> MovingForm | None:
@@ -172,13 +283,12 @@ def moving_form_of(path: Path) -> MovingForm | None:
     return None
 
 
-def write_moving(run: RunRecord, form: MovingForm, path: Path) -> str:
-    """Write figure 1 of a run, fold by fold, to a file; its title.
+def write_moving(chart: MovingChart, form: MovingForm, path: Path) -> str:
+    """Write a chart that moves to a file; its title.
 
     Raises:
         RunError: if it cannot be written.
     """
-    chart = moving_run(run)
     content = moving_file(chart, form)
     write_result(path, content)
-    return f"{chart.title}, fold by fold"
+    return chart.title

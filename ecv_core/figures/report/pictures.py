@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SCALE = 0.38
 """Points of a line or a mark for each pixel on a page."""
-_PIXELS = 215
+PIXELS_PER_INCH = 215
 """Of a chart's height on a page, for each inch in print, where a legend comes on top."""
 _DASHES: dict[str, Any] = {
     "solid": "-",
@@ -76,7 +76,7 @@ def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -
     heatmaps = [trace for trace in chart["data"] if trace["type"] == "heatmap"]
     if heatmaps:
         return _printed_cells(heatmaps)
-    figure = Figure(figsize=(width, height or layout["height"] / _PIXELS))
+    figure = Figure(figsize=(width, height or layout["height"] / PIXELS_PER_INCH))
     sides = _add_sides(figure, layout)
     axes = sides["y"]
     _draw_traces(sides, chart["data"])
@@ -229,12 +229,15 @@ def _marker_look(trace: _Trace) -> dict[str, Any]:
     }
     if symbol.endswith("-open"):
         look["markerfacecolor"] = "none"
+        look["markeredgecolor"] = _colour(marker.get("color", colour))
     return look
 
 
 def _draw_texts(axes: Axes, trace: _Trace, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """The texts of a trace, each beside its point or on its bar."""
-    colour = trace.get("textfont", {}).get("color", LIGHT.ink)
+    from matplotlib import rcParams
+
+    colour = trace.get("textfont", {}).get("color", rcParams["text.color"])
     positions = trace.get("textposition", "top center")
     if isinstance(positions, str):
         positions = [positions] * len(x)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock  # noqa: TID251  the style is the whole process's while a figure is drawn
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from ecv_core.figures.palette import LIGHT
+from ecv_core.figures.palette import LIGHT, Palette
 from ecv_core.figures.report.latex import escaped
 from ecv_core.records import __version__
 
@@ -36,14 +36,6 @@ Draw = Callable[[], "Figure"]
 
 _STYLE_FILE = Path(__file__).parent / "paper.mplstyle"
 """Sizes and lines; the colours are those of the palette."""
-_COLOURS = {
-    "text.color": LIGHT.ink,
-    "axes.labelcolor": LIGHT.ink,
-    "axes.edgecolor": LIGHT.muted,
-    "xtick.color": LIGHT.ink,
-    "ytick.color": LIGHT.ink,
-    "grid.color": LIGHT.ink,
-}
 _STYLE_IN_USE = Lock()
 
 
@@ -61,7 +53,7 @@ def saved(draw: Draw, form: Form, *, title: str) -> bytes:
     Returns:
         The same bytes for the same figure. PDF embeds its fonts, SVG holds outlines.
     """
-    with styled(**{"svg.fonttype": "path"}):
+    with styled({"svg.fonttype": "path"}):
         figure = draw()
         if form == "pgf":
             return _pgf(figure, title).encode()
@@ -89,7 +81,7 @@ def inline(draw: Draw, *, alt: str) -> Markup:
 
     file = io.StringIO()
     no_facts = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with styled(**{"svg.fonttype": "none"}):
+    with styled({"svg.fonttype": "none"}):
         draw().savefig(file, format="svg", metadata=no_facts, transparent=True)
     _, start, element = file.getvalue().partition("<svg")
     attributes, _, body = element.partition(">")
@@ -106,15 +98,26 @@ def _without_idle_ids(svg: str) -> str:
 
 
 @contextmanager
-def styled(**settings: Any) -> Iterator[None]:  # noqa: ANN401  any of matplotlib's settings
+def styled(
+    settings: Mapping[str, Any] | None = None, *, colours: Palette = LIGHT
+) -> Iterator[None]:
     """Our style, for one figure at a time; whatever held before holds afterwards.
 
     Args:
         settings: of matplotlib, beside those of the style.
+        colours: of the ground that the figure is for.
     """
     import matplotlib
 
-    style: Any = _COLOURS | settings
+    style: Any = {
+        "text.color": colours.ink,
+        "axes.labelcolor": colours.ink,
+        "axes.edgecolor": colours.muted,
+        "xtick.color": colours.ink,
+        "ytick.color": colours.ink,
+        "grid.color": colours.ink,
+        **(settings or {}),
+    }
     with _STYLE_IN_USE, matplotlib.rc_context(style, fname=_STYLE_FILE):
         yield
 

@@ -22,10 +22,10 @@ def steps_of(page):
 
 def test_the_page_has_a_figure_and_a_sentence_for_each_step(a_run):
     steps = steps_of(moving_html(moving_run(a_run())))
-    assert len(steps["figures"]) == len(steps["sentences"]) == 4  # before the first of 3 folds
+    assert len(steps["light"]) == len(steps["sentences"]) == 4  # before the first of 3 folds
     assert steps["sentences"][0].startswith("Before the first fold")
     means = []
-    for trace in steps["figures"][3]["data"]:
+    for trace in steps["dark"][3]["data"]:
         if trace.get("name") == "mean so far":
             means = trace["x"]
     assert means == [1, 2, 3]

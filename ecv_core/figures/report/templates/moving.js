@@ -1,18 +1,30 @@
-const { figures, sentences, seconds } = JSON.parse(document.getElementById("steps").textContent);
+const steps = JSON.parse(document.getElementById("steps").textContent);
 const chart = document.getElementById("chart");
 const sentence = document.getElementById("sentence");
 const play = document.getElementById("play");
 const slider = document.getElementById("step");
+const stepName = document.getElementById("name");
+const last = steps.sentences.length - 1;
 const options = { responsive: true, displayModeBar: false };
 let timer = 0;
 
 // The page says how high the chart is, for on a phone its legend needs more room.
-for (const { layout } of figures) delete layout.height;
+for (const { layout } of [...steps.light, ...steps.dark]) delete layout.height;
+
+// On a phone type is smaller, so that lines keep to the chart.
+const fitted = (layout) => {
+  if (chart.clientWidth > 560) return layout;
+  const notes = (layout.annotations ?? []).map((note) => ({ ...note, font: { ...note.font, size: 11 } }));
+  return { ...layout, font: { ...layout.font, size: 12 }, annotations: notes };
+};
 
 const show = (step) => {
+  const figure = steps[looks.now][step];
   slider.value = step;
-  sentence.textContent = sentences[step];
-  Plotly.react(chart, figures[step].data, figures[step].layout, options);
+  sentence.textContent = steps.sentences[step];
+  stepName.textContent = steps.names[step] ?? `${step} of ${last}`;
+  slider.setAttribute("aria-valuetext", stepName.textContent);
+  Plotly.react(chart, figure.data, fitted(figure.layout), options);
 };
 
 const pause = () => {
@@ -23,7 +35,7 @@ const pause = () => {
 
 const advance = () => {
   show(Number(slider.value) + 1);
-  if (Number(slider.value) === figures.length - 1) pause();
+  if (Number(slider.value) === last) pause();
 };
 
 play.addEventListener("click", () => {
@@ -32,12 +44,21 @@ play.addEventListener("click", () => {
     return;
   }
   // At the end it begins again.
-  if (Number(slider.value) === figures.length - 1) show(0);
-  timer = setInterval(advance, 1000 * seconds);
+  if (Number(slider.value) === last) show(0);
+  timer = setInterval(advance, 1000 * steps.seconds);
   play.textContent = "Pause";
 });
 slider.addEventListener("input", () => {
   pause();
   show(Number(slider.value));
 });
-show(0);
+window.addEventListener("look", () => show(Number(slider.value)));
+
+// Paper is light.
+let lookOnScreen = looks.now;
+window.addEventListener("beforeprint", () => {
+  lookOnScreen = looks.now;
+  setLook("light");
+});
+window.addEventListener("afterprint", () => setLook(lookOnScreen));
+show(Number(slider.value));

@@ -1,0 +1,130 @@
+"""A selection -> the race of its contenders, round by round, as a chart in steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ecv_core.figures.report.moving import MovingChart
+from ecv_core.figures.selection import selection_figures
+from ecv_core.figures.words import dataset_title, metric_label
+from ecv_core.records.parameters import percent_text
+from ecv_core.records.run import Scores
+from ecv_core.records.spec import RunSpec
+from ecv_core.selection.contenders import contender_title
+from ecv_core.selection.document import lanes, step_sentences, verdict_sentence, winner_mean
+from ecv_core.selection.replay import Played
+from ecv_core.selection.rounds import Terms
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Race:
+    """A selection as far as it has come."""
+
+    contenders: Sequence[Scores]
+    terms: Terms
+    played: Played
+    """With at least one round."""
+    specs: Sequence[RunSpec] = ()
+    """Of the contenders; none for scores from a file."""
+
+    @property
+    def titles(self) -> list[str]:
+        """Of the contenders, as people read them; a file's are as they stand there."""
+        names = [contender.name for contender in self.contenders]
+        if not self.specs:
+            return names
+        return [contender_title(name) for name in names]
+
+    @property
+    def on(self) -> str:
+        """Title of the dataset; empty where it is not known."""
+        if not self.specs:
+            return ""
+        return dataset_title(self.specs[0].dataset)
+
+    @property
+    def name(self) -> str:
+        """What files of it are called."""
+        if not self.on:
+            return "which is best"
+        return f"which is best on {self.on}"
+
+    @property
+    def question(self) -> str:
+        """Its title."""
+        return f"{self.name[:1].upper()}{self.name[1:]}?"
+
+    @property
+    def decided(self) -> bool:
+        """Whether the answer is there."""
+        return self.played.rounds[-1].decided
+
+    @property
+    def leader(self) -> int:
+        """The place of the best so far, who may have been placed before the last round."""
+        return self.played.verdict.winner
+
+    def frame(self) -> pd.DataFrame:
+        """The lanes after each round, as `selection.document.lanes` makes them."""
+        verdict = None
+        if self.decided:
+            verdict = self.played.verdict
+        return lanes(self.contenders, self.titles, self.terms, self.played.rounds, verdict)
+
+    def sentences(self) -> list[str]:
+        """What happened in each round, from step 0 on."""
+        return step_sentences(self.titles, self.terms, self.played.rounds)
+
+    def verdict(self, *, brief: bool = False) -> str:
+        """What was found, or what is known so far; `brief` as of `verdict_sentence`."""
+        return verdict_sentence(
+            self.titles,
+            self.terms,
+            self.played,
+            mean=winner_mean(self.contenders[self.leader], self.played.rounds, self.leader),
+            on=self.on,
+            energy=self.played.energy_share,
+            brief=brief,
+        )
+
+
+def moving_race(race: Race) -> MovingChart:
+    """The lanes of the contenders after each round; the last one says who is best."""
+    sentences = race.sentences()
+    if race.decided:
+        sentences[-1] += f" {race.verdict(brief=True)}"
+    metric = "Score"
+    if race.specs:
+        metric = metric_label(race.specs[0])
+    return MovingChart(
+        title=race.question,
+        under=f"{metric}, k = {race.terms.k}, until {until_words(race.terms)}",
+        make=partial(selection_figures, race.frame()),
+        sentences=sentences,
+    )
+
+
+def last_round_figure(race: Race) -> go.Figure:
+    """The lanes after the last round, with each contender's state alone: a column is narrow."""
+    frame = race.frame()
+    brief = frame.assign(says=frame["state"])
+    return selection_figures(brief)[-1]
+
+
+def until_words(terms: Terms) -> str:
+    """What ends a selection with these terms."""
+    if terms.expected_loss is not None:
+        loss = percent_text(terms.expected_loss, "g")
+        return f"the expected loss is at most {loss} of the score"
+    if terms.budget is not None:
+        return "the budget is spent"
+    if terms.until == "winner":
+        return "the winner is known"
+    return "the whole order is known"
