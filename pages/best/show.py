@@ -90,7 +90,7 @@ class Shown(Race):
         spec = self.specs[0]
         return (
             f"{metric_label(spec)}, seed {spec.seed}, up to {counted(self.terms.k, 'fold')} each. "
-            f"{share} of the {counted(len(used), 'fold')} used had been computed before."
+            f"{share} of the {counted(len(used), 'fold')} used come from earlier or recorded runs."
         )
 
     @property
