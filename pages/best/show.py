@@ -121,7 +121,7 @@ def show(
     next_step = None
     if selection.decided:
         next_step = then
-    answer_card(selection_answer(selection), key="answer", next_step=next_step)
+    answer_card(selection_answer(selection), next_step=next_step)
     if selection.note:
         st.caption(selection.note)
     if not slider:
@@ -407,7 +407,7 @@ def show_scores_file(question: Question) -> None:
     Raises:
         InputError: If the file cannot be used, with the reason.
     """
-    file = scores_upload(_FORM, ["csv", "tsv", "json", "gz", "parquet"], key="best-file")
+    file = scores_upload(_FORM, key="best-file")
     if file is None:
         return
     scores = scores_of(file, key="best-file")

@@ -96,7 +96,7 @@ def _choose_recorded(line: DeltaGenerator, recorded: Sequence[RunRecord]) -> Cho
         st.info("No recorded runs came with this copy; use your own runs or a file.")
         return _NOTHING
     with line:
-        words, widgets = picked_line("Choose", key="picked-recorded")
+        words, widgets = picked_line(key="picked-recorded")
     with widgets:
         runs = pick_runs(recorded)
     words.markdown(runs_words(runs))
@@ -118,7 +118,7 @@ def _choose_own(line: DeltaGenerator, own: Sequence[ListedRun]) -> Chosen:
         st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
         return _NOTHING
     with line:
-        words, widgets = picked_line("Choose", key="picked-own")
+        words, widgets = picked_line(key="picked-own")
     with widgets:
         runs = _pick_own(own)
     words.markdown(runs_words(runs))
@@ -244,7 +244,7 @@ def _with_different_names(systems: list[Scores]) -> list[Scores]:
 
 def _read_file() -> Chosen:
     """The systems of a file; nothing, with a sentence on the page, while there is no usable one."""
-    file = scores_upload(_FORM, ["csv", "tsv", "json", "gz", "parquet"], key="scores-file")
+    file = scores_upload(_FORM, key="scores-file")
     if file is None:
         return _NOTHING
     try:

@@ -138,7 +138,7 @@ def show_answer(explored: Explored, advice: FoldsAdvice, choice: Chosen) -> None
     offer = None
     if advice.best.rule != ALL_FOLDS:
         offer = partial(offer_run, advice, choice.runs)
-    answer_card(folds_answer(explored, advice, choice), key="answer", next_step=offer)
+    answer_card(folds_answer(explored, advice, choice), next_step=offer)
 
 
 def folds_answer(explored: Explored, advice: FoldsAdvice, choice: Chosen) -> Answer:

@@ -9,8 +9,7 @@ from ecv_core.figures.study_summary import Summary, scores_frame, systems_of
 from ecv_core.records.run import RunRecord
 from pages.learn.material.recorded_runs import complete_runs
 from pages.shared.widgets.choices import ordered
-from pages.shared.widgets.sliders import alpha_slider, usual_alpha
-from pages.studies.figures import show_energy_sources, show_headline, show_stops
+from pages.studies.figures import draw_slider, show_energy_sources, show_headline, show_stops
 from pages.studies.view import studied
 
 
@@ -18,8 +17,7 @@ def show() -> None:
     """The slider, the sums, the folds of every run: the study as its page has it."""
     runs = ordered(complete_runs())
     done = studied(systems_of(runs), ranked=False)
-    usual = usual_alpha(done.alphas, done.tradeoff.average)
-    alpha_slider(done.alphas, usual, partial(_show_parts, done, runs))
+    draw_slider(done, partial(_show_parts, done, runs))
 
 
 def _show_parts(done: Summary, runs: Sequence[RunRecord], alpha: float) -> None:

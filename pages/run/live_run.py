@@ -238,7 +238,7 @@ def _entries_for_all(
 def _results(run: RunRecord, runs: list[RunRecord]) -> None:
     damaged_folds([run])
     entries = _entries_for_all("answer", run, _answer_data)
-    told_card(entries, key="answer", next_step=partial(_next_step, run, runs))
+    told_card(entries, next_step=partial(_next_step, run, runs))
     if not computed_here(run.spec):
         _draw_followed(elsewhere_note, runs, key="note", kind=RUNS, often=[STEPS])
     _origin(run)

@@ -275,7 +275,7 @@ def _tests_of_runs(url: str, version: object, _runs: Sequence[RunRecord]) -> Tes
 
 def show_answer(runs: Sequence[NamedRun]) -> None:
     """The answer, and how few folds would have been enough."""
-    answer_card(comparison_answer(runs), key="answer", next_step=partial(_next_step, runs))
+    answer_card(comparison_answer(runs), next_step=partial(_next_step, runs))
 
 
 def comparison_answer(runs: Sequence[NamedRun]) -> Answer:

@@ -23,10 +23,11 @@ from ecv_core.records.frames import column_texts
 from ecv_core.records.run import Scores
 from pages.shared.address.link import label_from_link, write_into_link
 from pages.shared.widgets.choices import pick_one
-from pages.shared.widgets.sliders import KEY, alpha_slider, usual_alpha
+from pages.shared.widgets.sliders import KEY
 from pages.shared.widgets.tables import number, table
 from pages.shared.widgets.words import large
 from pages.studies.figures import (
+    draw_slider,
     draw_tabs,
     show_differences,
     show_headline,
@@ -45,8 +46,7 @@ def show_estimators() -> None:
     done = studied(systems, ranked=False)
     # What is "energy" elsewhere is time here: the seconds of each fold were recorded.
     done = replace(done, cells=done.cells.rename(columns={"energy_percent": "seconds_percent"}))
-    usual = usual_alpha(done.alphas, done.tradeoff.average)
-    alpha_slider(done.alphas, usual, partial(_show_parts, done, systems, task))
+    draw_slider(done, partial(_show_parts, done, systems, task))
 
 
 @st.cache_data(show_spinner=False)
@@ -69,7 +69,7 @@ def _show_parts(done: Summary, systems: list[Scores], task: str, alpha: float) -
         task: 'classification' or 'regression'.
         alpha: The one of the slider.
     """
-    show_headline(done, ())
+    show_headline(done, cost="time")
     no_runs = scores_frame([])  # no cell has a run of its own to open
     draw_tabs(
         {

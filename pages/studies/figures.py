@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import factorial, sqrt
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -39,25 +40,41 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
 from pages.shared.widgets.cite import PAPER_LINK
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.sliders import SLIDER, numbers
+from pages.shared.widgets.sliders import SLIDER, alpha_slider, numbers, usual_alpha
 from pages.shared.widgets.tables import chart_table
 
+_NAMES = 215
+"""Pixels of the datasets' names."""
 _COLUMN = 42
 _RANK_COLUMN = 62
+_SCORE_COLUMN = 56
 """Pixels of a column that can still be read."""
 
 
-def show_headline(done: Summary, specs: Sequence[RunSpec]) -> None:
-    """Folds, energy or time, and difference, in a sentence that follows the alpha slider.
+def draw_slider(done: Summary, below: Callable[[float], None]) -> None:
+    """The slider with the alphas of a study.
 
     Args:
         done: The study.
-        specs: Those of its runs, in its order; of estimators, whose costs are seconds, none.
+        below: Draws what is to be there at an alpha, and again when the slider moves.
+    """
+    usual = usual_alpha(done.alphas, done.tradeoff.average)
+    alpha_slider(done.alphas, usual, below)
+
+
+Cost = Literal["energy", "time"]
+_UNITS: dict[Cost, str] = {"energy": "joules", "time": "seconds"}
+
+
+def show_headline(done: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost = "energy") -> None:
+    """Folds, cost and difference, in a sentence that follows the alpha slider.
+
+    Args:
+        done: The study.
+        specs: Those of its runs, in its order; none where the paper has no such runs.
+        cost: What its runs are known to have taken.
     """
     run_count = len(done.tradeoff.systems)
-    unit = "seconds"
-    if specs:
-        unit = "joules"
     places_of_paper = [place for place, spec in enumerate(specs) if of_the_paper(spec)]
     headline_of_paper = None
     if 0 < len(places_of_paper) < run_count:
@@ -65,14 +82,14 @@ def show_headline(done: Summary, specs: Sequence[RunSpec]) -> None:
     sentences = []
     for place, alpha in enumerate(done.texts):
         row = done.headline.iloc[place]
-        sentence = _headline_sentence(row, alpha, k=done.k, run_count=run_count, unit=unit)
+        sentence = _headline_sentence(row, alpha, k=done.k, run_count=run_count, cost=cost)
         if headline_of_paper is not None:
             sentence += _paper_sentence(headline_of_paper.iloc[place], len(places_of_paper))
-        sentences.append(sentence + _sums_words(row, run_count, unit))
+        sentences.append(sentence + _sums_sentence(row, run_count, cost))
     numbers(SLIDER, key="study-numbers", sentences=sentences)
 
 
-def _headline_sentence(row: pd.Series, alpha: str, *, k: int, run_count: int, unit: str) -> str:
+def _headline_sentence(row: pd.Series, alpha: str, *, k: int, run_count: int, cost: Cost) -> str:
     """How many folds and how much of the cost e-fold uses at an alpha, and how far off it ends.
 
     Args:
@@ -80,14 +97,11 @@ def _headline_sentence(row: pd.Series, alpha: str, *, k: int, run_count: int, un
         alpha: As it is written.
         k: Folds of each run.
         run_count: How many runs the study has.
-        unit: Of the cost: 'joules' or 'seconds'.
+        cost: What its percentages are of.
     """
     over = f"{run_count} runs"
     if run_count == 1:
         over = "the one run"
-    cost = "time"
-    if unit == "joules":
-        cost = "energy"
     return (
         f"With alpha {alpha}, e-fold uses {row['mean_stop']:.2f} of {k} folds and "
         f"{row['energy_percent']:.0f} % of the {cost} on average over {over} and every order "
@@ -104,23 +118,23 @@ def _paper_sentence(row: pd.Series, run_count: int) -> str:
     )
 
 
-def _sums_words(row: pd.Series, runs: int, joules: str) -> str:
-    """The same of all runs added up: by processor time, and by joules where they are its own.
+def _sums_sentence(row: pd.Series, run_count: int, cost: Cost) -> str:
+    """The same of all runs added up, by processor time and by their cost; empty if not known.
 
     Args:
-        row: The headline at one alpha.
-        runs: How many the study has.
-        joules: What the joules of the row are.
+        row: The headline at one alpha, with the shares and of how many runs each is known.
+        run_count: How many runs the study has.
+        cost: What was recorded of each run.
     """
     parts = []
-    for name, cost in (("processor", "processor time"), ("joules", joules)):
-        percent = row[f"{name}_percent"]
+    for column, unit in (("processor", "processor time"), ("joules", _UNITS[cost])):
+        percent = row[f"{column}_percent"]
         if np.isnan(percent):
             continue
-        part = f"{percent:.0f} % of the {cost}"
-        added = row[f"{name}_runs"]
-        if added < runs:
-            part += f" of {added:.0f} of the {runs} runs"
+        part = f"{percent:.0f} % of the {unit}"
+        runs_with_it = row[f"{column}_runs"]
+        if runs_with_it < run_count:
+            part += f" of {runs_with_it:.0f} of the {run_count} runs"
         parts.append(part)
     if not parts:
         return ""
@@ -190,7 +204,6 @@ def _draw_heatmap(
         hover: What is said of a cell.
     """
     cells = done.cells
-
     steps = partial(
         heatmap_steps,
         cells,
@@ -200,19 +213,17 @@ def _draw_heatmap(
         digits=scale.digits,
         title=title,
     )
-    draw = partial(heatmap_figure, cells, value=value, scale=scale, hover=hover)
-    columns = cells["algorithm"].nunique()
     plot(
-        draw,
+        partial(heatmap_figure, cells, value=value, scale=scale, hover=hover),
         version=(done.version, *scores["run_id"]),
         key=f"study-{what}",
         alt=f"{title}, datasets by algorithms.",
         slider=SLIDER,
         steps=steps,
         name=f"study {what}",
-        opens=addresses(scores),
+        opens=_addresses(scores),
         table=cells.copy,
-        least_width=NAMES + _COLUMN * columns,
+        least_width=_NAMES + _COLUMN * cells["algorithm"].nunique(),
     )
 
 
@@ -222,33 +233,31 @@ def show_ranks(done: Summary, scores: pd.DataFrame) -> None:
         st.caption("Figure 4 needs a dataset with at least two complete algorithms.")
         return
     orders = int(done.stability["orders"].max())
+    counting = f"all {orders:,} orders are counted"
     if orders < factorial(done.k):
-        error = 50 / sqrt(orders)  # where half of the orders keep it; less everywhere else
+        error = 50 / sqrt(orders)  # of a share of 50 %; that of any other share is smaller
         counting = (
             f"{orders:,} random orders per dataset, standard error at most {error:.1f} points"
         )
-    else:
-        counting = f"all {orders:,} orders are counted"
     st.caption(
         f"Figure 4 of the paper: the mean rank by the scores at the stops and, in brackets, by all "
         f"{done.k} folds; on the right, in how many orders of the folds **all** algorithms rank as "
         f"under {done.k} folds, and in how many the winner does. All algorithms see the folds in "
         f"the same order, and each stops by its own scores ({counting})."
     )
-    columns = done.cells["algorithm"].nunique() + 2
+    columns = done.cells["algorithm"].nunique() + 2  # and one for all, one for the winner
     rows = done.ranks.merge(done.stability, on=["alpha", "dataset"])
-    steps = partial(ranks_steps, done.ranks, done.stability, done.alphas, done.texts)
     plot(
         partial(ranks_figure, done.ranks, done.stability),
         version=(done.version, *scores["run_id"]),
         key="study-ranks",
         alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
         slider=SLIDER,
-        steps=steps,
+        steps=partial(ranks_steps, done.ranks, done.stability, done.alphas, done.texts),
         name="study ranks",
-        opens=addresses(scores),
+        opens=_addresses(scores),
         table=rows.copy,
-        least_width=NAMES + _RANK_COLUMN * columns,
+        least_width=_NAMES + _RANK_COLUMN * columns,
     )
 
 
@@ -267,15 +276,11 @@ def show_energy_sources(done: Summary, runs: Sequence[RunRecord]) -> None:
     energy_bar(folds, left_out_words(runs))
 
 
-EARLY_WORDS = (
+_EARLY_WORDS = (
     f"{EARLY} ran only until its own rule said stop, whatever alpha is picked above: its score is "
     "of those folds, and it is in no average, since only all folds tell how far off a stop is. "
     "Hover, or tap it, for its rule and folds."
 )
-NAMES = 215
-"""Pixels of the datasets' names."""
-_SCORE_COLUMN = 56
-"""Pixels of a column that can still be read."""
 
 
 def show_scores(scores: pd.DataFrame) -> None:
@@ -288,7 +293,7 @@ def show_scores(scores: pd.DataFrame) -> None:
         "which is bold."
     )
     if (scores["folds"] < scores["k"]).any():
-        caption += f" {EARLY_WORDS}"
+        caption += f" {_EARLY_WORDS}"
     st.caption(caption)
     plot(
         partial(scores_figure, scores),
@@ -296,9 +301,9 @@ def show_scores(scores: pd.DataFrame) -> None:
         key="study-scores",
         alt=f"Scores, datasets by algorithms. {winners}".strip(),
         name="study scores",
-        opens=addresses(scores),
+        opens=_addresses(scores),
         table=scores.copy,
-        least_width=NAMES + _SCORE_COLUMN * scores["algorithm"].nunique(),
+        least_width=_NAMES + _SCORE_COLUMN * scores["algorithm"].nunique(),
     )
 
 
@@ -316,18 +321,18 @@ def draw_tabs(parts: Mapping[str, Callable[[], None]], *, key: str) -> None:
                 draw()
 
 
-def addresses(scores: pd.DataFrame) -> dict[str, str]:
+def _addresses(scores: pd.DataFrame) -> dict[str, str]:
     """Where a click on a cell leads: its run, fold by fold."""
-    return {
-        f"{algorithm}|{dataset}": f"replay?run={run}"
-        for algorithm, dataset, run in scores[["algorithm", "dataset", "run_id"]].to_numpy()
-    }
+    places = scores["algorithm"] + "|" + scores["dataset"]
+    return dict(zip(places, "replay?run=" + scores["run_id"], strict=True))
 
 
 def show_rules(done: Summary, frame: pd.DataFrame) -> None:
     """Which rule gives most for the energy: what each needs for e-fold's difference."""
-    group = JOULES if JOULES in set(frame["weighting"]) else CELLS
-    sentences = verdicts(frame, done.alphas, done.texts, group)
+    weighting = CELLS
+    if JOULES in set(frame["weighting"]):
+        weighting = JOULES
+    sentences = verdicts(frame, done.alphas, done.texts, weighting)
     numbers(SLIDER, key="study-rules", sentences=sentences)
     st.caption(
         "Each rule is set so that its **difference** is that of e-fold at the alpha picked; the "
@@ -339,14 +344,16 @@ def show_rules(done: Summary, frame: pd.DataFrame) -> None:
         "every order; those that need the whole history are sampled."
     )
     shown = frame.assign(rule=frame["rule"].map(_rule_title))
-    chart_table(lambda: shown, key="study-rules", name="study rules", alt="the comparison of rules")
+    chart_table(shown.copy, key="study-rules", name="study rules", alt="the comparison of rules")
 
 
 def _rule_title(rule_id: str) -> str:
     return RULES[rule_id].title
 
 
-def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: str) -> list[str]:
+def verdicts(
+    frame: pd.DataFrame, alphas: list[float], texts: list[str], weighting: str
+) -> list[str]:
     """Per alpha what the rules need for e-fold's difference, cheapest first, in one sentence.
 
     Rules that are known for some of the runs only come last, beside e-fold over the same ones.
@@ -355,14 +362,14 @@ def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: 
         frame: The comparison of rules.
         alphas: Those of the slider.
         texts: Each of them as shown.
-        group: How runs are weighted: CELLS or JOULES.
+        weighting: Of the runs: CELLS or JOULES.
     """
-    weighted = frame[frame["weighting"] == group].sort_values(
+    weighted = frame[frame["weighting"] == weighting].sort_values(
         "equal_difference_energy_percent", kind="stable"
     )
-    runs = int(weighted["cells"].max())
+    run_count = int(weighted["cells"].max())
     energy = "of the energy"
-    if group == JOULES:
+    if weighting == JOULES:
         energy = "of the total energy"
     sentences = []
     for alpha, text in zip(alphas, texts, strict=True):
@@ -373,11 +380,11 @@ def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: 
         for row in rows.to_dict("records"):
             percent = row["equal_difference_energy_percent"]
             need = f"{_rule_title(row['rule'])} {percent:.0f} %"
-            if row["cells"] == runs:
+            if row["cells"] == run_count:
                 needs.append(need)
             else:
                 some_runs += (
-                    f" Over {row['cells']} of the {runs} runs: {need}, where e-fold needs "
+                    f" Over {row['cells']} of the {run_count} runs: {need}, where e-fold needs "
                     f"{row['energy_percent']:.0f} %."
                 )
         sentences.append(

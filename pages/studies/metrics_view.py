@@ -65,15 +65,15 @@ def show_metrics() -> None:
     name = _choose()
     study = _study(name)
     large(study.sentence())
-    draw_curves(study, name)
-    show_powers(study)
+    _show_curves(study, name)
+    _show_powers(study)
     if study.dominant:
-        show_dominance(study)
+        _show_dominance(study)
     with st.expander("How this is worked out", icon=":material/calculate:"):
         st.markdown(_METHOD)
 
 
-def draw_curves(study: MetricsStudy, name: str) -> None:
+def _show_curves(study: MetricsStudy, name: str) -> None:
     """Figure 1 of the paper."""
     st.header("p values of pairs of settings", anchor=False)
     st.caption("The lower a metric's line, the more pairs of settings it tells apart.")
@@ -90,7 +90,7 @@ def draw_curves(study: MetricsStudy, name: str) -> None:
     )
 
 
-def show_powers(study: MetricsStudy) -> None:
+def _show_powers(study: MetricsStudy) -> None:
     """Tables 3 and 4 of the paper."""
     st.header("Discriminative power", anchor=False)
     told_apart = "Of the pairs of settings, mean of the folds."
@@ -111,7 +111,7 @@ def show_powers(study: MetricsStudy) -> None:
     )
 
 
-def show_dominance(study: MetricsStudy) -> None:
+def _show_dominance(study: MetricsStudy) -> None:
     """Table 5 of the paper."""
     st.header("Which parameter dominates", anchor=False)
     st.caption(
@@ -128,13 +128,14 @@ def show_dominance(study: MetricsStudy) -> None:
 
 
 def _choose() -> str:
-    """The name of the tuning that is picked: of a recorded one, or of one's own.
+    """The name of the tuning that is picked: of a recorded one, or of one's own after _OWN.
 
     Raises:
         InputError: If there is none.
     """
     names = configuration_names(TUNINGS)
-    names += [f"{_OWN}{name}" for name in own_tuning_names(store())]
+    for name in own_tuning_names(store()):
+        names.append(f"{_OWN}{name}")
     if not names:
         raise InputError(
             "no tuning came with this copy; compute one: tune ml-100k item-knn --all-folds"
@@ -152,6 +153,7 @@ def _choose() -> str:
 
 
 def _label(name: str) -> str:
+    """'ItemKNN on MovieLens 100K', and whether it is one's own."""
     dataset, algorithm = name.removeprefix(_OWN).split("--")
     title = f"{ALGORITHMS[algorithm].title} on {datasets.entry(dataset).title}"
     if name.startswith(_OWN):
@@ -160,10 +162,12 @@ def _label(name: str) -> str:
 
 
 def _study(name: str) -> MetricsStudy:
+    """What is known of a tuning, read again once it has more folds."""
     if not name.startswith(_OWN):
         return _recorded_study(name)
-    own = name.removeprefix(_OWN)
-    return _own_study(own, own_tuning_names(store())[own], store().url)
+    own_name = name.removeprefix(_OWN)
+    folds = own_tuning_names(store())[own_name]
+    return _own_study(own_name, folds, store().url)
 
 
 @st.cache_resource(show_spinner="Reading the folds ...", max_entries=8)

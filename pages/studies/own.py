@@ -37,7 +37,7 @@ from pages.run.settings import metric_select
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
-from pages.shared.live.runs import act_and_rerun, remaining_seconds
+from pages.shared.live.runs import act_and_rerun, remaining_seconds, share_done
 from pages.shared.live.state import sentences, show_trouble, store
 from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.choices import pick_one
@@ -150,22 +150,25 @@ def _stage(cells: Sequence[Cell]) -> list[tuple[str, bool, bool] | None]:
 
 def progress_words(cells: Sequence[Cell]) -> str:
     """How far the whole study is, in a sentence."""
-    finished = 0
-    done = 0
-    expected = 0
+    finished_runs = 0
+    done_folds = 0
+    all_folds = 0
     active = []
     for cell in cells:
         run = cell.run
         if run is None:
-            expected += cell.spec.max_folds
+            all_folds += cell.spec.max_folds
             continue
-        expected += run.spec.max_folds
-        done += len(run.folds)
+        all_folds += run.spec.max_folds
+        done_folds += len(run.folds)
         if run.state is RunState.FINISHED:
-            finished += 1
+            finished_runs += 1
         if run.state.active:
             active.append(run)
-    words = f"**{finished} of {counted(len(cells), 'run')}** finished · {done} of {expected} folds"
+    words = (
+        f"**{finished_runs} of {counted(len(cells), 'run')}** finished · "
+        f"{done_folds} of {all_folds} folds"
+    )
     borrowed = sum(cell.borrowed for cell in cells)
     if borrowed:
         words += f" · {borrowed} reused from earlier runs"
@@ -174,25 +177,26 @@ def progress_words(cells: Sequence[Cell]) -> str:
 
 def _time_left(active: Sequence[RunRecord]) -> str:
     """How long these runs still take together; empty where it is known of none."""
-    seconds = []
+    seconds_left = []
     for run in active:
-        left = remaining_seconds(run)
-        if left is not None:
-            seconds.append(left)
-    if not seconds:
+        seconds = remaining_seconds(run)
+        if seconds is not None:
+            seconds_left.append(seconds)
+    if not seconds_left:
         return ""
     about = "about"
-    if len(seconds) < len(active):
+    if len(seconds_left) < len(active):
         about = "at least"
-    return f" · {about} {duration(sum(seconds))} left"
+    return f" · {about} {duration(sum(seconds_left))} left"
 
 
 def runs_frame(cells: Sequence[Cell]) -> pd.DataFrame:
     """A row for each run, as it is now."""
-    return pd.DataFrame([_row(cell) for cell in cells])
+    return pd.DataFrame(map(_row, cells))
 
 
 def _row(cell: Cell) -> dict[str, object]:
+    """What the table of runs shows of a cell; of a deleted run only what was asked for."""
     row: dict[str, object] = {
         "dataset": dataset_title(cell.spec.dataset),
         "algorithm": algorithm_title(cell.spec.algorithm),
@@ -201,16 +205,12 @@ def _row(cell: Cell) -> dict[str, object]:
     run = cell.run
     if run is None:
         return row | {"state": "deleted", "note": "Resume computes it again"}
-    done = float(len(run.folds))
-    step = run.progress
-    if step is not None and step.steps:
-        done += min(step.step / step.steps, 1.0)
     score = None
     if run.at_stop is not None:
         score = run.at_stop.mean
     return row | {
         "state": run.state.value,
-        "done": min(done / run.k, 1.0),
+        "done": share_done(run),
         "folds": f"{len(run.folds)} of {run.k}",
         "metric": metric_label(run.spec),
         "score": score,
@@ -223,10 +223,11 @@ def _note(run: RunRecord, *, borrowed: bool) -> str:
     notes = []
     if run.state is RunState.RUNNING and run.progress is not None:
         notes.append(run.progress.phase)
+    seconds = None
     if run.state.active:
-        left = remaining_seconds(run)
-        if left is not None:
-            notes.append(f"at most about {duration(left)} left")
+        seconds = remaining_seconds(run)
+    if seconds is not None:
+        notes.append(f"at most about {duration(seconds)} left")
     if run.state is RunState.FAILED and run.error:
         notes.append(run.error)
     if run.state is RunState.FINISHED and borrowed:
@@ -321,22 +322,26 @@ def draw_start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> 
         recorded: Runs that need not be computed again.
         several: Whether splits are compared.
     """
-    refused = why_not(Action.START_MANY)
-    if refused:
-        st.markdown(f":material/lock: {refused}")
+    refusal = why_not(Action.START_MANY)
+    if refusal:
+        st.markdown(f":material/lock: {refusal}")
         return
-    picked = _pick_splits() if several else _pick_one_split()
+    if several:
+        picked = _pick_splits()
+    else:
+        picked = _pick_one_split()
     cells: list[Cell] = []
-    specs: list[RunSpec] = []
+    specs_to_compute: list[RunSpec] = []
     words = picked.missing
     if not picked.missing:
         with sentences():
             cells = study.planned(
                 picked.datasets, picked.algorithms, picked.splits, full=True, **picked.settings
             )
-            specs = [cell.spec for cell in cells if not reusable(cell.spec, recorded)]
-            specs = list(dict.fromkeys(specs))
-            words = _work_words(len(cells), specs)
+            for cell in cells:
+                if cell.spec not in specs_to_compute and not reusable(cell.spec, recorded):
+                    specs_to_compute.append(cell.spec)
+            words = _work_words(len(cells), specs_to_compute)
     place = place_picker()
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
@@ -347,7 +352,7 @@ def draw_start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> 
             disabled=not cells,
         )
         st.markdown(words)
-    expectation(specs)
+    expectation(specs_to_compute)
     if pressed:
         _begin(cells, place)
 

@@ -32,6 +32,7 @@ from pages.studies.own import RECORDED, cells_of, draw_start_form, pick_study, s
 _DATASET = "swaps_dataset"
 _METRIC = "swaps_metric"
 _REFERENCE = "swaps_reference"
+"""Keys of the three choices, and in the address."""
 _NAMES = 140
 _COLUMN = 92
 """Pixels of the rows' names, and of a column that can still be read."""
@@ -72,7 +73,7 @@ def show_ranks_under_splits() -> None:
     st.markdown(
         "The same algorithms, the same data, another split: does the winner stay the winner?"
     )
-    runs = _source_runs()
+    runs = _picked_runs()
     try:
         comparison = _choose(runs)
     except EcvError as error:
@@ -80,23 +81,26 @@ def show_ranks_under_splits() -> None:
     else:
         _show(comparison)
     with st.expander("Compare splits yourself", icon=":material/add:", expanded=not runs):
-        draw_start_form(recorded_split_runs(), several=True)
+        draw_start_form(_recorded_runs(), several=True)
 
 
-def _source_runs() -> list[RunRecord]:
+def _picked_runs() -> list[RunRecord]:
     """The complete runs of the study that is picked."""
     study_id = pick_study()
     if study_id == RECORDED:
-        return recorded_split_runs()
+        return _recorded_runs()
     cells = cells_of(study_id)
-    runs = [cell.run for cell in cells if cell.run is not None and cell.run.whole]
+    runs = []
+    for cell in cells:
+        if cell.run is not None and cell.run.whole:
+            runs.append(cell.run)
     unfinished = len(runs) < len(cells)
     with st.expander("The runs of this study", icon=":material/grid_on:", expanded=unfinished):
         show_progress(study_id, cells)
     return runs
 
 
-def recorded_split_runs() -> list[RunRecord]:
+def _recorded_runs() -> list[RunRecord]:
     """The complete recorded runs under every split; a damaged file is a sentence."""
     with sentences():
         return [run for run in recorded_under_splits() if run.whole]
@@ -115,7 +119,11 @@ def _choose(runs: Sequence[RunRecord]) -> SplitComparison:
             "there are no complete runs of two algorithms under two splits yet: ranks can only "
             "swap between splits. Start some below"
         )
-    largest_first = sorted(blocks, key=lambda dataset: len(blocks[dataset].runs), reverse=True)
+
+    def run_count(dataset: str) -> int:
+        return len(blocks[dataset].runs)
+
+    largest_first = sorted(blocks, key=run_count, reverse=True)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label_from_link(_DATASET, titles_of(largest_first, dataset_title))
         block = blocks[pick_one("Dataset", largest_first, _DATASET, words=dataset_title)]
@@ -156,18 +164,19 @@ def _swaps(run_ids: tuple[str, ...], metric: str, _block: Block) -> Swaps:
 
 def _show(comparison: SplitComparison) -> None:
     """The answer, what it leaves out, the ranks and how alike they are."""
-    block, metric, reference = comparison
+    block, metric, reference_id = comparison
+    reference = titled(reference_id)
     run_ids = tuple(run.run_id for run in block.runs.values())
-    compared = _swaps(run_ids, metric, block)
+    swaps = _swaps(run_ids, metric, block)
     compared = replace(
-        compared,
-        algorithms=tuple(map(algorithm_title, compared.algorithms)),
-        splits=tuple(map(titled, compared.splits)),
+        swaps,
+        algorithms=tuple(map(algorithm_title, swaps.algorithms)),
+        splits=tuple(map(titled, swaps.splits)),
     )
-    title = escaped(metric_title(metric))
-    large(f"{winners(compared)} {headline(compared, titled(reference))}")
+    title = escaped(_metric_title(metric))
+    large(f"{winners(compared)} {headline(compared, reference)}")
     if block.left_out:
-        missing = "; ".join(titled(split) for split in block.left_out)
+        missing = "; ".join(map(titled, block.left_out))
         st.caption(f"Left out, because not every run is there: {escaped(missing)}.")
     if compared.without_users:
         st.caption(
@@ -175,7 +184,7 @@ def _show(comparison: SplitComparison) -> None:
             f"{title} of every user is not kept there."
         )
     name = f"rank swaps {block.dataset} {metric}"
-    _show_ranks(compared, titled(reference), title, run_ids, name)
+    _show_ranks(compared, reference, title, run_ids, name)
     _show_taus(compared, (*run_ids, metric), f"{name} tau")
     with st.expander("How this is worked out", icon=":material/calculate:"):
         st.markdown(_METHOD.format(resamples=compared.samples.shape[-1], pairs=len(compared.pairs)))
@@ -235,7 +244,7 @@ def _show_taus(compared: Swaps, version: Hashable, name: str) -> None:
     )
 
 
-def metric_title(metric: str) -> str:
+def _metric_title(metric: str) -> str:
     """'nDCG@10'; 'Gini index@10 (lower is better)'."""
     title = column_title(metric)
     definition = METRICS.get(metric.partition("@")[0])

@@ -13,7 +13,7 @@ from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
 from ecv_core.analysis.tradeoff.rule_curves import by_rule
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
-from ecv_core.figures.report.describe import describe_study
+from ecv_core.figures.report.describe import Description, describe_study
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.study_summary import Summary, scores_frame, summary, systems_of
 from ecv_core.figures.words import alpha_text, counted
@@ -28,8 +28,8 @@ from pages.shared.live.state import sentences
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
-from pages.shared.widgets.sliders import alpha_slider, usual_alpha
 from pages.studies.figures import (
+    draw_slider,
     draw_tabs,
     show_differences,
     show_energy_sources,
@@ -62,7 +62,7 @@ def show_study() -> None:
         EcvError: If a study cannot be shown.
     """
     link_warnings_again()
-    recorded = recorded_study()
+    recorded = _recorded_study()
     study_id = pick_study()
     if study_id != RECORDED:
         _show_own_study(study_id)
@@ -80,14 +80,17 @@ def _show_own_study(study_id: str) -> None:
     if compares_splits(study_id):
         st.info(f"This study compares splits: it is in the view **{RANKS}**.")
         return
-    runs = [cell.run for cell in cells if cell.run and (cell.run.whole or cell.early)]
+    runs = []
+    for cell in cells:
+        if cell.run is not None and (cell.run.whole or cell.early):
+            runs.append(cell.run)
     if not runs:
         st.info(_NOT_YET)
         return
     _show(runs, [cell.spec for cell in cells])
 
 
-def recorded_study() -> list[RunRecord]:
+def _recorded_study() -> list[RunRecord]:
     """The whole recorded runs, and of the other cells those that ended at their stop.
 
     A damaged file is a sentence, and the others still count.
@@ -106,20 +109,19 @@ def _show(runs: Sequence[RunRecord], specs: Sequence[RunSpec]) -> None:
         runs: At least one.
         specs: Of all runs that the study is to have.
     """
-    words, widgets = picked_line("Choose", key="picked-study")
+    line, widgets = picked_line(key="picked-study")
     with widgets:
         picked = pick_runs(runs, specs, prefix="study_")
     whole = [run for run in picked if run.whole]
-    counts = runs_words(picked)
+    words = runs_words(picked)
     if len(picked) > len(whole):
-        counts += f", {len(picked) - len(whole)} of them ended early †"
-    words.markdown(counts)
+        words += f", {len(picked) - len(whole)} of them ended early †"
+    line.markdown(words)
     scores = scores_frame(picked)
     if whole:
         systems = systems_of(whole)
         done = studied(systems, ranked=False)
-        usual = usual_alpha(done.alphas, done.tradeoff.average)
-        alpha_slider(done.alphas, usual, partial(_show_parts, done, systems, whole, scores))
+        draw_slider(done, partial(_show_parts, done, systems, whole, scores))
     elif picked:
         st.info(_NOT_YET)
         show_scores(scores)
@@ -141,20 +143,24 @@ def _show_parts(
         scores: Of these runs, and of those that ended early.
         alpha: The one of the slider.
     """
-    show_headline(done, [run.spec for run in runs])
+    specs = [run.spec for run in runs]
 
-    def rules() -> None:
+    def draw_rules() -> None:
         show_rules(done, _rules_frame(done.version, tuple(RULES), done))
 
-    def ranks() -> None:
+    def draw_ranks() -> None:
         show_ranks(studied(systems), scores)
 
+    def describe() -> Description:
+        return describe_study(done.cells, runs, made_with(runs), alpha=alpha)
+
+    show_headline(done, specs)
     draw_tabs(
         {
             "Difference": partial(show_differences, done, scores),
             "Folds used": partial(show_stops, done, scores),
-            "Ranks": ranks,
-            "Rules": rules,
+            "Ranks": draw_ranks,
+            "Rules": draw_rules,
             "Scores": partial(show_scores, scores),
         },
         key="study-part",
@@ -164,11 +170,11 @@ def _show_parts(
     write_into_link(params)
     show_energy_sources(done, runs)
     for_paper(
-        lambda: describe_study(done.cells, runs, made_with(runs), alpha=alpha),
+        describe,
         key="study",
         pictures=_pictures(done, systems, alpha),
         title=f"{counted(len(runs), 'run')}, alpha {alpha_text(alpha)}",
-        specs=[run.spec for run in runs],
+        specs=specs,
     )
 
 
@@ -209,10 +215,12 @@ def studied(systems: list[Scores], *, ranked: bool = True) -> Summary:
 
 @st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)
 def _studied(fingerprints: tuple[str, ...], _systems: list[Scores], ranked: bool) -> Summary:
+    """As `studied`, which Streamlit keeps by the fingerprints of the systems."""
     return summary(_systems, ranked=ranked)
 
 
 @st.cache_data(show_spinner="Comparing the rules ...", max_entries=24)
 def _rules_frame(version: str, rules: tuple[str, ...], _done: Summary) -> pd.DataFrame:
+    """Every rule beside the paper's, which Streamlit keeps by the study's version and the rules."""
     systems = _done.tradeoff.systems
     return _done.rules(by_rule(curves_of_users(system, WITHIN_PERCENT) for system in systems))

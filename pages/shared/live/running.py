@@ -15,7 +15,7 @@ from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import RunRecord, RunState
 from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, QUEUE, STEPS
-from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds
+from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds, share_done
 from pages.shared.live.state import escaped, manager, show_trouble, store
 from pages.shared.live.watch import PAGE, follow, follow_server, shared_entries, watch
 from pages.shared.widgets.component import component
@@ -78,20 +78,18 @@ def just_arrived() -> bool:
     return bool(st.session_state.pop(_ARRIVED, False))
 
 
-def progress_of(run: RunRecord) -> tuple[float, str]:
-    """How far an active run is, as a share of its folds and in words."""
-    done = float(len(run.folds))
+def _progress_words(run: RunRecord) -> str:
+    """How far an active run is: 'fold 3 of 10 · evaluating 2 of 5'."""
     if run.state is RunState.QUEUED:
-        return done / run.k, "queued"
+        return "queued"
     fold = f"fold {_newest_fold(run)} of {run.k}"
     progress = run.progress
     if progress is None:
-        return done / run.k, f"{fold} · preparing"
-    phase = progress.phase
+        return f"{fold} · preparing"
+    words = f"{fold} · {progress.phase}"
     if progress.steps:
-        phase = f"{phase} {progress.step} of {progress.steps}"
-        done += min(progress.step / progress.steps, 1.0)
-    return min(done / run.k, 1.0), f"{fold} · {phase}"
+        words += f" {progress.step} of {progress.steps}"
+    return words
 
 
 def _newest_fold(run: RunRecord) -> int:
@@ -149,7 +147,7 @@ def _first() -> dict[str, object] | None:
     if not active:
         return None
     run = active[0]
-    data = _progress_data(run, *progress_of(run))
+    data = _progress_data(run, share_done(run), _progress_words(run))
     data["tab"] = _tab_title(run)
     return data
 

@@ -68,6 +68,15 @@ def folds_done(run: Known) -> int:
     return len(run.scores)
 
 
+def share_done(run: RunRecord) -> float:
+    """How far a run is, from 0 to 1: by its folds, and by the steps of the one that is computed."""
+    done = float(len(run.folds))
+    progress = run.progress
+    if progress is not None and progress.steps:
+        done += min(progress.step / progress.steps, 1.0)
+    return min(done / run.k, 1.0)
+
+
 def elapsed_seconds(run: RunRecord) -> float:
     """Computing time: that of the finished folds and of the one that is running."""
     done = run.seconds
@@ -81,10 +90,12 @@ def remaining_seconds(run: RunRecord) -> float | None:
 
     None before the first fold, and while it waits: for a fold of others, a quiet machine, a node.
     """
-    now = run.progress
-    waits = run.state is RunState.RUNNING and (now is None or now.phase.startswith("wait"))
-    if waits or not run.folds:
+    if not run.folds:
         return None
+    if run.state is RunState.RUNNING:
+        progress = run.progress
+        if progress is None or progress.phase.startswith("wait"):
+            return None
     return run.seconds / len(run.folds) * (run.k - len(run.folds))
 
 

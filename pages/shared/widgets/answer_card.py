@@ -73,37 +73,27 @@ class Answer:
     """HTML behind 'Details'."""
 
 
-def answer_card(
-    answer: Answer,
-    *,
-    key: str,
-    next_step: Callable[[], None] | None = None,
-) -> None:
-    """Draw the card.
+def answer_card(answer: Answer, *, next_step: Callable[[], None] | None = None) -> None:
+    """Draw the card; a page has one.
 
     Args:
         answer: What it says.
-        key: Of the card; no other part of the page has it.
         next_step: Draws a button that leads on.
     """
-    told_card({"html": answer_html(answer)}, key=key, next_step=next_step)
+    told_card({"html": answer_html(answer)}, next_step=next_step)
 
 
 def told_card(
-    entries: Mapping[str, object],
-    *,
-    key: str,
-    next_step: Callable[[], None] | None = None,
+    entries: Mapping[str, object], *, next_step: Callable[[], None] | None = None
 ) -> None:
     """Draw a card whose HTML all who watch are told anew as it changes.
 
     Args:
         entries: With the HTML as 'html'; see `shared_entries`.
-        key: Of the card; no other part of the page has it.
         next_step: As of `answer_card`.
     """
     with st.container(key="presented-verdict"):
-        _card(key=key, data=dict(entries))
+        _card(key="answer", data=dict(entries))
     if next_step is not None:
         with st.container(horizontal=True, vertical_alignment="center", key="answer-next"):
             next_step()

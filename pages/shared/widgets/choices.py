@@ -91,11 +91,10 @@ def switch(
     return str(st.segmented_control(label, options, key=key, **look) or options[0])
 
 
-def picked_line(label: str, *, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+def picked_line(*, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
     """A line for what is picked, once that is known, and what opens beside it.
 
     Args:
-        label: of the button.
         key: of the line.
     Returns: where the words go, and where the widgets go.
     """
@@ -103,7 +102,7 @@ def picked_line(label: str, *, key: str) -> tuple[DeltaGenerator, DeltaGenerator
         horizontal=True, vertical_alignment="center", gap="small", key=key, width="content"
     ):
         words = st.container(width="content")
-        widgets = st.popover(label, icon=":material/tune:", width="content")
+        widgets = st.popover("Choose", icon=":material/tune:", width="content")
     return words, widgets
 
 
@@ -167,12 +166,14 @@ def runs_words(runs: Sequence[RunRecord]) -> str:
 _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\n0.296,0.288\n"
 
 
-def scores_upload(form: str, kinds: Sequence[str], *, key: str) -> UploadedFile | None:
+_KINDS = ["csv", "tsv", "json", "gz", "parquet"]
+
+
+def scores_upload(form: str, *, key: str) -> UploadedFile | None:
     """A file of fold scores of any program; while there is none, how it has to look.
 
     Args:
         form: what is in it, in a sentence.
-        kinds: of files.
         key: of the widget.
     """
     why = why_not(Action.UPLOAD)
@@ -181,7 +182,7 @@ def scores_upload(form: str, kinds: Sequence[str], *, key: str) -> UploadedFile 
         return None
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     file = left.file_uploader(
-        "Fold scores", type=list(kinds), key=key, max_upload_size=max_upload_mb(), help=form
+        "Fold scores", type=_KINDS, key=key, max_upload_size=max_upload_mb(), help=form
     )
     right.download_button(
         "An example file",
