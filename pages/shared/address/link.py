@@ -77,9 +77,9 @@ def chosen(*keys: str) -> dict[str, list[str]]:
 
 
 _WARNINGS = "link-warnings"
-"""In the session: what was said about the link."""
+"""In the session: the warnings about the link that were shown."""
 _AGAIN = "link-warnings-again"
-"""In the session: whether it is to be said once more."""
+"""In the session: whether these are to be shown once more."""
 _NAMED = 6
 """Choices that a sentence names."""
 _IDS = frozenset({"run", "runs", "study", "selection", "file", "kept", "tag", "find"})
@@ -92,14 +92,18 @@ def drop_endless() -> None:
     Streamlit's fields for whole numbers fail on them, where other nonsense is the default. The id
     of a run may look like one and stays: 12e456789012.
     """
-    params = st.query_params.to_dict()
-    finite = {name: text for name, text in params.items() if name in _IDS or not _endless(text)}
-    if len(finite) < len(params):
-        st.query_params.from_dict(finite)
+    endless = []
+    for name, text in st.query_params.items():
+        if name not in _IDS and _is_endless(text):
+            endless.append(name)
+    for name in endless:
+        del st.query_params[name]
+    if endless:
         st.rerun()  # what the address was when this began is what widgets read
 
 
-def _endless(text: str) -> bool:
+def _is_endless(text: str) -> bool:
+    """Whether a text is an infinite number, or NaN."""
     try:
         return not isfinite(float(text))
     except ValueError:
@@ -142,9 +146,10 @@ def step_from_link(
     text = st.query_params.get(key)
     if text is None or text in map(text_of, steps):
         return
-    with suppress(ValueError):
+    with suppress(ValueError):  # no number is no step
+        number = float(text)
         for step in steps:
-            if isclose(step, float(text), rel_tol=1e-6):
+            if isclose(step, number, rel_tol=1e-6):
                 _rewrite(key, text_of(step), step)
                 return
     link_warning(
@@ -164,35 +169,45 @@ def label_from_link(
         strict: whether a name that is none of them is said, and dropped.
         hidden: whether the widget is in a popover, so that `link_warnings_again` has to say it.
     """
-    values = st.query_params.get_all(key)
+    named = st.query_params.get_all(key)
     choosable = {*labels, *labels.values()}
-    choices = []
-    for value in values:
-        if strict and value not in choosable:
-            link_warning(escaped(_unknown_words(value, list(labels.values()))))
+    picked = []
+    for name in named:
+        if strict and name not in choosable:
+            link_warning(escaped(_unknown_words(name, list(labels.values()))))
         else:
-            choices.append(labels.get(value, value))
-    if choices == values or not (choices or hidden):
+            picked.append(labels.get(name, name))
+    if picked == named:
         return
-    if len(choices) < len(values):
+    if not picked and not hidden:  # Streamlit drops what the widget does not know
+        return
+    if len(picked) < len(named):
         keep_link_warnings()
-    if not choices:
+    if not picked:
         del st.query_params[key]
         st.rerun()
-    several = isinstance(st.session_state.get(key), list)
-    _rewrite(key, choices, values if several else values[0])
+    value: str | list[str] = named[0]
+    if isinstance(st.session_state.get(key), list):  # a widget that takes several
+        value = named
+    _rewrite(key, picked, value)
 
 
-def _unknown_words(value: str, choices: list[str]) -> str:
-    """That a link asks for what is none of the choices, and what there is."""
-    words = f"'{value}' is not known here; there is {listed(choices[:_NAMED])}"
+def _unknown_words(name: str, choices: Sequence[str]) -> str:
+    """That a link names what is none of the choices, and what there is."""
+    words = f"'{name}' is not known here; there is {listed(choices[:_NAMED])}"
     if len(choices) > _NAMED:
         words += f" and {len(choices) - _NAMED} more"
     return f"{words}."
 
 
 def _rewrite(key: str, text: str | list[str], value: object) -> None:
-    """Put the address right, and begin anew: a widget reads it as it was when the run began."""
+    """Put the address right, and begin anew: a widget reads it as it was when the run began.
+
+    Args:
+        key: of the widget, and in the address.
+        text: what the address is to say.
+        value: what the session is to have instead, where the widget has been drawn already.
+    """
     try:
         st.query_params[key] = text
     except StreamlitAPIException:  # the way back in the browser: the widget is there already

@@ -21,7 +21,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -68,8 +68,8 @@ _MOST_LINES = 20
 """That a page may say."""
 
 
-def _activity_in_store() -> Activity:
-    """What goes on; the database may have to be opened, so not on the server's loop."""
+def _activity() -> Activity:
+    """What goes on. The database may have to be opened for it, so not on the server's loop."""
     return current_activity(store())
 
 
@@ -78,6 +78,9 @@ def _trouble(now: Activity) -> str | None:
     if not now:
         return None
     return manager().trouble
+
+
+# What the topics of each kind show, of all that goes on or of the runs with these ids.
 
 
 def _all_runs(now: Activity, _ids: Sequence[str]) -> Hashable:
@@ -110,7 +113,7 @@ def _nothing(_now: Activity, _ids: Sequence[str]) -> Hashable:
     return None
 
 
-_SHOWN: dict[str, Callable[[Activity, Sequence[str]], Hashable]] = {
+_SHOWN_BY: dict[str, Callable[[Activity, Sequence[str]], Hashable]] = {
     ALL: _all_runs,
     QUEUE: _queue,
     RUNS: _some_runs,
@@ -119,7 +122,7 @@ _SHOWN: dict[str, Callable[[Activity, Sequence[str]], Hashable]] = {
     STEPS: _steps,
     SERVER: _nothing,
 }
-"""Kind of a topic -> what it shows of all that goes on, or of some runs."""
+"""Kind of a topic -> what it shows; a page is told once this is different."""
 _SELDOM = (FOLDS, STEPS)
 """Kinds of topics whose parts may wait."""
 
@@ -128,45 +131,50 @@ def topic(kind: str, ids: Sequence[str] = ()) -> str:
     """What a part of a page can follow.
 
     Args:
-        kind: ALL: beginning, folds and end of every run; QUEUE: which run, which wait, and why
-            none can; RUNS: beginning, folds and end of these; FOLDS: the same, told less often the
-            more watch; STATES: of these, and of their folds only the first; STEPS: how far the
-            folds are that are computed; SERVER: nothing of them, and so another version only of
-            another server, or after the database was away.
-        ids: of the runs.
+        kind: One of these.
+            ALL: beginning, folds and end of every run.
+            QUEUE: which run, which wait, and why none can.
+            RUNS: beginning, folds and end of the runs with these ids.
+            FOLDS: the same, told less often the more watch.
+            STATES: beginning and end of these runs, and of their folds only the first.
+            STEPS: how far the folds are that are computed.
+            SERVER: nothing of runs, and so another version only of another server, or after the
+            database was away.
+        ids: Of the runs.
     """
     return " ".join([kind, *ids])
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """What all who watch are shown alike."""
+    """What all who watch are shown alike: entries of a component's data."""
 
     name: str
-    """No other content has it."""
+    """No other feed has it."""
     topics: tuple[str, ...]
     """What it shows; it is made anew when one of them has another version."""
     make: Callable[[Activity], Mapping[str, object] | None] = field(compare=False)
-    """A function of what goes on alone; None where it has nothing to show any more."""
+    """Gives the entries from what goes on alone; None where there is nothing to show any more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Grant:
-    """That a session is told a content. The session alone keeps it, so that it ends with that."""
+    """That a session is told a feed. The session alone keeps it, so that it ends with that."""
 
-    content: Feed
+    feed: Feed
     until: float = math.inf
     """The time, in Unix seconds, at which it ends in any case."""
     token: str = field(default_factory=lambda: token_urlsafe(16))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Made:
-    """A content, made."""
+class _Entries:
+    """What a feed shows at one moment."""
 
     versions: Sequence[str]
     """Of its topics."""
     message: str | None
+    """The entries, as pages are told them; None where there is nothing to show."""
 
 
 @dataclass(slots=True)
@@ -177,7 +185,7 @@ class _Page:
     tokens: Sequence[str]
     sent: Mapping[str, str] = field(default_factory=dict)
     """Topic -> the moment of a look and the version then."""
-    shown: Sequence[_Made] = ()
+    shown: Sequence[_Entries] = ()
 
 
 @dataclass(slots=True)
@@ -191,12 +199,12 @@ class Events:
     _seldom: Activity | None = None
     """The look that those topics are told of which may wait."""
     _grants: WeakValueDictionary[str, Grant] = field(default_factory=WeakValueDictionary)
-    _made: Mapping[Feed, _Made] = field(default_factory=dict)
-    """Each content that a page follows, as it was at the last look."""
+    _entries: Mapping[Feed, _Entries] = field(default_factory=dict)
+    """Of each feed that a page follows, as they were at the last look."""
 
-    def grant(self, content: Feed, until: float = math.inf) -> Grant:
-        """A token of the content, for the session of somebody who may see it until this time."""
-        grant = Grant(content, until)
+    def grant(self, feed: Feed, until: float = math.inf) -> Grant:
+        """A token of the feed, for the session of somebody who may see it until this time."""
+        grant = Grant(feed, until)
         self._grants[grant.token] = grant
         return grant
 
@@ -207,7 +215,7 @@ class Events:
             EcvError: if the database cannot be used.
         """
         kind, *ids = topic.split()
-        shown = repr(_SHOWN[kind](now, ids)).encode()
+        shown = repr(_SHOWN_BY[kind](now, ids)).encode()
         return blake2b(shown, digest_size=8, key=self._key).hexdigest()
 
     async def page(self, socket: WebSocket) -> None:
@@ -241,12 +249,12 @@ class Events:
 
     async def _look_and_tell_once(self) -> bool:
         """Whether anything runs; False where that could not be seen or told, which is logged."""
-        contents: set[Feed] = set()
+        feeds: set[Feed] = set()
         for page in self._pages.values():
-            contents.update(grant.content for grant in self._grants_of(page))
+            feeds.update(grant.feed for grant in self._grants_of(page))
         try:
-            activity = await asyncio.to_thread(_activity_in_store)
-            self._made = await asyncio.to_thread(self._make_all, contents, activity)
+            activity = await asyncio.to_thread(_activity)
+            self._entries = await asyncio.to_thread(self._entries_of_all, feeds, activity)
             await self._send_changes(activity)
         except EcvError as error:  # a database comes and goes
             log.warning("what goes on could not be seen: %s", error)
@@ -256,8 +264,7 @@ class Events:
         except Exception:  # whoever watches is told again after the next look
             log.exception("pages could not be told what goes on")
             return False
-        anything_runs = bool(activity)
-        return anything_runs
+        return bool(activity)
 
     def _grants_of(self, page: _Page) -> list[Grant]:
         """Those of its tokens that have not ended."""
@@ -268,39 +275,34 @@ class Events:
                 grants.append(grant)
         return grants
 
-    def _make_all(self, contents: Collection[Feed], now: Activity) -> dict[Feed, _Made]:
-        return {content: self._make(content, now) for content in contents}
+    def _entries_of_all(self, feeds: Iterable[Feed], now: Activity) -> dict[Feed, _Entries]:
+        return {feed: self._entries_of(feed, now) for feed in feeds}
 
-    def _make(self, content: Feed, now: Activity) -> _Made:
-        """The content as it is now; the last one while its topics have the same versions."""
-        last = self._made.get(content)
-        versions = [self.version(topic, now) for topic in content.topics]
+    def _entries_of(self, feed: Feed, now: Activity) -> _Entries:
+        """What a feed shows now; the last entries while its topics have the same versions."""
+        last = self._entries.get(feed)
+        versions = [self.version(topic, now) for topic in feed.topics]
         if last is not None and last.versions == versions:
             return last
         try:
-            entries = content.make(now)
+            entries = feed.make(now)
         except EcvError:
             raise
-        except Exception:  # the others are told theirs
-            log.exception("%s could not be shown", content.name)
+        except Exception:  # the other feeds are still shown
+            log.exception("%s could not be shown", feed.name)
             entries = None
         if not entries:
-            return _Made(versions, None)
-        message = {_SHARED: content.name, "moment": now.moment, "entries": entries}
-        return _Made(versions, json.dumps(message))
+            return _Entries(versions, None)
+        message = {_SHARED: feed.name, "moment": now.moment, "entries": entries}
+        return _Entries(versions, json.dumps(message))
 
     async def _send_changes(self, now: Activity) -> None:
-        """Send all pages what has changed; of what may wait only after so many seconds."""
-        seconds_between = max(_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE * len(self._pages))
-        seldom = self._seldom
-        if seldom is None or now.moment - seldom.moment >= seconds_between - _PUNCTUAL_SECONDS:
-            seldom = now
-        self._seldom = seldom
-        versions = self._versions(now, seldom)
+        """Send all pages what has changed, and drop those that do not take it."""
+        versions = self._versions(now)
         sockets = list(self._pages)
         sending: list[Awaitable[None]] = []
         for socket, page in self._pages.items():
-            messages = self._new_contents(page)
+            messages = self._new_entries(page)
             changed = self._changed_versions(page, versions, now)
             if changed:
                 messages.append(json.dumps(changed))
@@ -312,37 +314,52 @@ class Events:
             elif error and not isinstance(error, _PAGE_HAS_GONE):
                 raise error
 
-    def _versions(self, now: Activity, seldom: Activity) -> dict[str, str]:
-        """Each topic that a page follows -> the moment of its look, and its version then."""
-        versions: dict[str, str] = {}
+    def _versions(self, now: Activity) -> dict[str, str]:
+        """Each topic that a page follows -> the moment of its look, and its version then.
+
+        Topics that may wait have another look only after some seconds.
+        """
+        seconds_between = max(_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE * len(self._pages))
+        seldom = self._seldom
+        if seldom is None or now.moment - seldom.moment >= seconds_between - _PUNCTUAL_SECONDS:
+            seldom = now
+        self._seldom = seldom
+        topics: set[str] = set()
         for page in self._pages.values():
-            for topic in page.topics:
-                look = seldom if topic.startswith(_SELDOM) else now
-                if topic not in versions:
-                    versions[topic] = f"{look.moment} {self.version(topic, look)}"
+            topics.update(page.topics)
+        versions = {}
+        for topic in topics:
+            look = now
+            if topic.startswith(_SELDOM):
+                look = seldom
+            versions[topic] = f"{look.moment} {self.version(topic, look)}"
         return versions
 
-    def _new_contents(self, page: _Page) -> list[str]:
-        """Messages with the contents that a page is to show and does not yet."""
+    def _new_entries(self, page: _Page) -> list[str]:
+        """Messages with the entries that a page does not show yet; they count as shown then."""
         shown = []
         messages = []
         for grant in self._grants_of(page):
-            made = self._made.get(grant.content)
-            if made is None:
+            entries = self._entries.get(grant.feed)
+            if entries is None:
                 continue
-            shown.append(made)
-            if made.message and made not in page.shown:
-                messages.append(made.message)
+            shown.append(entries)
+            if entries.message and entries not in page.shown:
+                messages.append(entries.message)
         page.shown = shown
         return messages
 
     def _changed_versions(
         self, page: _Page, versions: Mapping[str, str], now: Activity
     ) -> Mapping[str, str]:
-        """Versions of all that a page follows, once any is another than it was sent; else none."""
+        """Versions of all that a page follows, once any differs from what it was sent; else none.
+
+        From now on these count as sent.
+        """
         newest = {topic: versions[topic] for topic in page.topics}
         if SERVER in newest and len(self._grants_of(page)) < len(page.tokens):
-            newest[SERVER] = f"{now.moment} ended"  # to be drawn anew, with tokens of its session
+            # A token has ended: the whole page is drawn anew, with tokens of its session.
+            newest[SERVER] = f"{now.moment} ended"
         for topic, version in newest.items():
             if _hash(version) != _hash(page.sent.get(topic, "")):
                 page.sent = newest
@@ -372,7 +389,7 @@ def _page_from(text: str) -> _Page | None:
         kind, _, token = line.partition(" ")
         if kind == _SHARED:
             tokens.append(token)
-        elif kind in _SHOWN:
+        elif kind in _SHOWN_BY:
             topics.append(line)
         else:
             return None

@@ -11,7 +11,7 @@ import asyncio
 import ctypes
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
 import psutil
@@ -34,21 +34,23 @@ _M_ARENA_MAX = -8
 """Of mallopt(3): how many heaps there are."""
 _GIVE_BACK_SECONDS = 20.0
 _totals = Totals()
+"""Of this process, which reads each fold once."""
 
 
 async def healthz(_request: Request) -> Response:
     """200 and 'ok', or 503 and a sentence; it has no address and no name in it."""
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            wrong = await asyncio.to_thread(_wrong)
+            problem = await asyncio.to_thread(_problem)
     except TimeoutError:
-        wrong = "The database has not answered in time."
-    if wrong:
-        return PlainTextResponse(wrong, 503)
+        problem = "The database has not answered in time."
+    if problem:
+        return PlainTextResponse(problem, 503)
     return PlainTextResponse("ok")
 
 
-def _wrong() -> str:
+def _problem() -> str:
+    """What is wrong with this dashboard, in a sentence; empty where it works."""
     try:
         settings()
         runner = manager()
@@ -71,19 +73,18 @@ async def metrics(request: Request) -> Response:
             total = await asyncio.to_thread(_totals.of, store())
     except (EcvError, TimeoutError):
         return PlainTextResponse("The database cannot be used; the log says why.", 503)
-    queued = total.runs.get(RunState.QUEUED, 0)
     by_state = {f'{{state="{state}"}}': total.runs.get(state, 0) for state in RunState}
-    lines = [
-        *_family("runs", "gauge", "Runs by state.", by_state),
-        *_family("queue", "gauge", "Runs that wait.", {"": queued}),
-        *_family("folds_total", "counter", "Folds that were finished.", {"": total.folds}),
-        *_family("fold_seconds_total", "counter", "Seconds that they took.", {"": total.seconds}),
-        *_family("sessions", "gauge", "Tabs that are open.", {"": len(tabs)}),
-        *_family("upload_bytes", "gauge", "Files that tabs hold.", {"": tabs.held}),
-        *_family("memory_bytes", "gauge", "Of the dashboard, and of its workers.", _memory()),
-        "",
+    queued = total.runs.get(RunState.QUEUED, 0)
+    families = [
+        _family("runs", "gauge", "Runs by state.", by_state),
+        _family("queue", "gauge", "Runs that wait.", {"": queued}),
+        _family("folds_total", "counter", "Folds that were finished.", {"": total.folds}),
+        _family("fold_seconds_total", "counter", "Seconds that they took.", {"": total.seconds}),
+        _family("sessions", "gauge", "Tabs that are open.", {"": len(tabs)}),
+        _family("upload_bytes", "gauge", "Files that tabs hold.", {"": tabs.held}),
+        _family("memory_bytes", "gauge", "Of the dashboard, and of its workers.", _memory()),
     ]
-    return PlainTextResponse("\n".join(lines), media_type="text/plain; version=0.0.4")
+    return PlainTextResponse("".join(families), media_type="text/plain; version=0.0.4")
 
 
 def _is_of_this_machine(request: Request) -> bool:
@@ -97,12 +98,19 @@ def _is_of_this_machine(request: Request) -> bool:
     return request.client is not None and request.client.host in _HERE
 
 
-def _family(name: str, kind: str, meaning: str, values: Mapping[str, float]) -> Iterator[str]:
-    """Lines of one metric, whose values are by their labels."""
-    yield f"# HELP ecv_{name} {meaning}"
-    yield f"# TYPE ecv_{name} {kind}"
+def _family(name: str, kind: str, meaning: str, values: Mapping[str, float]) -> str:
+    """The lines of one metric.
+
+    Args:
+        name: Of the metric, without what all begin with.
+        kind: 'gauge' or 'counter'.
+        meaning: In a sentence.
+        values: Labels, as Prometheus writes them -> the value.
+    """
+    lines = [f"# HELP ecv_{name} {meaning}\n# TYPE ecv_{name} {kind}\n"]
     for labels, value in values.items():
-        yield f"ecv_{name}{labels} {value:.15g}"
+        lines.append(f"ecv_{name}{labels} {value:.15g}\n")
+    return "".join(lines)
 
 
 def _memory() -> dict[str, float]:
@@ -143,11 +151,12 @@ async def tell_systemd() -> None:
     A database that is away is waited for, and no reason to be started anew.
     """
     _notify("READY=1")
-    seconds = int(os.environ.get("WATCHDOG_USEC", "0")) / 2e6
-    while seconds:
-        await asyncio.sleep(seconds)
+    microseconds = int(os.environ.get("WATCHDOG_USEC", "0"))  # within which it asks for a sign
+    while microseconds:
+        await asyncio.sleep(microseconds / 2e6)
         try:
-            alive = (await asyncio.to_thread(manager)).alive
+            runner = await asyncio.to_thread(manager)
+            alive = runner.alive
         except EcvError:
             alive = True
         if alive:
@@ -155,7 +164,7 @@ async def tell_systemd() -> None:
 
 
 def _notify(message: str) -> None:
-    """As sd_notify(3). Nothing where no systemd listens."""
+    """Send systemd a message, as sd_notify(3) does; nothing where no systemd listens."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return

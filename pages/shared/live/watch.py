@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import streamlit as st
 
@@ -24,8 +25,10 @@ _listener = component(__file__, "ecv_watch", html="<span></span>", js=["watch.js
 PAGE = "page-shown"
 """In the session's state: the path of the page that is drawn, empty for the first one."""
 _drawn_from: ContextVar[Activity | None] = ContextVar("drawn_from", default=None)
+"""What went on when the drawing of this page, or of this part of it, began."""
 _tokens: ContextVar[list[str] | None] = ContextVar("tokens", default=None)
-"""Of the contents in the part of a page that is drawn now."""
+"""Those of the feeds in the part of a page that is drawn now."""
+_Value = TypeVar("_Value")
 
 
 def follow(
@@ -44,32 +47,28 @@ def follow(
         of: the topics that it shows; see `events.topic`.
         often: more of them; a page in the background is not drawn anew for these.
     """
-    first = True  # drawn with the page, from what that read
+    drawn_with_page = True
 
-    def part() -> None:
-        nonlocal first
+    def draw_part() -> None:
+        nonlocal drawn_with_page
         moment = time.monotonic()
         versions = dict.fromkeys((*of, *often), "")
         tokens: list[str] = []
         with sentences():  # a database comes and goes
-            if first:
+            if drawn_with_page:
                 now = watch().now()
             elif who().role is PersonRole.NOBODY:
                 st.rerun()  # not let in any more: the whole page says so
             else:
                 now = watch().look()
-            first = False
+            drawn_with_page = False
             moment = now.moment
             versions = {topic: events.version(topic, now) for topic in versions}
-            around = _tokens.set(tokens)
-            try:
-                with _drawing_from(now):
-                    draw(*arguments)
-            finally:
-                _tokens.reset(around)
+            with _held(_tokens, tokens), _held(_drawn_from, now):
+                draw(*arguments)
         _listen(key, moment, versions, often, tokens)  # below, where it moves nothing
 
-    st.fragment(part)()
+    st.fragment(draw_part)()
 
 
 def shared_entries(
@@ -85,17 +84,17 @@ def shared_entries(
     Call it in a part that `follow` draws, for somebody who may see it.
 
     Args:
-        name: of the content; no other has it.
+        name: of the feed; no other has it.
         of: the topics that it shows.
         make: gives the entries, from what `watch` says alone; None where there are none any more.
         ended: gives those of what has ended while the page was drawn.
     """
 
     def make_from(now: Activity) -> Mapping[str, object] | None:
-        with _drawing_from(now):
+        with _held(_drawn_from, now):
             return make()
 
-    grants = _grants()
+    grants = _grants_of_session()
     if name not in grants:
         grants[name] = events.grant(Feed(name, tuple(of), make_from), admitted_until())
     tokens_of_part = _tokens.get()
@@ -106,18 +105,19 @@ def shared_entries(
 
 
 @st.cache_resource(scope="session", show_spinner=False)
-def _grants() -> dict[str, Grant]:
-    """Of this session, by the name of the content, until its page is left."""
+def _grants_of_session() -> dict[str, Grant]:
+    """By the name of the feed, until the session's page is left; whoever calls it adds to it."""
     return {}
 
 
 @contextmanager
-def _drawing_from(now: Activity) -> Iterator[None]:
-    around = _drawn_from.set(now)
+def _held(variable: ContextVar[_Value], value: _Value) -> Iterator[None]:
+    """Inside, the variable has this value; after it, the one that it had."""
+    before = variable.set(value)
     try:
         yield
     finally:
-        _drawn_from.reset(around)
+        variable.reset(before)
 
 
 def follow_server() -> None:
@@ -137,6 +137,16 @@ def _listen(
     tokens: Sequence[str] = (),
     page: bool = False,
 ) -> None:
+    """Have the browser follow topics, and press for a new drawing once they have changed.
+
+    Args:
+        key: Of the part that is drawn anew.
+        moment: When what it shows was looked at.
+        versions: Of its topics then.
+        often: Topics for which a page in the background is not drawn anew.
+        tokens: Of the feeds that it shows.
+        page: Whether it is the whole page.
+    """
     data = {
         "moment": moment,
         "versions": dict(versions),
@@ -161,6 +171,7 @@ class Watch:
 
     _store: Store
     _stages: object = None
+    """The stages of active runs when `_runs` were read."""
     _runs: list[RunRecord] = field(default_factory=list)
 
     def page_begins(self) -> Activity:
@@ -189,7 +200,7 @@ class Watch:
         now = self.now()
         if now.stages != self._stages:
             self._runs = []
-            if now:
+            if now.runs:
                 self._runs = self._store.active()
             self._stages = now.stages
         progress = {run.run_id: run.progress for run in now.runs}
@@ -197,8 +208,8 @@ class Watch:
 
     def group(self, group_id: str) -> list[RunRecord]:
         """As `Store.group`; runs that are all active are not read again. Raises: StoreError."""
-        going = [run for run in self.now().runs if run.group == group_id]
+        active = [run for run in self.now().runs if run.group == group_id]
         runs = {run.run_id: run for run in self.active() if run.group == group_id}
-        if going and len(runs) == going[0].of_group:
-            return [runs[run.run_id] for run in going if run.run_id in runs]
+        if active and len(runs) == active[0].of_group:
+            return [runs[run.run_id] for run in active if run.run_id in runs]
         return self._store.group(group_id)

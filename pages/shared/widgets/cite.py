@@ -40,7 +40,7 @@ def for_paper(
 
     Args:
         make: gives the text; called when the panel is open.
-        key: of the panel.
+        key: of the panel; no other on the page has it.
         pictures: name -> what draws it, as in `ecv_core.figures.report`; pure functions of data.
         title: what they show, such as 'item-knn on ml-100k, alpha 1e-4'; kept in each file.
         specs: whose folds can be released; none for scores from a file.
@@ -70,10 +70,13 @@ def for_paper(
 
 def _folds(specs: Iterable[RunSpec], key: str) -> None:
     """A button for each split whose data are here."""
-    splits = {str(replace(spec, only_folds=()).part(Role.FOLDS)): spec for spec in specs}
-    if not splits:
+    spec_of_split = {}
+    for spec in specs:
+        split_key = str(replace(spec, only_folds=()).part(Role.FOLDS))
+        spec_of_split[split_key] = spec
+    if not spec_of_split:
         st.caption("The folds were made by other software; release them from there.")
-    for number, spec in enumerate(splits.values()):
+    for number, spec in enumerate(spec_of_split.values()):
         title = dataset_title(spec.dataset)
         entry = datasets.catalogue().get(spec.dataset)
         if entry is not None and datasets.available(entry):
@@ -88,12 +91,13 @@ def made_with(runs: Sequence[RunRecord]) -> Mapping[str, Any]:
     imported = origins(store())
     environments: list[Mapping[str, Any]] = []
     for run in runs:
-        if run.run_id in imported:
-            made_with: Mapping[str, Any] = imported[run.run_id].made_with
+        origin = imported.get(run.run_id)
+        if origin is not None:
+            of_run = origin.made_with
         else:
-            made_with = recorded_environment(run.run_id) or environment()
-        if made_with not in environments:
-            environments.append(made_with)
+            of_run = recorded_environment(run.run_id) or environment()
+        if of_run not in environments:
+            environments.append(of_run)
     if len(environments) > 1:
         return {"machine": f"{len(environments)} different ones, named in each run's JSON"}
     if environments:

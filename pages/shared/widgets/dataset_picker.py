@@ -41,8 +41,18 @@ def _usual(of_table: bool) -> str:
     return DEFAULT
 
 
-def _switch() -> None:
-    st.session_state["dataset"] = _usual(st.session_state[_TASK] == TABLE)
+def _pick_task(of_table: bool) -> None:
+    """The choice between recommending and a table; another task picks its usual dataset."""
+
+    def pick_usual() -> None:
+        st.session_state["dataset"] = _usual(st.session_state[_TASK] == TABLE)
+
+    st.session_state[_TASK] = INTERACTIONS
+    if of_table:
+        st.session_state[_TASK] = TABLE
+    st.segmented_control(
+        "Task", [INTERACTIONS, TABLE], key=_TASK, required=True, on_change=pick_usual
+    )
 
 
 def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[DatasetEntry, bool]:
@@ -57,22 +67,24 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[Da
     label_from_link("dataset", titles)
     of_table = tables and picked_dataset().task is not None
     if tables:
-        st.session_state[_TASK] = TABLE if of_table else INTERACTIONS
-        st.segmented_control(
-            "Task", [INTERACTIONS, TABLE], key=_TASK, required=True, on_change=_switch
-        )
+        _pick_task(of_table)
     usual = _usual(of_table)
-    names = [name for name, entry in entries.items() if (entry.task is not None) is of_table]
 
     def rank(name: str) -> tuple[bool, bool]:
         """The usual one first, and what one added before what one has not asked for."""
         return name != usual, entries[name].about is None
 
-    names.sort(key=rank)
+    names = []
+    for name, entry in entries.items():
+        if (entry.task is not None) is of_table:
+            names.append(name)
+    index: int | None = 0
+    if of_table:  # Streamlit leaves a default out of the address, and theirs is interactions
+        index = None
     picked = st.selectbox(
         "Dataset",
-        names,
-        index=None if of_table else 0,  # what is the default is not in the address
+        sorted(names, key=rank),
+        index=index,
         format_func=titles.__getitem__,
         key="dataset",
         **KEPT,
@@ -87,7 +99,7 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[Da
     entry = entries[picked or usual]
     ready = datasets.available(entry)
     with st.container(horizontal=True, vertical_alignment="center"):
-        _size(entry, ready, task)
+        _show_size(entry, ready, task)
         if not why_not(Action.UPLOAD):
             st.page_link("data/data.py", label="Add your data", icon=":material/upload_file:")
     if not ready:
@@ -104,7 +116,8 @@ def not_ready(entry: DatasetEntry) -> str:
     return "Download the dataset first."
 
 
-def _size(entry: DatasetEntry, ready: bool, task: Task) -> None:
+def _show_size(entry: DatasetEntry, ready: bool, task: Task) -> None:
+    """How large a dataset is for a task, and whether it is on disk, in one line."""
     if entry.generated:
         place = ":green[:material/check_circle:] comes with e-fold, no download"
     elif ready:
@@ -122,6 +135,7 @@ def _size(entry: DatasetEntry, ready: bool, task: Task) -> None:
 
 
 def _offer_download(entry: DatasetEntry) -> None:
+    """How a dataset comes here: its licence and a button, or why there is none."""
     with st.container(border=True):
         refusal = why_not(Action.DOWNLOAD)
         if refusal:
@@ -142,17 +156,19 @@ def _offer_download(entry: DatasetEntry) -> None:
 
 
 def _download(entry: DatasetEntry) -> None:
+    """Download a dataset, and draw how far it is ten times a second."""
     bar = st.progress(0.0, text="Asking the server ...")
-    shown = 0.0
+    drawn_at = 0.0
 
-    def report(done: int, total: int) -> None:
-        nonlocal shown
-        if time.monotonic() - shown < 0.1 and done != total:
+    def report(done_bytes: int, all_bytes: int) -> None:
+        nonlocal drawn_at
+        if time.monotonic() - drawn_at < 0.1 and done_bytes != all_bytes:
             return
-        shown = time.monotonic()
-        megabytes = f"{done / 1e6:,.1f}"
-        if total:
-            bar.progress(done / total, text=f"{megabytes} of {total / 1e6:,.1f} MB")
+        drawn_at = time.monotonic()
+        megabytes = f"{done_bytes / 1e6:,.1f}"
+        if all_bytes:  # the server has said how many
+            text = f"{megabytes} of {all_bytes / 1e6:,.1f} MB"
+            bar.progress(done_bytes / all_bytes, text=text)
         else:
             bar.progress(0.0, text=f"{megabytes} MB")
 

@@ -34,16 +34,16 @@ class Term:
 @cache
 def terms() -> dict[str, Term]:
     """Every entry by id, in the order of the alphabet."""
-    written = [Term(**entry) for entry in tomllib.loads(_WRITTEN.read_text("utf-8"))["term"]]
     entries: dict[str, Term] = {}
-    for entry in [*written, *_from_the_library()]:
+    for row in tomllib.loads(_WRITTEN.read_text("utf-8"))["term"]:
+        entries[row["id"]] = Term(**row)
+    for entry in _from_the_library():  # where what is written says nothing else
         entries.setdefault(entry.id, entry)
-    in_order = sorted(entries.values(), key=_alphabetically)
-    return {entry.id: entry for entry in in_order}
 
+    def place(entry: Term) -> str:
+        return entry.title.lower()
 
-def _alphabetically(entry: Term) -> str:
-    return entry.title.lower()
+    return {entry.id: entry for entry in sorted(entries.values(), key=place)}
 
 
 def _from_the_library() -> Iterator[Term]:
@@ -83,12 +83,11 @@ def glossary_address(term_id: str) -> str:
 
 def glossary_link(term_id: str, words: str = "") -> str:
     """A Markdown link to the entry, on these words or on its title. Raises: UnknownName."""
-    entry = term(term_id)
-    return f"[{words or entry.title}]({glossary_address(term_id)})"
+    return f"[{words or term(term_id).title}]({glossary_address(term_id)})"
 
 
 def explained(text: str, *term_ids: str) -> str:
-    """A `help` text with links to the entries of its terms. Raises: UnknownName."""
+    """A `help` text with links to the entries of its terms below it. Raises: UnknownName."""
     return f"{text}\n\n{glossary_line(term_ids)}"
 
 

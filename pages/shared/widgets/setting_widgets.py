@@ -136,15 +136,15 @@ def about(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN401 - argume
         changed: what is otherwise on this page.
     """
     setting = SETTINGS[name]
-    lines = [setting.help]
+    paragraphs = [setting.help]
     for choice, meaning in setting.choices.items():
-        lines.append(f"**{choice}**: {meaning}")
-    help = "\n\n".join(filter(None, lines))
+        paragraphs.append(f"**{choice}**: {meaning}")
+    text = "\n\n".join(filter(None, paragraphs))
     return {
         "label": setting.label or setting.words.capitalize(),
         "key": name,
         **KEPT,
-        "help": help_of(help, _TERMS.get(name, ())),
+        "help": help_of(text, _TERMS.get(name, ())),
         **changed,
     }
 
@@ -162,17 +162,17 @@ def setting_widget(
         changed: what is otherwise on this page.
     """
     setting = SETTINGS[name]
-    look = about(name, **changed)
-    if setting.choices:
-        labels = choice_labels(setting)
-        return (place or st).segmented_control(
-            options=list(labels),
-            default=setting.default,
-            required=True,
-            format_func=labels.__getitem__,
-            **look,
-        )
-    return typed_widget(setting.kind, setting.default, place, **look)
+    arguments = about(name, **changed)
+    if not setting.choices:
+        return typed_widget(setting.kind, setting.default, place, **arguments)
+    labels = choice_labels(setting)
+    return (place or st).segmented_control(
+        options=list(labels),
+        default=setting.default,
+        required=True,
+        format_func=labels.__getitem__,
+        **arguments,
+    )
 
 
 def other_settings(
@@ -185,15 +185,16 @@ def other_settings(
         placed: names of those that are drawn elsewhere.
         rule: the id of the stopping rule; settings that it does not look at are left out.
     """
-    of_rule: Container[str] = ()
+    settings_of_rule: Container[str] = ()
     if rule:
-        of_rule = RULES[rule].told
+        settings_of_rule = RULES[rule].told
     picked = {}
     for name, setting in SETTINGS.items():
         if name in placed or setting.role not in roles or not on_form(setting):
             continue
-        if not setting.of_rule or name in of_rule:
-            picked[name] = setting_widget(name)
+        if setting.of_rule and name not in settings_of_rule:
+            continue
+        picked[name] = setting_widget(name)
     return picked
 
 
@@ -248,14 +249,16 @@ def offer_usual_k(split_id: str) -> None:
     state = st.session_state
     split_before = state.get(K_OF)
     state[K_OF] = split_id
-    if split_before is None and (K in state or K in st.query_params):
-        return  # A link, or a form that was filled in, has said k with the first split.
+    k_is_given = K in state or K in st.query_params
+    if split_before is None and k_is_given:  # by a link, or in a form that was filled in
+        return
     usual = _usual_k(split_id)
     if usual != _usual_k(split_before):
         state[K] = usual
 
 
 def _usual_k(split_id: str | None) -> int:
+    """The number of folds of a strategy; where it is not known, that of most."""
     if split_id is not None and split_id in SPLITS:
         return SPLITS[split_id].default_k
     return int(SETTINGS[K].default)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
 
 
-ROWS = 12
+_ROWS = 12
 """Rows up to which a table is as high as they are."""
-HIGHEST = 460
+_HIGHEST = 460
 """Pixels of a table with more rows."""
 
 
@@ -42,8 +42,8 @@ def table(
         placeholder: for what is missing.
         more: width and what else the table takes.
     """
-    height: Literal["content"] | int = HIGHEST
-    if len(frame) <= ROWS:
+    height: Literal["content"] | int = _HIGHEST
+    if len(frame) <= _ROWS:
         height = "content"
     st.dataframe(
         frame,
@@ -173,31 +173,33 @@ def file_name(words: str) -> str:
 
 
 _INTERVAL = "of the interval of these folds, or with the precision rule of the k-fold mean."
-_NEW_DATA = (
-    "Interval for new users, or rows of a table, of the same population. A dash where scores of "
-    "each are not known."
-)
 _USED = "Of the folds used."
 _SAVED = (
     "Of the folds that were not needed; a forecast, the middle of a range, where they did not run."
 )
-_NUMBERS = {
-    "mean": (None, "%.4f", "At the stop, or so far."),
-    "low": ("these folds from", "%.4f", f"Lower end {_INTERVAL}"),
-    "high": ("these folds to", "%.4f", f"Upper end {_INTERVAL}"),
-    "k-fold mean": (None, "%.4f", "Mean of all folds, where all have run."),
-    "difference %": (
-        "difference to k-fold, %",
-        "%.2f",
-        "Between the mean at the stop and the k-fold mean.",
+_COLUMNS: dict[str, ColumnConfig] = {
+    "name": text("run", pinned=True),
+    "mean": number(None, "%.4f", "At the stop, or so far."),
+    "new data": text(
+        None,
+        "Interval for new users, or rows of a table, of the same population. A dash where scores "
+        "of each are not known.",
     ),
-    "energy Wh": (None, "%.2g", _USED),
-    "grams CO2e": (None, "%.2g", _USED),
-    "seconds": (None, "%.1f", f"Computing time. {_USED}"),
-    "saved Wh": (None, "%.2g", _SAVED),
-    "saved %": (None, "%.0f", "Of the energy of all k folds."),
+    "low": number("these folds from", "%.4f", f"Lower end {_INTERVAL}"),
+    "high": number("these folds to", "%.4f", f"Upper end {_INTERVAL}"),
+    "folds": text("folds used"),
+    "stop": text(None, "The fold after which it stopped."),
+    "k-fold mean": number(None, "%.4f", "Mean of all folds, where all have run."),
+    "difference %": number(
+        "difference to k-fold, %", "%.2f", "Between the mean at the stop and the k-fold mean."
+    ),
+    "energy Wh": number(None, "%.2g", _USED),
+    "grams CO2e": number(None, "%.2g", _USED),
+    "seconds": number(None, "%.1f", f"Computing time. {_USED}"),
+    "saved Wh": number(None, "%.2g", _SAVED),
+    "saved %": number(None, "%.0f", "Of the energy of all k folds."),
 }
-"""Column -> its head, format and meaning."""
+"""Column of `runs_table` -> its head, format and meaning."""
 
 
 def runs_table(frame: pd.DataFrame, *, new_data: Sequence[str], algorithms: bool, key: str) -> None:
@@ -227,14 +229,9 @@ def runs_table(frame: pd.DataFrame, *, new_data: Sequence[str], algorithms: bool
     shown["saved Wh"] = frame["saved_joules"] / 3600
     shown["saved %"] = frame["saved_percent"]
     shown["state"] = frame["state"]
-    columns = {name: number(*shape) for name, shape in _NUMBERS.items()}
-    columns["name"] = text("run", pinned=True)
-    columns["new data"] = text(None, _NEW_DATA)
-    columns["folds"] = text("folds used")
-    columns["stop"] = text(None, "The fold after which it stopped.")
     table(
         shown,
-        columns,
+        _COLUMNS,
         key=key,
         alt=f"{len(frame)} runs with their means, folds used and energy",
     )
