@@ -19,17 +19,17 @@ def show() -> None:
     dataset = datasets[0]
     if _DATASET in datasets:
         dataset = _DATASET
-    chosen = recorded_selection(dataset, {})
-    show_selection(chosen, slider=True)
-    best, second, *_ = chosen.played.verdict.order
-    users_of_best = chosen.contenders[best].users
-    users_of_second = chosen.contenders[second].users
+    selection = recorded_selection(dataset, {})
+    show_selection(selection, slider=True)
+    best, second, *_ = selection.played.verdict.order
+    users_of_best = selection.contenders[best].users
+    users_of_second = selection.contenders[second].users
     if users_of_best is not None and users_of_second is not None:
-        mean, difference = sureness(users_of_best[0], users_of_second[0])
+        sure = sureness(users_of_best[0], users_of_second[0])  # by the first fold
         show_takeaway(
-            f"One fold knows the mean of **{chosen.titles[best]}** to ± {mean:.1f} %, but "
-            f"its distance to **{chosen.titles[second]}** to ± {difference:.1f} %: what "
-            "makes a fold or a user easy is the same for both, and cancels."
+            f"One fold knows the mean of **{selection.titles[best]}** to ± {sure.of_mean:.1f} %, "
+            f"but its distance to **{selection.titles[second]}** to ± {sure.of_difference:.1f} %: "
+            "what makes a fold or a user easy is the same for both, and cancels."
         )
     st.caption(
         "95 % intervals over the users of the first fold. The lanes above are wider: they hold "

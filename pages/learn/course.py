@@ -14,7 +14,6 @@ from pages.shared.live.state import escaped, sentences
 from pages.shared.widgets.component import component
 
 _HERE = Path(__file__).parent
-_CHAPTERS = _HERE / "chapters.toml"
 _STYLE = (_HERE / "learn.css").read_text("utf-8")
 
 
@@ -32,19 +31,15 @@ class Chapter:
     """The answer, in words that the last row understands."""
 
 
-CHAPTERS = {
-    chapter["id"]: Chapter(**chapter)
-    for chapter in tomllib.loads(_CHAPTERS.read_text("utf-8"))["chapter"]
-}
+_ROWS = tomllib.loads((_HERE / "chapters.toml").read_text("utf-8"))["chapter"]
+CHAPTERS = {row["id"]: Chapter(**row) for row in _ROWS}
 """Every chapter, by id."""
-
 FIRST = next(iter(CHAPTERS))
 
-
 PARAMETER = "chapter"
+"""In the address."""
 _CHAPTER = "learn-chapter"
 """Key of the control that says which chapter is open: of two quick picks the later one holds."""
-
 
 _history = component(__file__, "ecv_history", html="", js=["history.js"])
 
@@ -72,6 +67,9 @@ def show_course() -> None:
 def _pick_chapter() -> Chapter:
     """Back, next and all chapters; gives the one that is open."""
     order = list(CHAPTERS)
+    labels = {}
+    for number, chapter in enumerate(CHAPTERS.values(), start=1):
+        labels[chapter.id] = f"{number} {chapter.short}"
     if _CHAPTER not in st.session_state:
         _follow_the_address()
     place = order.index(st.session_state[_CHAPTER])
@@ -97,7 +95,7 @@ def _pick_chapter() -> Chapter:
         st.pills(
             "Chapter",
             order,
-            format_func=lambda id: f"{order.index(id) + 1} {CHAPTERS[id].short}",
+            format_func=labels.__getitem__,
             key=_CHAPTER,
             required=True,
             on_change=_write_the_address,

@@ -9,6 +9,7 @@ import streamlit as st
 from ecv_core.figures.words import alpha_text, run_title
 from ecv_core.records.parameters import percent_text
 from pages.learn.material.misleading_scores import (
+    K,
     StopCoverage,
     at_the_stop,
     coincidence,
@@ -65,8 +66,7 @@ def _show_chance() -> None:
 
 def _show_looking() -> None:
     coverages = _coverages()
-    every = coverages[0]
-    earliest = coverages[1]
+    every, earliest, *_ = coverages
     show_takeaway(
         "**If you look after every fold, and stop when you like what you see, you will stop too "
         f"early.** Of all 95 % intervals of the mean, {percent_text(every.plain, '.0f')} hold the "
@@ -90,7 +90,7 @@ def _show_looking() -> None:
         f"{percent_text(earliest.wide, '.0f')} of those that stop after {earliest.stop} folds."
     )
     st.caption(
-        f"These are {_RUNS:,} simulated runs with alpha {alpha_text(ALPHA)}, k = 10 and normal "
+        f"These are {_RUNS:,} simulated runs with alpha {alpha_text(ALPHA)}, k = {K} and normal "
         f"fold scores with a standard deviation of {_DEVIATION}."
     )
 

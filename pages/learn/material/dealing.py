@@ -62,7 +62,9 @@ def draws_frame(scores: NDArray[np.float64], draws: int) -> pd.DataFrame:
         newest `fold`, its `score`, and the `mean` of the n scores.
     """
     k = len(scores)
-    orders = np.stack([np.random.default_rng([0, draw]).permutation(k) for draw in range(draws)])
+    orders = np.empty((draws, k), dtype=np.intp)
+    for draw in range(draws):
+        orders[draw] = np.random.default_rng([0, draw]).permutation(k)
     shuffled = scores[orders]
     means, _ = running(shuffled)
     return pd.DataFrame(
@@ -136,14 +138,14 @@ class Deal:
 def small_deal() -> Deal:
     """The paper's split of the small users, for every k; always the same."""
     interactions = synthetic.generate(SEED, SMALL)
-    by_user = np.argsort(interactions.users, kind="stable")
     counts = np.bincount(interactions.users, minlength=interactions.n_users)
-    ends = np.cumsum(counts)[:-1]  # where the interactions of the next user begin
-    folds = {}
+    folds: dict[int, list[list[int]]] = {}
     for k in range(2, MOST_K + 1):
-        assignment = splits.split(interactions, "user-k-fold", k, SEED).assignment
-        assert assignment is not None
-        folds[k] = [part.tolist() for part in np.split(assignment[by_user], ends)]
+        fold_of = splits.split(interactions, "user-k-fold", k, SEED).assignment
+        assert fold_of is not None
+        folds[k] = []
+        for user in range(interactions.n_users):
+            folds[k].append(fold_of[interactions.users == user].tolist())
     return Deal(users=counts.tolist(), folds=folds)
 
 
@@ -151,22 +153,28 @@ TIMES = 1.96
 """Standard errors to each side of a 95 % interval of a mean over many users."""
 
 
-def sureness(
-    scores: NDArray[np.floating], other_scores: NDArray[np.floating]
-) -> tuple[float, float]:
+class Sureness(NamedTuple):
+    """Half widths of 95 % intervals over users, in percent of a model's mean."""
+
+    of_mean: float
+    of_difference: float
+    """To another model, user by user."""
+
+
+def sureness(scores: NDArray[np.floating], other_scores: NDArray[np.floating]) -> Sureness:
     """How well one fold knows a model's mean, and its difference to another, user by user.
 
     Args:
         scores: One per user, of the first model; shape (users,), at least two; NaN where the user
             has nothing held out.
         other_scores: Of the second, of the same users.
-
-    Returns:
-        Half widths of 95 % intervals over users, of both in percent of the first mean.
     """
-    seen = ~np.isnan(scores)
-    first = scores[seen].astype(np.float64)
-    differences = first - other_scores[seen]
-    # Of a standard deviation of 1: the half width, in percent of the mean.
-    percent = 100 * TIMES / np.sqrt(seen.sum()) / abs(first.mean())
-    return float(percent * first.std(ddof=1)), float(percent * differences.std(ddof=1))
+    tested = ~np.isnan(scores)
+    first = scores[tested].astype(np.float64)
+    differences = first - other_scores[tested]
+    half_width_of_deviation_1 = TIMES / math.sqrt(len(first))
+    percent = 100 * half_width_of_deviation_1 / abs(first.mean())
+    return Sureness(
+        of_mean=float(percent * first.std(ddof=1)),
+        of_difference=float(percent * differences.std(ddof=1)),
+    )

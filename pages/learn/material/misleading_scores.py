@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
@@ -42,12 +43,12 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     """
     k = len(scores)
     whole = float(scores.mean())
-    threes = np.array(list(permutations(range(k), 3)))
-    means, deviations = running(scores[threes])
+    triples = np.array(list(permutations(range(k), 3)))
+    means, deviations = running(scores[triples])
     stops = least_alphas(deviations, CONFIDENCE)[:, 2] <= alpha
     if not stops.any():
         raise InputError(f"no order of these folds stops after three at alpha {alpha}; raise it")
-    stopping = threes[stops]
+    stopping = triples[stops]
     stop_means = means[stops, 2]
     half_widths = t_factors(3, CONFIDENCE)[2] * deviations[stops, 2]
     distances = np.abs(stop_means - whole)
@@ -55,14 +56,14 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
         times = np.where(half_widths > 0, distances / half_widths, np.inf)
     # Rounded, because the same three folds in another order differ in the last digit.
     percents = differences_percent(stop_means, whole).round(9)
-    furthest = percents == percents.max()
-    worst = int(np.argmax(np.where(furthest, times.round(9), -1.0)))
-    first = stopping[worst].tolist()
-    others = [fold for fold in range(k) if fold not in first]
+    is_furthest = percents == percents.max()
+    worst = int(np.argmax(np.where(is_furthest, times.round(9), -1.0)))
+    first_three = stopping[worst].tolist()
+    others = [fold for fold in range(k) if fold not in first_three]
     return Coincidence(
-        order=(*first, *others),
-        share=len(stopping) / len(threes),
-        share_wrong=int((distances > half_widths).sum()) / len(threes),
+        order=(*first_three, *others),
+        share=len(stopping) / len(triples),
+        share_wrong=int((distances > half_widths).sum()) / len(triples),
         difference_percent=float(percents[worst]),
         times_too_narrow=float(times[worst]),
     )
@@ -98,40 +99,53 @@ class StopCoverage:
     """Likewise of the interval that allows for the stop."""
 
 
-def at_the_stop(
-    alpha: float, deviation: float, *, k: int = 10, runs: int = 500_000
-) -> list[StopCoverage]:
-    """Coverage by stop: all runs together, then each stop that more than 0.1 % of runs have.
+K = 10
+"""Folds of each run that is made up."""
+_RARE = 0.001
+"""Stops that a smaller share of the runs has are left out."""
+
+
+def at_the_stop(alpha: float, deviation: float, *, runs: int) -> list[StopCoverage]:
+    """Coverage by stop in made-up runs of normal scores: all together, then stop by stop.
 
     Args:
-        alpha: Of the rule.
+        alpha: Of the paper's rule.
         deviation: Standard deviation of the fold scores, in their unit.
-        k: Folds in all.
         runs: How many are made.
     """
-    scores = deviation * np.random.default_rng(0).standard_normal((runs, k))  # of a true mean of 0
+    scores = deviation * np.random.default_rng(0).standard_normal((runs, K))  # of a true mean of 0
     means, deviations = running(scores)
     may_stop = least_alphas(deviations, CONFIDENCE) <= alpha
     may_stop[:, -1] = True  # all folds are in
-    last_folds = may_stop.argmax(axis=1)
+    last_folds = may_stop.argmax(axis=1)  # the index of the first fold that may stop
     at_stop = (np.arange(runs), last_folds)
     distances = np.abs(means[at_stop]) / deviations[at_stop]  # from the true mean
-    first = EFold(alpha=alpha).first
-    level = 1 - look_level(first, k, CONFIDENCE)
-    plain_holds = distances <= t_factors(k, CONFIDENCE)[last_folds]
-    wide_holds = distances <= t_factors(k, level)[last_folds]
-
-    def coverage(stop: int, chosen: NDArray[np.bool_]) -> StopCoverage:
-        return StopCoverage(
-            stop=stop,
-            share=float(chosen.mean()),
-            plain=float(plain_holds[chosen].mean()),
-            wide=float(wide_holds[chosen].mean()),
-        )
-
-    coverages = [coverage(0, np.full(runs, True))]
-    for stop in range(first, k + 1):
-        stops_here = last_folds == stop - 1
-        if stops_here.mean() > 0.001:
-            coverages.append(coverage(stop, stops_here))
+    level = 1 - look_level(EFold(alpha=alpha).first, K, CONFIDENCE)
+    holds = pd.DataFrame(
+        {
+            "stop": last_folds + 1,
+            "plain": distances <= t_factors(K, CONFIDENCE)[last_folds],
+            "wide": distances <= t_factors(K, level)[last_folds],
+        }
+    )
+    coverages = [_coverage(0, holds, runs)]
+    for stop, at_this_stop in holds.groupby("stop"):
+        if len(at_this_stop) > _RARE * runs:
+            coverages.append(_coverage(int(str(stop)), at_this_stop, runs))
     return coverages
+
+
+def _coverage(stop: int, holds: pd.DataFrame, runs: int) -> StopCoverage:
+    """In how many of some runs the intervals hold the true mean.
+
+    Args:
+        stop: Folds used in these runs.
+        holds: A row for each of them: whether its `plain` and its `wide` interval holds the mean.
+        runs: How many there are in all.
+    """
+    return StopCoverage(
+        stop=stop,
+        share=len(holds) / runs,
+        plain=float(holds["plain"].mean()),
+        wide=float(holds["wide"].mean()),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from ecv_core.store.recorded import recorded_runs
 GUIDE = ("hetrec-lastfm", "user-knn")
 """Its fold scores differ enough to be seen from the last row."""
 CONFIDENCE = 0.95
+FIRST_VOTE = 3
+"""The first fold after which the rule can stop."""
 
 
 def complete_runs() -> list[RunRecord]:
@@ -25,7 +28,7 @@ def complete_runs() -> list[RunRecord]:
 
     Raises: InputError if there is none, or for a damaged file.
     """
-    runs = [run for run in recorded_runs() if run.whole and run.k >= 4]
+    runs = [run for run in recorded_runs() if run.whole and run.k > FIRST_VOTE]
     if not runs:
         raise InputError(
             "no recorded run came with this copy, and this chapter is told with one; restore "
@@ -65,19 +68,18 @@ def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[n
         played: all k moments.
         alphas: shape (alphas,).
     """
-    least = np.array(products(played), dtype=np.float64)  # NaN where the rule cannot stop yet
-    fires = least[None, :] <= alphas[:, None]
-    fires[:, -1] = True  # all folds are in
-    return np.argmax(fires, axis=1) + 1
+    least_alphas = np.array(products(played), dtype=np.float64)  # NaN: the rule cannot stop there
+    may_stop = least_alphas[None, :] <= alphas[:, None]  # a row for each alpha
+    may_stop[:, -1] = True  # all folds are in
+    return np.argmax(may_stop, axis=1) + 1
 
 
 MAX_ROUND = 9999
-FIRST_VOTE = 3
-"""The first fold after which the rule can stop."""
+_POWERS = range(-8, -1)
+_DIGITS = (1, 2, 3, 5, 7)
 _TRIES = 400
-_ALPHAS = np.array(
-    [float(f"{digit}e{power}") for power in range(-8, -1) for digit in (1, 2, 3, 5, 7)]
-)
+"""Runs and orders that are drawn until one can stop where a round wants it."""
+_ALPHAS = np.array([float(f"{digit}e{power}") for power, digit in product(_POWERS, _DIGITS)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,16 +114,17 @@ def round_of(runs: Sequence[RunRecord], number: int) -> GameRound:
     if not 1 <= number <= MAX_ROUND:
         raise InputError(f"rounds are numbered from 1 to {MAX_ROUND}, but this is {number}")
     rng = np.random.default_rng([number])
-    wanted = int(rng.integers(FIRST_VOTE, max(len(run.folds) for run in runs) + 1))
+    most_folds = max(run.k for run in runs)
+    wanted_stop = int(rng.integers(FIRST_VOTE, most_folds + 1))
     for _ in range(_TRIES):
         run = runs[int(rng.integers(len(runs)))]
-        order = [int(fold) for fold in rng.permutation(len(run.folds))]
-        stop = min(wanted, len(order))
+        order = rng.permutation(run.k).tolist()
+        stop = min(wanted_stop, run.k)
         stops = stops_at(replayed(scores_of(run), order), _ALPHAS)
-        fitting = _ALPHAS[stops == stop]
-        if len(fitting):
-            alpha = float(rng.choice(fitting))
-            folds = run.folds_in_order
-            played = moments(EFold(alpha=alpha), [folds[fold] for fold in order], CONFIDENCE)
+        alphas = _ALPHAS[stops == stop]
+        if alphas.size:
+            alpha = float(rng.choice(alphas))
+            folds = [run.folds_in_order[fold] for fold in order]
+            played = moments(EFold(alpha=alpha), folds, CONFIDENCE)
             return GameRound(number=number, run=run, alpha=alpha, moments=tuple(played), stop=stop)
     raise InputError(f"no recorded run makes round {number}; try another number")
