@@ -22,7 +22,7 @@ from ecv_core.figures.report.moving import (
     write_moving,
 )
 from ecv_core.figures.report.pictures import Make
-from ecv_core.figures.report.race import Race, last_round_figure, moving_race
+from ecv_core.figures.report.race import ContenderRace, last_round_figure, moving_race
 from ecv_core.figures.words import CURVES
 from ecv_core.jobs.plans.select import SelectPlan, results_of, terms_for
 from ecv_core.papers.published import published, published_datasets, recorded, recorded_entries
@@ -125,7 +125,7 @@ def _write_moving(
     return f"{title}, fold by fold"
 
 
-def _race_of(name: str, folder: Path) -> Race:
+def _race_of(name: str, folder: Path) -> ContenderRace:
     """The selection with this id, or that of all recorded runs of the dataset with this name.
 
     Raises:
@@ -142,7 +142,7 @@ def _race_of(name: str, folder: Path) -> Race:
             f"the selection {name} has not finished its first round, so there is nothing to draw; "
             "let it go on first"
         )
-    return Race(
+    return ContenderRace(
         contenders=standing.scores,
         terms=standing.terms,
         played=standing.played,
@@ -150,11 +150,11 @@ def _race_of(name: str, folder: Path) -> Race:
     )
 
 
-def _recorded_race(runs: Sequence[RunRecord], folder: Path) -> Race:
+def _recorded_race(runs: Sequence[RunRecord], folder: Path) -> ContenderRace:
     """Which of these recorded runs to use, played again from their folds."""
     contenders = contenders_of(runs, Results(None, folder=folder))
     terms = terms_for(runs[0].spec, expected_loss=USUAL_LOSS)
-    return Race(
+    return ContenderRace(
         contenders=contenders,
         terms=terms,
         played=play(contenders, terms, range(terms.k)),

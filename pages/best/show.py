@@ -15,7 +15,7 @@ from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import tallies
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import printed
-from ecv_core.figures.report.race import Race, last_round_figure, moving_race
+from ecv_core.figures.report.race import ContenderRace, last_round_figure, moving_race
 from ecv_core.figures.selection import selection_figures, selection_steps
 from ecv_core.figures.words import (
     counted,
@@ -60,7 +60,7 @@ _SPEEDS = [("slow, 3.2 s a round", 0.5), ("normal, 1.6 s", 1.0), ("fast, 0.8 s",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown(Race):
+class Shown(ContenderRace):
     """A selection with where it comes from."""
 
     version: Hashable

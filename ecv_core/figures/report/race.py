@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Race:
+class ContenderRace:
     """A selection as far as it has come."""
 
     contenders: Sequence[Scores]
@@ -95,7 +95,7 @@ class Race:
         )
 
 
-def moving_race(race: Race) -> MovingChart:
+def moving_race(race: ContenderRace) -> MovingChart:
     """The lanes of the contenders after each round; the last one says who is best."""
     sentences = race.sentences()
     if race.decided:
@@ -111,7 +111,7 @@ def moving_race(race: Race) -> MovingChart:
     )
 
 
-def last_round_figure(race: Race) -> go.Figure:
+def last_round_figure(race: ContenderRace) -> go.Figure:
     """The lanes after the last round, with each contender's state alone: a column is narrow."""
     frame = race.frame()
     brief = frame.assign(says=frame["state"])

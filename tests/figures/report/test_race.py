@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from ecv_core.figures.report.moving import moving_html, moving_picture
-from ecv_core.figures.report.race import Race, last_round_figure, moving_race
+from ecv_core.figures.report.race import ContenderRace, last_round_figure, moving_race
 from ecv_core.papers.figure_file import write_figure
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -30,7 +30,9 @@ def race():
             Scores(name=name, folds=users.mean(axis=1), users=users, joules=np.full(4, 36.0))
         )
     terms = Terms(k=4, higher_is_better=True, bounded=True, expected_loss=0.001)
-    return Race(contenders=contenders, terms=terms, played=play(contenders, terms, range(4)))
+    return ContenderRace(
+        contenders=contenders, terms=terms, played=play(contenders, terms, range(4))
+    )
 
 
 def test_the_race_has_a_step_for_each_round_and_ends_with_the_answer(race):
