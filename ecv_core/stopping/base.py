@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from ecv_core.stopping.adjustment import Aids
 
 
-def after(n: int) -> str:
-    """How a reason begins: 'After 1 fold', 'After 4 folds'."""
+def decision(n: int, reason: str, *, stop: bool = False) -> Decision:
+    """A decision after n folds, its reason as a sentence: 'After 4 folds: <reason>: go on.'"""
+    folds = "folds"
     if n == 1:
-        return "After 1 fold"
-    return f"After {n} folds"
+        folds = "fold"
+    verdict = "go on"
+    if stop:
+        verdict = "stop"
+    return Decision(stop=stop, reason=f"After {n} {folds}: {reason}: {verdict}.")
 
 
 def check_numbers(rule: object, **least: float) -> None:

@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records.parameters import Parameter, scientific
 from ecv_core.records.run import Decision, FoldResult, Interval, Moment
-from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after, check_numbers
+from ecv_core.stopping.base import (
+    FoldSets,
+    Phrases,
+    Rule,
+    SetSteps,
+    Watched,
+    check_numbers,
+    decision,
+)
 from ecv_core.stopping.interval import mean_interval, t_factors
 
 Widths = TypeVar("Widths", float, NDArray[np.float64])
@@ -75,39 +83,37 @@ class EFold:
         first = self.first
         now = mean_interval(scores, self.confidence)
         if now is None:
-            return Decision(
-                stop=False,
-                reason=f"{after(n)}: one score gives no interval yet, and the rule can stop after "
-                f"fold {first} at the earliest: go on.",
+            return decision(
+                n,
+                f"one score gives no interval yet, and the rule can stop after fold {first} at the "
+                "earliest",
             )
         before = mean_interval(scores[:-1], self.confidence)
         width = self._width(now)
         if n < first or before is None:
-            return Decision(
-                stop=False,
-                reason=f"{after(n)}: the interval is {self.words(width)} wide, and the rule can "
-                f"stop after fold {first} at the earliest: go on.",
+            return decision(
+                n,
+                f"the interval is {self.words(width)} wide, and the rule can stop after fold "
+                f"{first} at the earliest",
             )
-        product = least_alpha(self._width(before), width)
+        width_before = self._width(before)
+        product = least_alpha(width_before, width)
         if math.isnan(product):
-            return Decision(
-                stop=False,
-                reason=(
-                    f"{after(n)}: the mean is 0 now or was 0 one fold earlier, and a width "
-                    "cannot be a share of 0: go on."
-                ),
+            return decision(
+                n,
+                "the mean is 0 now or was 0 one fold earlier, and a width cannot be a share of 0",
             )
         stop = product <= self.alpha
         alpha = scientific(self.alpha)
-        verdict = f"is above alpha = {alpha}, so the interval is not steady enough: go on."
+        verdict = f"is above alpha = {alpha}, so the interval is not steady enough"
         if stop:
-            verdict = f"is at most alpha = {alpha}, so the interval is steady enough: stop."
+            verdict = f"is at most alpha = {alpha}, so the interval is steady enough"
         product_text = scientific(float(f"{product:.2e}"))  # written like alpha
-        return Decision(
+        return decision(
+            n,
+            f"the interval is {self.words(width)} wide ({self.words(width_before)} before); width "
+            f"x change = {product_text} {verdict}",
             stop=stop,
-            reason=f"{after(n)}: the interval is {self.words(width)} wide "
-            f"({self.words(self._width(before))} before); width x change = {product_text} "
-            f"{verdict}",
         )
 
     def _width(self, interval: Interval) -> float:
@@ -138,12 +144,26 @@ class EFoldRelative(EFold):
 
 
 def _sentence(say: Phrases) -> str:
-    formula = say.maths("c_n * |c_(n-1) - c_n| <= alpha", r"c_n \cdot |c_{n-1} - c_n| \le \alpha")
-    c_n = say.maths("c_n", "c_n")
+    condition = _condition_words(say, "c", say.values["alpha"])
+    return f"{condition} {say.interval}; this is e-fold cross-validation{say.paper}."
+
+
+def _condition_words(say: Phrases, width: str, alpha: float) -> str:
+    """When evaluation stopped, as a sentence that ends before what the widths are of.
+
+    Args:
+        say: what sentences are made of.
+        width: the letter of the widths in the formula.
+        alpha: that the rule is set to.
+    """
+    formula = say.maths(
+        f"{width}_n * |{width}_(n-1) - {width}_n| <= alpha",
+        rf"{width}_n \cdot |{width}_{{n-1}} - {width}_n| \le \alpha",
+    )
+    symbol = say.maths(f"{width}_n", f"{width}_n")
     return (
         f"Evaluation stopped after fold n, after {say.least} at the earliest, as soon as {formula} "
-        f"with alpha = {scientific(say.values['alpha'])}, where {c_n} is the width of "
-        f"{say.interval}; this is e-fold cross-validation{say.paper}."
+        f"with alpha = {scientific(alpha)}, where {symbol} is the width of"
     )
 
 
@@ -228,13 +248,10 @@ E_FOLD = Rule(
 
 
 def _relative_sentence(say: Phrases) -> str:
-    formula = say.maths("w_n * |w_(n-1) - w_n| <= alpha", r"w_n \cdot |w_{n-1} - w_n| \le \alpha")
-    w_n = say.maths("w_n", "w_n")
+    condition = _condition_words(say, "w", say.values["relative_alpha"])
     return (
-        f"Evaluation stopped after fold n, after {say.least} at the earliest, as soon as {formula} "
-        f"with alpha = {scientific(say.values['relative_alpha'])}, where {w_n} is the width of "
-        f"{say.interval}, as a share of that mean; this is e-fold cross-validation{say.paper} with "
-        "relative widths."
+        f"{condition} {say.interval}, as a share of that mean; this is e-fold "
+        f"cross-validation{say.paper} with relative widths."
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ecv_core.records.run import Decision, FoldResult
-from ecv_core.stopping.base import AT_LEAST, Phrases, Rule, after, check_numbers
+from ecv_core.stopping.base import AT_LEAST, Phrases, Rule, check_numbers, decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,7 @@ class Never:
     looks: ClassVar[bool] = False
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
-        return Decision(
-            stop=False, reason=f"{after(len(results))}: this rule runs all folds: go on."
-        )
+        return decision(len(results), "this rule runs all folds")
 
 
 def _never_sentence(say: Phrases) -> str:

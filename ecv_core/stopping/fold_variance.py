@@ -256,8 +256,7 @@ class _Pairs:
         in_both = (patterns.in_fold[:, first] * patterns.in_fold[:, second]).T
         common = in_both @ patterns.people
         if not common.any():
-            no_pairs = first[:0]
-            return cls(first=no_pairs, second=no_pairs, in_both=in_both[:0], common=common[:0])
+            return cls.none(patterns)
         return cls(first=first, second=second, in_both=in_both, common=common)
 
     @classmethod
@@ -363,7 +362,7 @@ def _unseen(scores: Floats, chosen: NDArray[np.bool_], moments: UserMoments) -> 
     is_scored = ~np.isnan(scores)
     lows = np.where(is_scored, scores, np.inf).min(axis=1)
     highs = np.where(is_scored, scores, -np.inf).max(axis=1)
-    levels = np.nansum(scores, axis=1) / np.maximum(is_scored.sum(axis=1), 1)
+    levels = _fold_means(scores)
     lowest = np.where(chosen, lows, np.inf).min(axis=1)
     highest = np.where(chosen, highs, -np.inf).max(axis=1)
     best = np.where(chosen, levels, -np.inf).max(axis=1)
@@ -641,10 +640,15 @@ def user_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> tu
     return user_moments(np.asarray(values)[None], chosen).variance_of(np.ones((len(chosen), 1)))
 
 
+def _fold_means(values: Floats) -> Floats:
+    """The mean of each fold's scores, shape (folds,); 0 for a fold without any."""
+    scored_users = (~np.isnan(values)).sum(axis=1)
+    return np.asarray(np.nansum(values, axis=1) / np.maximum(scored_users, 1))
+
+
 def _variance_of_fold_means(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
     """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold."""
-    present = ~np.isnan(values)
-    levels = np.nansum(values, axis=1) / np.maximum(present.sum(axis=1), 1)
+    levels = _fold_means(values)
     digits = _ROUNDING * np.abs(levels).max()
     means: Floats = levels - levels.mean()
     sizes = chosen.sum(axis=1)

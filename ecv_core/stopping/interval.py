@@ -120,14 +120,9 @@ def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
     steps = (shuffled - low) / unit
     means = np.empty_like(steps)
     squares = np.empty_like(steps)
-    mean = np.zeros(len(steps))
-    square = np.zeros(len(steps))
-    for n in range(steps.shape[1]):
-        distance = steps[:, n] - mean
-        mean = mean + distance / (n + 1)
-        square = square + distance**2 * n / (n + 1)
-        means[:, n] = mean
-        squares[:, n] = square
+    for place, (mean, squares_about_mean) in enumerate(running_moments(steps.T)):
+        means[:, place] = mean
+        squares[:, place] = squares_about_mean
     freedom = np.arange(steps.shape[1], dtype=np.float64)
     freedom[0] = np.nan
     return low + unit * means, unit * np.sqrt(squares / freedom)

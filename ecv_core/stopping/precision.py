@@ -14,7 +14,15 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment, user_table
 from ecv_core.stopping.adjustment import Aids, adjusted
-from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after, check_numbers
+from ecv_core.stopping.base import (
+    FoldSets,
+    Phrases,
+    Rule,
+    SetSteps,
+    Watched,
+    check_numbers,
+    decision,
+)
 from ecv_core.stopping.fold_variance import UNSTABLE, Floats, FoldVariance, fold_variance
 from ecv_core.stopping.interval import mean_and_deviation
 
@@ -113,32 +121,25 @@ class Precision:
         half_width = estimate.half_width
         share = float(least_tolerance(np.array([half_width]), np.array([estimate.mean]))[0])
         if math.isnan(half_width):
-            return Decision(
-                stop=False,
-                reason=f"{after(n)}: too few individual scores to tell how precise the mean is: go "
-                "on.",
-            )
+            return decision(n, "too few individual scores to tell how precise the mean is")
         if math.isinf(share):
-            return Decision(
-                stop=False,
-                reason=f"{after(n)}: the mean is 0, at most {half_width:.2g} from that of all "
-                f"{self.k} folds, and a tolerance cannot be a share of 0: go on.",
+            return decision(
+                n,
+                f"the mean is 0, at most {half_width:.2g} from that of all {self.k} folds, and a "
+                "tolerance cannot be a share of 0",
             )
         reason = (
-            f"{after(n)}: the mean of all folds is known to within {share:.1%}, and the "
-            f"tolerance is {self.tolerance:.1%}"
+            f"the mean of all folds is known to within {share:.1%}, and the tolerance is "
+            f"{self.tolerance:.1%}"
         )
         if self.adjust_by and n < self.k:
             plain, _ = mean_and_deviation([result.score for result in results])
             reason += f", with the mean adjusted from {plain:.4f} to {estimate.mean:.4f}"
         reason += self._warning(estimate.variance, n)
-        if share > self.tolerance:
-            return Decision(stop=False, reason=f"{reason}: go on.")
-        if n < self.min_folds:
-            return Decision(
-                stop=False, reason=f"{reason}, but at least {self.min_folds} folds must run: go on."
-            )
-        return Decision(stop=True, reason=f"{reason}: stop.")
+        precise = bool(share <= self.tolerance)
+        if precise and n < self.min_folds:
+            return decision(n, f"{reason}, but at least {self.min_folds} folds must run")
+        return decision(n, reason, stop=precise)
 
     def steps(self, sets: FoldSets) -> SetSteps:
         """How well every set of folds knows the k-fold mean."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records.run import Decision, FoldResult
-from ecv_core.stopping.base import AT_LEAST, Rule, after, check_numbers
+from ecv_core.stopping.base import AT_LEAST, Rule, check_numbers, decision
 from ecv_core.stopping.interval import mean_and_deviation, running
 
 GROWTH = 0.05
@@ -78,17 +78,17 @@ class StdStagnation:
             spread = "one score shows no spread yet"
             if deviations:
                 spread = f"the standard deviation is {deviations[-1]:.3g}"
-            return Decision(
-                stop=False,
-                reason=f"{after(n)}: {spread}, and the rule can stop after fold {first} "
-                "at the earliest: go on.",
+            return decision(
+                n, f"{spread}, and the rule can stop after fold {first} at the earliest"
             )
         stop = bool(stagnates(deviations)[-1])
-        verdict = f"in at least one of the last two steps it grew by more than {GROWTH:.0%}: go on."
+        growth = "in at least one of the last two steps it grew"
         if stop:
-            verdict = f"in neither of these two steps did it grow by more than {GROWTH:.0%}: stop."
-        return Decision(
-            stop=stop, reason=f"{after(n)}: the standard deviation went from {trail}; {verdict}"
+            growth = "in neither of these two steps did it grow"
+        return decision(
+            n,
+            f"the standard deviation went from {trail}; {growth} by more than {GROWTH:.0%}",
+            stop=stop,
         )
 
 
