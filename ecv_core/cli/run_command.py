@@ -39,6 +39,7 @@ from ecv_core.figures.words import (
     verdict,
     watt_hours,
 )
+from ecv_core.fold import check_data
 from ecv_core.fold.spec import make_spec
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
@@ -126,15 +127,6 @@ def _cut_off_run(store: Store, spec: RunSpec) -> RunRecord | None:
         if run.resumable and run.spec.same_run(spec):
             return run
     return None
-
-
-def check_data(spec: RunSpec) -> None:
-    """Refuse data that the run cannot do with."""
-    from ecv_core import fold
-
-    fold.data_of(spec)  # a dataset that cannot be read is bad input, not a failed run
-    fold.check_needs(spec)
-    fold.folds_of(spec)
 
 
 def go_on(store: Store, run: RunRecord, options: argparse.Namespace, *, full: bool = False) -> None:

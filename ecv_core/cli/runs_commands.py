@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from ecv_core.cli import answer, program
 from ecv_core.cli.options import ANY_RUN, RUN, add_json, add_place
-from ecv_core.cli.run_command import check_data, go_on, summary
-from ecv_core.figures.words import counted
+from ecv_core.cli.run_command import go_on, summary
+from ecv_core.figures.words import counted, is_or_are
+from ecv_core.fold import check_data
 from ecv_core.jobs.heartbeat import left_runs, recover_run
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError
@@ -125,10 +126,7 @@ def _how_many(rows: list[ListedRun], options: argparse.Namespace) -> str:
         text = counted(len(rows), "run")
     if options.dataset:
         text += f" on {options.dataset}"
-    verb = "is"
-    if len(rows) > 1:
-        verb = "are"
-    text += f" {verb} {options.state or 'here'}"
+    text += f" {is_or_are(max(len(rows), 1))} {options.state or 'here'}"
     for row in rows:
         if row.state.resumable and computed_here(row.spec):
             return f"{text}; '{program()} resume {row.run_id}' continues one of them."

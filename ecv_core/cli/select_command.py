@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -258,7 +258,7 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     if not outcomes:
         raise InputError("there are no recorded runs to select from; compute a study first")
     share = joules_spent / joules_of_all
-    right = _mean_right(outcomes.values())
+    right = fmean(outcome.right for outcome in outcomes.values())
     lines.append(
         f"in total: {100 * share:.3g} % of the energy, the right winner in {100 * right:.4g} % "
         "of orders"
@@ -267,11 +267,6 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     if note:
         lines.append(note)
     return {"datasets": documents, "joules_share": share, "right": right}, "\n".join(lines)
-
-
-def _mean_right(outcomes: Iterable[OverOrders]) -> float:
-    """The share of orders with the right winner, averaged over datasets."""
-    return fmean(outcome.right for outcome in outcomes)
 
 
 def _check_no_metric(options: argparse.Namespace) -> None:

@@ -71,6 +71,20 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}s"
 
 
+def is_or_are(count: int) -> str:
+    """The verb of a sentence about so many things."""
+    if count == 1:
+        return "is"
+    return "are"
+
+
+def as_sentence(line: str) -> str:
+    """'no interval' -> 'No interval.'; an empty line stays empty."""
+    if not line:
+        return ""
+    return f"{line[0].upper()}{line[1:]}."
+
+
 def joined(*sentences: str) -> str:
     """Sentences as one text; empty ones are left out."""
     return " ".join(filter(None, sentences))
@@ -394,7 +408,7 @@ def winner_new_data_line(
     line = _new_data_sentence(interval, of, confidence)
     if interval is not None:
         line += f"; it allows for the choice of the best of {contender_count}"
-    return f"{line[0].upper()}{line[1:]}."
+    return as_sentence(line)
 
 
 def _new_data_sentence(interval: NewDataInterval | None, of: str, confidence: float) -> str:
@@ -748,10 +762,7 @@ def processor_words(facts: EnergyFacts) -> str:
 
 def processor_sentence(facts: EnergyFacts) -> str:
     """The same as a sentence of its own."""
-    words = processor_words(facts)
-    if not words:
-        return ""
-    return f"{words[0].upper()}{words[1:]}."
+    return as_sentence(processor_words(facts))
 
 
 def grams(amount: float) -> str:

@@ -62,6 +62,17 @@ def check_needs(spec: RunSpec) -> None:
         evaluation.check_gains(metric, data.dataset, has_ratings=data.ratings is not None)
 
 
+def check_data(spec: RunSpec) -> None:
+    """Refuse data that a run cannot do with: bad input, and not a run that fails.
+
+    Raises: DatasetError for data that cannot be read; FoldsError for data that cannot be split so;
+        as `check_needs`.
+    """
+    data_of(spec)
+    check_needs(spec)
+    folds_of(spec)
+
+
 def folds_folder() -> Path:
     """Where imported fold files are kept, each under the hash of its content."""
     return datasets.data_dir() / "folds"

@@ -156,9 +156,7 @@ def _compute(
         own_rule: the rule, where it is an instance that no spec can name.
         keep, anew, on, on_fold: as of `evaluate`.
     """
-    fold.data_of(spec)  # a dataset that cannot be read is bad input, not a failed run
-    fold.check_needs(spec)
-    fold.folds_of(spec)
+    fold.check_data(spec)
 
     def show_fold(run: RunRecord) -> None:
         if run.run_id == run_id:  # and not one of the cheap models that it is adjusted by

@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.words import algorithm_title, counted
+from ecv_core.figures.words import algorithm_title, counted, is_or_are
 from ecv_core.models import computed_here
 from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.papers.published import (
@@ -122,13 +122,12 @@ def _reservation(best: Entry, others: Sequence[Entry]) -> str:
     same = [entry for entry in others if entry.protocol == NINETY_TEN]
     if len(same) == len(others):
         return ""
-    is_or_are = "is" if len(same) == 1 else "are"
     single = ""
     if best.folds == 1:
         single = ", and ours is a single fold"
     return (
-        f" **This is no proof yet:** only {len(same)} of the {len(others)} {is_or_are} confirmed "
-        f"to be on our split ({NINETY_TEN}){single}."
+        f" **This is no proof yet:** only {len(same)} of the {len(others)} {is_or_are(len(same))} "
+        f"confirmed to be on our split ({NINETY_TEN}){single}."
     )
 
 
@@ -144,8 +143,7 @@ def _protocol_note(others: Sequence[Entry]) -> str:
     if other_protocols:
         protocols = " or ".join(sorted(set(other_protocols)))
         count = len(other_protocols)
-        is_or_are = "is" if count == 1 else "are"
-        parts.append(f"{count} of them {is_or_are} on {protocols}")
+        parts.append(f"{count} of them {is_or_are(count)} on {protocols}")
     if unknown:
         parts.append(f"for {unknown} of them the split could not be confirmed")
     return (

@@ -35,7 +35,7 @@ from ecv_core.figures.tradeoff import (
     tradeoff_figure,
     tradeoff_steps,
 )
-from ecv_core.figures.words import alpha_text, counted, new_data_line
+from ecv_core.figures.words import alpha_text, counted
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.run import FoldResult, RunRecord
@@ -47,14 +47,14 @@ from pages.shared.address.link import chosen, write_into_link
 from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, escaped, results, run_list
+from pages.shared.live.state import KEPT, escaped, run_list
 from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import SLIDER, numbers
 from pages.shared.widgets.tables import number, table, text
-from pages.shared.widgets.words import run_label
+from pages.shared.widgets.words import mean_sentences, run_label
 
 _FILE = "the scores file: whoever opens it adds it again"
 LIMIT_KEY = "off"
@@ -190,11 +190,7 @@ def _new_data_sentences(runs: Sequence[RunRecord]) -> list[str]:
     if len(runs) != 1:
         return []
     (run,) = runs
-    if run.at_stop is None:
-        return []
-    line = new_data_line(results().with_user_scores(run))
-    mean = f"The mean of {counted(run.folds_used, 'fold')} is {run.at_stop.mean:.4f}"
-    return [f"{mean}. {line[0].upper()}{line[1:]}."]
+    return mean_sentences(run, f"The mean of {counted(run.folds_used, 'fold')}")
 
 
 def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:

@@ -11,6 +11,7 @@ from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.words import (
     algorithm_title,
     arithmetic,
+    as_sentence,
     counted,
     duration,
     forecast_words,
@@ -55,8 +56,7 @@ def run_answer(run: RunRecord) -> Answer:
     sentences = []
     if stop is not None:
         headline = f"{metric_label(run.spec)} {stop.mean:.4f}"
-        line = new_data_line_with(run, new_data)
-        sentences.append(f"{line[0].upper()}{line[1:]}.")
+        sentences.append(as_sentence(new_data_line_with(run, new_data)))
     sentences.append(_sentence(run))
     return Answer(
         certainty=_certainty(run, new_data),

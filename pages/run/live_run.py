@@ -50,7 +50,6 @@ from pages.shared.widgets.words import ago, run_label, state_badge
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 
 def elsewhere_note(run: RunRecord) -> None:
@@ -279,11 +278,8 @@ def _origin(run: RunRecord) -> None:
 
 
 def _figure_data(run: RunRecord) -> dict[str, object]:
-    def figure(dark: bool) -> go.Figure:
-        return run_figure(run, dark=dark, height=FIGURE_HEIGHT)
-
     return drawing(
-        figure,
+        partial(run_figure, run, height=FIGURE_HEIGHT),
         version=(run.run_id, len(run.folds), run.stopped_at, run.checked, run.spec.to_json()),
         key="figure-1",
         alt=run_alt_text(run),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -54,7 +54,6 @@ from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import number, text
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
     from streamlit.elements.arrow import DataframeStateInput
     from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
@@ -372,7 +371,7 @@ def _filter_widgets(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> _Fi
         width=220,
     )
     period = place.selectbox(
-        "Started", list(PERIODS), key="started", bind="query-params", width=160
+        "Started", [_AT_ANY_TIME, *_PERIODS], key="started", bind="query-params", width=160
     )
     plans: list[str] = []
     names = {row.group: groups[row.group] for row in rows if row.group in groups}
@@ -384,33 +383,19 @@ def _filter_widgets(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> _Fi
     every_tag = all_tags(rows)
     if every_tag:
         tags = place.multiselect("Tag", every_tag, key="tag", bind="query-params", width=160)
-    since = PERIODS[period](datetime.now(UTC).date())
-    return _Filter(text, states, datasets, plans, tags, since)
+    return _Filter(text, states, datasets, plans, tags, since=_first_day(period))
 
 
-def _first_of_month(today: date) -> date:
-    return today.replace(day=1)
+_AT_ANY_TIME = "at any time"
+_PERIODS = {"this month": "M", "this quarter": "Q", "this year": "Y"}
+"""What can be picked -> the period of pandas."""
 
 
-def _first_of_quarter(today: date) -> date:
-    return today.replace(month=today.month - (today.month - 1) % 3, day=1)
-
-
-def _first_of_year(today: date) -> date:
-    return today.replace(month=1, day=1)
-
-
-def _first_of_all(today: date) -> date:
-    return date.min
-
-
-PERIODS: Mapping[str, Callable[[date], date]] = {
-    "at any time": _first_of_all,
-    "this month": _first_of_month,
-    "this quarter": _first_of_quarter,
-    "this year": _first_of_year,
-}
-"""What can be picked -> the first day of it, by today's date (UTC)."""
+def _first_day(period: str) -> date:
+    """The day on which a period of `_PERIODS` began, in UTC; the first of all for any time."""
+    if period == _AT_ANY_TIME:
+        return date.min
+    return pd.Period(datetime.now(UTC).date(), _PERIODS[period]).start_time.date()
 
 
 def _picked(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
@@ -434,13 +419,9 @@ def _picture(shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[L
     points = spent_frame(runs)
     if len(points) < 2:
         return
-
-    def figure(dark: bool) -> Figure:
-        return spent_figure(points, dark=dark)
-
     with st.container(height=270, border=False):  # room for it, before it is drawn
         plot(
-            figure,
+            partial(spent_figure, points),
             version=points.to_csv(),
             key="runs-picture",
             alt=f"Score of {len(points)} runs, in % of the best on its dataset, by their energy.",

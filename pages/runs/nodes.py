@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -19,8 +20,6 @@ from pages.shared.live.state import escaped, run_list, store
 from pages.shared.live.watch import follow
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
     from ecv_core.records.run import RunRecord
 
 
@@ -99,21 +98,14 @@ def _places_words() -> str:
 
 def _lanes(frame: pd.DataFrame) -> None:
     """What each node has computed, as a figure with its sentence."""
-
-    def figure(dark: bool) -> go.Figure:
-        return lanes_figure(frame, dark=dark)
-
-    def numbers() -> pd.DataFrame:
-        return frame
-
     st.markdown(lanes_sentence(frame))
     plot(
-        figure,
+        partial(lanes_figure, frame),
         version=(len(frame), frame["began"].max(), frame["kind"].to_numpy().tobytes()),
         key="lanes",
         alt=lanes_sentence(frame),
         name="folds on nodes",
-        table=numbers,
+        table=frame.copy,
     )
 
 

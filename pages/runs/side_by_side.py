@@ -28,10 +28,11 @@ from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.verdicts import comparison_sentence, p_words
 from ecv_core.figures.words import (
     algorithm_title,
+    counted,
     dataset_title,
+    is_or_are,
     metric_label,
     new_data_cell,
-    new_data_line,
     titled,
 )
 from ecv_core.models import computed_here
@@ -49,10 +50,9 @@ from pages.shared.widgets.answer_card import Answer, Certainty, answer_card, cap
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import number, runs_table, text
 from pages.shared.widgets.tables import table as numbers_table
-from pages.shared.widgets.words import run_label
+from pages.shared.widgets.words import mean_sentences, run_label
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
     from matplotlib.figure import Figure
 
 
@@ -63,19 +63,13 @@ def picture(runs: Sequence[NamedRun]) -> None:
         st.info("None of these runs has a finished fold yet.", icon=":material/hourglass_empty:")
         return
 
-    def figure(dark: bool) -> go.Figure:
-        return compare_figure(frame, dark=dark)
-
-    def numbers() -> pd.DataFrame:
-        return frame
-
     plot(
-        figure,
+        partial(compare_figure, frame),
         version=tuple((name, run.run_id, len(run.folds), run.stopped_at) for name, run in runs),
         key="compare-means",
         alt=compare_alt_text(frame),
         name="comparison",
-        table=numbers,
+        table=frame.copy,
         opens=_addresses(runs),
     )
     st.caption("A click on a mean opens its run.")
@@ -294,7 +288,8 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
     on_dataset = ""
     sentences = []
     if len(_panels(runs)) == 1:
-        sentences = _mean_sentences(*runs[0])
+        best, run = runs[0]
+        sentences = mean_sentences(run, f"The mean {metric_label(run.spec)} of {best}")
     for pair in of_the_best[:MOST_SENTENCES]:
         if _on_several_datasets(runs):
             on_dataset = dataset_title(pair.dataset)
@@ -336,15 +331,6 @@ def _headline(runs: Sequence[NamedRun], of_the_best: Sequence[Comparison]) -> st
     if len(of_the_best) < len(runs) - 1:
         return f"{best} has the best mean"
     return f"{best} is best of {len(runs)}"
-
-
-def _mean_sentences(name: str, run: RunRecord) -> list[str]:
-    """How good a run is for new users; nothing before its first fold."""
-    if run.at_stop is None:
-        return []
-    line = new_data_line(results().with_user_scores(run))
-    mean = f"The mean {metric_label(run.spec)} of {name} is {run.at_stop.mean:.4f}"
-    return [f"{mean}. {line[0].upper()}{line[1:]}."]
 
 
 def _next_step(runs: Sequence[NamedRun]) -> None:
@@ -442,8 +428,10 @@ def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> Non
             icon=":material/block:",
         )
     if apart:
-        pairs_are = "1 pair is" if apart == 1 else f"{apart} pairs are"
-        st.caption(f"{pairs_are} not tested: their datasets or metrics differ.")
+        st.caption(
+            f"{counted(apart, 'pair')} {is_or_are(apart)} not tested: their datasets or metrics "
+            "differ."
+        )
     without = [name for name, run in runs if not run.folds]
     if without:
         st.caption(escaped(f"No fold is finished yet: {', '.join(without)}."))

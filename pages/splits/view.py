@@ -17,7 +17,7 @@ from ecv_core.analysis.split_tables.parts import parts_frame
 from ecv_core.analysis.split_tables.toy import ToySplit, toy_split
 from ecv_core.dataset.preparation import prepared
 from ecv_core.figures.splits import timeline_figure, timeline_steps
-from ecv_core.figures.words import counted, dataset_title, titled, titles_of
+from ecv_core.figures.words import counted, dataset_title, is_or_are, titled, titles_of
 from ecv_core.fold import folds_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
@@ -159,16 +159,17 @@ def toy_sentence(toy: ToySplit, fold: int) -> str:
     marks = toy.marks[toy.marks["fold"] == fold]
     counts = Counter(marks["part"])
     learnt = counts["training"] + counts["fold-in"]
-    tested = f"{counts['test']} are"
-    if counts["test"] == 1:
-        tested = "1 is"
-    words = f"The model learns from {counted(learnt, 'interaction')}; {tested} tested."
+    tested = counts["test"]
+    words = (
+        f"The model learns from {counted(learnt, 'interaction')}; {tested} "
+        f"{is_or_are(tested)} tested."
+    )
     unknown = counts["unknown"]
     if unknown:
-        more_are = "1 more is"
-        if unknown > 1:
-            more_are = f"{unknown} more are"
-        words += f" {more_are} of a person or an item that training does not know."
+        words += (
+            f" {unknown} more {is_or_are(unknown)} of a person or an item that training does not "
+            "know."
+        )
     leak = toy.leaks[fold]
     if leak is not None:
         later, earlier = leak.to_dict("records")

@@ -110,21 +110,22 @@ def test_the_figure_holds_the_stop_and_says_so_to_those_who_do_not_see_it(app, a
 
 
 def test_the_interval_for_new_users_stands_before_that_of_the_folds(app, store, a_fold):
-    # Two folds of three users: 3.3889 around 2.5, worked out in tests/test_verdict.py.
+    # Two folds of three users: 0.33889 around 0.25, a tenth of what tests/test_verdict.py works
+    # out, and no nDCG is below 0.
     spec = make_spec(dataset="synthetic", algorithm="popular", rule="fixed", min_folds=2)
     (run_id,) = store.create([spec], owner="test")
     store.start(run_id, owner="test")
     for index in range(2):
-        values = np.array([1, 2, 3], dtype=np.float32)[:, None] + index
+        values = (np.array([1, 2, 3], dtype=np.float32)[:, None] + index) / 10
         users = UserScores(users=np.arange(3, dtype=np.int32), metrics=("ndcg@10",), values=values)
-        fold = replace(a_fold(index, 2.0 + index, "rapl"), user_scores=users)
+        fold = replace(a_fold(index, 0.2 + index / 10, "rapl"), user_scores=users)
         store.add_fold(run_id, fold, stopped_at=2)
     store.finish(run_id, RunState.FINISHED)
     open_run(app, store.run(run_id))
     kind, lines = verdict(app)
     assert kind == "uncertain"
-    assert "-0.8889 to 5.8889" in lines[1]
-    assert any(one.startswith("95 % interval: ± 6.3531 over these folds") for one in captions(app))
+    assert "0.0000 to 0.5889" in lines[1]
+    assert any(one.startswith("95 % interval: ± 0.6353 over these folds") for one in captions(app))
 
 
 def test_without_users_scores_nothing_is_guessed_of_new_users(app, a_run):

@@ -38,6 +38,7 @@ from ecv_core.figures.report.runs_table import runs_latex
 from ecv_core.figures.words import (
     algorithm_title,
     alpha_text,
+    as_sentence,
     counted,
     dataset_title,
     forecast_words,
@@ -537,7 +538,7 @@ def describe_methods(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) ->
         (run,) = runs
         sentences.append(verdict(run))
         for line in interval_lines(run):
-            sentences.append(f"{line[0].upper()}{line[1:]}.")
+            sentences.append(as_sentence(line))
     sentences.append(energy_sentence(runs))
     folds: list[FoldResult] = []
     for run in runs:

@@ -8,10 +8,17 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
-from ecv_core.figures.words import metric_label, rule_words, run_title
+from ecv_core.figures.words import (
+    as_sentence,
+    metric_label,
+    new_data_line,
+    rule_words,
+    run_title,
+)
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.plans import PlanRecord
+from pages.shared.live.state import results
 
 
 class StateLook(NamedTuple):
@@ -35,6 +42,19 @@ def state_badge(state: RunState) -> None:
     """A run's state as a coloured word with an icon."""
     look = STATES[state]
     st.badge(state.value, icon=look.icon, color=look.colour)
+
+
+def mean_sentences(run: RunRecord, subject: str) -> list[str]:
+    """The mean of a run, and its interval for new users; nothing before the first fold.
+
+    Args:
+        run: its folds may lack their users' scores, which are looked up.
+        subject: whose mean it is, as the sentence begins: 'The mean of 3 folds'.
+    """
+    if run.at_stop is None:
+        return []
+    line = new_data_line(results().with_user_scores(run))
+    return [f"{subject} is {run.at_stop.mean:.4f}. {as_sentence(line)}"]
 
 
 def ago(moment: datetime) -> str:
