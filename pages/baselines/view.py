@@ -88,10 +88,10 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
         reservation = _reservation(best, others)
         who = "run here"
     lead = f"ahead of **{len(behind)} of {len(others)}** published results"
+    headline = f"## {best.method}: RMSE {best.rmse:.4f}{folds}"
     st.markdown(
-        f"## {best.method}: RMSE {best.rmse:.4f}{folds}\nOn {about.title} this "
-        f"well-known method, {who}, is {lead}; the best of those is {best_of_others.method} with "
-        f"{best_of_others.rmse:.4f}.{reservation}"
+        f"{headline}\nOn {about.title} this well-known method, {who}, is {lead}; the best of those "
+        f"is {best_of_others.method} with {best_of_others.rmse:.4f}.{reservation}"
     )
     if reservation:
         st.caption(_protocol_note(others))
@@ -132,6 +132,7 @@ def _reservation(best: Entry, others: Sequence[Entry]) -> str:
 
 
 def _protocol_note(others: Sequence[Entry]) -> str:
+    """On which splits published results are, of which some are on another one or not known."""
     unknown = 0
     other_protocols = []
     for entry in others:
@@ -156,9 +157,10 @@ def show_board(dataset: str, entries: Sequence[Entry]) -> None:
     """The figure with its table, and where its numbers come from."""
     about = published(dataset)
     frame = board_frame(entries)
+    version = tuple((entry.method, entry.rmse, entry.by) for entry in entries)
     plot(
         partial(board_figure, frame),
-        version=tuple((entry.method, entry.rmse, entry.by) for entry in entries),
+        version=version,
         key="baselines-board",
         alt=f"RMSE of {len(entries)} results on {about.title}, best first, by who ran them.",
         name=f"baselines on {dataset}",
@@ -208,7 +210,10 @@ _DIMENSION = {"ml-100k": 16}
 def show_curves(dataset: str) -> None:
     """The three figures, each where runs for it are recorded."""
     runs = recorded(dataset)
-    usual = [run for run in runs if run.spec.algorithm in _BAYESIAN and _usual(run)]
+    usual = []
+    for run in runs:
+        if run.spec.algorithm in _BAYESIAN and _usual(run):
+            usual.append(run)
     _draw_curve(
         dataset,
         3,

@@ -135,13 +135,14 @@ def draw_toy(spec: RunSpec) -> None:
     folds = [min(step, toy.k - 1) for step in range(steps)]
     sentences = [toy_sentence(toy, fold) for fold in folds]
     marks = toy.marks.drop(columns=["user", "level"])
+    draw_steps = partial(timeline_steps, toy, sentences, folds)
     plot(
         partial(timeline_figure, toy),
         version=(spec.split, spec.k, spec.seed, spec.split_params),
         key="split-toy",
         alt=sentences[0],
         slider=SLIDER,
-        steps=partial(timeline_steps, toy, sentences, folds),
+        steps=draw_steps,
         name=f"{spec.split} on a toy",
         table=marks.copy,
     )
