@@ -13,7 +13,8 @@ from torch.nn.functional import leaky_relu, normalize
 
 from ecv_core.models.base import Indices
 from ecv_core.models.device import Rows
-from ecv_core.models.sampled_net import PairNet, SampledBatch, Vectors, bpr, gradient
+from ecv_core.models.pair_net import PairNet, SampledBatch, Vectors, bpr
+from ecv_core.models.sampled_net import gradient
 from ecv_core.records.interactions import History
 
 

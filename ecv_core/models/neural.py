@@ -117,7 +117,7 @@ _BPR_MF_PARAMETERS = (
 )
 BPR_MF = _network(
     id="bpr-mf",
-    home="sampled_net:BPRNet",
+    home="pair_net:BPRNet",
     parameters=_BPR_MF_PARAMETERS,
     title="BPR-MF",
     summary="Learns a vector for each user and item so that the items a user has rank above items "
@@ -145,7 +145,7 @@ _NEU_MF_PARAMETERS = (
 )
 NEU_MF = _network(
     id="neu-mf",
-    home="sampled_net:NeuMFNet",
+    home="pair_net:NeuMFNet",
     parameters=_NEU_MF_PARAMETERS,
     title="NeuMF",
     summary=(

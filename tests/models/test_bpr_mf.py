@@ -4,7 +4,8 @@ import torch
 from scipy.sparse import csr_array
 from torch.nn.functional import logsigmoid
 
-from ecv_core.models.sampled_net import BPRNet
+from ecv_core.models import pair_net
+from ecv_core.models.pair_net import BPRNet
 
 pytestmark = pytest.mark.usefixtures("on_the_processor")
 
@@ -53,3 +54,27 @@ def test_score_is_the_product_of_the_vectors_plus_the_bias():
     users, items, bias = (weight.detach().numpy() for weight in model.weights())
     expected = users[[2, 0]] @ items.T + bias[:, 0]
     np.testing.assert_allclose(model.score(np.array([2, 0])).numpy(), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_compiled_slopes_are_those_that_a_gpu_adds_up(with_bias):
+    random = torch.Generator().manual_seed(5)
+    batch = pair_net.SampledBatch(
+        users=torch.randint(7, (50,), generator=random),
+        items=torch.randint(9, (50,), generator=random),
+        negatives=torch.randint(9, (50, 3), generator=random),
+    )
+    slopes = torch.rand((3, 50), generator=random)
+    users = torch.randn((7, 32), generator=random)
+    items = torch.randn((9, 32), generator=random)
+    bias = torch.randn(9, generator=random)
+    added = []
+    for add in (pair_net.add_slopes, pair_net.add_slopes_compiled):
+        of_users = pair_net.Vectors(values=users, slopes=torch.ones_like(users))
+        of_items = pair_net.Vectors(values=items, slopes=torch.ones_like(items))
+        if with_bias:
+            biases = dict(bias=bias, bias_slopes=torch.ones_like(bias))
+            of_items = pair_net.Vectors(values=items, slopes=torch.ones_like(items), **biases)
+        add(of_users, of_items, batch, slopes, pair_net.Decay(0.02, 0.03))
+        added.append((of_users.slopes, of_items.slopes, of_items.bias_slopes))
+    torch.testing.assert_close(added[1], added[0])

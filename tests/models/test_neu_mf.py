@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from ecv_core.models import sampled_net
-from ecv_core.models.sampled_net import NeuMFNet
+from ecv_core.models import pair_net
+from ecv_core.models.pair_net import NeuMFNet
 
 pytestmark = pytest.mark.usefixtures("on_the_processor")
 
@@ -29,7 +29,7 @@ def textbook_score(net, user, item):
 
 
 def test_scores_of_blocks_are_those_of_single_pairs(net, monkeypatch):
-    monkeypatch.setattr(sampled_net, "CELLS", 3 * 41 * 6)  # three users at once
+    monkeypatch.setattr(pair_net, "CELLS", 3 * 41 * 6)  # three users at once
     users = [12, 0, 5, 5, 3]
     expected = [[textbook_score(net, user, item) for item in range(41)] for user in users]
     np.testing.assert_allclose(net.score(np.array(users)).numpy(), expected, rtol=1e-3, atol=1e-4)

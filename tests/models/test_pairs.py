@@ -2,7 +2,8 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from ecv_core.models.sampled_net import TrainingPairs
+from ecv_core.models.device import Rows
+from ecv_core.models.pair_net import LookupByKeys, LookupByMarks, TrainingPairs
 
 
 def test_negatives_are_items_the_user_does_not_have():
@@ -38,6 +39,19 @@ def test_only_items_of_the_user_are_drawn_again():
     pairs = TrainingPairs(csr_array(dense), torch.device("cpu"))
     items = pairs.negatives(users, torch.Generator().manual_seed(1))
     assert items.tolist() == expected.tolist()
+
+
+def test_both_lookups_find_the_pairs_of_the_matrix():
+    dense = (np.random.default_rng(0).random((30, 300)) < 0.2).astype(np.float32)
+    dense[4] = 0
+    dense[5] = 1
+    users = torch.arange(30).repeat_interleave(300)
+    items = torch.arange(300).repeat(30)
+    rows = Rows.of(csr_array(dense), torch.device("cpu"))
+    keys = rows.owners * 300 + rows.columns
+    expected = np.flatnonzero(dense).tolist()
+    for lookup in (LookupByKeys(keys, 300), LookupByMarks(rows, keys, 300)):
+        assert lookup.places(users, items).tolist() == expected
 
 
 def test_user_who_has_everything_does_not_hold_it_up():
