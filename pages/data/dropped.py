@@ -329,7 +329,7 @@ def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
                 args=(token, layout),
             )
             return
-        about = _read(place, token, plain, layout)
+        about = _read_file(place, token, plain, layout)
     if about is None:
         return
     st.header("What can be used", anchor=False)
@@ -344,7 +344,7 @@ def _begin(token: str, layout: Layout) -> None:
     st.session_state[_READING] = (token, layout)
 
 
-def _read(place: DeltaGenerator, token: str, plain: PlainFile, layout: Layout) -> About | None:
+def _read_file(place: DeltaGenerator, token: str, plain: PlainFile, layout: Layout) -> About | None:
     """Read the whole file, with a bar and a way to stop it; None where it cannot be used.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -127,7 +128,7 @@ def live_run(runs: list[RunRecord]) -> None:
                 icon=":material/balance:",
                 query_params={VIEW: COMPARE, COMPARED: ",".join(ids)},
             )
-    follow(_run, _any_active(runs), [runs], key="run", of=[topic(STATES, ids)])
+    follow(_draw_run, _any_active(runs), _OpenedRuns(runs), key="run", of=[topic(STATES, ids)])
 
 
 def _any_active(runs: Iterable[RunRecord]) -> bool:
@@ -147,23 +148,39 @@ def shown_run(runs: list[RunRecord]) -> RunRecord:
     return runs[-1]
 
 
-def _still_there() -> list[RunRecord]:
-    """The opened runs; the whole page is drawn anew, with its sentence, if they were deleted."""
-    try:
-        runs = opened_runs()
-    except InputError:
-        runs = []
-    if not runs:
-        st.rerun()
-    return runs
+class _OpenedRuns:
+    """The runs that the address names, for a part of the page that is drawn again and again."""
+
+    def __init__(self, runs: list[RunRecord]) -> None:
+        """Take the runs as they were read with the page, which the first drawing shows."""
+        self._of_page = runs
+
+    def read(self) -> list[RunRecord]:
+        """The runs as they were read with the page; from the second time on as they are now.
+
+        Where they have been deleted, the whole page is drawn anew, with its sentence.
+        """
+        runs = self._of_page
+        self._of_page = []
+        if runs:
+            return runs
+        with suppress(InputError):
+            runs = opened_runs()
+        if not runs:
+            st.rerun()
+        return runs
 
 
-def _run(following: bool, read: list[list[RunRecord]]) -> None:
-    """Draw it; the first time as the runs were read for the page.
+def _draw_run(following: bool, opened: _OpenedRuns) -> None:
+    """Draw the run that is shown.
 
     Only what is not another with every fold belongs here, and what follows the folds by itself.
+
+    Args:
+        following: whether a run was active when the page was drawn.
+        opened: the runs that the address names.
     """
-    runs = _take_or_read(read)
+    runs = opened.read()
     if following != _any_active(runs):
         st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
     run = shown_run(runs)
@@ -180,8 +197,8 @@ def _run(following: bool, read: list[list[RunRecord]]) -> None:
         ):
             run_actions(run, runs)
             present_button()
-    _results(run, runs)
-    _details(run, runs)
+    _draw_results(run, runs)
+    _draw_details(run, runs)
 
 
 def _draw_followed(
@@ -196,23 +213,12 @@ def _draw_followed(
     if not _any_active(runs):
         draw(shown_run(runs))
         return
-    unread = [runs]  # what the first drawing shows was read with the page
+    opened = _OpenedRuns(runs)
 
     def draw_newest() -> None:
-        draw(shown_run(_take_or_read(unread)))
+        draw(shown_run(opened.read()))
 
     follow(draw_newest, key=key, of=[topic(kind, ids_of(runs))], often=often)
-
-
-def _take_or_read(unread: list[list[RunRecord]]) -> list[RunRecord]:
-    """The runs that were read with the page, the first time; after that as they are now.
-
-    Args:
-        unread: what was read with the page, which is taken out of it.
-    """
-    if unread:
-        return unread.pop()
-    return _still_there()
 
 
 def _entries_for_all(
@@ -234,18 +240,18 @@ def _entries_for_all(
     )
 
 
-def _results(run: RunRecord, runs: list[RunRecord]) -> None:
+def _draw_results(run: RunRecord, runs: list[RunRecord]) -> None:
     damaged_folds([run])
-    entries = _entries_for_all("answer", run, _answer_data)
+    entries = _entries_for_all("answer", run, _answer_entries)
     told_card(entries, next_step=partial(_next_step, run, runs))
     if not computed_here(run.spec):
         _draw_followed(elsewhere_note, runs, key="note", kind=RUNS, often=[STEPS])
-    _origin(run)
+    _say_origin(run)
     with st.container(key="presented-figure"):
-        _figure(run, runs)
+        _draw_figure(run, runs)
 
 
-def _answer_data(run: RunRecord) -> dict[str, object]:
+def _answer_entries(run: RunRecord) -> dict[str, object]:
     return {"html": answer_html(run_answer(results().with_user_scores(run)))}
 
 
@@ -259,7 +265,7 @@ def _next_step(run: RunRecord, runs: list[RunRecord]) -> None:
     _folds_link(runs)
 
 
-def _origin(run: RunRecord) -> None:
+def _say_origin(run: RunRecord) -> None:
     """Who started it, where it was computed, and whether its data are still the same."""
     person = starter(run.started_by)
     if person:
@@ -277,7 +283,7 @@ def _origin(run: RunRecord) -> None:
             st.warning(sentence(InputError(change)), icon=":material/database_off:")
 
 
-def _figure_data(run: RunRecord) -> dict[str, object]:
+def _figure_entries(run: RunRecord) -> dict[str, object]:
     return drawing(
         partial(run_figure, run, height=FIGURE_HEIGHT),
         version=(run.run_id, len(run.folds), run.stopped_at, run.checked, run.spec.to_json()),
@@ -286,7 +292,7 @@ def _figure_data(run: RunRecord) -> dict[str, object]:
     )
 
 
-def _figure(run: RunRecord, runs: list[RunRecord]) -> None:
+def _draw_figure(run: RunRecord, runs: list[RunRecord]) -> None:
     """Figure 1, whose open table follows the folds."""
 
     def numbers() -> pd.DataFrame:
@@ -299,7 +305,7 @@ def _figure(run: RunRecord, runs: list[RunRecord]) -> None:
         _draw_followed(draw_rows_of, runs, key="rows")
 
     draw(
-        _entries_for_all("figure", run, _figure_data),
+        _entries_for_all("figure", run, _figure_entries),
         key="figure-1",
         top=run.run_id,
         name=f"{run_name(run)} figure 1",
@@ -309,7 +315,7 @@ def _figure(run: RunRecord, runs: list[RunRecord]) -> None:
     )
 
 
-def _details(run: RunRecord, runs: list[RunRecord]) -> None:
+def _draw_details(run: RunRecord, runs: list[RunRecord]) -> None:
     folds, again, export = st.tabs(
         ["Folds", "Repeat this run", "Export"],
         key="details",

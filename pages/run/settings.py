@@ -69,7 +69,7 @@ Chosen = dict[str, dict[str, ParamValue]]
 
 
 def algorithm_picker(
-    tasks: Sequence[Task] = Task.TOP_N.together,
+    tasks: Sequence[Task],
     key: str = "algorithm",
     default: Sequence[str] = (DEFAULT,),
     what: str = "Each is a run of its own. Several run one after another and are shown together.",
@@ -191,7 +191,7 @@ def offer_usual_of_task(names: list[str]) -> None:
     state["split"] = task.usual_split
 
 
-def fold_settings(task: Task = Task.TOP_N) -> dict[str, Any]:
+def fold_settings(task: Task) -> dict[str, Any]:
     """Widgets of folds and score for a task; gives what was picked, as arguments of `make_spec`."""
     left, middle, right = st.columns(3)
     split = asked_split()
@@ -231,10 +231,10 @@ def fold_settings(task: Task = Task.TOP_N) -> dict[str, Any]:
 
 def metric_select(
     place: DeltaGenerator,
-    tasks: Sequence[Task] = Task.TOP_N.together,
-    **about: Any,  # noqa: ANN401
+    tasks: Sequence[Task],
+    **widget: Any,  # noqa: ANN401
 ) -> str:
-    """The metric's id, of some tasks; `about` is the widget's label, key and help."""
+    """The metric's id, of some tasks; `widget` has the label, the key and the help."""
     titles = {}
     lines = []
     for name, metric in METRICS.items():
@@ -242,9 +242,9 @@ def metric_select(
             titles[name] = metric.title
             lines.append(f"- **{metric.title}**: {metric.help}")
     listed = "\n".join(lines)
-    about["help"] = f"{about['help']}\n\n{listed}"
+    widget["help"] = f"{widget['help']}\n\n{listed}"
     names = list(titles)
-    picked = place.selectbox(options=names, format_func=titles.__getitem__, **about)
+    picked = place.selectbox(options=names, format_func=titles.__getitem__, **widget)
     return picked or names[0]
 
 
@@ -317,31 +317,29 @@ def stop_settings(k: int) -> dict[str, Any]:
         disabled=k == 1,
         **about("rule", help=explained(rules, "stopping-rule")),
     )
+    rule = RULES[rule_id]
+    picked: dict[str, Any] = {"rule": rule.id}
+    min_folds_is_folded_away = False
     if k == 1:
         st.caption("No rule applies: after one fold there is none to save.")
-        picked: dict[str, Any] = {"rule": rule_id}
-        with st.expander("Interval, energy", icon=":material/straighten:"):
-            picked["confidence"] = setting_widget("confidence", step=0.01, format="%.3f")
-            picked["country"] = _country()
-            picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP, rule_id)
-            _meters()
-        return picked
-    rule = RULES[rule_id]
-    params = {parameter.name: _rule_param(rule, parameter) for parameter in rule.parameters}
-    picked = {"rule": rule.id, "rule_params": params}
-    if not rule.parameters:
-        st.caption(rule.help)
-    # What the rule is about is not folded away.
-    at_hand = rule.axis is not None and rule.axis.scale == "folds"
-    if at_hand:
-        picked["min_folds"] = _min_folds(rule, k)
-    if rule.id != NEVER_STOPS:
-        picked["full"] = setting_widget("full")
-    folded = "Interval, energy" if at_hand else "Interval, minimum folds, energy"
+    else:
+        params = {parameter.name: _rule_param(rule, parameter) for parameter in rule.parameters}
+        picked["rule_params"] = params
+        if not rule.parameters:
+            st.caption(rule.help)
+        if rule.axis is not None and rule.axis.scale == "folds":
+            picked["min_folds"] = _min_folds(rule, k)  # what the rule is about stays in sight
+        else:
+            min_folds_is_folded_away = True
+        if rule.id != NEVER_STOPS:
+            picked["full"] = setting_widget("full")
+    folded = "Interval, energy"
+    if min_folds_is_folded_away:
+        folded = "Interval, minimum folds, energy"
     with st.expander(folded, icon=":material/straighten:"):
         left, right = st.columns(2)
         picked["confidence"] = setting_widget("confidence", left, step=0.01, format="%.3f")
-        if not at_hand:
+        if min_folds_is_folded_away:
             with right:
                 picked["min_folds"] = _min_folds(rule, k)
         picked["country"] = _country()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 
 import streamlit as st
@@ -77,15 +78,9 @@ def choose_runs() -> list[RunRecord]:
     """The chosen runs, in the order chosen; unknown names in the address become a sentence."""
     runs = _runs()
     address = st.query_params.get(COMPARED, "")
-    there: list[str] = []
-    missing: list[str] = []
-    for key in filter(None, dict.fromkeys(address.split(","))):
-        if key in runs:
-            there.append(key)
-        else:
-            missing.append(key)
-    if there or missing:
-        st.session_state[KEY] = there[:MOST]
+    keys = list(dict.fromkeys(filter(None, address.split(","))))
+    if keys:
+        st.session_state[KEY] = [key for key in keys if key in runs][:MOST]
     elif st.session_state.get(KEY):  # back from another page
         st.session_state[KEY] = [key for key in st.session_state[KEY] if key in runs]
         _write_address()
@@ -104,7 +99,7 @@ def choose_runs() -> list[RunRecord]:
         placeholder="Type a dataset or an algorithm",
         help="Your own runs, newest first, then the recorded ones that come with e-fold.",
     )
-    _say_what_is_missing(missing, len(there))
+    _say_what_is_missing(keys, runs)
     each_once = {runs[key].run_id: runs[key] for key in picked}
     return [whole(run) for run in each_once.values()]
 
@@ -162,21 +157,22 @@ def _write_address() -> None:
         st.query_params.pop(COMPARED, None)
 
 
-def _say_what_is_missing(missing: list[str], there: int) -> None:
+def _say_what_is_missing(keys: list[str], runs: Mapping[str, Known]) -> None:
     """Say which runs the address names that are not here, and whether it names too many.
 
     Args:
-        missing: what it calls those that are not here.
-        there: how many it names that are.
+        keys: what the address calls them, each once.
+        runs: every run that can be chosen.
     """
+    missing = [key for key in keys if key not in runs]
     if missing:
         named = ", ".join(f"'{key}'" for key in missing[:_NAMED])
         if len(missing) > _NAMED:
             named = f"{named} and {len(missing) - _NAMED} more"
-        are = "is no run called" if len(missing) == 1 else "are no runs called"
         st.warning(
-            escaped(f"There {are} {named} here: pick from the list, or correct the address."),
+            escaped(f"No run is called {named} here: pick from the list, or correct the address."),
             icon=":material/search_off:",
         )
+    there = len(keys) - len(missing)
     if there > MOST:
         st.warning(f"The address names {there} runs. Only the first {MOST} are shown.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from pages.shared.live.watch import follow
 
 if TYPE_CHECKING:
     from ecv_core.records.run import RunRecord
+    from ecv_core.store.listing import ListedRun
 
 
 _NEWEST = 10
@@ -63,15 +64,23 @@ def _runs_on_nodes(going: Set[str]) -> list[RunRecord]:
         Those, with the others of the newest group of them; while none is computed, the newest
         group that several nodes have computed; empty if there is none.
     """
-    rows = run_list().rows()
-    if going:
-        rows = [row for row in rows if row.run_id in going]
+    rows = run_list().rows()  # the newest first
+    if not going:
+        return _newest_on_several_nodes(rows)
+    for row in rows:
+        if row.run_id in going:
+            runs = store().group(row.group)
+            for run_id in going - set(ids_of(runs)):
+                runs.append(store().run(run_id))
+            return runs
+    return []
+
+
+def _newest_on_several_nodes(rows: Sequence[ListedRun]) -> list[RunRecord]:
+    """The newest group of runs that several nodes have computed; empty if there is none."""
     groups = dict.fromkeys(row.group for row in rows)
     for group in list(groups)[:_NEWEST]:
         runs = store().group(group)
-        if going:
-            others = going - set(ids_of(runs))
-            return [*runs, *(store().run(run_id) for run_id in others)]
         if _on_several_nodes(lanes_frame(runs)):
             return runs
     return []

@@ -185,14 +185,14 @@ def test_unknown_ids_in_the_address_are_a_sentence_and_the_others_are_shown(app,
     run = a_run(SCORES)
     open_compare(app, "nowhere", run.run_id, run.run_id, "<b>x</b>")
     (warning,) = app.warning
-    assert "There are no runs called 'nowhere', '" in warning.value
+    assert "No run is called 'nowhere', '" in warning.value
     assert app.multiselect(key="compared").value == [run.run_id]
     assert "Add a second run" in texts(app)
 
 
 def test_only_unknown_ids_lead_to_the_empty_page(app):
     open_compare(app, "nowhere")
-    assert "There is no run called 'nowhere' here" in app.warning[0].value
+    assert "No run is called 'nowhere' here" in app.warning[0].value
     assert "Pick **two or more runs**" in texts(app)
 
 
