@@ -56,7 +56,7 @@ X = hstack([pairs, genres[data.items]], format="csr")
 y = (data.ratings >= 4).astype(int)
 
 for model in (LogisticRegression(C=0.3, solver="liblinear"), FactorizationMachine()):
-    found = ecv.cross_validate(
+    scores = ecv.cross_validate(
         model,
         X,
         y,
@@ -64,5 +64,6 @@ for model in (LogisticRegression(C=0.3, solver="liblinear"), FactorizationMachin
         scoring=["neg_log_loss", "roc_auc"],
         rule=ecv.Precision(0.01),
     )
-    loss, auc = -found["test_neg_log_loss"].mean(), found["test_roc_auc"].mean()
-    print(f"{found.sentence}\nLog loss {loss:.4f}, AUC {auc:.4f} over {len(found.folds)} folds.")
+    loss = -scores["test_neg_log_loss"].mean()
+    auc = scores["test_roc_auc"].mean()
+    print(f"{scores.sentence}\nLog loss {loss:.4f}, AUC {auc:.4f} over {len(scores.folds)} folds.")

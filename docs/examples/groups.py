@@ -11,8 +11,8 @@ person = np.repeat(np.arange(200), 5)
 X = rng.normal(size=(1000, 8))
 y = X.sum(axis=1) + rng.normal(size=200)[person] + rng.normal(size=1000)
 
-found = ecv.cross_validate(
+scores = ecv.cross_validate(
     Ridge(), X, y, cv=GroupKFold(10), groups=person, scoring="r2", rule=ecv.Precision(0.02)
 )
 
-print(found)
+print(scores)
