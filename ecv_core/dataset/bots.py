@@ -1,7 +1,8 @@
 """Users who have so many of all interactions that they are hardly people."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ecv_core.records.arrays import Codes, Mask
 
 _MANY_USERS = 50
 _SHARE = 10
@@ -15,7 +16,7 @@ def most_of_a_person(interactions: int, users: int) -> int:
     return interactions // _SHARE
 
 
-def rows_of_bots(users: NDArray[np.int32], n_users: int) -> NDArray[np.bool_]:
+def rows_of_bots(users: Codes, n_users: int) -> Mask:
     """Which rows are of users who have more than a person may have.
 
     Args:

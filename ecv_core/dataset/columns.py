@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.dates import unix_seconds
 from ecv_core.dataset.layout import TimeUnit, Unreadable
+from ecv_core.records.arrays import Floats
 
 _WORDS_FOR_MISSING = r"NULL Null null NA <NA> N/A n/a #N/A None none NaN nan NaT \N"
 _MISSING = _WORDS_FOR_MISSING.split()
@@ -54,7 +54,7 @@ def read_ids(values: pa.Array, *, words_are_missing: bool = True) -> pa.Array:
     return pc.if_else(missing, pa.scalar(None, pa.string()), ids)
 
 
-def read_numbers(values: pa.Array, *, decimal_comma: bool = False) -> NDArray[np.float64]:
+def read_numbers(values: pa.Array, *, decimal_comma: bool = False) -> Floats:
     """Finite numbers; NaN where there is none. Shape (rows,).
 
     Args:
@@ -69,7 +69,7 @@ def read_numbers(values: pa.Array, *, decimal_comma: bool = False) -> NDArray[np
             column = values.cast(pa.float64(), safe=False)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return np.full(len(values), np.nan)
-    numbers: NDArray[np.float64] = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    numbers: Floats = column.to_numpy(zero_copy_only=False).astype(np.float64)
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
@@ -97,13 +97,13 @@ def _parse_numbers(texts: pa.Array, *, decimal_comma: bool) -> pa.Array:
     return pc.if_else(is_number, texts, pa.scalar(None, texts.type)).cast(pa.float64())
 
 
-def read_ratings(values: pa.Array, *, decimal_comma: bool) -> NDArray[np.float64]:
+def read_ratings(values: pa.Array, *, decimal_comma: bool) -> Floats:
     """Ratings; NaN where there is none, or one that is a mistake. Shape (rows,)."""
     ratings = read_numbers(values, decimal_comma=decimal_comma)
     return np.where(np.abs(ratings) <= limits.LARGEST_RATING, ratings, np.nan)
 
 
-def read_seconds(values: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
+def read_seconds(values: pa.Array, unit: TimeUnit) -> Floats:
     """Whole Unix seconds; NaN where there is no time, or one beyond the limits. Shape (rows,)."""
     if pa.types.is_temporal(values.type):
         seconds = _seconds_of_moments(values)
@@ -118,7 +118,7 @@ def read_seconds(values: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
     return np.floor(np.where(inside, seconds, np.nan))
 
 
-def _seconds_of_moments(values: pa.Array) -> NDArray[np.float64]:
+def _seconds_of_moments(values: pa.Array) -> Floats:
     """Of timestamps and dates as Parquet has them; a time of day alone is none."""
     try:
         moments = values.cast(pa.timestamp("s"), safe=False)
@@ -127,7 +127,7 @@ def _seconds_of_moments(values: pa.Array) -> NDArray[np.float64]:
     return read_numbers(moments.cast(pa.int64()))
 
 
-def _seconds_of_dates(values: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
+def _seconds_of_dates(values: pa.Array, unit: TimeUnit) -> Floats:
     """Of dates that are written as texts, or as numbers such as 20230122."""
     texts = _decoded(values, _LONGEST_NUMBER)
     if pa.types.is_integer(texts.type):

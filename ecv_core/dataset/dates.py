@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ecv_core.dataset.layout import TimeUnit
+from ecv_core.records.arrays import Floats
 
 _PROGRAMS = (
     # Wed Jan 03 13:05:09 +0000 2018, as C, Java and Twitter write it, with a zone or without.
@@ -68,7 +69,7 @@ _AFTER_DATE = ((r"^([\d-]+),\s*", r"\1 "), (r"^([\d-]+)\s+", r"\1 "))
 _FORMATS = ("ISO8601", "%Y-%m-%d %I:%M:%S %p", "%Y-%m-%d %I:%M %p")
 
 
-def unix_seconds(texts: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
+def unix_seconds(texts: pa.Array, unit: TimeUnit) -> Floats:
     """Unix seconds of dates with or without a time; NaN where there is none. Shape (rows,).
 
     A date without a zone is taken for UTC. ISO 8601 and names of months are read in any order.

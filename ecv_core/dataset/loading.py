@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.dataset import synthetic
 from ecv_core.dataset.contents import open_content
@@ -15,6 +14,7 @@ from ecv_core.dataset.entries import entry
 from ecv_core.dataset.file_layouts import parquet_layout, text_layout
 from ecv_core.dataset.layout import Unreadable
 from ecv_core.dataset.sources import FileSource, Source, how_to_supply, source_of
+from ecv_core.records.arrays import Codes
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
 
@@ -116,7 +116,7 @@ def _sha256(source: FileSource) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _places_in_history(users: NDArray[np.int32]) -> NDArray[np.int32]:
+def _places_in_history(users: Codes) -> Codes:
     """How many rows of the same user come before each row; shape (rows,)."""
     by_user = np.argsort(users, kind="stable")
     sizes = np.bincount(users)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Codes, Ids, Indices
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import SOMETIMES, Interactions
 
@@ -51,7 +51,7 @@ def prepare(interactions: Interactions, core: int = CORE) -> Interactions:
     )
 
 
-def core_rows(interactions: Interactions, core: int) -> NDArray[np.intp]:
+def core_rows(interactions: Interactions, core: int) -> Indices:
     """Which interactions are left by pruning to the k-core; their places, ascending."""
     rows = np.arange(len(interactions))
     users = interactions.users
@@ -68,9 +68,7 @@ def core_rows(interactions: Interactions, core: int) -> NDArray[np.intp]:
         items = items[kept]
 
 
-def _recode(
-    codes: NDArray[np.int32], ids: NDArray[np.str_]
-) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+def _recode(codes: Codes, ids: Ids) -> tuple[Codes, Ids]:
     """Dense codes in the text order of the ids that occur, and those ids."""
     occurring = np.flatnonzero(np.bincount(codes, minlength=len(ids)))
     by_text = occurring[np.argsort(ids[occurring], kind="stable")]

@@ -30,6 +30,7 @@ from ecv_core.dataset.losses import (
 )
 from ecv_core.dataset.plain import PlainFile, Report, check_limits, refusals
 from ecv_core.dataset.rows import Batch, batches
+from ecv_core.records.arrays import Codes, Floats, Ids, Indices, Mask
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
 
@@ -195,7 +196,7 @@ def _usable_values(
     """
     usable = np.ones(len(batch), dtype=np.bool_)
 
-    def leave_out(reason: str, mask: NDArray[np.bool_]) -> None:
+    def leave_out(reason: str, mask: Mask) -> None:
         lost = np.flatnonzero(mask & usable)  # a row counts for its first reason alone
         if len(lost):
             row = int(lost[0])
@@ -224,7 +225,7 @@ def _usable_values(
     return columns
 
 
-def _is_not_above_zero(batch: Batch, layout: Layout) -> NDArray[np.bool_]:
+def _is_not_above_zero(batch: Batch, layout: Layout) -> Mask:
     """Which rows have 0 or less in the column of which such rows are left out; shape (rows,)."""
     for role, place in layout.columns_to_read:
         if place == layout.above_zero:
@@ -235,7 +236,7 @@ def _is_not_above_zero(batch: Batch, layout: Layout) -> NDArray[np.bool_]:
 
 def _read_column(
     role: str, written: pa.Array, layout: Layout
-) -> tuple[pa.Array | NDArray[np.float64], dict[str, NDArray[np.bool_]]]:
+) -> tuple[pa.Array | Floats, dict[str, Mask]]:
     """The values of a column with this role, and reason -> which rows it refuses."""
     if role in NO_ID:
         ids = read_ids(written, words_are_missing=layout.words_are_missing)
@@ -257,7 +258,7 @@ def _read_column(
     return numbers, {reason: np.isnan(numbers)}
 
 
-def _mask(values: pa.Array) -> NDArray[np.bool_]:
+def _mask(values: pa.Array) -> Mask:
     return pc.fill_null(values, False).to_numpy(zero_copy_only=False)
 
 
@@ -355,7 +356,7 @@ def _join(chunks: dict[str, list[Any]], name: str) -> Interactions:
     )
 
 
-def _codes_and_ids(chunks: list[pa.DictionaryArray]) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+def _codes_and_ids(chunks: list[pa.DictionaryArray]) -> tuple[Codes, Ids]:
     """Codes in the order of first appearance, and the ids. Raises: Unreadable."""
     column = pa.chunked_array(chunks).unify_dictionaries().combine_chunks()
     check_ids(column.dictionary)
@@ -363,10 +364,10 @@ def _codes_and_ids(chunks: list[pa.DictionaryArray]) -> tuple[NDArray[np.int32],
     return column.indices.to_numpy().astype(np.int32, copy=False), ids
 
 
-def _baskets(chunks: list[pa.DictionaryArray]) -> NDArray[np.int32]:
+def _baskets(chunks: list[pa.DictionaryArray]) -> Codes:
     """Baskets from 0: numbers in their order, texts in the order in which they first appear."""
     column = pa.chunked_array(chunks).unify_dictionaries().combine_chunks()
-    codes: NDArray[np.int32] = column.indices.to_numpy().astype(np.int32, copy=False)
+    codes: Codes = column.indices.to_numpy().astype(np.int32, copy=False)
     for kind in (pa.int64(), pa.float64()):
         try:
             numbers = column.dictionary.cast(kind).to_numpy(zero_copy_only=False)
@@ -378,9 +379,7 @@ def _baskets(chunks: list[pa.DictionaryArray]) -> NDArray[np.int32]:
     return codes
 
 
-def _clusters(
-    chunks: list[pa.DictionaryArray], users: NDArray[np.int32], user_ids: NDArray[np.str_]
-) -> NDArray[np.int32]:
+def _clusters(chunks: list[pa.DictionaryArray], users: Codes, user_ids: Ids) -> Codes:
     """The cluster of each row's user. Raises: Unreadable if a user is in two, or all in one."""
     codes, names = _codes_and_ids(chunks)
     remedy = "choose another column for the cluster, or none"
@@ -412,11 +411,11 @@ def _starts_of_days(
 
 
 def one_per_pair(
-    users: NDArray[np.int32],
-    items: NDArray[np.int32],
+    users: Codes,
+    items: Codes,
     n_items: int,
-    history: NDArray[np.int64] | NDArray[np.int32] | None,
-) -> NDArray[np.intp]:
+    history: NDArray[np.int64] | Codes | None,
+) -> Indices:
     """Which row of each user and item is kept: the earliest, or the first where none is earlier.
 
     Args:

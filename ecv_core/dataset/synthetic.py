@@ -23,10 +23,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Interactions
-
-Floats = NDArray[np.float64]
 
 _DAY = 86_400
 _START = 1_704_067_200  # 1 January 2024, UTC
@@ -138,7 +137,7 @@ def _activity(world: Parameters, rng: np.random.Generator) -> NDArray[np.int64]:
     return np.clip(wanted, world.least_activity, world.most_activity).astype(np.int64)
 
 
-def _take(keys: Floats, counts: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _take(keys: Floats, counts: NDArray[np.int64]) -> tuple[Indices, Indices]:
     """Each user's `counts` items with the largest keys, of those whose key is finite."""
     counts = np.minimum(counts, np.isfinite(keys).sum(axis=1))
     best_first = np.argsort(-keys, axis=1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.dataset.entries import DatasetEntry
 from ecv_core.dataset.sources import Source
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Table
 from ecv_core.records.tasks import Task
@@ -120,7 +120,7 @@ def table_of(name: str, frame: pd.DataFrame, target: str) -> Table:
     return Table.of(name, features, codes, classes, target)
 
 
-def _features(frame: pd.DataFrame) -> NDArray[np.float64]:
+def _features(frame: pd.DataFrame) -> Floats:
     """The columns that can be learnt from, as numbers; shape (rows, features), NaN where missing.
 
     Texts become a column of 0 and 1 for each; left out are texts of more than MOST_CATEGORIES

@@ -30,11 +30,12 @@ from ecv_core.evaluation.metrics import metric_of as metric_of
 from ecv_core.evaluation.metrics import register_metric as register_metric
 from ecv_core.evaluation.pairs import PAIR_METRICS, ScoredPairs
 from ecv_core.evaluation.protocol import SAMPLED_WARNING as SAMPLED_WARNING
-from ecv_core.evaluation.protocol import Columns, EvaluatedFold
+from ecv_core.evaluation.protocol import EvaluatedFold
 from ecv_core.evaluation.protocol import Protocol as Protocol
 from ecv_core.evaluation.ranking import hits_of as hits_of
 from ecv_core.evaluation.ranking import load_compiled as load_compiled
 from ecv_core.evaluation.sampled import sampled_ranking
+from ecv_core.records.arrays import Codes, Floats, Indices
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Table
 from ecv_core.records.run import Progress, UserScores, no_progress
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 FULL = Protocol()
 OF_LISTS = frozenset({Kind.HITS, Kind.GAINS, Kind.NOVELTY, Kind.POPULARITY, Kind.LISTS})
 """Metrics that follow from users' lists alone."""
+GROUPED_AUC = "grouped-auc"
 
 
 @runtime_checkable
@@ -59,7 +61,7 @@ class Scorer(Interface):
     tensors on the processor.
     """
 
-    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
+    def score(self, users: Indices) -> NDArray[np.float32] | torch.Tensor:
         """Scores of all items for a block of users, as in `models.base.Recommender`."""
 
 
@@ -72,16 +74,16 @@ class Evaluation:
     mean of every column, and besides the metrics of all lists together, 'coverage@10'.
     """
 
-    users: NDArray[np.int32]
+    users: Codes
     metrics: tuple[str, ...]
-    values: NDArray[np.float64]
+    values: Floats
     means: Mapping[str, float]
 
-    def of(self, metric: str) -> NDArray[np.float64]:
+    def of(self, metric: str) -> Floats:
         """One metric's values; shape (evaluated users,)."""
         return self.values[:, self.metrics.index(metric)]
 
-    def kept_per_user(self, n: int, clusters: NDArray[np.int32] | None = None) -> UserScores:
+    def kept_per_user(self, n: int, clusters: Codes | None = None) -> UserScores:
         """What a run keeps of each user: every metric at its n, and those without a cut-off.
 
         Args: clusters: of every user of the dataset, where they are named.
@@ -108,7 +110,6 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     also: Sequence[str] = (),
     log_odds: bool = False,
-    compiled: bool | None = None,
 ) -> Evaluation:
     """Rank what each user with something held out has not seen, by one protocol.
 
@@ -126,89 +127,68 @@ def evaluate(
             under full ranking, all but AUC.
         also: those to compute in any case.
         log_odds: the model's scores are log-odds of an interaction.
-        compiled: whether lists are made by compiled code, which gives the same; by default where
-            there are many users and items.
     Raises: InputError for bad cut-offs, nothing held out, too many negatives, or a metric that
         does not apply; RunError for scores that are NaN or +inf, or that make a log loss infinite;
         Cancelled from `progress`.
     """
-    if compiled is None:
-        compiled = load_compiled(seen.shape[0] * seen.shape[1])
-    chosen = _chosen_metrics(metrics, also, sampled=protocol.sampled, log_odds=log_odds)
-    fold = _fold(
+    fold = _fold_to_evaluate(
+        model,
         seen,
         held_out,
-        _checked(cutoffs),
-        train,
-        protocol,
-        model=model,
-        metrics=chosen,
-        progress=progress,
-        compiled=compiled,
+        cutoffs,
+        train=train,
         ratings=ratings,
+        protocol=protocol,
+        metrics=_metrics_to_compute(metrics, also, sampled=protocol.sampled, log_odds=log_odds),
+        progress=progress,
+        compiled=load_compiled(seen.shape[0] * seen.shape[1]),
     )
     if protocol.sampled:
         columns = sampled_ranking(fold)
     else:
         columns = full_ranking(fold)
-    _complete_columns(fold, columns)
+    for name in fold.of_kind(Kind.PAIRS):
+        columns[name] = PAIR_METRICS[name](ScoredPairs.joined(fold.pairs), protocol.seed)
+    if GROUPED_AUC in columns:
+        columns[GROUPED_AUC] = _weighted_by_held_out(columns[GROUPED_AUC], fold)
+    for name in [*fold.of_kind(Kind.PAIRS), *fold.of_kind(Kind.PROBABILITIES)]:
+        _check_finite(METRICS[name], columns[name])
     return _evaluation(fold, columns)
 
 
-def _chosen_metrics(
+def _metrics_to_compute(
     metrics: Sequence[str] | None, also: Sequence[str], *, sampled: bool, log_odds: bool
 ) -> tuple[str, ...]:
-    """The metrics to compute, in the registry's order; arguments as of `evaluate`."""
-    chosen = [*(metrics or ()), *also]
-    for name in chosen:
+    """Ids of metrics, in the registry's order; arguments as of `evaluate`."""
+    wanted = [*(metrics or ()), *also]
+    for name in wanted:
         check_metric(name, sampled=sampled, log_odds=log_odds)
     if metrics is None:
-        for name, each in METRICS.items():
-            if is_computed_by_default(each, sampled=sampled, log_odds=log_odds):
-                chosen.append(name)
-    in_order = [name for name in METRICS if name in chosen]
-    return tuple(in_order)
+        for name, candidate in METRICS.items():
+            if is_computed_by_default(candidate, sampled=sampled, log_odds=log_odds):
+                wanted.append(name)
+    return tuple(name for name in METRICS if name in wanted)
 
 
-def _complete_columns(fold: EvaluatedFold, columns: Columns) -> None:
-    """Add the metrics that look at all users of a fold together, and check losses.
-
-    Args:
-        fold: that was ranked.
-        columns: metric -> shape (users, ...); changed in place.
-    Raises: RunError for a loss that is infinite.
-    """
-    metrics_of_pairs = fold.of_kind(Kind.PAIRS)
-    for name in metrics_of_pairs:
-        compute = PAIR_METRICS[name]
-        columns[name] = compute(ScoredPairs.joined(fold.pairs), fold.protocol.seed)
-    for name in [*metrics_of_pairs, *fold.of_kind(Kind.PROBABILITIES)]:
-        _check_finite(METRICS[name], columns[name])
-    _weigh_users(fold, columns)
-
-
-def _weigh_users(fold: EvaluatedFold, columns: Columns) -> None:
-    """Replace the AUC of each user by what the user adds to the mean weighted by held-out items.
+def _weighted_by_held_out(auc_of_user: Floats, fold: EvaluatedFold) -> Floats:
+    """What each user adds to the mean AUC in which a user counts once for each held-out item.
 
     Args:
-        fold: that was ranked.
-        columns: 'grouped-auc', shape (users,), is changed in place where it is there.
+        auc_of_user: NaN for a user without an AUC, who does not count; shape (users,).
+        fold: its users have them.
+    Returns: shape (users,); its mean is the weighted one.
     Raises: InputError where no user has an AUC.
     """
-    if "grouped-auc" not in columns:
-        return
-    auc_of_user = columns["grouped-auc"]
     held_out_items = np.diff(fold.held_out.indptr)[fold.users]
-    weights = held_out_items.astype(np.float64)
-    weights[np.isnan(auc_of_user)] = 0
+    weights = np.where(np.isnan(auc_of_user), 0, held_out_items)
     if not weights.any():
         raise InputError("no user has a candidate besides what is held out, so there is no AUC")
     weighted_auc = np.nan_to_num(auc_of_user) * weights
     mean = float(weighted_auc.sum() / weights.sum())
-    columns["grouped-auc"] = linearized(weighted_auc, weights, mean=mean)
+    return linearized(weighted_auc, weights, mean=mean)
 
 
-def _check_finite(metric: Metric, values: NDArray[np.float64]) -> None:
+def _check_finite(metric: Metric, values: Floats) -> None:
     """Refuse a loss of probabilities that is infinite. Raises: RunError."""
     if not np.isfinite(values).all():
         raise RunError(
@@ -243,33 +223,39 @@ def evaluate_lists(
         usual = each.usual and not each.is_own
         if each.kind in OF_LISTS and (name in also or usual):
             metrics.append(name)
-    fold = _fold(
+    fold = _fold_to_evaluate(
+        None,
         seen,
         held_out,
-        _checked(cutoffs),
-        train,
-        protocol,
-        model=None,
+        cutoffs,
+        train=train,
+        ratings=ratings,
+        protocol=protocol,
         metrics=tuple(metrics),
         progress=no_progress,
-        ratings=ratings,
+        compiled=False,
     )
     return _evaluation(fold, of_lists(fold, lists[fold.users].astype(np.int32)))
 
 
-def _fold(
+def _fold_to_evaluate(
+    model: Scorer | None,
     seen: csr_array,
     held_out: csr_array,
-    cutoffs: tuple[int, ...],
-    train: csr_array | None,
-    protocol: Protocol,
+    cutoffs: Sequence[int],
     *,
-    model: Scorer | None,
+    train: csr_array | None,
+    ratings: csr_array | None,
+    protocol: Protocol,
     metrics: tuple[str, ...],
     progress: Progress,
-    compiled: bool = False,
-    ratings: csr_array | None = None,
+    compiled: bool,
 ) -> EvaluatedFold:
+    """A fold with all that its evaluation needs; arguments as of `evaluate`.
+
+    Raises: InputError for bad cut-offs, or nothing held out; DatasetError for a metric whose gains
+        are ratings where there are none.
+    """
     for name in metrics:
         check_gains(METRICS[name], "what is held out", has_ratings=ratings is not None)
     users = np.flatnonzero(np.diff(held_out.indptr))
@@ -278,25 +264,29 @@ def _fold(
     if train is None:
         train = seen
     popularity = Popularity.of(train)
-    progress("evaluate", 0, len(users))
+
+    def report(users_done: int) -> None:
+        progress("evaluate", users_done, len(users))
+
+    report(0)
     return EvaluatedFold(
         model=model,
         seen=seen,
         held_out=held_out,
         users=users,
-        cutoffs=cutoffs,
+        cutoffs=_in_order(cutoffs),
         candidates=protocol.candidates_by(popularity.counts),
         popularity=popularity,
         protocol=protocol,
         metrics=metrics,
-        report=lambda done: progress("evaluate", done, len(users)),
+        report=report,
         compiled=compiled,
         ratings=ratings,
     )
 
 
 def evaluate_ratings(
-    predicted: NDArray[np.float64],
+    predicted: Floats,
     given: NDArray[np.floating],
     users: NDArray[np.integer],
     scale: tuple[float, float],
@@ -351,7 +341,7 @@ _SCORERS = {
 """scikit-learn's names of the metrics of samples."""
 
 
-def fit_samples(estimator: Any, table: Table, rows: NDArray[np.intp]) -> None:  # noqa: ANN401
+def fit_samples(estimator: Any, table: Table, rows: Indices) -> None:  # noqa: ANN401
     """Fit an estimator of scikit-learn on some samples. Raises: RunError for its errors."""
     if table.classes is not None and len(np.unique(table.targets[rows])) < 2:
         raise RunError(
@@ -365,7 +355,7 @@ def fit_samples(estimator: Any, table: Table, rows: NDArray[np.intp]) -> None:  
 def evaluate_samples(
     estimator: Any,  # noqa: ANN401
     table: Table,
-    rows: NDArray[np.intp],
+    rows: Indices,
     metric: Metric,
 ) -> Evaluation:
     """scikit-learn's scores of held-out samples, and what each sample tells of one of them.
@@ -414,7 +404,7 @@ def _score_of_samples(
     scorer: Any,  # noqa: ANN401
     estimator: Any,  # noqa: ANN401
     table: Table,
-    rows: NDArray[np.intp],
+    rows: Indices,
 ) -> float:
     """A metric of held-out samples. Raises: RunError where it is not defined on them."""
     with _quiet(f"has no {metric.title} on these samples"):
@@ -453,7 +443,7 @@ def clipped_rmse(
     return float(np.sqrt(np.mean((np.clip(predicted, *scale) - given) ** 2)))
 
 
-def _evaluation(fold: EvaluatedFold, values: Mapping[str, NDArray[np.float64]]) -> Evaluation:
+def _evaluation(fold: EvaluatedFold, values: Mapping[str, Floats]) -> Evaluation:
     """A table of users and metrics, and the mean of each metric.
 
     Args:
@@ -462,7 +452,7 @@ def _evaluation(fold: EvaluatedFold, values: Mapping[str, NDArray[np.float64]]) 
             (cut-offs,) for one that has no value per user.
     """
     with_cutoff = [name for name in fold.metrics if METRICS[name].has_cutoff]
-    columns: dict[str, NDArray[np.float64]] = {}
+    columns: dict[str, Floats] = {}
     means_without_users: dict[str, float] = {}
     for place, n in enumerate(fold.cutoffs):
         for name in with_cutoff:
@@ -483,7 +473,7 @@ def _evaluation(fold: EvaluatedFold, values: Mapping[str, NDArray[np.float64]]) 
     )
 
 
-def _side_by_side(columns: Sequence[NDArray[np.float64]], rows: int) -> NDArray[np.float64]:
+def _side_by_side(columns: Sequence[Floats], rows: int) -> Floats:
     """A table of these columns, each of shape (rows,).
 
     It is filled some rows at a time, which stay in the processor's cache until all columns are in.
@@ -495,7 +485,8 @@ def _side_by_side(columns: Sequence[NDArray[np.float64]], rows: int) -> NDArray[
     return table
 
 
-def _checked(cutoffs: Sequence[int]) -> tuple[int, ...]:
+def _in_order(cutoffs: Sequence[int]) -> tuple[int, ...]:
+    """Each list length once, ascending. Raises: InputError for none, and for what is no length."""
     if not cutoffs:
         raise InputError("no cut-off is given: name at least one list length, such as 10")
     for n in cutoffs:

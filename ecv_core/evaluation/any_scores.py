@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 
 EXACT = 2**53
@@ -44,7 +45,7 @@ class AnyScores:
                 "per item"
             )
 
-    def score(self, users: NDArray[np.intp]) -> NDArray[np.floating]:
+    def score(self, users: Indices) -> NDArray[np.floating]:
         """Scores in the order of those that were given, equal where they are equal.
 
         Args: users: row numbers; shape (block,).
@@ -158,7 +159,7 @@ def _as_floats(rows: NDArray[Any]) -> NDArray[np.floating]:
     return floats
 
 
-def _put_ranks(rows: NDArray[Any], floats: NDArray[np.float64]) -> None:
+def _put_ranks(rows: NDArray[Any], floats: Floats) -> None:
     """Replace floats, in place, by the ranks of the numbers that they stand for, from 0.
 
     What is NaN or infinite as a float stays so.
@@ -169,7 +170,7 @@ def _put_ranks(rows: NDArray[Any], floats: NDArray[np.float64]) -> None:
     floats[is_finite] = ranks.ravel()[is_finite[is_number]]
 
 
-def _too_coarse(rows: NDArray[Any], floats: NDArray[np.float64]) -> bool:
+def _too_coarse(rows: NDArray[Any], floats: Floats) -> bool:
     """Whether numbers that differ may be equal, or infinite, as float64."""
     if rows.dtype.kind in "iumM":  # such as nanoseconds
         return bool((np.abs(floats) >= EXACT).any())

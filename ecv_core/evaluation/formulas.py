@@ -16,7 +16,7 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from ecv_core.records.arrays import Codes, Counts, Floats, Indices, Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,15 +27,15 @@ class Ranked:
     (users,) and counts each user's held-out items, at least 1. `cutoffs` are at most n.
     """
 
-    hits: NDArray[np.bool_]
-    held_out: NDArray[np.intp]
+    hits: Mask
+    held_out: Counts
     cutoffs: tuple[int, ...]
 
     def at_cutoffs(self, by_rank: Floats) -> Floats:
         """Running sums over ranks, read off at the cut-offs; shape (users, cutoffs)."""
         return np.cumsum(by_rank, axis=1)[:, np.array(self.cutoffs) - 1]
 
-    def reachable(self) -> NDArray[np.intp]:
+    def reachable(self) -> Indices:
         """Hits that a perfect list has: min(n, held-out); shape (users, cutoffs)."""
         return np.minimum(np.array(self.cutoffs), self.held_out[:, None])
 
@@ -100,8 +100,8 @@ HIT_METRICS: dict[str, Callable[[Ranked], Floats]] = {
 
 
 def per_user(
-    hits: NDArray[np.bool_],
-    held_out: NDArray[np.intp],
+    hits: Mask,
+    held_out: Counts,
     cutoffs: Sequence[int],
     metrics: Iterable[str] = tuple(HIT_METRICS),
 ) -> dict[str, Floats]:
@@ -125,7 +125,7 @@ def per_user(
 class Popularity:
     """How often each item was chosen in training; `counts` has shape (items,)."""
 
-    counts: NDArray[np.intp]
+    counts: Counts
     users: int
     """Users with a training interaction."""
 
@@ -231,7 +231,7 @@ def tail_share(
     return _mean_in_list(items, cutoffs, ~short_head(popularity))
 
 
-def short_head(popularity: Popularity) -> NDArray[np.bool_]:
+def short_head(popularity: Popularity) -> Mask:
     """Which items are the most popular ones that have 80 % of the training interactions.
 
     They are taken one after the other, of equally popular ones that with the lower number first,
@@ -317,7 +317,7 @@ def log_loss(log_odds: ArrayLike, chosen: ArrayLike) -> Floats:
 class UserErrors(NamedTuple):
     """Errors of predicted ratings, over all ratings of a fold and as each user adds to them."""
 
-    users: NDArray[np.int32]
+    users: Codes
     """Codes, ascending."""
     parts: dict[str, Floats]
     """By metric, z_u of `errors_by_user`; shape (users,)."""

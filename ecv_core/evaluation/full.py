@@ -13,7 +13,6 @@ from ecv_core.evaluation.formulas import (
     HIT_METRICS,
     NOVELTY_METRICS,
     POPULARITY_METRICS,
-    Floats,
     Graded,
     Ranked,
     graded_ndcg,
@@ -30,12 +29,13 @@ from ecv_core.evaluation.ranking import (
     hits_of,
 )
 from ecv_core.evaluation.shortcuts import USERS_AT_ONCE, ranked_blocks
+from ecv_core.records.arrays import Codes, Counts, Floats, Indices, Mask
 
 # Scores of all candidates -> where held-out items are among them all, per user.
 
 
 def block_auc(
-    scores: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: NDArray[np.bool_]
+    scores: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: Mask
 ) -> Floats:
     """The share of pairs (held-out item, other candidate) in which the held-out item is higher.
 
@@ -64,7 +64,7 @@ def block_auc(
 
 
 def block_auc_of_two(
-    scores: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: NDArray[np.bool_]
+    scores: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: Mask
 ) -> Floats:
     """As `block_auc`, but NaN for a user without another candidate, who has no AUC to weigh."""
     is_other = candidates & (held_out.toarray() == 0)
@@ -72,7 +72,7 @@ def block_auc_of_two(
 
 
 def block_r_precision(
-    scores: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: NDArray[np.bool_]
+    scores: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: Mask
 ) -> Floats:
     """Of each user's first |H| items, the share that is held out.
 
@@ -96,7 +96,7 @@ RANK_METRICS = {
 
 
 def block_log_loss(
-    log_odds: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: NDArray[np.bool_]
+    log_odds: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: Mask
 ) -> Floats:
     """Mean log loss of each user's candidates; arguments as of `block_auc`; shape (users,)."""
     chosen = held_out.toarray() != 0
@@ -107,9 +107,7 @@ def block_log_loss(
 # All users' lists together -> how much of the catalogue they use, and how evenly.
 
 
-def exposures(
-    items: NDArray[np.integer], cutoffs: tuple[int, ...], n_items: int
-) -> NDArray[np.intp]:
+def exposures(items: NDArray[np.integer], cutoffs: tuple[int, ...], n_items: int) -> Indices:
     """In how many lists of each length each item is.
 
     Args:
@@ -127,7 +125,7 @@ def exposures(
     return np.cumsum(counts, axis=0)
 
 
-def item_coverage(counts: NDArray[np.intp], candidates: NDArray[np.bool_]) -> Floats:
+def item_coverage(counts: Counts, candidates: Mask) -> Floats:
     """Share of the candidate items that are in at least one user's list.
 
     Args:
@@ -139,7 +137,7 @@ def item_coverage(counts: NDArray[np.intp], candidates: NDArray[np.bool_]) -> Fl
     return (counts[:, candidates] > 0).mean(axis=1)
 
 
-def gini(counts: NDArray[np.intp], candidates: NDArray[np.bool_]) -> Floats:
+def gini(counts: Counts, candidates: Mask) -> Floats:
     """How unevenly the places of all lists are spread over the candidate items.
 
     Arguments as for `item_coverage`.
@@ -177,7 +175,7 @@ def full_ranking(fold: EvaluatedFold) -> Columns:
 
 def _scored_blocks(
     fold: EvaluatedFold, n: int, columns: Columns
-) -> Iterator[tuple[NDArray[np.intp], Lists]]:
+) -> Iterator[tuple[Indices, Lists]]:
     """All users' lists, block by block, and on the way the metrics that need every score.
 
     Args:
@@ -204,9 +202,9 @@ def _scored_blocks(
 
 def block_pairs(
     scores: NDArray[np.floating],
-    users: NDArray[np.intp],
+    users: Indices,
     held_out: scipy.sparse.csr_array,
-    candidates: NDArray[np.bool_],
+    candidates: Mask,
 ) -> ScoredPairs:
     """What users have held out, candidates or not, and their other candidates.
 
@@ -221,7 +219,7 @@ def block_pairs(
     )
 
 
-def of_lists(fold: EvaluatedFold, items: NDArray[np.int32]) -> Columns:
+def of_lists(fold: EvaluatedFold, items: Codes) -> Columns:
     """Those of the fold's metrics that follow from users' lists.
 
     Args:
@@ -265,7 +263,7 @@ def _of_all_users(fold: EvaluatedFold, ranked: Ranked, items: NDArray[np.integer
 
 
 def _of_users_with_a_hit(
-    fold: EvaluatedFold, rows: NDArray[np.intp], ranked: Ranked, items: NDArray[np.integer]
+    fold: EvaluatedFold, rows: Indices, ranked: Ranked, items: NDArray[np.integer]
 ) -> Columns:
     """Metrics that are 0 without a hit, of some lists with hits.
 
@@ -291,9 +289,9 @@ def _of_users_with_a_hit(
 
 def graded_lists(
     fold: EvaluatedFold,
-    users: NDArray[np.intp],
+    users: Indices,
     items: NDArray[np.integer],
-    hits: NDArray[np.bool_],
+    hits: Mask,
 ) -> Graded:
     """The ratings of what users' lists hit, and those of perfect lists.
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.evaluation.formulas import HIT_METRICS, Floats, Ranked
+from ecv_core.evaluation.formulas import HIT_METRICS, Ranked
+from ecv_core.records.arrays import Counts, Floats, Mask
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from ecv_core.records.parameters import Params
 from ecv_core.records.plugins import Registry, check_id, code_of
@@ -152,7 +153,7 @@ class Metric:
             values = self.of_ratings(np.array([1.0, 2.5, 4.0]), np.array([2, 3, 4]))
             self._set("whole", values.ndim == 0)
 
-    def of_hits(self, hits: NDArray[np.bool_], held_out: NDArray[np.intp]) -> Floats:
+    def of_hits(self, hits: Mask, held_out: Counts) -> Floats:
         """`compute` for users' lists, checked; shape (users,)."""
         return self._computed("user", [held_out.shape], hits, held_out)
 

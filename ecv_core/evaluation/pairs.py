@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # its parts load when they are used
-from numpy.typing import NDArray
 
-from ecv_core.evaluation.formulas import Floats, linearized, log_loss
+from ecv_core.evaluation.formulas import linearized, log_loss
+from ecv_core.records.arrays import Floats, Indices, Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -17,9 +17,9 @@ class ScoredPairs:
     """Pairs of a user and an item with their scores; all of shape (pairs,)."""
 
     scores: Floats
-    chosen: NDArray[np.bool_]
+    chosen: Mask
     """Whether the item is held out; else it is a negative."""
-    owners: NDArray[np.intp]
+    owners: Indices
     """The user's number; no two users have the same."""
 
     @classmethod
@@ -96,7 +96,7 @@ def calibrated_log_loss(pairs: ScoredPairs, seed: int = 0) -> Floats:
     return linearized(sums, np.bincount(codes), mean=float(losses.mean()))
 
 
-def calibrated_losses(scores: Floats, chosen: NDArray[np.bool_], half: NDArray[np.bool_]) -> Floats:
+def calibrated_losses(scores: Floats, chosen: Mask, half: Mask) -> Floats:
     """Log loss of each pair by the curve of the other half.
 
     Args:
@@ -114,7 +114,7 @@ def calibrated_losses(scores: Floats, chosen: NDArray[np.bool_], half: NDArray[n
     return losses
 
 
-def _logistic_curve(scores: Floats, chosen: NDArray[np.bool_]) -> Floats:
+def _logistic_curve(scores: Floats, chosen: Mask) -> Floats:
     """Slope and intercept of the likeliest logistic curve, by Newton's method with halved steps."""
 
     def loss(curve: Floats) -> float:

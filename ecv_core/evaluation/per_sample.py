@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-Values = NDArray[np.float64]
+from ecv_core.records.arrays import Floats, Mask
+
 _EPSILON = float(np.finfo(np.float64).eps)
 _SAME = 1e-6
 """A statistic worked out here is the scorer's own if it is no farther from it than this share."""
@@ -35,12 +36,12 @@ class HeldOut:
     """Predictions, probabilities or decision values as the estimator gives them; n rows."""
     classes: NDArray[Any] | None = None
     """The estimator's labels, in the order of the columns of `response`."""
-    weights: Values
+    weights: Floats
     """Of the samples, 1 for all where none were given; shape (n,)."""
     options: Mapping[str, str] = field(default_factory=dict)
     """What the scorer was made with, as text."""
 
-    def positives(self) -> tuple[NDArray[np.bool_], Values]:
+    def positives(self) -> tuple[Mask, Floats]:
         """Of two classes: who is of the positive one, and how much the estimator thinks so.
 
         Raises: ValueError for any other number of classes.
@@ -57,26 +58,26 @@ class HeldOut:
             return positive, self.response[:, column].astype(np.float64)
         return positive, sign * self.response
 
-    def probabilities(self) -> Values:
+    def probabilities(self) -> Floats:
         """Of the true class of each sample; shape (n,)."""
         assert self.classes is not None
         columns = np.searchsorted(self.classes, self.truth)
         of_truth = self.response[np.arange(len(self.truth)), columns]
         return np.clip(of_truth.astype(np.float64), _EPSILON, 1 - _EPSILON)
 
-    def difference(self) -> Values:
+    def difference(self) -> Floats:
         """Target minus prediction; shape (n, outputs)."""
         n = len(self.truth)
-        truth: Values = np.asarray(self.truth, np.float64).reshape(n, -1)
+        truth: Floats = np.asarray(self.truth, np.float64).reshape(n, -1)
         return truth - np.asarray(self.response, np.float64).reshape(n, -1)
 
-    def mean(self, of_samples: NDArray[Any]) -> tuple[float, Values]:
+    def mean(self, of_samples: NDArray[Any]) -> tuple[float, Floats]:
         """The weighted mean of a number per sample, and its influence values."""
         values = np.asarray(of_samples, np.float64)
         middle = float(np.average(values, weights=self.weights))
         return middle, self.weights / self.weights.mean() * (values - middle)
 
-    def ratio(self, numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple[float, Values]:
+    def ratio(self, numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple[float, Floats]:
         """The ratio of two sums over samples.
 
         Its influence is (numerators - ratio * denominators) / mean(denominators).
@@ -90,11 +91,11 @@ class HeldOut:
         )
 
 
-Statistic = Callable[[HeldOut], tuple[float, Values]]
+Statistic = Callable[[HeldOut], tuple[float, Floats]]
 """The score of some samples, in the metric's own sign, and the influence value of each."""
 
 
-def values(metric: str, score: float, held: HeldOut) -> Values | None:
+def values(metric: str, score: float, held: HeldOut) -> Floats | None:
     """A value per sample, whose mean is the score; None where no formula gives that score.
 
     Args:
@@ -137,28 +138,28 @@ def reach(metric: str, held: HeldOut) -> float:
     return _REACHES[metric](held) * largest_weight
 
 
-def _right(held: HeldOut) -> NDArray[np.bool_]:
+def _right(held: HeldOut) -> Mask:
     """Of several labels all."""
     same = np.asarray(held.truth == held.response)
     return np.asarray(same.reshape(len(held.truth), -1).all(axis=1))
 
 
 def _mean_of(of_samples: Callable[[HeldOut], NDArray[Any]]) -> Statistic:
-    def statistic(held: HeldOut) -> tuple[float, Values]:
+    def statistic(held: HeldOut) -> tuple[float, Floats]:
         return held.mean(of_samples(held))
 
     return statistic
 
 
-def _log_loss(held: HeldOut) -> Values:
+def _log_loss(held: HeldOut) -> Floats:
     return -np.log(held.probabilities())
 
 
-def _absolute(held: HeldOut) -> Values:
+def _absolute(held: HeldOut) -> Floats:
     return np.abs(held.difference()).mean(axis=1)
 
 
-def _rmse(held: HeldOut) -> tuple[float, Values]:
+def _rmse(held: HeldOut) -> tuple[float, Floats]:
     """The root of a mean: its influence is that of the mean over twice the root."""
     mean, influence = held.mean(_squares(held))
     if mean == 0:
@@ -167,22 +168,22 @@ def _rmse(held: HeldOut) -> tuple[float, Values]:
     return root, influence / (2 * root)
 
 
-def _squares(held: HeldOut) -> Values:
+def _squares(held: HeldOut) -> Floats:
     return (held.difference() ** 2).mean(axis=1)
 
 
-def _relative(held: HeldOut) -> Values:
+def _relative(held: HeldOut) -> Floats:
     size = np.maximum(np.abs(held.truth.reshape(len(held.truth), -1)), _EPSILON)
     return (np.abs(held.difference()) / size).mean(axis=1)
 
 
-def _pinball(held: HeldOut) -> Values:
+def _pinball(held: HeldOut) -> Floats:
     alpha = float(held.options.get("alpha", 0.5))
     difference = held.difference()
     return np.asarray(np.maximum(alpha * difference, (alpha - 1) * difference).mean(axis=1))
 
 
-def _brier(held: HeldOut) -> Values:
+def _brier(held: HeldOut) -> Floats:
     assert held.classes is not None
     if len(held.classes) == 2:
         positive, probability = held.positives()
@@ -191,7 +192,7 @@ def _brier(held: HeldOut) -> Values:
     return ((held.response - truth) ** 2).sum(axis=1)
 
 
-def _top_k(held: HeldOut) -> NDArray[np.bool_]:
+def _top_k(held: HeldOut) -> Mask:
     assert held.classes is not None
     k = int(held.options.get("k", 2))
     if held.response.ndim == 1:
@@ -202,7 +203,7 @@ def _top_k(held: HeldOut) -> NDArray[np.bool_]:
     return (held.classes[best] == held.truth[:, None]).any(axis=1)
 
 
-def _r2(held: HeldOut) -> tuple[float, Values]:
+def _r2(held: HeldOut) -> tuple[float, Floats]:
     """1 - A / B: A the mean squared error, B the variance of the targets; the mean of outputs.
 
     The influence of B is (y - mean)^2 - B: that of the mean itself vanishes to first order.
@@ -215,11 +216,11 @@ def _r2(held: HeldOut) -> tuple[float, Values]:
     error = errors.mean(axis=0)
     variance = about.mean(axis=0)
     unexplained = error / variance
-    influence: Values = ((about * unexplained - errors) / variance).mean(axis=1)
+    influence: Floats = ((about * unexplained - errors) / variance).mean(axis=1)
     return float((1 - unexplained).mean()), influence
 
 
-def _auc(positive: NDArray[np.bool_], response: Values) -> tuple[float, Values]:
+def _auc(positive: Mask, response: Floats) -> tuple[float, Floats]:
     """The area under the ROC curve, and the influence of each sample on it.
 
     From the structural components of DeLong et al. (1988), by ranks as Sun and Xu (2014) get them.
@@ -246,7 +247,7 @@ def _auc(positive: NDArray[np.bool_], response: Values) -> tuple[float, Values]:
     return area, influence
 
 
-def _roc_auc(held: HeldOut) -> tuple[float, Values]:
+def _roc_auc(held: HeldOut) -> tuple[float, Floats]:
     if (held.weights != 1).any():
         raise ValueError("weights")
     assert held.classes is not None
@@ -263,7 +264,7 @@ def _roc_auc(held: HeldOut) -> tuple[float, Values]:
     return float(np.mean(areas)), np.asarray(np.mean(influences, axis=0))
 
 
-def _average_precision(held: HeldOut) -> tuple[float, Values]:
+def _average_precision(held: HeldOut) -> tuple[float, Floats]:
     """The mean over positives j of P_j, the precision among the b_j samples scored at least as j.
 
     IF(x, y) = y (P(x) - AP) n / m + n / m * sum over positives j with s_j <= x of (y - P_j) / b_j,
@@ -293,30 +294,26 @@ def _average_precision(held: HeldOut) -> tuple[float, Values]:
 
 Counted = tuple[NDArray[np.floating], NDArray[np.floating]]
 """What of each sample is counted above and below the line of a ratio; shape (n,) each."""
-Counts = Callable[[HeldOut, NDArray[np.bool_], NDArray[np.bool_]], Counted]
+Counts = Callable[[HeldOut, Mask, Mask], Counted]
 """(Held out, who is of a class, who is predicted to be) -> the counts of that class's score."""
 
 
-def _hits_of_true(held: HeldOut, true: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Counted:
+def _hits_of_true(held: HeldOut, true: Mask, predicted: Mask) -> Counted:
     """Recall."""
     return (true & predicted) * 1.0, true * 1.0
 
 
-def _hits_of_predicted(
-    held: HeldOut, true: NDArray[np.bool_], predicted: NDArray[np.bool_]
-) -> Counted:
+def _hits_of_predicted(held: HeldOut, true: Mask, predicted: Mask) -> Counted:
     """Precision."""
     return (true & predicted) * 1.0, predicted * 1.0
 
 
-def _hits_of_either(
-    held: HeldOut, true: NDArray[np.bool_], predicted: NDArray[np.bool_]
-) -> Counted:
+def _hits_of_either(held: HeldOut, true: Mask, predicted: Mask) -> Counted:
     """The Jaccard index."""
     return (true & predicted) * 1.0, (true | predicted) * 1.0
 
 
-def _hits_of_both(held: HeldOut, true: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Counted:
+def _hits_of_both(held: HeldOut, true: Mask, predicted: Mask) -> Counted:
     """F, which weighs recall beta times as much as precision."""
     b = float(held.options.get("beta", 1)) ** 2
     return (1 + b) * (true & predicted), b * true + predicted
@@ -325,7 +322,7 @@ def _hits_of_both(held: HeldOut, true: NDArray[np.bool_], predicted: NDArray[np.
 def _by_classes(counts: Counts) -> Statistic:
     """The score of one class, or an average over classes, where each is a ratio of two counts."""
 
-    def statistic(held: HeldOut) -> tuple[float, Values]:
+    def statistic(held: HeldOut) -> tuple[float, Floats]:
         labels = np.unique(np.concatenate([held.truth, held.response]))
         average = held.options.get("average", "binary")
         if average == "binary":
@@ -341,15 +338,13 @@ def _by_classes(counts: Counts) -> Statistic:
     return statistic
 
 
-def _balanced_accuracy(held: HeldOut) -> tuple[float, Values]:
+def _balanced_accuracy(held: HeldOut) -> tuple[float, Floats]:
     """The plain mean of the recalls of the classes that are held out."""
     scores, influences = _of_each_class(held, np.unique(held.truth), _hits_of_true)
     return float(scores.mean()), np.asarray(influences.mean(axis=0))
 
 
-def _of_each_class(
-    held: HeldOut, labels: NDArray[Any], counts: Counts
-) -> tuple[Values, NDArray[np.float64]]:
+def _of_each_class(held: HeldOut, labels: NDArray[Any], counts: Counts) -> tuple[Floats, Floats]:
     """Scores, shape (classes,), and their influence values, shape (classes, n)."""
     scores = []
     influences = []
@@ -363,7 +358,7 @@ def _of_each_class(
     return np.array(scores), np.array(influences)
 
 
-def _micro(held: HeldOut, labels: NDArray[Any], counts: Counts) -> tuple[float, Values]:
+def _micro(held: HeldOut, labels: NDArray[Any], counts: Counts) -> tuple[float, Floats]:
     """The ratio of the counts of all classes together."""
     numerators = np.zeros(len(held.truth))
     denominators = np.zeros(len(held.truth))
@@ -375,8 +370,8 @@ def _micro(held: HeldOut, labels: NDArray[Any], counts: Counts) -> tuple[float, 
 
 
 def _weighted(
-    held: HeldOut, labels: NDArray[Any], scores: Values, influences: NDArray[np.float64]
-) -> tuple[float, Values]:
+    held: HeldOut, labels: NDArray[Any], scores: Floats, influences: Floats
+) -> tuple[float, Floats]:
     """The mean of classes by their shares of samples, which vary as well."""
     shares = []
     of_shares = []

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ecv_core.evaluation.formulas import Popularity
 from ecv_core.evaluation.metrics import METRICS, Kind
 from ecv_core.evaluation.pairs import ScoredPairs
+from ecv_core.records.arrays import Floats, Indices, Mask
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -44,7 +45,7 @@ class Protocol:
         """Whether held-out items are ranked against sampled negatives only."""
         return self.negatives is not None
 
-    def candidates_by(self, counts: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def candidates_by(self, counts: NDArray[np.integer]) -> Mask:
         """Which items may be recommended; shape (items,).
 
         Args:
@@ -55,7 +56,6 @@ class Protocol:
         return np.ones(len(counts), dtype=np.bool_)
 
 
-Floats = NDArray[np.float64]
 Columns = dict[str, Floats]
 """Metric -> its values: (users, cutoffs) with a cut-off, (users,) without, (cutoffs,) of lists."""
 
@@ -68,11 +68,11 @@ class EvaluatedFold:
     """An `evaluation.Scorer`; None where only lists are evaluated."""
     seen: csr_array
     held_out: csr_array
-    users: NDArray[np.intp]
+    users: Indices
     """Rows with something held out, ascending; shape (evaluated users,)."""
     cutoffs: tuple[int, ...]
     """Ascending; one may be more than there are items."""
-    candidates: NDArray[np.bool_]
+    candidates: Mask
     """Which items may be recommended; shape (items,)."""
     popularity: Popularity
     protocol: Protocol

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Indices, Mask
 from ecv_core.records.errors import RunError
 
 if TYPE_CHECKING:
@@ -45,11 +46,11 @@ def load_compiled(cells: int) -> bool:
 
 
 def candidate_scores(
-    score: Callable[[NDArray[np.intp]], NDArray[np.floating] | torch.Tensor],
+    score: Callable[[Indices], NDArray[np.floating] | torch.Tensor],
     seen: csr_array,
-    users: NDArray[np.intp],
-    candidates: NDArray[np.bool_] | None = None,
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.floating] | torch.Tensor]]:
+    users: Indices,
+    candidates: Mask | None = None,
+) -> Iterator[tuple[Indices, NDArray[np.floating] | torch.Tensor]]:
     """Scores of blocks of users, -inf where an item is no candidate.
 
     Args:
@@ -142,9 +143,7 @@ def best_of_tensor(scores: torch.Tensor, n: int) -> Lists:
 _LAST_BITS = (1 << 20) - 1
 
 
-def hits_of(
-    users: NDArray[np.intp], items: NDArray[np.integer], held_out: csr_array
-) -> NDArray[np.bool_]:
+def hits_of(users: Indices, items: NDArray[np.integer], held_out: csr_array) -> Mask:
     """Which of the recommended items are held out.
 
     Args:

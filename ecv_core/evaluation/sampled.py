@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy  # its parts load when they are used
-from numpy.typing import NDArray
 
-from ecv_core.evaluation.formulas import Floats, Popularity, log_loss, per_user
+from ecv_core.evaluation.formulas import Popularity, log_loss, per_user
 from ecv_core.evaluation.full import full_ranking
 from ecv_core.evaluation.metrics import Kind
 from ecv_core.evaluation.pairs import ScoredPairs
 from ecv_core.evaluation.protocol import Columns, EvaluatedFold, Protocol
 from ecv_core.evaluation.ranking import BLOCK_CELLS, check_finite
+from ecv_core.records.arrays import Codes, Counts, Floats, Indices, Mask
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ _STREAM = 7_112  # keeps these random numbers apart from others of the same seed
 def draw_negatives(
     seen: csr_array,
     held_out: csr_array,
-    users: NDArray[np.intp],
-    candidates: NDArray[np.bool_],
+    users: Indices,
+    candidates: Mask,
     popularity: Popularity,
     protocol: Protocol,
-) -> Iterator[NDArray[np.int32]]:
+) -> Iterator[Codes]:
     """Each user's negatives: candidates that the user has neither seen nor held out.
 
     Drawn one after the other without replacement, with equal chances or with chances that follow
@@ -98,11 +98,11 @@ def draw_negatives(
         yield negatives
 
 
-def _row(matrix: csr_array, row: np.intp) -> NDArray[np.int32]:
+def _row(matrix: csr_array, row: np.intp) -> Codes:
     return matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
 
 
-def _drawable_in(matrix: csr_array, drawable: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _drawable_in(matrix: csr_array, drawable: Mask) -> Indices:
     """How many of each row's items may be drawn; shape (users,)."""
     counts = np.concatenate(([0], np.cumsum(drawable[matrix.indices])))
     return np.diff(counts[matrix.indptr])
@@ -111,8 +111,8 @@ def _drawable_in(matrix: csr_array, drawable: NDArray[np.bool_]) -> NDArray[np.i
 def _check_enough(
     seen: csr_array,
     held_out: csr_array,
-    users: NDArray[np.intp],
-    drawable: NDArray[np.bool_],
+    users: Indices,
+    drawable: Mask,
     wanted: int,
     protocol: Protocol,
 ) -> None:
@@ -226,12 +226,12 @@ class Against:
     `owners` are positions of users from 0; every user has at least one held-out item.
     """
 
-    owners: NDArray[np.intp]
-    higher: NDArray[np.intp]
+    owners: Indices
+    higher: Counts
     """Negatives with a higher score."""
-    tied: NDArray[np.intp]
+    tied: Counts
     """Negatives with the same score."""
-    ranks: NDArray[np.intp]
+    ranks: Counts
     """The item's place in its list, from 1; NOWHERE for an item that is never recommended."""
     negatives: int
 
@@ -314,9 +314,9 @@ def sampled_graded_ndcg(against: Against, users: int, fold: EvaluatedFold) -> Fl
 
 def _compare(
     scores: torch.Tensor,
-    negatives: NDArray[np.int32],
+    negatives: Codes,
     held_out: csr_array,
-    candidates: NDArray[np.bool_],
+    candidates: Mask,
 ) -> Against:
     """How the held-out items of a block of users compare with their negatives.
 
@@ -356,7 +356,7 @@ def _compare(
     return Against(owners=owners, higher=higher, tied=tied, ranks=ranks, negatives=count)
 
 
-def _log_loss(scores: torch.Tensor, negatives: NDArray[np.int32], held_out: csr_array) -> Floats:
+def _log_loss(scores: torch.Tensor, negatives: Codes, held_out: csr_array) -> Floats:
     """Mean log loss of each user's lists; arguments as of `_compare`; shape (users,)."""
     values = scores.cpu().numpy()
     owners = np.repeat(np.arange(len(negatives)), np.diff(held_out.indptr))
@@ -368,8 +368,8 @@ def _log_loss(scores: torch.Tensor, negatives: NDArray[np.int32], held_out: csr_
 
 def _pairs(
     scores: torch.Tensor,
-    users: NDArray[np.intp],
-    negatives: NDArray[np.int32],
+    users: Indices,
+    negatives: Codes,
     held_out: csr_array,
 ) -> ScoredPairs:
     """What users have held out, and their negatives; `users` as numbers, others of `_compare`."""

@@ -18,7 +18,8 @@ from sklearn.metrics import accuracy_score, check_scoring, make_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ecv_core.evaluation.per_sample import OWN_SCORES, HeldOut, Values, reach, values
+from ecv_core.evaluation.per_sample import OWN_SCORES, HeldOut, reach, values
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 
 _RESPONSES = ("predict", "predict_proba", "predict_log_proba", "decision_function")
@@ -37,9 +38,9 @@ _PREFIX = "make_scorer("
 class SampleValues:
     """What a fold's samples, or groups of them, tell of its score."""
 
-    units: NDArray[np.intp]
+    units: Indices
     """Who they are: indices of samples, or codes of groups; ascending, shape (units,)."""
-    values: Values
+    values: Floats
     """A value of each, whose mean is the score; shape (units,)."""
     reach: float = 0.0
     """How far a value can move where one sample is predicted otherwise; 0 where it is not known."""
@@ -103,7 +104,7 @@ class Scoring:
         self.deciding_name = deciding_name
         """The key of the score that decides; None for a single score, before it is computed."""
         self.blocks = blocks
-        self.units: NDArray[np.intp] = np.array([], np.intp)
+        self.units: Indices = np.array([], np.intp)
         self.samples: SampleValues | None = None
         self.weights: NDArray[Any] | None = None
         """Of the held-out samples, for scorers that take `sample_weight`; None where none is given,
@@ -423,7 +424,7 @@ def _held_out(
 
 
 def _by_unit(
-    by_sample: Values, units: NDArray[np.intp], score: float, reach_of_sample: float
+    by_sample: Floats, units: Indices, score: float, reach_of_sample: float
 ) -> SampleValues:
     """Of groups: a group's part is the sum of its samples' parts, times groups over samples."""
     groups, group_of = np.unique(units, return_inverse=True)
@@ -436,7 +437,7 @@ def _by_unit(
     )
 
 
-def _blocks_of_rare_classes(truth: NDArray[Any], units: NDArray[np.intp]) -> NDArray[np.intp]:
+def _blocks_of_rare_classes(truth: NDArray[Any], units: Indices) -> Indices:
     """Samples as blocks, each with its part of every class, where a class is rare.
 
     Scores such as ROC AUC vary with the few samples of a rare class, however many others there are:
@@ -457,7 +458,7 @@ def _blocks_of_rare_classes(truth: NDArray[Any], units: NDArray[np.intp]) -> NDA
     return names[block_of]
 
 
-def whole_fold(units: NDArray[np.intp], score: float) -> SampleValues:
+def whole_fold(units: Indices, score: float) -> SampleValues:
     """A score of which single samples tell nothing more: all are one block, and folds tell."""
     return SampleValues(units=units.min(keepdims=True), values=np.array([score], np.float64))
 
@@ -466,7 +467,7 @@ def _by_blocks(
     scorer: Callable[..., Any],
     responses: _Responses,
     truth: NDArray[Any],
-    units: NDArray[np.intp],
+    units: Indices,
     score: float,
 ) -> SampleValues | None:
     """The jackknife over blocks of samples or groups (Quenouille 1956; Tukey 1958): pseudo-values.
@@ -495,7 +496,7 @@ def _by_blocks(
     if (without == score).all():
         # Nobody moves it: it may not look at samples at all, or all are right. Folds have to tell.
         return whole_fold(units, score)
-    shifts: Values = (count - 1) * (without - without.mean())
+    shifts: Floats = (count - 1) * (without - without.mean())
     names = np.array([units[block_of == block].min() for block in range(count)], np.intp)
     order = np.argsort(names)
     return SampleValues(units=names[order], values=score - shifts[order])

@@ -16,8 +16,9 @@ from ecv_core.evaluation.ranking import (
     candidate_scores,
     check_finite,
 )
+from ecv_core.records.arrays import Codes, Floats, Indices, Mask
 
-Ranker = Callable[[NDArray[np.intp]], Lists]
+Ranker = Callable[[Indices], Lists]
 """Users (block,) -> their lists, as of `ranking.best_items`."""
 
 USERS_AT_ONCE = 8192
@@ -28,7 +29,7 @@ SHARE = 8
 """One of so many items, the longest, are multiplied first."""
 
 
-def ranked_blocks(fold: EvaluatedFold, n: int) -> Iterator[tuple[NDArray[np.intp], Lists]]:
+def ranked_blocks(fold: EvaluatedFold, n: int) -> Iterator[tuple[Indices, Lists]]:
     """All users' lists, block by block, in the quickest way that the model allows.
 
     Args: n: at most the number of items.
@@ -43,9 +44,7 @@ def ranked_blocks(fold: EvaluatedFold, n: int) -> Iterator[tuple[NDArray[np.intp
         yield part, ranker(part)
 
 
-def by_every_score(
-    fold: EvaluatedFold, users: NDArray[np.intp], n: int
-) -> Iterator[tuple[NDArray[np.intp], Lists]]:
+def by_every_score(fold: EvaluatedFold, users: Indices, n: int) -> Iterator[tuple[Indices, Lists]]:
     """Lists of these users, by a score for every item."""
     for part, scores in candidate_scores(fold.model.score, fold.seen, users, fold.candidates):
         yield part, best_items(scores, n, compiled=fold.compiled)
@@ -79,7 +78,7 @@ def by_common_scores(fold: EvaluatedFold, common: NDArray[np.float32], n: int) -
     ranking = ranking[fold.candidates[ranking] & (common[ranking] > -np.inf)]
     starts, columns, _ = _arrays(fold.seen)
 
-    def rank(users: NDArray[np.intp]) -> Lists:
+    def rank(users: Indices) -> Lists:
         return first_unseen(users, ranking, starts, columns, len(common), n)
 
     return lambda users: on_every_core(rank, users)
@@ -96,7 +95,7 @@ def by_sparse_product(
     seen = _arrays(fold.seen)[:2]
     factors = (*_arrays(left), *_arrays(right))
 
-    def rank(users: NDArray[np.intp]) -> Lists:
+    def rank(users: Indices) -> Lists:
         return best_of_product(users, *factors, *seen, nothing, n)
 
     return lambda users: on_every_core(rank, users)
@@ -104,7 +103,7 @@ def by_sparse_product(
 
 def _arrays(
     matrix: scipy.sparse.csr_array,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+) -> tuple[Codes, Codes, NDArray[np.float32]]:
     """What it is made of, with the numbers that the kernels take."""
     starts = matrix.indptr.astype(np.int32, copy=False)
     columns = matrix.indices.astype(np.int32, copy=False)
@@ -151,7 +150,7 @@ class LongestFirst:
         largest = users.abs().max() * items.abs().max() * items.shape[0]
         return bool(fold.candidates.sum() > n and np.isfinite(float(largest)))
 
-    def __call__(self, users: NDArray[np.intp]) -> Lists:
+    def __call__(self, users: Indices) -> Lists:
         """Lists of these users; shape (users, n)."""
         lists: Lists = np.empty((len(users), self._n), np.int64)
         complete = np.empty(len(users), np.bool_)
@@ -171,9 +170,7 @@ class LongestFirst:
         self._rank_by_every_score(lists, users, np.flatnonzero(~complete))
         return lists
 
-    def _rank_by_every_score(
-        self, lists: Lists, users: NDArray[np.intp], incomplete: NDArray[np.intp]
-    ) -> None:
+    def _rank_by_every_score(self, lists: Lists, users: Indices, incomplete: Indices) -> None:
         """Replace the lists in which one of the shorter items may be missing.
 
         Args:
@@ -186,16 +183,16 @@ class LongestFirst:
             lists[incomplete[done : done + len(part)]] = part_lists
             done += len(part)
 
-    def _score(self, users: NDArray[np.intp]) -> NDArray[np.float32]:
+    def _score(self, users: Indices) -> NDArray[np.float32]:
         """Scores of the longest items; shape (users, longest items)."""
         return (self._users[users] @ self._items).numpy()
 
     def _complete(
         self,
         best_scores: NDArray[np.floating],
-        item_lengths: NDArray[np.float64],
-        user_lengths: NDArray[np.float64],
-    ) -> NDArray[np.bool_]:
+        item_lengths: Floats,
+        user_lengths: Floats,
+    ) -> Mask:
         """Whose list is that of all scores.
 
         Args:

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Codes, Floats, Ids, Indices, Mask
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.parameters import ParamValue
 
@@ -32,17 +33,17 @@ class Interactions:
     """
 
     dataset: str
-    users: NDArray[np.int32]
-    items: NDArray[np.int32]
-    user_ids: NDArray[np.str_]
-    item_ids: NDArray[np.str_]
+    users: Codes
+    items: Codes
+    user_ids: Ids
+    item_ids: Ids
     ratings: NDArray[np.float32] | None = None
     timestamps: NDArray[np.int64] | None = None
-    baskets: NDArray[np.int32] | None = None
+    baskets: Codes | None = None
     """What was bought together: within one user equal numbers are one basket, larger is later."""
     sequence: NDArray[np.int32] | None = None
     """Where neither times nor baskets are known: the place within the user's history."""
-    clusters: NDArray[np.int32] | None = None
+    clusters: Codes | None = None
     """Who belongs together, such as a household: the code of the user's cluster."""
 
     def __len__(self) -> int:
@@ -63,7 +64,7 @@ class Interactions:
         return len(self.item_ids)
 
     @property
-    def history(self) -> NDArray[np.int64] | NDArray[np.int32] | None:
+    def history(self) -> NDArray[np.int64] | Codes | None:
         """What puts one user's interactions in order, larger is later; None where nothing does.
 
         Only timestamps compare between users too.
@@ -74,7 +75,7 @@ class Interactions:
         return None
 
     @property
-    def cluster_of(self) -> NDArray[np.int32] | None:
+    def cluster_of(self) -> Codes | None:
         """Of each user; None where no clusters are named, or everybody is one."""
         if self.clusters is None:
             return None
@@ -92,7 +93,7 @@ class Interactions:
             return 0.0
         return len(self) / cells
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
+    def take(self, rows: Indices) -> Self:
         """These interactions, in this order; users and items keep their codes and ids."""
         taken = {}
         for name in ("users", "items", *SOMETIMES):
@@ -110,11 +111,11 @@ class Table(Interactions):
     folds, scores of samples and files of folds are as everywhere.
     """
 
-    features: NDArray[np.float64]
+    features: Floats
     """What estimators look at; shape (samples, features); NaN where it is not known."""
-    targets: NDArray[np.int64] | NDArray[np.float64]
+    targets: NDArray[np.int64] | Floats
     """Places in `classes`, or numbers; shape (samples,)."""
-    classes: NDArray[np.str_] | None = None
+    classes: Ids | None = None
     """The names of the classes, at least two; None where the targets are numbers."""
 
     def __repr__(self) -> str:
@@ -128,9 +129,9 @@ class Table(Interactions):
     def of(
         cls,
         dataset: str,
-        features: NDArray[np.float64],
-        targets: NDArray[np.int64] | NDArray[np.float64],
-        classes: NDArray[np.str_] | None,
+        features: Floats,
+        targets: NDArray[np.int64] | Floats,
+        classes: Ids | None,
         target: str,
     ) -> Self:
         """The samples, named by their number from 0; `target` is the name of what is to be told."""
@@ -215,7 +216,7 @@ class History:
     """Within one user equal numbers are one basket, larger is later."""
 
     @classmethod
-    def of(cls, interactions: Interactions, chosen: NDArray[np.bool_]) -> Self:
+    def of(cls, interactions: Interactions, chosen: Mask) -> Self:
         """What is known of these interactions, in the order of users and then items.
 
         Args:
@@ -229,13 +230,13 @@ class History:
         history = _taken(interactions.history, places)
         return cls(order=history, baskets=_taken(interactions.baskets, places))
 
-    def take(self, kept: NDArray[np.bool_]) -> Self:
+    def take(self, kept: Mask) -> Self:
         """Of the entries that are kept alone; shape (entries,)."""
         return type(self)(order=_taken(self.order, kept), baskets=_taken(self.baskets, kept))
 
 
 def _taken(
-    values: NDArray[np.integer] | None, places: NDArray[np.integer] | NDArray[np.bool_]
+    values: NDArray[np.integer] | None, places: NDArray[np.integer] | Mask
 ) -> NDArray[np.int64] | None:
     if values is None:
         return None
@@ -249,9 +250,9 @@ def _taken(
 class Pairs:
     """Who asks about what, and when; every array has shape (pairs,)."""
 
-    users: NDArray[np.int32]
+    users: Codes
     """Codes, as in the interactions; a user may be unknown to training, as may an item."""
-    items: NDArray[np.int32]
+    items: Codes
     timestamps: NDArray[np.int64] | None = None
     """Unix seconds."""
 
@@ -259,7 +260,7 @@ class Pairs:
         return len(self.users)
 
     @classmethod
-    def of(cls, interactions: Interactions | Pairs, chosen: NDArray[np.bool_]) -> Self:
+    def of(cls, interactions: Interactions | Pairs, chosen: Mask) -> Self:
         """These interactions without their ratings; `chosen` has shape (interactions,)."""
         times = interactions.timestamps
         return cls(
@@ -274,7 +275,7 @@ class Ratings:
     """What a model learns from: a rating for each of some pairs, on a scale."""
 
     pairs: Pairs
-    values: NDArray[np.float64]
+    values: Floats
     """As given; shape (pairs,), at least one."""
     n_users: int
     """Of the whole dataset: codes go from 0 to n_users - 1."""
@@ -287,12 +288,12 @@ class Ratings:
         return len(self.pairs)
 
     @property
-    def users(self) -> NDArray[np.int32]:
+    def users(self) -> Codes:
         """Whose each rating is; shape (pairs,)."""
         return self.pairs.users
 
     @property
-    def items(self) -> NDArray[np.int32]:
+    def items(self) -> Codes:
         """What each rating is of; shape (pairs,)."""
         return self.pairs.items
 
@@ -302,9 +303,7 @@ class Ratings:
         return float(self.values.mean())
 
     @classmethod
-    def of(
-        cls, interactions: Interactions, chosen: NDArray[np.bool_], scale: tuple[float, float]
-    ) -> Self:
+    def of(cls, interactions: Interactions, chosen: Mask, scale: tuple[float, float]) -> Self:
         """Some of the ratings of a dataset; `chosen` has shape (interactions,)."""
         assert interactions.ratings is not None  # `check_ratings` has looked
         return cls(
@@ -316,7 +315,7 @@ class Ratings:
             high=scale[1],
         )
 
-    def take(self, kept: NDArray[np.bool_]) -> Self:
+    def take(self, kept: Mask) -> Self:
         """Those that are kept alone; shape (pairs,)."""
         return replace(self, pairs=Pairs.of(self.pairs, kept), values=self.values[kept])
 

@@ -14,6 +14,7 @@ import numpy as np
 from annotated_types import Ge, Le, MaxLen
 from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Codes, Floats
 from ecv_core.records.spec import RunSpec
 
 # What one fold gave: scores and what it cost.
@@ -186,10 +187,10 @@ class UserScores:
 
     __pydantic_config__: ClassVar = {"arbitrary_types_allowed": True}  # arrays, which no JSON holds
 
-    users: NDArray[np.int32]
+    users: Codes
     metrics: tuple[str, ...]
     values: NDArray[np.float32]
-    clusters: NDArray[np.int32] | None = None
+    clusters: Codes | None = None
     """Who of them belong together, where the data name it: a code each, shape as `users`."""
 
     def of(self, metric: str) -> NDArray[np.float32]:
@@ -203,9 +204,7 @@ class UserScores:
         return replace(self, metrics=(metric,), values=self.of(metric)[:, None].copy())
 
 
-def user_table(
-    scores: Sequence[UserScores], metric: str
-) -> tuple[NDArray[np.int32], NDArray[np.floating]]:
+def user_table(scores: Sequence[UserScores], metric: str) -> tuple[Codes, NDArray[np.floating]]:
     """One metric's per-user scores of several folds side by side.
 
     Args:
@@ -233,9 +232,7 @@ def user_table(
     return by_cluster(values, cluster_of_user)
 
 
-def by_cluster(
-    values: NDArray[np.floating], clusters: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def by_cluster(values: NDArray[np.floating], clusters: Codes) -> tuple[Codes, Floats]:
     """Scores of users -> of clusters of them, with the same mean in every fold.
 
     A fold with C clusters of N users: mean + C / N * the sum of their deviations from the mean, so
@@ -437,9 +434,9 @@ def no_progress(phase: str, step: int, steps: int, /) -> None:
 class Scores:
     """What is known of k folds: a score each, what they cost, and every user's score."""
 
-    folds: NDArray[np.float64]
+    folds: Floats
     """Mean of each fold, by fold index; shape (k,); NaN where it has not been run."""
-    joules: NDArray[np.float64] | None = None
+    joules: Floats | None = None
     """Of each fold; shape (k,); NaN where it is not known. None where none is."""
     users: NDArray[np.floating] | None = None
     """The score of every user in every fold; shape (k, users); NaN where a user has nothing held
@@ -507,14 +504,14 @@ class Scores:
         return digest.hexdigest()
 
     @property
-    def fold_joules(self) -> NDArray[np.float64]:
+    def fold_joules(self) -> Floats:
         """The joules, NaN where they are not known; shape (k,)."""
         if self.joules is None:
             return np.full(self.k, np.nan)
         return self.joules
 
     @property
-    def costs(self) -> NDArray[np.float64] | None:
+    def costs(self) -> Floats | None:
         """The joules, where every fold has some; None where folds are to be counted instead."""
         if self.joules is None or not (self.joules > 0).all():
             return None

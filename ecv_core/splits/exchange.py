@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import compute, csv
 
+from ecv_core.records.arrays import Codes, Ids, Indices, Mask
 from ecv_core.records.errors import FoldsError, shown
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.splits.parts import (
-    Codes,
     FoldParts,
     Leakage,
     PartCounts,
@@ -29,7 +28,7 @@ from ecv_core.splits.parts import (
     leakage,
 )
 from ecv_core.splits.registry import SPLITS
-from ecv_core.splits.strategies import IMPORTED, MAX_K, Assignment, Indices, Parts
+from ecv_core.splits.strategies import IMPORTED, MAX_K, Assignment, Parts
 from ecv_core.untrusted.disarming import armed, disarmed
 from ecv_core.untrusted.files import DAMAGED, content_of, read_at_most, replacing
 from ecv_core.untrusted.limits import MAX_FOLDS_BYTES, MAX_FOLDS_TABLE, MEGABYTE
@@ -168,15 +167,13 @@ def _pair_words(interactions: Interactions, user: np.int32, item: np.int32) -> s
     return f"e.g. user {interactions.user_ids[user]}, item {interactions.item_ids[item]}"
 
 
-def _interaction_words(interactions: Interactions, chosen: NDArray[np.bool_]) -> str:
+def _interaction_words(interactions: Interactions, chosen: Mask) -> str:
     """The first of the chosen interactions as an example."""
     first = np.flatnonzero(chosen)[0]
     return _pair_words(interactions, interactions.users[first], interactions.items[first])
 
 
-def _codes(
-    column: pa.ChunkedArray, ids: NDArray[np.str_], kind: str, name: str, dataset: str
-) -> Codes:
+def _codes(column: pa.ChunkedArray, ids: Ids, kind: str, name: str, dataset: str) -> Codes:
     """The number of each id of a column. Raises: FoldsError for an id that is not there."""
     value_set = pa.array(ids)
     codes = compute.index_in(armed(column), value_set=value_set)

@@ -8,16 +8,14 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Codes, Counts, Indices, Mask
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions, Part
-from ecv_core.splits.parts import Mask, day, occurs_in_training
+from ecv_core.splits.parts import day, occurs_in_training
 from ecv_core.splits.strategies import (
     Assignment,
-    Counts,
     Draw,
-    Indices,
     Parts,
     Settings,
     Times,
@@ -35,7 +33,7 @@ class Histories:
     What is counted are interactions or, for baskets, whole baskets.
     """
 
-    users: NDArray[np.int32]
+    users: Codes
     """The user of each interaction; shape (interactions,)."""
     from_end: Counts
     """How many of the history come after each interaction; shape (interactions,)."""

@@ -24,12 +24,11 @@ import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
 from ecv_core.records.arguments import kinds_checked
+from ecv_core.records.arrays import Codes, Mask
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, History, Interactions, Part
 from ecv_core.splits.strategies import Parts
 
-Codes = NDArray[np.int32]
-Mask = NDArray[np.bool_]
 Ranks = NDArray[np.int64]
 
 

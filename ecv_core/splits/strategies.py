@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Codes, Counts, Indices
 from ecv_core.records.errors import FoldsError, InputError
 from ecv_core.records.interactions import Folds, Interactions, Need, Part, Table
 from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
 from ecv_core.records.plugins import check_id
 from ecv_core.records.tasks import Task
 
-Indices = NDArray[np.intp]
-Counts = NDArray[np.int32]
 Times = NDArray[np.int64]
 Parts = NDArray[np.int8]
 """The Part of each interaction in one fold; shape (interactions,)."""
@@ -103,7 +102,7 @@ def sorted_by_user(
     return np.argsort(groups)
 
 
-def _ranks_by_user(users: NDArray[np.int32], keys: Times | Counts) -> NDArray[np.int64]:
+def _ranks_by_user(users: Codes, keys: Times | Counts) -> NDArray[np.int64]:
     """The rank of each interaction by its user, then its key; equal ones share a rank."""
     low = int(keys.min())
     span = int(keys.max()) - low + 1

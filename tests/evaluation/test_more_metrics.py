@@ -170,9 +170,10 @@ def random_problem():
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_full_ranking_is_that_of_plain_code(random_problem, given_scores, compiled):
+def test_full_ranking_is_that_of_plain_code(random_problem, given_scores, compiled, monkeypatch):
     if compiled:
         pytest.importorskip("numba")
+    monkeypatch.setattr("ecv_core.evaluation.load_compiled", lambda _: compiled)
     scores, seen, held_out = random_problem
     names = (*ASKED, "r-precision", "average-popularity", "tail-share")
     result = evaluate(
@@ -182,7 +183,6 @@ def test_full_ranking_is_that_of_plain_code(random_problem, given_scores, compil
         [2, 5],
         ratings=csr_array(held_out),
         metrics=names,
-        compiled=compiled,
     )
     counts = seen.sum(axis=0).astype(int).tolist()
     for row, user in enumerate(result.users.tolist()):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -119,14 +120,14 @@ def check_full(problem, what):
     assert_same(found, expected, f"metrics() of {what}")
     for compiled in (False, True):
         for also in ([], ["auc"]):  # with AUC lists are made another way
-            found = evaluate(
-                AnyScores(problem.scores, problem.scores.shape),
-                clean(problem.train),
-                clean(problem.held_out),
-                problem.cutoffs,
-                also=also,
-                compiled=compiled,
-            )
+            with patch("ecv_core.evaluation.load_compiled", return_value=compiled):
+                found = evaluate(
+                    AnyScores(problem.scores, problem.scores.shape),
+                    clean(problem.train),
+                    clean(problem.held_out),
+                    problem.cutoffs,
+                    also=also,
+                )
             of_these = {name: expected[name] for name in found.means}
             assert_same(found.means, of_these, f"{what}, {compiled=}, {also=}")
 
@@ -161,7 +162,8 @@ def check_formed(problem, model, what):
     dense = problem.train.toarray(), problem.held_out.toarray()
     expected = plain_evaluation(scores, *dense, problem.cutoffs)
     matrices = clean(problem.train), clean(problem.held_out)
-    found = evaluate(model, *matrices, problem.cutoffs, compiled=True)
+    with patch("ecv_core.evaluation.load_compiled", return_value=True):
+        found = evaluate(model, *matrices, problem.cutoffs)
     assert_same(found.means, {name: expected[name] for name in found.means}, what)
 
 

@@ -25,7 +25,6 @@ from unicodedata import normalize
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
@@ -50,6 +49,7 @@ from ecv_core.dataset.samples import read_samples
 from ecv_core.dataset.sources import file_sha256
 from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
+from ecv_core.records.arrays import Codes, Ids
 from ecv_core.records.errors import DatasetError, EcvError, InputError, UnknownName
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.tasks import Task
@@ -219,7 +219,7 @@ def _table(data: Interactions) -> pa.Table:
     return pa.table({role: values for role, values in columns.items() if values is not None})
 
 
-def _dictionary(codes: NDArray[np.int32], ids: NDArray[np.str_]) -> pa.DictionaryArray:
+def _dictionary(codes: Codes, ids: Ids) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(ids.tolist()))
 
 
