@@ -17,9 +17,8 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.records.errors import EcvError, InputError
@@ -43,6 +42,31 @@ _REPORT = "report"
 _MEMORY = "memory"
 _FAILED = "failed"
 _DIED = "died"
+_LATE = "late"
+
+
+class _Task(NamedTuple):
+    """What a child is to do; its fields are as the arguments of `in_child`."""
+
+    function: Callable[..., object]
+    arguments: tuple[object, ...]
+    before: Callable[[], object] | None
+    takes_report: bool
+    """Whether the function is given a `Report` as its last argument."""
+    megabytes: int
+    """Of memory that it may take."""
+    seconds: int
+    """That it may take."""
+
+
+class _Answer(NamedTuple):
+    """What came of a task, or how far it is."""
+
+    kind: str
+    """_DONE, _REFUSED, ..."""
+    value: Any = None
+    """What the function returned; the error with which it refused; the arguments of a report; the
+    traceback of a failure; how the process died."""
 
 
 def is_small(path: Path) -> bool:
@@ -96,58 +120,77 @@ def in_child(
     Raises: `error` beyond a limit, or where the process dies; else what the function raises, if
         it is an EcvError.
     """
-    megabytes, seconds = limits.max_read_mb(size), limits.max_read_seconds()
-    task = (function, arguments, before, report is not None, megabytes, seconds)
+    task = _Task(
+        function=function,
+        arguments=arguments,
+        before=before,
+        takes_report=report is not None,
+        megabytes=limits.max_read_mb(size),
+        seconds=limits.max_read_seconds(),
+    )
+    with _TURNS:
+        answer = _answer_of_child(task, report)
+    if answer.kind == _LATE:
+        raise error(
+            f"{what} takes longer than {task.seconds:,} seconds to read; take a part of it "
+            "(ECV_MAX_READ_SECONDS says how long)"
+        )
+    if answer.kind == _MEMORY:
+        raise error(
+            f"{what} needs more than {task.megabytes:,} MB of memory to read; take a part of it "
+            "(ECV_MAX_READ_MB says how much)"
+        )
+    if answer.kind == _REFUSED:
+        raise answer.value
+    if answer.kind == _FAILED:
+        log.error("reading %s failed: %s", what, answer.value)
+        raise RuntimeError(f"reading {what} failed: {answer.value.splitlines()[-1]}")
+    if answer.kind == _DIED:
+        raise error(
+            f"{what} ended the process that read it ({answer.value}): it is damaged, or needs "
+            f"more than {task.megabytes:,} MB of memory; get it again, or take a part"
+        )
+    value: T = answer.value
+    return value
+
+
+def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
+    """Start a child, give it the task, hand on its reports, and wait for what comes of it.
+
+    Raises: what `report` raises, which ends the child.
+    """
+    is_late = threading.Event()
     # What a library says as it ends its process is not shown.
-    with _TURNS, started(_PROGRAM, _ALLOCATOR, stderr=subprocess.DEVNULL) as process:
+    with started(_PROGRAM, _ALLOCATOR, stderr=subprocess.DEVNULL) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        late = threading.Event()
 
         def end() -> None:
-            late.set()
+            is_late.set()
             process.kill()
 
-        clock = threading.Timer(seconds, end)
+        clock = threading.Timer(task.seconds, end)
         clock.start()
         try:
             with suppress(BrokenPipeError):
                 pickle.dump(task, process.stdin)
             with suppress(BrokenPipeError):  # of what was not taken any more
                 process.stdin.close()
-            while True:
-                kind, *value = pickle.load(process.stdout)
-                if kind != _REPORT:
-                    break
+            answer: _Answer = pickle.load(process.stdout)
+            while answer.kind == _REPORT:
                 if report is not None:
-                    report(*value)
+                    report(*answer.value)
+                answer = pickle.load(process.stdout)
         except (EOFError, pickle.UnpicklingError):
-            kind = _DIED
-            value = []
+            answer = _Answer(_DIED)
         finally:
             clock.cancel()
             process.kill()
-    if late.is_set():
-        raise error(
-            f"{what} takes longer than {seconds:,} seconds to read; take a part of it "
-            "(ECV_MAX_READ_SECONDS says how long)"
-        )
-    if kind == _MEMORY:
-        raise error(
-            f"{what} needs more than {megabytes:,} MB of memory to read; take a part of it "
-            "(ECV_MAX_READ_MB says how much)"
-        )
-    if kind == _REFUSED:
-        raise value[0]
-    if kind == _FAILED:
-        log.error("reading %s failed: %s", what, value[0])
-        raise RuntimeError(f"reading {what} failed: {value[0].splitlines()[-1]}")
-    if kind == _DIED:
-        raise error(
-            f"{what} ended the process that read it ({ending(process.returncode)}): it is "
-            f"damaged, or needs more than {megabytes:,} MB of memory; get it again, or take a part"
-        )
-    return value[0]
+    if is_late.is_set():
+        return _Answer(_LATE)
+    if answer.kind == _DIED:
+        return _Answer(_DIED, ending(process.returncode))
+    return answer
 
 
 def started(
@@ -181,19 +224,23 @@ def answer() -> None:
     """In the child: do what standard input says, and write what came of it to standard output."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
-    function, arguments, before, reports, megabytes, seconds = pickle.load(sys.stdin.buffer)
+    task: _Task = pickle.load(sys.stdin.buffer)
 
-    def tell(*message: object) -> None:
-        pickle.dump(message, out)
+    def tell(kind: str, value: object = None) -> None:
+        pickle.dump(_Answer(kind, value), out)
         out.flush()
 
+    def report(*step: object) -> None:
+        tell(_REPORT, step)
+
+    arguments = task.arguments
+    if task.takes_report:
+        arguments = (*arguments, report)
     try:
-        if before is not None:
-            before()
-        _bound(megabytes, seconds)
-        if reports:
-            arguments = (*arguments, partial(tell, _REPORT))
-        tell(_DONE, function(*arguments))
+        if task.before is not None:
+            task.before()
+        _limit_this_process(task.megabytes, task.seconds)
+        tell(_DONE, task.function(*arguments))
     except MemoryError:
         tell(_MEMORY)
     except EcvError as refusal:
@@ -203,7 +250,6 @@ def answer() -> None:
             tell(_REFUSED, refusal)
     except Exception:  # noqa: BLE001  the parent raises it
         tell(_FAILED, traceback.format_exc())
-    out.flush()
     os._exit(0)  # nothing of what was read is tidied up
 
 
@@ -220,22 +266,27 @@ def _for_memory(error: BaseException) -> bool:
     return False
 
 
-def _bound(megabytes: int, seconds: int) -> None:
+def _limit_this_process(megabytes: int, seconds: int) -> None:
     """No more memory than this beside what is held already; no outliving of a parent that died."""
     try:
         import resource
     except ImportError:  # Windows
         return
-    held = 0
-    with suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/self/status").read_text("utf-8").splitlines()
-        line = next(line for line in lines if line.startswith("VmData"))
-        held = int(line.split()[1]) << 10  # it is given in kB
     most = {
-        resource.RLIMIT_DATA: held + megabytes * limits.MEGABYTE,
+        resource.RLIMIT_DATA: _held_bytes() + megabytes * limits.MEGABYTE,
         resource.RLIMIT_CPU: 4 * seconds + 60,
         resource.RLIMIT_CORE: 0,
     }
     for kind, value in most.items():
         with suppress(ValueError, OSError):  # a lower one is in force
             resource.setrlimit(kind, (value, value))
+
+
+def _held_bytes() -> int:
+    """The memory for data that this process has; 0 where the system does not say."""
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/self/status").read_text("utf-8").splitlines():
+            if line.startswith("VmData"):
+                kilobytes = int(line.split()[1])
+                return kilobytes << 10
+    return 0
