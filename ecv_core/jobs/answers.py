@@ -24,13 +24,13 @@ def check_answer(computed: Computed, answered: Collection[int], node: str) -> No
     task = computed.task
     place = computed.place
     if type(place) is not int or not 0 <= place < len(task.specs):
-        raise _wrong(task, node, f"it is said to be of configuration {place!r:.40}")
+        raise _wrong(task, node, f"it names configuration {place!r:.40}")
     if place in answered:
         raise _wrong(task, node, f"configuration {place} was answered twice")
     if type(computed.result) is not FoldResult:
         raise _wrong(task, node, f"it is of the type {type(computed.result).__name__}")
     if computed.result.fold != task.fold:
-        raise _wrong(task, node, f"it is said to be fold {computed.result.fold!r:.40}")
+        raise _wrong(task, node, f"it names fold {computed.result.fold!r:.40}")
     try:
         check_fold(task.specs[place], computed.result)
     except InputError as error:
@@ -43,4 +43,4 @@ def missing_answer(specs: Collection[RunSpec], task: FoldTask, node: str) -> Wro
 
 
 def _wrong(task: FoldTask, node: str, why: str) -> WrongAnswer:
-    return WrongAnswer(f"what {node} has answered cannot be fold {task.fold}: {why}")
+    return WrongAnswer(f"the answer of {node} cannot be fold {task.fold}: {why}")

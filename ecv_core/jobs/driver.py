@@ -48,8 +48,8 @@ log = logging.getLogger(__name__)
 CANCEL_POLL_SECONDS = 0.2
 BY_HAND = "it was stopped by hand, with Ctrl-C"
 TRIES = 3
-"""So often a fold is computed whose process dies, or that comes back as what it cannot be: memory
-may be short only for a while, and another node may do better."""
+"""How often a fold is computed whose process dies, or whose answer cannot be this fold: memory may
+be short only for a while, and another node may do better."""
 
 
 def drive(
@@ -113,7 +113,7 @@ class _UnderWay:
         self.answered: set[int] = set()
         """Places of the specs whose results are kept."""
         self.node = "a worker"
-        """The node that computes it, as sentences call it."""
+        """Which node computes it, for a sentence."""
 
     def report(self, phase: str, step: int, steps: int, /) -> None:
         """Pass a step on; the first one that is no waiting begins the task."""
@@ -185,10 +185,10 @@ class _Drive:
 
     def _begin_more(self) -> bool:
         """Begin with the plan's next folds, if there is a free place; whether there were any."""
-        free = self._executor.places - len(self._begun)
-        if free <= 0:  # or fewer than there were: a node may leave
+        free_places = self._executor.places - len(self._begun)
+        if free_places <= 0:  # below 0 where a node has left
             return False
-        tasks = list(islice(self._plan.next(self._plan_runs, tuple(self._begun)), free))
+        tasks = list(islice(self._plan.next(self._plan_runs, tuple(self._begun)), free_places))
         for task in tasks:
             if not self._plan_runs.claim(task):
                 return True  # its run has ended here: the plan is to see that
@@ -196,16 +196,21 @@ class _Drive:
                 self._plan_runs.settle(task.specs, self._begun)
                 self._drop_needless()
                 return True
-            seconds = math.inf
-            if self._seconds is not None:
-                seconds = self._plan_runs.seconds_left(task, self._seconds)
-            begun = _UnderWay(seconds, self._plan_runs.progress_of(task, self._writer))
-            if self._may_go_on(task, begun):
-                self._executor.submit(task, begun.report)
-                self._begun[task] = begun
+            self._begin(task)
         return bool(tasks)
 
+    def _begin(self, task: FoldTask) -> None:
+        """Give a task to the executor, unless it was cancelled or its run has had its time."""
+        seconds = math.inf
+        if self._seconds is not None:
+            seconds = self._plan_runs.seconds_left(task, self._seconds)
+        begun = _UnderWay(seconds, self._plan_runs.progress_of(task, self._writer))
+        if self._may_go_on(task, begun):
+            self._executor.submit(task, begun.report)
+            self._begun[task] = begun
+
     def _take_what_is_finished(self) -> None:
+        """Keep what has come of the tasks, then end those that were cancelled or take too long."""
         with closed_after(self._executor.finished(CANCEL_POLL_SECONDS)) as messages:
             for message in messages:
                 if isinstance(message, Begun):
@@ -220,6 +225,7 @@ class _Drive:
                 self._end(task)
 
     def _take_begin(self, message: Begun) -> None:
+        """Note which node has begun with a task."""
         node = shown(message.node)
         if message.task in self._begun:
             self._begun[message.task].node = f"the node {node}"
@@ -260,6 +266,10 @@ class _Drive:
         self._plan_runs.lose(task, self._begun.pop(task).lost_seconds)
 
     def _take_end(self, ended: Ended) -> None:
+        """Finish the runs of a task that has ended, or do what its error asks for.
+
+        Raises: Terminated; Cancelled where the whole plan ends with the task.
+        """
         begun = self._begun.pop(ended.task)
         error = ended.error
         missing = begun.missing(ended.task)
@@ -295,6 +305,7 @@ class _Drive:
             self._plan_runs.end(RunState.INTERRUPTED, why, specs)
 
     def _check_goes_on(self) -> None:
+        """Raises: Terminated where this program ends, Cancelled where the whole plan was."""
         if self._closing():
             raise Terminated
         if not self._plan.independent and self._plan_runs.cancelled():
@@ -316,6 +327,7 @@ class _Drive:
         return False
 
     def _cancel(self, task: FoldTask, cancelled: Cancelled) -> None:
+        """Cancel the runs of a task. Raises: the error, where the whole plan ends with them."""
         if not self._plan.independent:
             raise cancelled
         self._plan_runs.end(RunState.CANCELLED, str(cancelled) or None, task.specs)

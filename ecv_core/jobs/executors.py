@@ -103,7 +103,7 @@ class WrongAnswer(RunError):
         """Args: what: who has answered, and what is wrong with it."""
         self.what = what
         super().__init__(
-            f"{what}; finished folds are kept: see to what computes them there, and resume"
+            f"{what}; finished folds are kept: check the program that computes them, then resume"
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -142,7 +142,7 @@ def failure(error: BaseException) -> str:
 
 
 PROGRESS_SECONDS = 0.25
-"""A worker tells of steps at most this often; of another phase at once."""
+"""How often a worker tells of steps, at most; another phase it tells at once."""
 NICENESS = 2
 """Of a dashboard's workers: a page that is clicked on comes first. Beside one program of others a
 fit gets two fifths of a core by Linux's weights; with 10 it would get a tenth."""
@@ -159,7 +159,7 @@ THREAD_VARIABLES = (
 
 
 START_SECONDS = 2.0
-"""What is done within this time is done by one process: each loads models for itself."""
+"""For so long after the first task there is one process: each loads models for itself."""
 _PROGRAM = "from ecv_core.jobs.executors import work; work({})"
 _WARM_UP = None
 """To a worker, instead of a task."""
@@ -314,17 +314,17 @@ class Workers:
         self.compute = compute
         """May change from task to task."""
         self.surroundings: dict[str, str] = {}
-        """What its environment has besides, from its next start on."""
+        """Variables that the environment of a process has besides, from its next start on."""
         if most > 1:
             threads = str(max(1, (os.cpu_count() or 1) // most))
             for name in THREAD_VARIABLES:
                 self.surroundings[name] = os.environ.get(name, threads)
         self._most = most
         self._niceness = niceness
-        self._largest = 0
-        """Bytes of memory that a process has had at most."""
-        self._begun: float | None = None
-        """When the first task was submitted."""
+        self._largest_bytes = 0
+        """Memory that a process has had at most."""
+        self._began_at: float | None = None
+        """When the first task was submitted, on the clock of `time.monotonic`."""
         self._lock = threading.Lock()
         self._processes: list[_Process] = []
         self._messages: queue.SimpleQueue[tuple[_Process, _Result | _End]] = queue.SimpleQueue()
@@ -332,32 +332,32 @@ class Workers:
     @property
     def places(self) -> int:
         """One at first, then as many as processes; no more than are busy where memory is short."""
-        if self._most == 1 or self._begun is None:
+        if self._most == 1 or self._began_at is None:
             return 1
-        if time.monotonic() - self._begun < START_SECONDS:
+        if time.monotonic() - self._began_at < START_SECONDS:
             return 1
         busy = [process for process in self._processes if process.task is not None]
         for process in busy:
             with suppress(psutil.Error):
-                memory = psutil.Process(process.popen.pid).memory_info().rss
-                self._largest = max(self._largest, memory)
-        if psutil.virtual_memory().available > self._largest:
+                used_bytes = psutil.Process(process.popen.pid).memory_info().rss
+                self._largest_bytes = max(self._largest_bytes, used_bytes)
+        if psutil.virtual_memory().available > self._largest_bytes:
             return self._most
         return max(1, min(self._most, len(busy)))
 
     def warm_up(self) -> None:
         """Start a process, so that the first fold does not wait for it."""
         if not self._processes:
-            self._idle()
+            self._idle_process()
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
         """Give a process something to do; a new one if none is free, or the last one is gone."""
-        self._begun = self._begun or time.monotonic()
+        self._began_at = self._began_at or time.monotonic()
         try:
-            self._idle().begin(self.compute, task, progress)
+            self._idle_process().begin(self.compute, task, progress)
         except (OSError, ValueError):  # it died while it was idle; its input may be closed already
             self.cancel(task)
-            self._idle().begin(self.compute, task, progress)
+            self._idle_process().begin(self.compute, task, progress)
 
     def finished(self, seconds: float) -> Finished:
         end = time.monotonic() + seconds
@@ -388,7 +388,7 @@ class Workers:
         for process in list(self._processes):
             self._end(process)
 
-    def _idle(self) -> _Process:
+    def _idle_process(self) -> _Process:
         """A process that computes nothing; started where there is none."""
         with self._lock:
             for process in list(self._processes):
@@ -406,6 +406,7 @@ class Workers:
             return process
 
     def _read(self, process: _Process) -> None:
+        """In a thread: pass on what a process writes, until it ends."""
         popen = process.popen
         assert popen.stdout is not None
         assert popen.stdin is not None
@@ -418,12 +419,12 @@ class Workers:
                     process.progress(*message)
         except (EOFError, pickle.UnpicklingError):  # between two messages, or in one
             error: RunError = WorkerDied(ending(popen.wait()))
-        except (Exception, SystemExit) as raised:  # which a thread ends by, and says nothing
-            log.exception("what a worker says cannot be read")
+        except (Exception, SystemExit) as raised:  # a SystemExit would end the thread in silence
+            log.exception("the answer of a worker process cannot be read")
             popen.kill()
             popen.wait()
             error = WrongAnswer(
-                "what the worker process has answered cannot be read "
+                "the answer of the worker process cannot be read "
                 f"({type(raised).__name__}: {raised})"
             )
         self._messages.put((process, _End(error, process_is_gone=True)))
@@ -432,6 +433,7 @@ class Workers:
             popen.stdin.close()
 
     def _end(self, process: _Process) -> None:
+        """Kill a process and its children."""
         with self._lock:
             if process in self._processes:
                 self._processes.remove(process)
@@ -522,13 +524,14 @@ def _ignore_signals() -> None:
 
 
 def _receive(orders: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
+    """In a thread: queue the tasks that come, and end the process when no more can come."""
     try:
         while True:
             tasks.put(pickle.load(orders))
     except (EOFError, OSError):
         pass  # the program that it works for is gone
     except Exception:
-        log.exception("what the worker is to do cannot be read")
+        log.exception("the task of a worker process cannot be read")
     finally:
         os._exit(1)
 

@@ -29,18 +29,19 @@ log = logging.getLogger(__name__)
 BEAT_SECONDS = 3.0
 """How often a process says in the database that it is there."""
 LOOK_SECONDS = 0.5
-"""How often one who waits for a sign of life looks for it."""
+"""How often `recover_run` looks for a sign of life that it waits for."""
 ENDED = "ended"
-"""In the place of a sign of life of an owner that has no active run any more."""
+"""Stands for the sign of life of an owner that has no active run any more."""
 
 
 class OwnerWatch:
-    """Looks again and again who is gone, by the clock of who looks: no two clocks are compared."""
+    """Tells again and again which owners are gone, by its own clock: no two clocks are compared."""
 
     def __init__(self, store: Store) -> None:
         """Nobody was looked at yet."""
         self._store = store
         self._signs: dict[str, _Sign] = {}
+        """The newest sign of life of each owner."""
         self._looked_at = monotonic()
 
     def gone(self) -> set[str]:
@@ -52,18 +53,18 @@ class OwnerWatch:
         Raises: StoreError.
         """
         beats = active_owners(self._store)
-        moment = monotonic()
-        if moment - self._looked_at > 2 * BEAT_SECONDS:
+        looked_at = monotonic()
+        if looked_at - self._looked_at > 2 * BEAT_SECONDS:
             self._signs = {}
-        self._looked_at = moment
+        self._looked_at = looked_at
         signs = {}
         gone = set()
         for owner, beat_at in beats.items():
             sign = self._signs.get(owner)
             if sign is None or sign.beat_at != beat_at:
-                sign = _Sign(beat_at=beat_at, first_seen=moment)
+                sign = _Sign(beat_at=beat_at, first_seen=looked_at)
             signs[owner] = sign
-            if not is_alive(owner, silent_seconds=moment - sign.first_seen):
+            if not is_alive(owner, silent_seconds=looked_at - sign.first_seen):
                 gone.add(owner)
         self._signs = signs
         return gone
@@ -71,10 +72,12 @@ class OwnerWatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sign:
-    """A sign of life of an owner; None is one that was never given."""
+    """A sign of life of an owner."""
 
     beat_at: str | None
+    """What the database has of it; None where none was ever given."""
     first_seen: float
+    """When it was first seen here, on the clock of `time.monotonic`."""
 
 
 def recover(store: Store, *, serves: bool = False) -> None:
@@ -100,7 +103,7 @@ def left_runs(store: Store) -> set[str]:
 def recover_run(store: Store, run_id: str) -> None:
     """As `recover`, and this run too if its program elsewhere gives no sign of life.
 
-    That takes as long as a sign may take, so only who wants to have this run asks.
+    That takes as long as a sign of life may take, so it is done only for a run that is to go on.
 
     Raises: StoreError.
     """
@@ -111,7 +114,7 @@ def recover_run(store: Store, run_id: str) -> None:
         return
     log.info("waits for a sign of life of the program that has run %s", run_id)
     watch = OwnerWatch(store)
-    while active_owners(store).get(owner, ENDED) == first_beats[owner]:
+    while active_owners(store).get(owner, ENDED) == first_beats[owner]:  # no new sign yet
         if owner in watch.gone():
             _release(store, {owner})
             return
@@ -174,12 +177,13 @@ class Heartbeat:
         self._wake.set()
 
     def _beat(self) -> None:
+        """In the thread: give signs of life, and release the runs of who is gone, until `stop`."""
         owner = this_process()
         watch = OwnerWatch(self._store)
         while not self._stop.is_set():
             self._wake.clear()
             try:
-                if owner in active_owners(self._store):  # an idle one writes nothing
+                if owner in active_owners(self._store):  # a process without runs writes nothing
                     beat(self._store, owner, serves=self._serves)
                 if _release(self._store, watch.gone(), serves=self._serves):
                     self._on_taken()

@@ -35,14 +35,14 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 0.25
 """How often a fold that waits looks again."""
 NEXT_SECONDS = 0.05
-"""How often the one that comes next does."""
+"""How often the fold that comes next looks again."""
 SAY_SECONDS = 1.0
-"""After so long the log says for whom it waits."""
+"""How long a fold waits before the log says for whom."""
 ASLEEP_SECONDS = 10.0
-"""Who waits and has not looked for so long, such as a program that was suspended, loses its turn
-until it looks again."""
+"""A process that waits and has not looked for so long, such as a program that was suspended, loses
+its turn until it looks again."""
 QUIET_LOOKS = 8
-"""So many looks in a row at which other programs use next to nothing make a quiet machine."""
+"""The machine is quiet once other programs use next to nothing at so many looks in a row."""
 PHASE_LENGTH = 64
 """Characters of a phase that the database keeps."""
 
@@ -73,19 +73,19 @@ def machine_alone(progress: Progress, *, metered: bool = True) -> Iterator[None]
     """
     # The clock since boot is the same for all processes, and is never set back.
     name = f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json"
-    ticket = None
+    ticket_path = None
     try:
         try:
-            ticket = private_folder() / "folds" / name
-            _write_ticket(ticket, metered=metered, computes=False)
-            _wait_for_turn(ticket, progress, metered=metered)
+            ticket_path = private_folder() / "folds" / name
+            _write_ticket(ticket_path, metered=metered, computes=False)
+            _wait_for_turn(ticket_path, progress, metered=metered)
         except OSError as error:
             log.warning("folds of other programs are not waited for: %s", error)
         yield
     finally:
-        if ticket is not None:
+        if ticket_path is not None:
             with suppress(OSError):
-                when_nobody_reads(ticket.unlink)  # others look at it, and wait while it is there
+                when_nobody_reads(ticket_path.unlink)  # others wait for as long as it is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +100,11 @@ class _Ticket:
     """When it came, or where it computes, when it began to; ISO 8601 in UTC."""
     metered: bool
     computes: bool
+    """Whether it is its turn; else it waits."""
 
     @property
     def words(self) -> str:
-        """For whom one waits."""
+        """What another process says that waits for this one."""
         clock = f"{datetime.fromisoformat(self.since).astimezone():%H:%M}"
         return f"waits for process {self.pid} since {clock}: {printable(self.command)}"
 
@@ -158,14 +159,14 @@ def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
 
 
 @contextmanager
-def _held(gate: FileLock) -> Iterator[None]:
-    """Hold a lock; whoever keeps it for long was suspended while it looked, and is passed by."""
+def _held(lock: FileLock) -> Iterator[None]:
+    """Hold a lock; a process that keeps it for long was suspended, and is not waited for."""
     with suppress(Timeout):
-        gate.acquire(timeout=ASLEEP_SECONDS)
+        lock.acquire(timeout=ASLEEP_SECONDS)
     try:
         yield
     finally:
-        gate.release()
+        lock.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +197,9 @@ class _Others:
             return True
         if not self.computing:
             return False
-        one_is_metered = metered or any(ticket.metered for ticket in self.computing)
-        return one_is_metered or len(self.computing) >= (os.cpu_count() or 1)
+        if metered or any(ticket.metered for ticket in self.computing):
+            return True  # a meter measures the whole machine
+        return len(self.computing) >= (os.cpu_count() or 1)
 
     @property
     def first(self) -> _Ticket:
@@ -211,15 +213,15 @@ def _active_ticket(path: Path) -> _Ticket | None:
     The file of a process that is gone is deleted. Raises: OSError.
     """
     with suppress(FileNotFoundError):  # it has had its turn
-        looked_at = path.stat().st_mtime
+        silent_seconds = time.time() - path.stat().st_mtime
         try:
             ticket = _Ticket(**json.loads(private_text(path)))
-            alive = is_alive(ticket.owner, silent_seconds=time.time() - looked_at)
+            alive = is_alive(ticket.owner, silent_seconds=silent_seconds)
         except (ValueError, TypeError):  # no ticket, or of another version
             alive = False
         if not alive:
             path.unlink(missing_ok=True)
-        elif ticket.computes or time.time() - looked_at < ASLEEP_SECONDS:
+        elif ticket.computes or silent_seconds < ASLEEP_SECONDS:
             return ticket
     return None
 

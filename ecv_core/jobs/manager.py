@@ -89,9 +89,10 @@ class Queue:
         Returns: whether it is queued here now.
         Raises: InputError for one that other code computes.
         """
-        run = self._store.run(run_id)
-        models.computing(run.spec)
-        spec = replace(run.spec, full=True) if full else run.spec
+        spec = self._store.run(run_id).spec
+        models.computing(spec)  # refuses a run of other code
+        if full:
+            spec = replace(spec, full=True)
         resumed = self._store.requeue(
             run_id, spec, owner=self.owner, started_by=started_by, quota=quota
         )
@@ -124,9 +125,9 @@ def plan_of(
     if record is not None and record.kind == SELECTION:
         from ecv_core.jobs.plans.select import SelectPlan, selection_runs
 
-        left = store.left_queue(record.plan_id, run.run_id)
+        cancelled = store.left_queue(record.plan_id, run.run_id)
         selection = SelectPlan.of(record, speculate=speculate)
-        return selection, selection_runs(store, record, callbacks, left=left)
+        return selection, selection_runs(store, record, callbacks, left=cancelled)
     runs = [run]
     plan: Plan = RunPlan(run.spec, speculate=speculate)
     if together:
@@ -171,9 +172,11 @@ CLOSE_SECONDS = 3.0
 
 
 class RunManager(Queue):
-    """Computes what is queued, in the background: one fold at a time, as many as there are cores
-    where nothing is metered, or on as many nodes as there are where a cluster was chosen, or
-    ECV_CLUSTER says one. One per process."""
+    """Computes what is queued, in the background; one per process.
+
+    It computes one fold at a time; where nothing is metered, as many as there are cores; and on a
+    cluster, where one was chosen or ECV_CLUSTER names one, as many as there are nodes.
+    """
 
     def __init__(
         self, store: Store, *, compute: Compute = compute, seconds: float | None = None
@@ -262,7 +265,7 @@ class RunManager(Queue):
         Raises: StoreError where the database is away: the run waits until it is there again.
         """
         was_claimed = False
-        queued: list[str] = []
+        queued: list[str] = []  # the runs that are to compute the next fold of the same plan
         refusal: str | None = None
         try:
             run = self._store.run(run_id)
@@ -302,7 +305,7 @@ class RunManager(Queue):
         )
         if self._closing or not plan_runs.all_finished:
             return []
-        return _queue_next(plan, plan_runs)
+        return plan_runs.queue_next(plan)
 
     def _executor_on(self, place: str, run: RunRecord) -> Executor:
         """Made once. Raises: InputError for a cluster that does not answer; it is asked again."""
@@ -317,10 +320,3 @@ class RunManager(Queue):
 
     def _tell(self, sentence: str | None) -> None:
         self.trouble = sentence
-
-
-def _queue_next(plan: Plan, plan_runs: PlanRuns) -> list[str]:
-    """Have the plan's next task wait in the queue; gives the ids of its runs."""
-    for task in plan.next(plan_runs, ()):
-        return plan_runs.queue(task)
-    return []

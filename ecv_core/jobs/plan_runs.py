@@ -18,7 +18,7 @@ from typing import TypeVar
 from ecv_core import stopping
 from ecv_core.energy.meter import with_emissions
 from ecv_core.evaluation import metric_of
-from ecv_core.jobs.plan import FoldTask, next_fold
+from ecv_core.jobs.plan import FoldTask, Plan, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Moment, Progress, RunRecord, RunState, no_progress
 from ecv_core.records.spec import SCORES, Role, RunSpec
@@ -35,10 +35,10 @@ from ecv_core.store.store import Store
 log = logging.getLogger(__name__)
 
 SAVE_SECONDS = 300.0
-"""So long a command waits for a database that is away, or a disk that is full."""
-WAITS = ". A result is waiting in memory to be saved; it is tried again."
+"""How long a command waits for a database that is away, or a disk that is full."""
+WAITS = ". A result is waiting in memory to be saved; e-fold tries again."
 PROGRESS_SECONDS = 0.25
-"""In-fold progress is written to the database at most this often."""
+"""How often in-fold progress is written to the database, at most."""
 
 _Done = TypeVar("_Done")
 
@@ -127,15 +127,19 @@ class PlanRuns:
         self._rule = rule
         self._anew = anew
         self._first_ids: list[str] = []
-        """Of the runs that were there before."""
+        """Ids of the runs that were there before."""
         self._ids: dict[Hashable, str] = {}
-        """Of all runs, by what tells them apart."""
+        """Ids of all runs, by what tells them apart, as of `_key`."""
         self._queued: set[str] = set()
+        """Ids of the runs that waited in the queue before, and were not claimed yet."""
         self._running: set[str] = set()
+        """Ids of the runs that are claimed now."""
         self._kept: dict[str, KeptRun] = {}
         """What was computed for these runs, in case that their database is damaged meanwhile."""
         self._ended = dict.fromkeys(left, RunState.CANCELLED)
+        """By run id, the state of each run that has ended here, or that others have now."""
         self._rules: dict[str, StoppingRule] = {}
+        """By run id, so that scores of cheap models are read once."""
         self._claimed_runs: dict[str, RunRecord] = {}
         """Runs that are claimed, as they were last read: nobody else changes what a plan looks at
         of them, so they are read again only after a change of its own."""
@@ -190,9 +194,14 @@ class PlanRuns:
                 if self._start(run_id):
                     self._end(run_id, RunState.FINISHED, None)
 
-    def queue(self, task: FoldTask) -> list[str]:
-        """Have the task's runs wait in the owner's queue; gives their ids, made where they lack."""
-        return [self._wait(spec) for spec in task.specs]
+    def queue_next(self, plan: Plan) -> list[str]:
+        """Have the runs of the plan's most urgent task wait in the owner's queue; gives their ids.
+
+        Runs that are not there yet are made. Raises: InputError where the plan cannot go on.
+        """
+        for task in plan.next(self, ()):
+            return [self._wait(spec) for spec in task.specs]
+        return []
 
     def claim(self, task: FoldTask) -> bool:
         """Have the task's runs running under this owner.
@@ -222,6 +231,7 @@ class PlanRuns:
             self._set_folds(run_id, (*only_folds, *more))
 
     def _set_folds(self, run_id: str, only_folds: tuple[int, ...]) -> None:
+        """Have a claimed run compute these folds and no others."""
         spec = replace(self._current_run(run_id).spec, only_folds=only_folds)
         self.store.ask_for(run_id, spec, owner=self.owner)
         self._claimed_runs.pop(run_id, None)
@@ -303,11 +313,12 @@ class PlanRuns:
         return self._commit(run_id, result)
 
     def _commit(self, run_id: str, result: FoldResult) -> bool:
+        """Write a fold, and where the run stands after it; whether the owner still has the run."""
         run = self._current_run(run_id)
         rule = self._rule_of(run)
         moments = moments_of(run, rule, self._results_with(run, rule, result))
         new_moments = [moment for moment in moments if moment not in run.moments]
-        moment_of_fold = None  # none yet where a fold before it is still missing
+        moment_of_fold = None  # it stays None while a fold before this one is missing
         for moment in new_moments:
             if moment.fold == result.fold:
                 moment_of_fold = moment
@@ -330,7 +341,7 @@ class PlanRuns:
             self._give_up(run_id)
             return False
         run_now = self._current_run(run_id)
-        # A fold that was missing lets the rule see those after it that had finished before.
+        # After a fold that was missing, the rule also sees later ones that had finished before.
         for n in range(len(run.folds) + 1, len(run_now.folds) + 1):
             self.callbacks.fold(_run_after(run_now, n))
         return True
@@ -344,7 +355,7 @@ class PlanRuns:
         if metric_of(run.spec).per_user:
             metric: str | None = run.spec.metric_name
             if stopping.needs_user_scores(rule):
-                metric = None
+                metric = None  # all metrics that were kept
             others = [fold for fold in results.values() if fold.fold != result.fold]
             scores = self.results.user_scores_in(run, others, metric)
             for index, users in scores.items():
@@ -353,6 +364,7 @@ class PlanRuns:
         return results
 
     def _rule_of(self, run: RunRecord) -> StoppingRule:
+        """The rule that stops a run."""
         if self._rule is not None and run.run_id in self._first_ids:
             return self._rule
         if run.run_id not in self._rules:
@@ -487,11 +499,11 @@ class PlanRuns:
             task: of its runs the one that took longest counts, with folds that were cut off.
             most: seconds that a run may take with all its folds.
         """
+        longest_seconds = 0.0
         lost = lost_seconds(self.store, self._ids_of(task.specs))
-        longest = max(
-            self.store.run(run_id).spent_seconds + seconds for run_id, seconds in lost.items()
-        )
-        return (most - longest) * len(lost)
+        for run_id, seconds in lost.items():
+            longest_seconds = max(longest_seconds, self.store.run(run_id).spent_seconds + seconds)
+        return (most - longest_seconds) * len(lost)
 
     def lose(self, task: FoldTask, seconds: float) -> None:
         """Note the seconds of a fold that did not come to its end: they were spent."""
@@ -579,10 +591,10 @@ def _moments_after(
 
     What was said after a fold stays, also where an earlier version of the rule has said it.
     """
-    before = {(moment.n, moment.fold): moment for moment in run.moments}
+    known_moments = {(moment.n, moment.fold): moment for moment in run.moments}
     moments = []
     for n, newest in enumerate(results, start=1):
-        moment = before.get((n, newest.fold))
+        moment = known_moments.get((n, newest.fold))
         if moment is None:
             so_far = results[:n]
             moment = stopping.moment(rule, so_far, run.spec.confidence, run.spec.overlap)
@@ -604,7 +616,8 @@ class ProgressWriter:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._news: dict[str, tuple[int, str, int, int]] = {}
+        self._reports: dict[str, tuple[int, str, int, int]] = {}
+        """Run id -> fold, phase, step and steps, as they were last told and not written yet."""
         self._arrived = threading.Event()
         self._closing = threading.Event()
         self._writing = threading.Lock()
@@ -615,7 +628,7 @@ class ProgressWriter:
         """What to tell of a fold of a run."""
 
         def report(phase: str, step: int, steps: int, /) -> None:
-            self._news[run_id] = (fold, phase, step, steps)
+            self._reports[run_id] = (fold, phase, step, steps)
             self._arrived.set()
 
         return report
@@ -623,7 +636,7 @@ class ProgressWriter:
     def forget(self) -> None:
         """A fold itself comes next, which says more: nothing is written after this."""
         with self._writing:
-            self._news.clear()
+            self._reports.clear()
 
     def close(self) -> None:
         """End the thread."""
@@ -637,9 +650,9 @@ class ProgressWriter:
             self._arrived.wait()
             self._arrived.clear()
             with self._writing:
-                for run_id in list(self._news):
+                for run_id in list(self._reports):
                     try:
-                        self._store.set_progress(run_id, *self._news.pop(run_id))
+                        self._store.set_progress(run_id, *self._reports.pop(run_id))
                     except StoreError as error:
                         log.warning("progress was not written: %s", error)  # a fold is worth more
                         self._closing.wait(AGAIN_SECONDS)

@@ -90,8 +90,8 @@ def measure(
     """
     if not metric_named and _has_scores(reported):
         raise InputError(
-            f"what these scores of fold {fold.index} are is not known; say it where the run "
-            f"begins: metric='{fold.spec.metric_name}', or one of your own, "
+            f"it is not known of which metric these scores of fold {fold.index} are; name it "
+            f"where the run begins: metric='{fold.spec.metric_name}', or one of your own, "
             "metric=ecv.Metric('clicks')"
         )
     if reported is None or isinstance(reported, bool | str | bytes):
@@ -119,6 +119,7 @@ def _has_scores(reported: Any) -> bool:  # noqa: ANN401  as of `measure`
 
 
 def _measure_number(fold: TrackedFold, score: float, rule: StoppingRule | None) -> Measured:
+    """The scores of a fold of which one number is reported. Raises: InputError."""
     spec = fold.spec
     if getattr(rule or stopping.rule(spec.rule), "needs_user_scores", False):
         raise InputError(
@@ -135,6 +136,7 @@ def _measure_number(fold: TrackedFold, score: float, rule: StoppingRule | None) 
 
 
 def _measure_table(fold: TrackedFold, table: pd.DataFrame) -> Measured:
+    """The scores of a fold from a table: users' scores, predicted ratings, or recommendations."""
     spec = fold.spec
     if "item_id" not in table.columns:
         check_columns(table, ("user_id", "score"), _WAYS)
@@ -143,7 +145,8 @@ def _measure_table(fold: TrackedFold, table: pd.DataFrame) -> Measured:
         return _measure_ratings(fold, table)
     if "prediction" in table.columns:
         raise InputError(
-            f"ratings are predicted, but {spec.metric_name} is of ranked items; report lists"
+            f"the table has predicted ratings, but {spec.metric_name} is a metric of ranked "
+            "items; report recommendations"
         )
     return _measure_lists(fold, table)
 
@@ -152,6 +155,7 @@ def _measure_item_scores(
     fold: TrackedFold,
     scores: Any,  # noqa: ANN401  an array, or an object with a method `score`
 ) -> Measured:
+    """The scores of a fold from the scores of every item for every user. Raises: InputError."""
     spec = fold.spec
     if not spec.task.ranks:
         raise InputError(
@@ -164,6 +168,7 @@ def _measure_item_scores(
 
 
 def _measure_lists(fold: TrackedFold, table: pd.DataFrame) -> Measured:
+    """The scores of a fold from recommended items, as of `lists_of`. Raises: InputError."""
     spec = fold.spec
     metric = metric_of(spec)
     if metric.kind not in evaluation.OF_LISTS:
@@ -188,6 +193,7 @@ def _measure_lists(fold: TrackedFold, table: pd.DataFrame) -> Measured:
 
 
 def _measure_ratings(fold: TrackedFold, table: pd.DataFrame) -> Measured:
+    """The scores of a fold from predicted ratings, as of `ratings_of`. Raises: InputError."""
     metric = metric_of(fold.spec)
     check_computed_here(metric)
     data = fold.data
@@ -243,6 +249,10 @@ def _scores_by_user(
 ) -> NDArray[np.float64]:
     """The reported scores by the users' codes.
 
+    Args:
+        fold: as other code got it.
+        metric: that the scores are of.
+        reported: user id and score.
     Returns: shape (users of the dataset,); without meaning for users with nothing held out.
     Raises: InputError for an unknown user, one twice or none, or a score that cannot be.
     """
@@ -257,6 +267,7 @@ def _scores_by_user(
 
 
 def _measured(fold: TrackedFold, scores: Evaluation, note: str = "") -> Measured:
+    """The fold's scores from its evaluation, with a note as of `Measured`."""
     user_scores = None
     if scores.metrics:
         user_scores = scores.kept_per_user(fold.spec.n, fold.data.cluster_of)
@@ -274,24 +285,30 @@ def _measured(fold: TrackedFold, scores: Evaluation, note: str = "") -> Measured
 
 def _check_every_user_once(fold: TrackedFold, codes: NDArray[np.intp]) -> None:
     """Refuse scores of other users than those with something held out. Raises: InputError."""
-    reported = np.bincount(codes, minlength=fold.data.n_users)
-    held_out = fold.held_out_counts > 0
-    _refuse_users(fold, reported > 1, f"two scores in fold {fold.index}")
-    _refuse_users(
-        fold, (reported > 0) & ~held_out, f"nothing held out in fold {fold.index}, but a score"
-    )
-    _refuse_users(
-        fold, (reported == 0) & held_out, f"held-out items in fold {fold.index} but no score"
-    )
+    score_counts = np.bincount(codes, minlength=fold.data.n_users)
+    has_score = score_counts > 0
+    is_held_out = fold.held_out_counts > 0
+    in_fold = f"in fold {fold.index}"
+    _refuse_users(fold, score_counts > 1, f"two scores {in_fold}")
+    _refuse_users(fold, has_score & ~is_held_out, f"nothing held out {in_fold}, but a score")
+    _refuse_users(fold, is_held_out & ~has_score, f"held-out items {in_fold} but no score")
 
 
-def _refuse_users(fold: TrackedFold, wrong: NDArray[np.bool_], what: str) -> None:
-    """Raises: InputError where somebody is wrong, with what that user has."""
-    if wrong.any():
+def _refuse_users(fold: TrackedFold, is_wrong: NDArray[np.bool_], what: str) -> None:
+    """Refuse scores where those of a user are wrong.
+
+    Args:
+        fold: that they are of.
+        is_wrong: shape (users of the dataset,).
+        what: such a user has, for the sentence.
+    Raises: InputError.
+    """
+    if is_wrong.any():
+        users = first_and_count(fold.data.user_ids, np.flatnonzero(is_wrong))
         raise InputError(
-            f"user {first_and_count(fold.data.user_ids, np.flatnonzero(wrong))} has {what}; report "
+            f"user {users} has {what}; report "
             f"one for each of the {np.count_nonzero(fold.held_out_counts):,} users in fold.test "
-            "(0 for whom nothing was recommended)"
+            "(0 for a user without recommendations)"
         )
 
 

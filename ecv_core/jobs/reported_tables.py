@@ -53,16 +53,16 @@ def codes_of(
 
     values = pd.Series(list(ids))
     # pandas turns whole numbers into decimal ones in a column in which one is missing.
-    is_decimal = values.dtype.kind == "f"
-    if is_decimal and np.isfinite(values).all() and (values % 1 == 0).all():
+    if values.dtype.kind == "f" and (np.isfinite(values) & (values % 1 == 0)).all():
         values = values.astype(np.int64)
     texts = values.astype(str).astype(object)
     codes = pd.Index(dataset_ids.astype(object)).get_indexer(texts)
-    unknown = np.flatnonzero(codes < 0)
-    if len(unknown):
+    unknown_rows = np.flatnonzero(codes < 0)
+    if len(unknown_rows):
+        unknown = first_and_count(values.to_numpy(), unknown_rows)
         raise InputError(
-            f"there is no {kind} {first_and_count(values.to_numpy(), unknown)} in {dataset} as it "
-            f"is prepared; use the {kind} ids of fold.train and fold.test"
+            f"there is no {kind} {unknown} in {dataset} as it is prepared; use the {kind} ids of "
+            "fold.train and fold.test"
         )
     return codes.astype(np.intp, copy=False)
 
@@ -72,21 +72,22 @@ def finite_column(table: pd.DataFrame, column: str) -> NDArray[np.float64]:
     import pandas as pd
 
     values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64)
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if len(wrong):
+    is_finite = np.isfinite(values)
+    if not is_finite.all():
+        row = int(np.argmin(is_finite))  # the first that is not
         raise InputError(
-            f"row {wrong[0] + 1} of the table has the {column} "
-            f"'{table[column].iloc[wrong[0]]}', which is not a finite number"
+            f"row {row + 1} of the table has the {column} '{table[column].iloc[row]}', which is "
+            "not a finite number"
         )
     return values
 
 
-def first_and_count(ids: NDArray[Any], codes: NDArray[np.integer]) -> str:
-    """The id of the first of these codes, with how many more there are: '17' (and 3 more)."""
+def first_and_count(ids: NDArray[Any], places: NDArray[np.integer]) -> str:
+    """The id at the first of these places, with how many more there are: '17' (and 3 more)."""
     more = ""
-    if len(codes) > 1:
-        more = f" (and {len(codes) - 1:,} more)"
-    return f"'{ids[codes[0]]}'{more}"
+    if len(places) > 1:
+        more = f" (and {len(places) - 1:,} more)"
+    return f"'{ids[places[0]]}'{more}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,8 +110,10 @@ def _pairs(fold: TrackedFold, table: pd.DataFrame) -> _Pairs:
     numbers = users * data.n_items + items
     _, first_rows = np.unique(numbers, return_index=True)
     if len(first_rows) < len(numbers):
-        twice = np.delete(numbers, first_rows)[0]
-        raise InputError(f"{_pair_words(fold, twice)} is listed twice in the table; leave one out")
+        repeated = np.delete(numbers, first_rows)
+        raise InputError(
+            f"{_pair_words(fold, repeated[0])} is listed twice in the table; leave one out"
+        )
     return _Pairs(users=users, items=items, numbers=numbers)
 
 
@@ -121,6 +124,7 @@ def _numbers_in(fold: TrackedFold, *parts: Part) -> NDArray[np.int64]:
 
 
 def _pair_words(fold: TrackedFold, number: np.int64) -> str:
+    """The pair of this number, as of `_Pairs.numbers`, for a sentence."""
     user, item = divmod(int(number), fold.data.n_items)
     return f"item '{fold.data.item_ids[item]}' for user '{fold.data.user_ids[user]}'"
 
@@ -245,26 +249,36 @@ def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.float64]:
         column = "score"
     if column not in table.columns:
         raise InputError(
-            "the table of predicted ratings has neither a column 'prediction' nor 'score'; give "
+            "the table of predicted ratings has no column 'prediction' or 'score'; give "
             "user_id, item_id and prediction for every row of fold.test"
         )
     predicted = pd.Series(finite_column(table, column), index=_pairs(fold, table).numbers)
     held_out = _numbers_in(fold, Part.TEST)
-    lacking = np.setdiff1d(held_out, predicted.index)
-    if len(lacking):
-        what = f"held-out ratings of fold {fold.index} have no prediction"
-        raise _wrong_ratings(fold, lacking, len(held_out), what)
-    strange = np.setdiff1d(predicted.index, held_out)
-    if len(strange):
-        what = f"ratings are predicted that fold {fold.index} does not hold out"
-        raise _wrong_ratings(fold, strange, len(held_out), what)
+    without = np.setdiff1d(held_out, predicted.index)
+    _refuse_ratings(
+        fold,
+        without,
+        f"of {len(held_out):,} held-out ratings of fold {fold.index} have no prediction",
+    )
+    others = np.setdiff1d(predicted.index, held_out)
+    _refuse_ratings(
+        fold,
+        others,
+        f"of {len(predicted):,} predictions are not of what fold {fold.index} holds out",
+    )
     return np.asarray(predicted[held_out], dtype=np.float64)
 
 
-def _wrong_ratings(
-    fold: TrackedFold, numbers: NDArray[np.int64], held_out: int, what: str
-) -> InputError:
-    return InputError(
-        f"{len(numbers):,} of {held_out:,} {what}, such as that of "
-        f"{_pair_words(fold, numbers[0])}; predict every row of fold.test, and no others"
-    )
+def _refuse_ratings(fold: TrackedFold, numbers: NDArray[np.int64], what: str) -> None:
+    """Refuse predictions where some pairs are wrong. Raises: InputError.
+
+    Args:
+        fold: of which ratings are predicted.
+        numbers: of the wrong pairs, as of `_Pairs.numbers`.
+        what: is wrong with them, for a sentence that begins with their number.
+    """
+    if len(numbers):
+        raise InputError(
+            f"{len(numbers):,} {what}, such as that of {_pair_words(fold, numbers[0])}; predict "
+            "every row of fold.test, and no others"
+        )

@@ -6,6 +6,7 @@ recorded runs by the names of their files, which begin with dataset and algorith
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
@@ -96,7 +97,8 @@ class Results:
         self._store = store
         self._recorded = recorded
         self._folder = folder
-        self._columns: dict[tuple[str, int, str], UserScores] = {}
+        self._kept: dict[tuple[str, int, str], UserScores] = {}
+        """By run id, fold and metric: what is kept between calls."""
 
     def runs(self, spec: RunSpec, *, own: bool = False) -> list[RunRecord]:
         """The runs with folds that have the same scores, whichever of the folds they run.
@@ -106,17 +108,15 @@ class Results:
             own: only those that were computed in this database, neither imported nor recorded.
         Returns: those with most folds first; among these the database's, newest first.
         """
-        runs = []
+        run_of_id: dict[str, RunRecord] = {}
         if self._store is not None:
             for run in self._store.runs_like(spec, imported=not own):
                 if run.folds or run.ahead:
-                    runs.append(run)
+                    run_of_id[run.run_id] = run
         if self._recorded and not own:
-            run_ids = {run.run_id for run in runs}
             for run in recorded_like(spec, self._folder):
-                if run.run_id not in run_ids:
-                    runs.append(run)
-        return sorted(runs, key=_fold_count, reverse=True)
+                run_of_id.setdefault(run.run_id, run)
+        return sorted(run_of_id.values(), key=_fold_count, reverse=True)
 
     def folds(
         self, spec: RunSpec, *, own: bool = False, user_scores: bool | str = False
@@ -136,11 +136,15 @@ class Results:
         folds = {fold: choice.result for fold, choice in chosen.items()}
         if not user_scores:
             return folds
-        metric = user_scores if isinstance(user_scores, str) else None
-        runs = {choice.run.run_id: choice.run for choice in chosen.values()}
-        for run in runs.values():
-            of_run = [choice.result for choice in chosen.values() if choice.run is run]
-            for fold, users in self.user_scores_in(run, of_run, metric).items():
+        metric = None
+        if isinstance(user_scores, str):
+            metric = user_scores
+        folds_of_run: defaultdict[str, list[_Choice]] = defaultdict(list)
+        for choice in chosen.values():
+            folds_of_run[choice.run.run_id].append(choice)
+        for choices in folds_of_run.values():
+            results = [choice.result for choice in choices]
+            for fold, users in self.user_scores_in(choices[0].run, results, metric).items():
                 folds[fold] = replace(folds[fold], user_scores=users)
         return folds
 
@@ -155,22 +159,27 @@ class Results:
         choice = self._chosen_folds(spec, own=own).get(index)
         if choice is None:
             return None
-        users = self._user_scores(choice.run, [index]).get(index)
+        users = self.user_scores(choice.run, [index]).get(index)
         return replace(choice.result, user_scores=users)
 
-    def user_scores(self, of: RunSpec | RunRecord) -> dict[int, UserScores]:
+    def user_scores(
+        self, run: RunRecord, folds: Collection[int] | None = None
+    ) -> dict[int, UserScores]:
         """Fold -> every user's scores, where they were kept.
 
         Args:
-            of: a run, for its own folds; or a spec, for all folds as `folds` finds them.
+            run: that is here, or recorded, or was imported and is recorded as well.
+            folds: only of these; None for all of them.
         """
-        if isinstance(of, RunRecord):
-            return self._user_scores(of)
         scores = {}
-        for fold, result in self.folds(of, user_scores=True).items():
-            if result.user_scores is not None:
-                scores[fold] = result.user_scores
-        return scores
+        if self._store is not None:
+            scores = self._store.user_scores(run.run_id, folds)
+        if scores or not self._recorded:
+            return scores
+        recorded = recorded_user_scores(run, self._folder)
+        if folds is None:
+            return recorded
+        return {fold: users for fold, users in recorded.items() if fold in folds}
 
     def user_scores_in(
         self, run: RunRecord, results: Collection[FoldResult], metric: str | None = None
@@ -184,34 +193,25 @@ class Results:
         """
         folds = [result.fold for result in results]
         if metric is None:
-            return self._user_scores(run, folds)
+            return self.user_scores(run, folds)
         scores = {}
         for fold in folds:
             key = (run.run_id, fold, metric)
-            if key not in self._columns:
-                users = self._user_scores(run, [fold]).get(fold)
+            if key not in self._kept:
+                users = self.user_scores(run, [fold]).get(fold)
                 if users is None:
                     continue
-                self._columns[key] = users.only(metric)
-            scores[fold] = self._columns[key]
+                self._kept[key] = users.only(metric)
+            scores[fold] = self._kept[key]
         return scores
 
     def with_user_scores(self, run: RunRecord) -> RunRecord:
         """The run, its folds with every user's scores where they were kept."""
-        return run.with_user_scores(self._user_scores(run))
+        return run.with_user_scores(self.user_scores(run))
 
-    def scores(self, of: RunSpec | RunRecord, *, users: bool = True) -> Scores:
-        """All that is known of some folds, as arrays.
-
-        Args:
-            of: as for `user_scores`.
-            users: whether every user's scores are wanted too: they take longer to read.
-        """
-        if isinstance(of, RunSpec):
-            return scores_of(of, self.folds(of, user_scores=users).values())
-        if users:
-            of = self.with_user_scores(of)
-        return scores_of_run(of)
+    def scores(self, run: RunRecord) -> Scores:
+        """The scores of a run's folds as arrays, with every user's where they were kept."""
+        return scores_of_run(self.with_user_scores(run))
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -220,39 +220,17 @@ class Results:
         with_users: dict[int, _Choice] = {}
         without_users: dict[int, _Choice] = {}
         runs = self.runs(spec, own=own)
-        in_database = self._folds_with_users(runs)
+        in_database: set[tuple[str, int]] = set()
+        if self._store is not None:
+            in_database = self._store.folds_with_user_scores([run.run_id for run in runs])
         for run in runs:
             recorded = self._recorded and has_user_scores(run, self._folder)
             for result in (*run.folds, *run.ahead):
-                has_users = recorded or (run.run_id, result.fold) in in_database
-                choices = with_users if has_users else without_users
+                choices = without_users
+                if recorded or (run.run_id, result.fold) in in_database:
+                    choices = with_users
                 choices.setdefault(result.fold, _Choice(run, result))
         return dict(sorted((without_users | with_users).items()))
-
-    def _folds_with_users(self, runs: Sequence[RunRecord]) -> set[tuple[str, int]]:
-        """Run id and index of the folds that have users' scores in the database."""
-        if self._store is None:
-            return set()
-        return self._store.folds_with_user_scores([run.run_id for run in runs])
-
-    def _user_scores(
-        self, run: RunRecord, folds: Collection[int] | None = None
-    ) -> dict[int, UserScores]:
-        """Of a run that is here, or recorded, or was imported and is recorded as well.
-
-        Args:
-            run: the run.
-            folds: only of these; None for all of them.
-        """
-        scores = {}
-        if self._store is not None:
-            scores = self._store.user_scores(run.run_id, folds)
-        if scores or not self._recorded:
-            return scores
-        recorded = recorded_user_scores(run, self._folder)
-        if folds is None:
-            return recorded
-        return {fold: users for fold, users in recorded.items() if fold in folds}
 
 
 class _Choice(NamedTuple):
@@ -305,7 +283,10 @@ def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
     scores_by_name: dict[str, Mapping[int, UserScores]] = {}
     for name in names:
         aid = aid_spec(spec, name)
-        scores = results.user_scores(aid)
+        scores = {}
+        for fold, result in results.folds(aid, user_scores=True).items():
+            if result.user_scores is not None:
+                scores[fold] = result.user_scores
         if not scores.keys() >= set(aid.fold_order):
             raise InputError(
                 f"to adjust by '{name}', all {spec.max_folds} folds of '{name}' on "

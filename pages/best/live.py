@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from statistics import fmean
@@ -98,7 +97,7 @@ def _shown_selection(
     return Shown(
         contenders=standing.scores,
         terms=standing.terms,
-        played=replace(played, joules_of_all_folds=standing.joules_expected),
+        played=played,
         version=(record.plan_id, len(played.rounds)),
         specs=specs,
         runs=runs,

@@ -110,10 +110,10 @@ def on_host(host: str) -> list[tuple[Any, Any]]:
 
 LIES: dict[str, tuple[list[tuple[Any, Any]], str]] = {
     "no folds": ([], "1 of its 1 results are missing"),
-    "another fold": (told(fold=3), "it is said to be fold 3"),
-    "a fold that is none": (told(fold="1"), "it is said to be fold '1'"),
-    "another place": ([(4, TRUE)], "it is said to be of configuration 4"),
-    "no place": ([(None, TRUE)], "it is said to be of configuration None"),
+    "another fold": (told(fold=3), "it names fold 3"),
+    "a fold that is none": (told(fold="1"), "it names fold '1'"),
+    "another place": ([(4, TRUE)], "it names configuration 4"),
+    "no place": ([(None, TRUE)], "it names configuration None"),
     "a text": ([(0, "0.34")], "it is of the type str"),
     "nothing": ([(0, None)], "it is of the type NoneType"),
     "no number": (told(score=float("nan")), "its score must be at most 1e+15, but is nan"),
@@ -151,7 +151,7 @@ def test_every_lie_of_a_node_is_named_and_its_fold_is_computed_three_times(
     assert run.state is RunState.INTERRUPTED
     assert run.error is not None
     assert sentence in run.error
-    assert "the node n7 has answered" in run.error
+    assert "the answer of the node n7" in run.error
     assert run.error.isprintable()
     assert [fold.fold for fold in run.folds] == [0]
 
@@ -244,13 +244,13 @@ def test_an_exception_that_cannot_be_read_elsewhere_arrives_as_its_sentence(stra
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (pickle.dumps([(0, Unreadable())]), "the node n7 has answered cannot be read.*ValueError"),
-        (pickle.dumps([(0, Exits())]), "the node n7 has answered cannot be read.*SystemExit"),
-        (b"nonsense", "the node n7 has answered cannot be read"),
-        (None, "the node n7 has answered with NoneType"),
-        (pickle.dumps(None), "the node n7 has answered with NoneType"),
-        (pickle.dumps([TRUE]), "the node n7 has answered with FoldResult, and no pair"),
-        (pickle.dumps([(0, TRUE, 2)]), "the node n7 has answered with tuple, and no pair"),
+        (pickle.dumps([(0, Unreadable())]), "the answer of the node n7 cannot be read.*ValueError"),
+        (pickle.dumps([(0, Exits())]), "the answer of the node n7 cannot be read.*SystemExit"),
+        (b"nonsense", "the answer of the node n7 cannot be read"),
+        (None, "the node n7 answered with NoneType"),
+        (pickle.dumps(None), "the node n7 answered with NoneType"),
+        (pickle.dumps([TRUE]), "the node n7 answered with FoldResult, not with a pair"),
+        (pickle.dumps([(0, TRUE, 2)]), "the node n7 answered with tuple, not with a pair"),
     ],
 )
 def test_an_answer_that_cannot_be_read_is_a_wrong_one_of_its_node(answer, sentence: str) -> None:

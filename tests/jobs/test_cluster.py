@@ -172,9 +172,9 @@ def test_any_order_of_ends_gives_the_run_of_one_place(tmp_path: Path) -> None:
     ("given", "sentence"),
     [
         ({"on": "nonsense"}, "'nonsense' is not a place to compute on"),
-        ({"on": "local:0"}, "takes from 1 to 64 workers, but N is 0"),
-        ({"on": "local:3", "nodes": 2}, "--nodes belongs to slurm"),
-        ({"nodes": 2}, "--nodes and --site belong to --on"),
+        ({"on": "local:0"}, "starts 1 to 64 workers, but N is 0"),
+        ({"on": "local:3", "nodes": 2}, "--nodes works only with slurm"),
+        ({"nodes": 2}, "--nodes and --site need --on"),
         ({"on": "slurm", "nodes": 0}, "at least one node is needed, but --nodes is 0"),
         ({"on": "tcp://127.0.0.1:1"}, "no Dask scheduler answers at tcp://127.0.0.1:1"),
         ({"on": "slurm", "site": "/no/such.toml"}, "cannot be read: No such file"),
@@ -200,7 +200,7 @@ def test_a_scheduler_that_does_not_answer_leaves_no_thread_behind(
 
 def test_without_dask_the_sentence_says_how_to_add_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ecv_core.jobs.cluster.choose.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"add it by pip install 'e-fold\[cluster\]'"):
+    with pytest.raises(InputError, match=r"with: pip install 'e-fold\[cluster\]'"):
         executor_on("local:3")
 
 
@@ -253,7 +253,7 @@ def test_a_site_is_read_from_its_file(tmp_path: Path) -> None:
         ("partition = ", "is not valid TOML"),
         (
             "partitoin = 'gpu'",
-            "has the key 'partitoin', which is not known; choose from: on, nodes, part",
+            "has the unknown key 'partitoin'; choose from: on, nodes, part",
         ),
         ("walltime = '2 hours'", "walltime must be like 02:30:00 or 1-00:00:00, but is '2 hours'"),
         ("memory = 'much'", "memory must be like 16GB, but is 'much'"),

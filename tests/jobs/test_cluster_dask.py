@@ -190,7 +190,7 @@ def test_a_node_that_answers_with_another_fold_is_named_and_tried_three_times(
 ) -> None:
     failed = run_of(store, on("local:1", compute=another_fold))
     assert failed.state is RunState.INTERRUPTED
-    assert re.search("what the node .* has answered cannot be fold 1: .* fold 2", failed.error)
+    assert re.search("the answer of the node .* cannot be fold 1: .* fold 2", failed.error)
     assert len([mark for mark in marks.iterdir() if mark.name.startswith("1-")]) == 3
 
 
@@ -483,7 +483,7 @@ def test_a_full_disk_of_a_node_is_one_sentence_with_the_way_out(
         subprocess.run(["umount", str(small)], check=True)
     assert failed.state is RunState.FAILED
     assert re.search(
-        r"the dataset mine cannot be kept in .*/small/sent/.*: No space left on device; make room "
+        r"the dataset mine cannot be saved in .*/small/sent/.*: No space left on device; make room "
         r"there, or set ECV_DATA_DIR on the nodes",
         failed.error,
     )

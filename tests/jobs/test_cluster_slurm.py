@@ -91,8 +91,8 @@ def test_folds_on_nodes_that_are_given_back(slurm: Slurm, site: Path, store: Sto
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ('partition = "nope"', "SLURM refuses such a job: .*invalid partition specified: nope"),
-        ('memory = "900GB"', "SLURM refuses such a job: .*"),
+        ('partition = "nope"', "SLURM refuses this job: .*invalid partition specified: nope"),
+        ('memory = "900GB"', "SLURM refuses this job: .*"),
     ],
 )
 def test_what_slurm_refuses_is_one_sentence_before_anything_starts(

@@ -155,7 +155,9 @@ def test_reported_scores_have_the_name_direction_and_unit_that_they_were_given()
     "report", [lambda fold: 0.5, lambda fold: dict.fromkeys(fold.test.user_id, 0.5)]
 )
 def test_scores_of_any_meaning_are_never_filed_as_ndcg(report):
-    with pytest.raises(InputError, match="what these scores of fold 0 are is not known; say it"):
+    with pytest.raises(
+        InputError, match="it is not known of which metric these scores of fold 0 are; name it"
+    ):
         tracked(None, report)
     assert tracked("ndcg@10", report).mean == 0.5
 

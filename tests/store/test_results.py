@@ -81,7 +81,6 @@ def test_a_fold_with_users_scores_goes_before_one_without(store: Store) -> None:
     with_users = results.folds(SPEC, user_scores=True)
     assert [one.user_scores is not None for one in with_users.values()] == [False, True, False]
     assert results.fold(SPEC, 1).user_scores.users.tolist() == [1, 3]
-    assert list(results.user_scores(SPEC)) == [1]
     assert results.fold(SPEC, 3) is None
 
 
@@ -105,7 +104,8 @@ def test_own_folds_are_neither_imported_nor_recorded(store: Store, folder: Path)
     computed(store, SPEC, 1)
     results = Results(store, folder=folder)
     assert [one.run_id for one in results.runs(SPEC)][:2] == ["recorded", "elsewhere"]
-    assert sorted(results.user_scores(SPEC)) == [0, 1, 2, 3, 4]
+    with_users = results.folds(SPEC, user_scores=True)
+    assert [fold for fold in with_users if with_users[fold].user_scores] == [0, 1, 2, 3, 4]
     assert list(results.folds(SPEC, own=True)) == [1]
     assert list(Results(store, recorded=False).folds(SPEC)) == [0, 1, 2, 3]
 
@@ -151,10 +151,6 @@ def test_scores_are_arrays_of_all_folds_and_users(store: Store) -> None:
         "ndcg@10",
     )
     assert (scores.higher_is_better, scores.costs) == (True, None)
-    of_spec = Results(store).scores(SPEC)
-    assert np.array_equal(of_spec.users, scores.users, equal_nan=True)
-    assert of_spec.run_id is None
-    assert Results(store).scores(SPEC, users=False).users is None
 
 
 def test_specs_are_told_once_with_the_folds_that_all_their_runs_have(store: Store) -> None:
@@ -175,6 +171,6 @@ def test_joules_are_costs_once_every_fold_has_some(store: Store) -> None:
     assert Results(store).scores(run).source == "cpu-load"
     unmetered = replace(run.folds[2], energy=Energy.none())
     some = replace(run, folds=(*run.folds[:2], unmetered, *run.folds[3:]))
-    scores = Results(store).scores(some, users=False)
+    scores = Results(store).scores(some)
     assert scores.costs is None
     assert np.isnan(scores.joules[2])

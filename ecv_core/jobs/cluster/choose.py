@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """A scheduler of sites."""
+    """A job scheduler, such as SLURM, by which a site gives out its nodes."""
 
     name: str
     cluster: str
     """The class of dask-jobqueue that submits jobs to it."""
     command: str
-    """Which that class calls."""
+    """The program that this class calls to submit a job."""
 
 
 SLURM = Scheduler("slurm", "SLURMCluster", "sbatch")
@@ -47,7 +47,9 @@ SCHEDULERS = {
     "htcondor": Scheduler("htcondor", "HTCondorCluster", "condor_submit"),
 }
 MAX_LOCAL = 64
+"""Workers on this machine, at most."""
 ANSWER_SECONDS = 10.0
+"""How long a Dask scheduler may take to answer."""
 HERE = "here"
 """This very machine, also where ECV_CLUSTER says another place."""
 
@@ -74,7 +76,7 @@ def executor_on(
     place = on or place_asked()
     if place == HERE:
         if nodes is not None or site is not None:
-            raise InputError("--nodes and --site belong to --on, such as --on slurm; give it too")
+            raise InputError("--nodes and --site need --on, such as --on slurm; add it")
         if make_local is not None:
             return make_local()
         return Here(compute)
@@ -107,7 +109,7 @@ def _on_cluster(
         return _on_nodes(scheduler, site, compute)
     if nodes is not None:
         raise InputError(
-            f"--nodes belongs to {', '.join(SCHEDULERS)}; {place} says how many there are"
+            f"--nodes works only with {', '.join(SCHEDULERS)}; leave it out with --on {place}"
         )
     return _on_workers(place, site, compute)
 
@@ -121,8 +123,8 @@ def _on_workers(place: str, site: Site, compute: Compute) -> Executor:
         return _on_scheduler(place, site, compute)
     raise InputError(
         f"'{place}' is not a place to compute on; give {HERE}, local:3, tcp://host:8786, "
-        f"{', '.join(SCHEDULERS)}, or the name of a file in {_folder()} that says which with the "
-        "key on"
+        f"{', '.join(SCHEDULERS)}, or the name of a file in {_folder()} whose key 'on' names one "
+        "of these"
     )
 
 
@@ -148,21 +150,21 @@ def _site_files() -> dict[str, Path]:
 def _check_installed() -> None:
     if find_spec("distributed") is None or find_spec("dask_jobqueue") is None:
         raise InputError(
-            "folds go to a cluster by Dask, which is not installed here; add it by "
-            "pip install 'e-fold[cluster]'"
+            "to compute on a cluster, e-fold needs Dask, which is not installed here; install it "
+            "with: pip install 'e-fold[cluster]'"
         )
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
 
 def _scope() -> str:
-    """Names the database, not telling where it is."""
+    """A name of the database that does not tell where it is."""
     return hashlib.sha256(database_url().encode()).hexdigest()[:16]
 
 
 def _on_this_machine(worker_count: int, compute: Compute) -> Executor:
     """So many workers on this machine, which share its cores. Raises: InputError."""
     if not 1 <= worker_count <= MAX_LOCAL:
-        raise InputError(f"local:N takes from 1 to {MAX_LOCAL} workers, but N is {worker_count}")
+        raise InputError(f"local:N starts 1 to {MAX_LOCAL} workers, but N is {worker_count}")
     _check_installed()
     import dask
     from distributed import Client, LocalCluster
@@ -178,7 +180,7 @@ def _on_this_machine(worker_count: int, compute: Compute) -> Executor:
     try:
         scratch = private_folder()
     except OSError as error:
-        raise InputError(f"workers have no place for their files: {error.strerror}") from None
+        raise InputError(f"the workers cannot keep their files: {error.strerror}") from None
     cluster = LocalCluster(
         n_workers=worker_count,
         threads_per_worker=1,
@@ -203,7 +205,7 @@ def _variables_of_shared_cores(worker_count: int) -> dict[str, str]:
 
 
 async def _wait_for_answer(address: str) -> None:
-    """Wait for the scheduler to answer. Raises: OSError, ValueError, TypeError."""
+    """Wait for the Dask scheduler to answer. Raises: OSError, ValueError, TypeError."""
     from distributed import Security
     from distributed.comm import connect
 
@@ -224,7 +226,7 @@ def _on_scheduler(address: str, site: Site, compute: Compute) -> Executor:
         # stay, and keep the next one from its loop when it is collected.
         with ThreadPoolExecutor(1) as thread:
             thread.submit(asyncio.run, _wait_for_answer(address)).result()
-        # So long it may be gone.
+        # The client waits for so long, too, where the scheduler is gone for a while.
         client = Client(address, timeout=BACK_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         why = (str(error) or type(error).__name__).splitlines()[0]
@@ -256,18 +258,16 @@ def _on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Executor:
     if shutil.which(scheduler.command) is None:
         raise InputError(
             f"{scheduler.name} is not on this machine: there is no command {scheduler.command}; "
-            "run this on a node from which jobs are submitted"
+            "run this on a login node, from which jobs can be submitted"
         )
     job_name = f"ecv-{uuid4().hex[:8]}"
     settings = _job_settings(site) | {"job_name": job_name}
-    is_slurm = scheduler is SLURM
-    if is_slurm:
+    if scheduler is SLURM:
         settings["job_extra_directives"] = [*_slurm_directives(site), *site.lines]
     make_cluster = getattr(dask_jobqueue, scheduler.cluster)
     cluster = make_cluster(**settings)
-    cluster.ecv_job_name = ""
-    if is_slurm:
-        cluster.ecv_job_name = job_name
+    if scheduler is SLURM:
+        cluster.ecv_job_name = job_name  # by which the executor finds the job in SLURM's queue
         _check_slurm_takes(cluster)
     return DaskExecutor(
         Client(cluster, set_as_default=False),
@@ -280,7 +280,7 @@ def _on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Executor:
     )
 
 
-_OF_EVERY_SITE: dict[str, Any] = {
+_SETTINGS_OF_EVERY_SITE: dict[str, Any] = {
     "processes": 1,
     "nanny": False,
     "worker_extra_args": ["--resources", "node=1"],
@@ -290,7 +290,7 @@ _OF_EVERY_SITE: dict[str, Any] = {
 
 
 def _job_settings(site: Site) -> dict[str, Any]:
-    """A node of a site as dask-jobqueue asks for it."""
+    """The arguments by which dask-jobqueue asks for a node of a site."""
     import dask
     from distributed import Security
 
@@ -302,7 +302,7 @@ def _job_settings(site: Site) -> dict[str, Any]:
     security = None
     if dask.config.get("distributed.comm.tls.ca-file", None):
         security = Security()  # encrypted, by Dask's own settings that name certificates
-    return _OF_EVERY_SITE | {
+    return _SETTINGS_OF_EVERY_SITE | {
         "cores": site.cores,
         "memory": site.memory,
         "walltime": site.walltime,
@@ -318,6 +318,7 @@ def _job_settings(site: Site) -> dict[str, Any]:
 
 
 def _slurm_directives(site: Site) -> list[str]:
+    """The options of sbatch that a site's file asks for by keys of ours."""
     directives = []
     if site.exclusive:
         directives.append("--exclusive")
@@ -329,10 +330,12 @@ def _slurm_directives(site: Site) -> list[str]:
 def _check_slurm_takes(cluster: Any) -> None:  # noqa: ANN401  Dask's clusters have no types
     """Refuse a job that SLURM would not take; the cluster is closed then. Raises: InputError."""
     test = subprocess.run(
-        ["sbatch", "--test-only"], input=cluster.job_script(), capture_output=True, text=True
+        [SLURM.command, "--test-only"], input=cluster.job_script(), capture_output=True, text=True
     )
     if test.returncode:
         cluster.close()
-        errors = [line for line in test.stderr.splitlines() if "error" in line]
-        why = "".join(errors[-1:]) or test.stderr.strip()
-        raise InputError(f"SLURM refuses such a job: {why}")
+        why = test.stderr.strip()
+        for line in why.splitlines():
+            if "error" in line:
+                why = line
+        raise InputError(f"SLURM refuses this job: {why}; correct the site's file")

@@ -25,7 +25,7 @@ from ecv_core.jobs.cluster.node import (
     Content,
     DataMissing,
     content_of,
-    differences,
+    refusal_of_versions,
     run_task,
     sealed,
     send,
@@ -105,7 +105,7 @@ def read_site(path: Path | None) -> Site:
     for name in keys:
         if name not in allowed:
             raise InputError(
-                f"the site's file {path} has the key '{name}', which is not known; choose from: "
+                f"the site's file {path} has the unknown key '{name}'; choose from: "
                 f"{', '.join(allowed)}"
             )
     try:
@@ -131,17 +131,17 @@ def _check_form(path: Path, key: str, value: str, form: re.Pattern[str], example
 log = logging.getLogger(__name__)
 
 AGAIN = 3
-"""A fold that is lost with its node is computed again so often."""
+"""How often a fold that is lost with its node is computed again."""
 BACK_SECONDS = 120.0
 """How long a scheduler that is gone is waited for."""
 SEND_SECONDS = 20.0
 """How long a result may take from its node to here."""
 LOOK_SECONDS = 5.0
-"""How often is looked whether nodes are missing, and who waits for one."""
+"""How often the executor looks whether nodes are missing, and which tasks wait for one."""
 COUNT_SECONDS = 1.0
-"""How often the scheduler is asked which nodes there are: of 200 it says a lot."""
+"""How often the scheduler is asked which nodes there are: with 200 of them its answer is long."""
 IDLE_SECONDS = 30.0
-"""After so long without a task, nodes that a site gave out are given back."""
+"""How long nodes that a site gave out are kept without a task."""
 
 
 @dataclass(kw_only=True)
@@ -151,19 +151,21 @@ class _UnderWay:
     task: FoldTask
     progress: Progress
     name: str
+    """The same for the same task, also after this program was started again."""
     content: Content
+    """The data that it needs."""
     future: Future[Any] | None = None
     attempt: int = 0
-    begun: str = ""
-    """The node that it has begun on."""
-    since: datetime
-    """When it was given."""
+    """How often its data were sent."""
+    begun_on: str = ""
+    """The name of the node that has begun with it; empty while it waits for one."""
+    submitted_at: datetime
 
     @property
     def node(self) -> str:
         """Which node computes it, for a sentence."""
-        if self.begun:
-            return f"the node {self.begun}"
+        if self.begun_on:
+            return f"the node {self.begun_on}"
         return "a node"
 
 
@@ -185,8 +187,10 @@ class DaskExecutor:
         """Nothing is computed yet.
 
         Args:
+            client: of the cluster's scheduler.
             cluster: that was started with it, and ends with it; None for somebody else's.
             nodes: that a site is asked for; by default as many as there are.
+            site: how the nodes are asked for, where a scheduler gives them out.
             alone: as of `Call`.
             scope: names the database: who goes on with it finds its tasks on the scheduler again.
             compute: what a node does with a task.
@@ -205,11 +209,12 @@ class DaskExecutor:
         self._outlives = cluster is None
         """Whether the scheduler goes on after this program, and so what it computes for us."""
         self._tasks: dict[FoldTask, _UnderWay] = {}
-        self._news: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
         """Tasks that have ended, with their future, or begun on a node, without one."""
         self._sent: set[str] = set()
         """Names of the data that were sent."""
         self._workers: Mapping[str, Any] = {}
+        """What the scheduler last said of those that take folds, by address."""
         self._counted_at = 0.0
         self._looked_at = 0.0
         self._versions = versions()
@@ -225,7 +230,7 @@ class DaskExecutor:
     # -- what the driver asks -----------------------------------------------------------------
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
-        """Give it to the scheduler. Raises: InputError where a node lacks the data for good."""
+        """Give it to the scheduler. Raises: DatasetError, FoldsError for data that are not here."""
         specs = " ".join(spec.to_json() for spec, _ in sorted(task.folds, key=str))
         name = hashlib.sha256(f"{specs} {task.fold}".encode()).hexdigest()[:32]
         under_way = _UnderWay(
@@ -233,7 +238,7 @@ class DaskExecutor:
             progress=progress,
             name=name,
             content=content_of(task.specs[0]),
-            since=datetime.now().astimezone(),
+            submitted_at=datetime.now().astimezone(),
         )
         self._tasks[task] = under_way
         self._request_nodes()
@@ -244,20 +249,20 @@ class DaskExecutor:
         end = time.monotonic() + seconds
         while self._tasks:
             try:
-                under_way, future = self._news.get(timeout=max(0.0, end - time.monotonic()))
+                under_way, future = self._events.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 return
             if self._tasks.get(under_way.task) is not under_way:
-                continue
+                continue  # it was cancelled meanwhile
             if future is None:
-                yield Begun(task=under_way.task, node=under_way.begun)
-            elif under_way.future is future:
+                yield Begun(task=under_way.task, node=under_way.begun_on)
+            elif under_way.future is future:  # else it was given to another node since
                 yield from self._outcome(under_way, future)
-                end = time.monotonic()  # only for the first
+                end = time.monotonic()  # only the first outcome is waited for
 
     def cancel(self, task: FoldTask) -> None:
         under_way = self._tasks.pop(task, None)
-        if under_way is not None and under_way.future is not None and self._answers:
+        if under_way is not None and under_way.future is not None and self._scheduler_answers:
             with suppress(OSError):
                 self._client.cancel(under_way.future, force=True)
                 self._forget(under_way)
@@ -267,7 +272,7 @@ class DaskExecutor:
         """End everything, and give the nodes back."""
         for task in list(self._tasks):
             self.cancel(task)
-        if self._answers:
+        if self._scheduler_answers:
             with suppress(OSError):
                 for name in self._sent:
                     self._client.unpublish_dataset(name)
@@ -288,7 +293,7 @@ class DaskExecutor:
             versions=self._versions,
             alone=self._alone,
         )
-        under_way.begun = ""
+        under_way.begun_on = ""
         future = self._client.submit(
             sealed,
             self._run,
@@ -300,12 +305,13 @@ class DaskExecutor:
         )
         if self._outlives:
             with suppress(OSError):  # a scheduler that goes now loses the task, too
-                self._client.publish_dataset(future, name=self._published_name(under_way.name))
+                self._client.publish_dataset(future, name=self._published_name(under_way))
         self._await(under_way, future)
 
     def _await(self, under_way: _UnderWay, future: Future[Any]) -> None:
+        """Have `finished` see when the future of a task is done."""
         under_way.future = future
-        future.add_done_callback(lambda done: self._news.put((under_way, done)))
+        future.add_done_callback(lambda done: self._events.put((under_way, done)))
 
     def _outcome(self, under_way: _UnderWay, future: Future[Any]) -> Finished:
         """What has become of a task that has ended; nothing where it was lost and goes on."""
@@ -343,7 +349,8 @@ class DaskExecutor:
             if self._send_again(under_way):
                 return None
             raise RunError(
-                f"the dataset {missing} did not reach the node {under_way.begun}; resume"
+                f"the dataset {missing} did not reach {under_way.node}; resume the run to send it "
+                "again"
             ) from None
         except EcvError:
             raise
@@ -351,11 +358,11 @@ class DaskExecutor:
             if not future.cancelled() and future.status != "lost":
                 raise
             under_way.progress("wait for the Dask scheduler to come back", 0, 0)
-            if self._is_back():
+            if self._comes_back():
                 self._take_over_or_submit_to_dask(under_way)
                 return None
             raise RunError(
-                "the Dask scheduler is gone; finished folds are kept: start it again, and resume"
+                "the Dask scheduler is gone; finished folds are kept: start it again, then resume"
             ) from None
 
     def _send_again(self, under_way: _UnderWay) -> bool:
@@ -371,16 +378,16 @@ class DaskExecutor:
         return True
 
     @property
-    def _answers(self) -> bool:
+    def _scheduler_answers(self) -> bool:
         """Whether the scheduler is there: else Dask would wait for it with each question."""
         return bool(self._client.status == "running")
 
-    def _is_back(self) -> bool:
-        """Whether the scheduler answers, or does so soon."""
+    def _comes_back(self) -> bool:
+        """Wait for the scheduler, if it may come back; whether it has done so in time."""
         end = time.monotonic() + BACK_SECONDS
         while self._outlives and time.monotonic() < end:
             with suppress(OSError):
-                if self._answers:
+                if self._scheduler_answers:
                     self._published_before = self._client.list_datasets()
                     self._client.subscribe_topic(self._topic, self._take_event)
                     return True
@@ -389,8 +396,9 @@ class DaskExecutor:
 
     # -- found again after this program was restarted or cut off ------------------------------
 
-    def _published_name(self, name: str) -> str:
-        return f"ecv/{self._scope}/{this_process()}/{name}"
+    def _published_name(self, under_way: _UnderWay) -> str:
+        """Under which the scheduler keeps a task's future for whoever goes on with it."""
+        return f"ecv/{self._scope}/{this_process()}/{under_way.name}"
 
     def _take_over_or_submit_to_dask(self, under_way: _UnderWay) -> None:
         """Go on with what the scheduler computes already, or give it the task."""
@@ -411,25 +419,26 @@ class DaskExecutor:
                 with suppress(KeyError, OSError):  # then it is given anew
                     future = self._client.get_dataset(published)
                     self._client.unpublish_dataset(published)
-                    self._client.publish_dataset(future, name=self._published_name(under_way.name))
+                    self._client.publish_dataset(future, name=self._published_name(under_way))
                     self._await(under_way, future)
                     return True
         return False
 
     def _forget(self, under_way: _UnderWay) -> None:
+        """Have the scheduler keep nothing of a task any more."""
         if under_way.future is not None:
             under_way.future.release()
-        if self._outlives and self._answers:
+        if self._outlives and self._scheduler_answers:
             with suppress(OSError):
-                self._client.unpublish_dataset(self._published_name(under_way.name))
+                self._client.unpublish_dataset(self._published_name(under_way))
 
     # -- nodes --------------------------------------------------------------------------------
 
     def _count_workers(self) -> Mapping[str, Any]:
         """Those that take folds, by address, as they were at most a moment ago."""
         is_old = time.monotonic() - self._counted_at >= COUNT_SECONDS
-        if self._answers and (is_old or not self._workers):
-            with suppress(OSError):  # it goes now: they are those of before
+        if self._scheduler_answers and (is_old or not self._workers):
+            with suppress(OSError):  # a scheduler that goes now had the workers of before
                 workers = {}
                 for address, worker in self._client.scheduler_info().get("workers", {}).items():
                     if worker["resources"].get("node"):
@@ -465,50 +474,51 @@ class DaskExecutor:
         for address, answer in answers.items():
             if isinstance(answer, Exception):
                 raise InputError(
-                    f"the node {address} was refused: it cannot say its versions "
+                    f"the node {address} was refused: it cannot report its versions "
                     f"({type(answer).__name__}: {answer}); install the same e-fold and Python there"
                 )
             name, node_versions = answer
-            wrong_versions = differences(self._versions, node_versions)
-            if wrong_versions:
-                raise InputError(
-                    f"the node {name} was refused: it has {wrong_versions}; install the same there"
-                )
+            refusal = refusal_of_versions(name, self._versions, node_versions)
+            if refusal is not None:
+                raise InputError(refusal)
 
     def _take_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        """Something that a node says of a task."""
+        """Take what a node says of a task, and when; it is not checked yet."""
         _, message = event
         try:
             self._pass_on(message)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            log.warning("what a node says of a fold cannot be read: %s", shown(error))
+            log.warning("a node's message about a fold cannot be read: %s", shown(error))
 
     def _pass_on(self, message: Mapping[str, Any]) -> None:
-        """Tell whoever waits for a task. Raises: as it likes, where a node does not say that."""
+        """Tell whoever waits for a task what `run_task` says of it on a node.
+
+        Raises: AttributeError, KeyError, TypeError or ValueError for any other message.
+        """
         for under_way in list(self._tasks.values()):
             if under_way.future is None or under_way.future.key != message["key"]:
                 continue
             if "begun" in message:
-                under_way.begun = shown(message["begun"])
-                self._news.put((under_way, None))
+                under_way.begun_on = shown(message["begun"])
+                self._events.put((under_way, None))
             else:
                 phase, step, steps = message["at"]
                 under_way.progress(shown(phase), int(step), int(steps))
 
     def _look_after(self) -> None:
-        """Now and then: say who waits for a node, and ask for those that are gone again."""
+        """Now and then, say which tasks wait for a node, and ask again for nodes that are gone."""
         if time.monotonic() - self._looked_at < LOOK_SECONDS:
             return
         self._looked_at = time.monotonic()
         self._request_nodes()
         for under_way in self._tasks.values():
-            waited = datetime.now().astimezone() - under_way.since
-            if not under_way.begun and waited.total_seconds() >= LOOK_SECONDS:
-                words = f"wait for a node since {under_way.since:%H:%M}{self._queue_words()}"
-                under_way.progress(words, 0, 0)
+            waited = datetime.now().astimezone() - under_way.submitted_at
+            if not under_way.begun_on and waited.total_seconds() >= LOOK_SECONDS:
+                since = f"{under_way.submitted_at:%H:%M}"
+                under_way.progress(f"wait for a node since {since}{self._queue_words()}", 0, 0)
 
     def _request_nodes(self) -> None:
-        """As many as there are tasks, of a site that gives them out; lost ones are asked for."""
+        """Ask a site that gives nodes out for as many as there are tasks, lost ones among them."""
         if self._nodes is not None and self._cluster is not None:
             self._cluster.scale(min(self._nodes, max(1, len(self._tasks))))
 
@@ -520,11 +530,11 @@ class DaskExecutor:
             timer.start()
 
     def _give_back(self) -> None:
-        if not self._tasks and self._answers:
+        if not self._tasks and self._scheduler_answers:
             self._cluster.scale(0)
 
     def _queue_words(self) -> str:
-        """How many jobs are before ours in SLURM's queue; empty where that is not known."""
+        """Our job's place in SLURM's queue; empty where that is not known."""
         job_name = getattr(self._cluster, "ecv_job_name", "")
         if not job_name:
             return ""
@@ -533,7 +543,7 @@ class DaskExecutor:
             command += ["-p", self._site.partition]
         with suppress(OSError, subprocess.SubprocessError, ValueError):
             listed = subprocess.run(command, capture_output=True, text=True, timeout=5).stdout
-            return f", {listed.split().index(job_name) + 1}. in the queue"
+            return f", place {listed.split().index(job_name) + 1} in the queue"
         return ""
 
 
@@ -541,6 +551,6 @@ def _lost_with_nodes(under_way: _UnderWay) -> RunError:
     """What to say of a task that was lost too often."""
     return RunError(
         f"fold {under_way.task.fold} was lost {AGAIN + 1} times with the node that "
-        f"computed it, the last time with {under_way.node}; finished folds are kept: see what ends "
-        "the nodes (memory, walltime, preemption), and resume"
+        f"computed it, the last time with {under_way.node}; finished folds are kept: find out what "
+        "ends the nodes (memory, walltime, preemption), then resume"
     )

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 
 CHUNK_BYTES = 8 << 20
+"""Of a file, sent at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +77,14 @@ class DataMissing(RunError):
 
 def content_of(spec: RunSpec) -> Content:
     """What a run needs, as it is here. Raises: DatasetError; FoldsError."""
+    files = []
+    for name, path in _files(spec).items():
+        files.append((name, datasets.file_sha256(path)))
     return Content(
         dataset=spec.dataset,
         key=datasets.source_key(datasets.entry(spec.dataset)),
         folds_sha256=spec.folds_sha256,
-        files=tuple((name, datasets.file_sha256(path)) for name, path in _files(spec).items()),
+        files=tuple(files),
     )
 
 
@@ -90,14 +94,15 @@ def send(client: Client, spec: RunSpec, content: Content) -> None:
     client.publish_dataset(chunks, name=content.name, override=True)
 
 
-def place(content: Content, get_client: Callable[[], Client]) -> str | None:
+def folder_with(content: Content, get_client: Callable[[], Client]) -> str | None:
     """On a node: the folder of datasets that has the content; None for the usual one.
 
-    Raises: DataMissing where nobody has sent what lacks; RunError where it cannot be kept.
+    Raises: DataMissing where nobody has sent what this node lacks; RunError where it cannot be
+        kept.
     """
-    if has(content):
+    if is_in_usual_folder(content):
         return None
-    folder = _folder(content)
+    folder = _folder_of_sent(content)
     for name, sha256 in content.files:
         if not _has_content(folder / name, sha256):
             _receive(content, folder, get_client())
@@ -105,7 +110,7 @@ def place(content: Content, get_client: Callable[[], Client]) -> str | None:
     return str(folder)
 
 
-def has(content: Content) -> bool:
+def is_in_usual_folder(content: Content) -> bool:
     """Whether this machine has the content where datasets usually are."""
     with suppress(EcvError):
         if content.folds_sha256:
@@ -115,6 +120,7 @@ def has(content: Content) -> bool:
 
 
 def _receive(content: Content, folder: Path, client: Client) -> None:
+    """Write into a folder what was sent of the content. Raises: as `folder_with`."""
     try:
         chunks: Mapping[str, Sequence[Any]] = client.get_dataset(content.name)
     except KeyError:
@@ -126,8 +132,8 @@ def _receive(content: Content, folder: Path, client: Client) -> None:
                     file.write(chunk.result())
         except OSError as error:
             raise RunError(
-                f"the dataset {content.dataset} cannot be kept in {folder}: {error.strerror}; make "
-                "room there, or set ECV_DATA_DIR on the nodes to a place with room"
+                f"the dataset {content.dataset} cannot be saved in {folder}: {error.strerror}; "
+                "make room there, or set ECV_DATA_DIR on the nodes to a place with room"
             ) from error
         except Exception as error:  # a chunk was on a node that is gone
             raise DataMissing(content.dataset) from error
@@ -135,7 +141,7 @@ def _receive(content: Content, folder: Path, client: Client) -> None:
             raise DataMissing(content.dataset)
 
 
-def _folder(content: Content) -> Path:
+def _folder_of_sent(content: Content) -> Path:
     """Where a node keeps what it was sent: a folder of datasets of its own."""
     usual = datasets.data_dir()
     with suppress(OSError):
@@ -149,14 +155,13 @@ def _files(spec: RunSpec) -> dict[str, Path]:
     """Path below a folder of datasets -> where it is here, of all that a run needs."""
     files: dict[str, Path] = {}
     entry = datasets.entry(spec.dataset)
-    path = None
     if not entry.generated:
         path = datasets.locate(entry)
-    if path is not None:
-        files |= _dataset_files(path)
+        if path is not None:
+            files |= _dataset_files(path)
     if spec.folds_sha256:
-        path = stored_folds_path(fold.folds_folder(), spec.folds_sha256)
-        files[f"{fold.folds_folder().name}/{path.name}"] = path
+        folds_path = stored_folds_path(fold.folds_folder(), spec.folds_sha256)
+        files[f"{fold.folds_folder().name}/{folds_path.name}"] = folds_path
     return files
 
 
@@ -193,6 +198,7 @@ def _has_content(path: Path, sha256: str) -> bool:
 TELL_SECONDS = 1.0
 """How often a node says how far a fold is."""
 LOOK_SECONDS = 0.2
+"""How often a node looks whether its task was cancelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +206,7 @@ class Call:
     """A task on its way to a node."""
 
     key: str
+    """Of the task, as the scheduler knows it."""
     topic: str
     """Under which the node says how far it is."""
     task: FoldTask
@@ -209,8 +216,9 @@ class Call:
     versions: Mapping[str, str]
     """That the node must have too."""
     alone: bool | None
-    """Whether it has the node for itself, by an exclusive allocation, or shares it with others of
-    our workers; either way no lock of the machine is needed. None where that is not known."""
+    """True where an allocation gives it the node for itself, False where it shares the node with
+    others of our workers, and None where neither is known. Only then folds of other programs on the
+    node have to be waited for."""
 
 
 Answer = list[tuple[int, FoldResult]]
@@ -230,16 +238,14 @@ def run_task(call: Call) -> Answer:
     """A task on the worker that this is called on. Raises: EcvError."""
     from distributed import get_client, get_worker
 
-    wrong_versions = differences(call.versions, versions())
-    if wrong_versions:
-        raise RunError(
-            f"the node {host()} was refused: it has {wrong_versions}; install the same there"
-        )
+    refusal = refusal_of_versions(host(), call.versions, versions())
+    if refusal is not None:
+        raise RunError(refusal)
     worker = get_worker()
     name = host()
     if call.alone is False:  # several workers are on this machine
         name = f"{name}/{worker.name}"
-    folder = place(call.content, get_client)
+    folder = folder_with(call.content, get_client)
 
     def report(phase: str, step: int, steps: int) -> None:
         worker.log_event(call.topic, {"key": call.key, "at": (phase, step, steps)})
@@ -261,7 +267,8 @@ def run_task(call: Call) -> Answer:
                 if isinstance(message, Computed):
                     answer.append((message.place, message.result))
                 elif isinstance(message, Ended):
-                    _raise_error(message, name)
+                    if message.error is not None:
+                        raise _named_after_node(message.error, name)
                     return answer
 
 
@@ -270,14 +277,9 @@ def sealed(run: Callable[[Call], Answer], call: Call) -> bytes:
 
     Dask would read it in a thread of its own, and tell nobody where that fails.
     """
-    answer: object
     try:
-        answer = run(call)
+        return pickle.dumps(run(call))
     except Exception as raised:  # noqa: BLE001  the driver says what it means
-        answer = portable(raised)
-    try:
-        return pickle.dumps(answer)
-    except Exception as raised:  # noqa: BLE001  anything may come of an object that is no plain one
         return pickle.dumps(portable(raised))
 
 
@@ -290,20 +292,20 @@ def unsealed(answer: object, node: str) -> list[tuple[Any, Any]]:
     Raises: WrongAnswer for what cannot be read, or is no list of pairs; EcvError that was sealed.
     """
     if not isinstance(answer, bytes):
-        raise WrongAnswer(f"{node} has answered with {type(answer).__name__}, and no bytes")
+        raise WrongAnswer(f"{node} answered with {type(answer).__name__}, not with bytes")
     try:
         content = pickle.loads(answer)
     except (Exception, SystemExit) as error:
         raise WrongAnswer(
-            f"what {node} has answered cannot be read here ({type(error).__name__}: {error})"
+            f"the answer of {node} cannot be read here ({type(error).__name__}: {error})"
         ) from error
     if isinstance(content, EcvError):
         raise content
     if not isinstance(content, list):
-        raise WrongAnswer(f"{node} has answered with {type(content).__name__}, and no list")
+        raise WrongAnswer(f"{node} answered with {type(content).__name__}, not with a list")
     for pair in content:
         if type(pair) is not tuple or len(pair) != 2:
-            raise WrongAnswer(f"{node} has answered with {type(pair).__name__}, and no pair")
+            raise WrongAnswer(f"{node} answered with {type(pair).__name__}, not with a pair")
     return content
 
 
@@ -317,30 +319,41 @@ def _is_cancelled(worker: Any, key: str) -> bool:  # noqa: ANN401  Dask's worker
     return task is None or task.state == "cancelled"
 
 
-def _raise_error(ended: Ended, node: str) -> None:
-    if isinstance(ended.error, WorkerDied):
-        raise WorkerDied(f"{ended.error.how} on the node {node}")
-    if ended.error is not None:
-        raise ended.error
+def _named_after_node(error: Exception, node: str) -> Exception:
+    """The error that has ended a task; one of a process that died says on which node that was."""
+    if isinstance(error, WorkerDied):
+        return WorkerDied(f"{error.how} on the node {node}")
+    return error
 
 
 def versions() -> dict[str, str]:
-    """Of what decides scores, here."""
+    """The versions here of what decides scores, by name."""
     from importlib.metadata import version
 
-    return {"e-fold": __version__} | {name: version(name) for name in ("numpy", "torch")}
+    return {"e-fold": __version__, "numpy": version("numpy"), "torch": version("torch")}
 
 
-def differences(wanted: Mapping[str, str], there: Mapping[str, str]) -> str:
-    """'numpy 2.1 and not 2.4'; empty where all is the same."""
+def refusal_of_versions(
+    node: str, wanted: Mapping[str, str], there: Mapping[str, str]
+) -> str | None:
+    """Why a node with these versions computes nothing, in a sentence; None where they are equal.
+
+    Args:
+        node: its name.
+        wanted: the versions of the coordinator, as of `versions`.
+        there: those of the node.
+    """
     words = []
     for name, version in wanted.items():
         if there.get(name) != version:
             words.append(f"{name} {there.get(name)} and not {version}")
-    return ", ".join(words)
+    if not words:
+        return None
+    return f"the node {node} was refused: it has {', '.join(words)}; install the same there"
 
 
-_USUAL = os.environ.get("ECV_DATA_DIR", "")
+_USUAL_FOLDER = os.environ.get("ECV_DATA_DIR", "")
+"""Where datasets are on this node, before a task names another folder."""
 
 
 def compute_there(
@@ -352,19 +365,30 @@ def compute_there(
     index: int,
     progress: Progress,
 ) -> Results:
-    """In the node's process: compute where the data are, and say where that is."""
-    os.environ["ECV_DATA_DIR"] = folder or _USUAL
+    """In the node's process: compute where the data are, and say on which node that was.
+
+    Args:
+        compute: what is done with the task.
+        folder: of datasets, that has the data; None for the usual one.
+        alone: as of `Call`.
+        name: of the node.
+        specs: of the task, as are its fold and its progress.
+        index: of the fold.
+        progress: told every step.
+    """
+    os.environ["ECV_DATA_DIR"] = folder or _USUAL_FOLDER
     if alone is False:  # their energy is then said to be shared
         specs = [replace(spec, share_machine=True) for spec in specs]
     joules_before = _node_joules(alone)
     for place_of_spec, result in compute(specs, index, progress):
         joules = _node_joules(alone)
-        spent = None
+        joules_spent = None
         if joules is not None and joules_before is not None:
-            spent = max(joules - joules_before, 0.0)
+            joules_spent = max(joules - joules_before, 0.0)
         joules_before = joules
         node = result.node or node_here(result.total_seconds)
-        yield place_of_spec, replace(result, node=replace(node, host=name, slurm_joules=spent))
+        node = replace(node, host=name, slurm_joules=joules_spent)
+        yield place_of_spec, replace(result, node=node)
 
 
 def _node_joules(alone: bool | None) -> float | None:

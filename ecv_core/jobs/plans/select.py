@@ -60,8 +60,8 @@ class Contender(NamedTuple):
     spec: RunSpec
 
 
-Named = Sequence[tuple[str, RunSpec]]
-"""Contenders before they are checked."""
+NamedSpecs = Sequence[tuple[str, RunSpec]]
+"""Contenders before they are checked: name and spec of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +80,6 @@ class Standing:
     """Who is still in, best first."""
     needed: Turn | None
     """What comes next; None once it is decided."""
-    joules: float | None
-    joules_expected: float | None
-    """What all folds would take, by the mean of those that each contender has; None without."""
 
     def document(self) -> dict[str, Any]:
         """What is written of it once it is decided; see `selection.document`."""
@@ -215,7 +212,7 @@ class SelectPlan:
 
     independent = False
 
-    def __init__(self, contenders: Named, terms: Terms, *, speculate: int = SPECULATE) -> None:
+    def __init__(self, contenders: NamedSpecs, terms: Terms, *, speculate: int = SPECULATE) -> None:
         """Nothing is computed yet.
 
         Args:
@@ -227,7 +224,9 @@ class SelectPlan:
         self.terms = terms
         self._speculate = speculate
         self._scores: dict[str, _KnownScores] = {}
+        """By the contenders' names."""
         self._paired: PairedScores | None = None
+        """What was compared already, so that a round compares only what is new."""
 
     @classmethod
     def of(cls, record: PlanRecord, *, speculate: int = SPECULATE) -> SelectPlan:
@@ -250,7 +249,7 @@ class SelectPlan:
         if _is_elsewhere(spec):
             raise missing(name, spec, needed.fold, results.folds(spec))
         folds = folds_of(under_way)
-        # Bets take long to work out, so each is worked out when it is asked for.
+        # Bets take long to work out, so each is worked out only when the driver asks for one more.
         for task in chain([sure_task], self._bets(standing, results)):
             if folds.isdisjoint(task.folds):
                 folds |= task.folds
@@ -259,11 +258,11 @@ class SelectPlan:
     def _bets(self, standing: Standing, results: PlanResults) -> Iterator[FoldTask]:
         """What is likely to be needed after the fold that is sure, the most urgent first."""
         for turn in self._likely_turns(standing):
-            if not np.isnan(standing.scores[turn.contender].folds[turn.fold]):
-                continue
-            task = replace(self._task(standing, turn, results), bet=True)
-            if task.specs and not any(map(_is_elsewhere, task.specs)):
-                yield task
+            is_missing = np.isnan(standing.scores[turn.contender].folds[turn.fold])
+            if is_missing:
+                task = replace(self._task(standing, turn, results), bet=True)
+                if task.specs and not any(map(_is_elsewhere, task.specs)):
+                    yield task
 
     def _likely_turns(self, standing: Standing) -> Iterable[Turn]:
         """What may be needed next, the most urgent first."""
@@ -278,16 +277,16 @@ class SelectPlan:
 
         Those that failed, were cancelled, or that another program goes on with are left out.
         """
-        shared_work = shares_with(self.contenders[turn.contender].spec)
-        places = [turn.contender]
+        spec_of_turn = self.contenders[turn.contender].spec
+        shared_work = shares_with(spec_of_turn)
+        specs_together = [spec_of_turn]
         for other in sorted({*standing.left} - {turn.contender}):
             spec = self.contenders[other].spec
             is_missing = np.isnan(standing.scores[other].folds[turn.fold])
             if is_missing and shared_work is not None and shares_with(spec) == shared_work:
-                places.append(other)
+                specs_together.append(spec)
         specs = []
-        for together in places:
-            spec = self.contenders[together].spec
+        for spec in specs_together:
             if not results.ended(spec):
                 # The run goes on with this fold, and no other that it misses.
                 only_folds = folds_done(results.run(spec)) | {turn.fold}
@@ -304,16 +303,14 @@ class SelectPlan:
         self._paired = PairedScores(scores, before=self._paired)
         followed = follow(scores, range(self.terms.k), self.terms, self._paired)
         folds_used = tuple(map(len, followed.ran))
-        joules = joules_of(scores, followed.ran)
-        joules_expected = _expected_joules(scores, followed.ran, self.terms.k)
         played = None
         if followed.verdict is not None:
             played = Played(
                 rounds=followed.rounds,
                 verdict=followed.verdict,
                 folds_used=folds_used,
-                joules=joules,
-                joules_of_all_folds=joules_expected,
+                joules=joules_of(scores, followed.ran),
+                joules_of_all_folds=_expected_joules(scores, followed.ran, self.terms.k),
                 spent=followed.spent,
             )
         return Standing(
@@ -324,30 +321,36 @@ class SelectPlan:
             folds=folds_used,
             left=followed.left,
             needed=followed.needed,
-            joules=joules,
-            joules_expected=joules_expected,
         )
 
     def _scores_of_all(self, results: PlanResults | Results) -> list[Scores]:
         """Each contender's scores of the folds that there are, over the same users."""
         scores = []
-        for name, spec in self.contenders:
-            metric: str | bool = metric_of(spec).per_user and spec.metric_name
-            folds = results.folds(spec, user_scores=metric).values()
-            usable = [result for result in folds if result.user_scores is not None or not metric]
-            made_from = [(result.fold, result.score, id(result.user_scores)) for result in usable]
-            kept = self._scores.get(name)
+        for contender in self.contenders:
+            folds = _usable_folds(contender.spec, results)
+            made_from = [(fold.fold, fold.score, id(fold.user_scores)) for fold in folds]
+            kept = self._scores.get(contender.name)
             if kept is None or kept.made_from != made_from:
-                kept = _KnownScores(made_from, replace(scores_of(spec, usable), name=name))
-                self._scores[name] = kept
+                made = scores_of(contender.spec, folds)
+                kept = _KnownScores(made_from, replace(made, name=contender.name))
+                self._scores[contender.name] = kept
             scores.append(kept.scores)
         return over_same_users(scores)
+
+
+def _usable_folds(spec: RunSpec, results: PlanResults | Results) -> list[FoldResult]:
+    """The folds of a contender that can be compared: with users' scores, if its metric has some."""
+    if not metric_of(spec).per_user:
+        return list(results.folds(spec).values())
+    folds = results.folds(spec, user_scores=spec.metric_name).values()
+    return [fold for fold in folds if fold.user_scores is not None]
 
 
 class _KnownScores(NamedTuple):
     """A contender's scores, made once of the same folds."""
 
     made_from: object
+    """What tells these folds from others: their indices, scores and users' scores."""
     scores: Scores
 
 
@@ -356,7 +359,7 @@ def _is_elsewhere(spec: RunSpec) -> bool:
     return spec.tracked and not models.is_held(spec)
 
 
-def checked_contenders(contenders: Named) -> list[Contender]:
+def checked_contenders(contenders: NamedSpecs) -> list[Contender]:
     """The contenders with all their folds and no rule of their own.
 
     Raises: InputError for contenders that cannot be compared, with the reason.
@@ -410,7 +413,7 @@ def _check_comparable(first: Contender, other: Contender) -> None:
 
 def begin(
     store: Store,
-    contenders: Named,
+    contenders: NamedSpecs,
     terms: Terms,
     *,
     recorded: bool = False,
@@ -466,16 +469,12 @@ def go_on(store: Store, selection_id: str) -> list[str]:
     record = stored_plan(store, SELECTION, selection_id)
     if any(run.state.active for run in store.group(selection_id)):
         return []
-    plan_runs = selection_runs(store, record)
-    task = next(SelectPlan.of(record).next(plan_runs, ()), None)
-    if task is None:
-        return []
-    return plan_runs.queue(task)
+    return selection_runs(store, record).queue_next(SelectPlan.of(record))
 
 
 def compute(
     store: Store,
-    contenders: Named,
+    contenders: NamedSpecs,
     terms: Terms,
     *,
     executor: Executor | None = None,
@@ -491,8 +490,8 @@ def compute(
         terms: what is asked.
         executor: computes the folds; by default this process.
         speculate: as of `SelectPlan`.
-        on_fold: told after every fold that was computed, instead of `says.fold`.
-        says: told what happens.
+        on_fold: told after every fold that was computed, instead of `callbacks.fold`.
+        callbacks: told what happens.
     Returns: its id, and where it ended.
     Raises: InputError for contenders that cannot be compared; RunError if a fold fails.
     """

@@ -90,7 +90,8 @@ class StudyPlan:
 
     def __init__(self, specs: Iterable[RunSpec], *, speculate: int = SPECULATE) -> None:
         """Of runs with these specs; `speculate` as of RunPlan."""
-        self._runs = [RunPlan(spec, speculate=speculate) for spec in specs]
+        self._run_plans = [RunPlan(spec, speculate=speculate) for spec in specs]
+        """Of the runs that are not done."""
 
     def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
         """What the first run is sure to need, then the second, and so on; then what are bets."""
@@ -99,11 +100,12 @@ class StudyPlan:
             under_way_of[task.specs[0]].append(task)
         folds = folds_of(under_way)  # two runs may need a fold of the same cheap model
         bets: list[FoldTask] = []
-        for run in list(self._runs):
-            own = under_way_of[run.spec]
-            tasks = run.next(results, own)
-            if not tasks and not own and not results.ended(run.spec):
-                self._runs.remove(run)
+        for run_plan in list(self._run_plans):
+            own_tasks = under_way_of[run_plan.spec]
+            tasks = run_plan.next(results, own_tasks)
+            is_done = not tasks and not own_tasks and not results.ended(run_plan.spec)
+            if is_done:
+                self._run_plans.remove(run_plan)
             for task in tasks:
                 if task.bet:
                     bets.append(task)
@@ -142,12 +144,18 @@ def planned(
         spec = make_spec(dataset=dataset, split=split, **model, **settings)
         path = None
         if folder is not None:
-            path = recorded_path(folder, dataset, spec.algorithm, split)
-            stops_early = split is None and spec.rule != NEVER_STOPS and not spec.full
-            if stops_early and not is_recorded(path):
-                path = recorded_path(folder, dataset, spec.algorithm, stops=True)
+            path = _path_of(spec, folder, split)
         cells.append(Cell(spec=spec, path=path))
     return cells
+
+
+def _path_of(spec: RunSpec, folder: Path, split: str | None) -> Path:
+    """Where a run of a study is recorded; see `planned` for the arguments."""
+    path = recorded_path(folder, spec.dataset, spec.algorithm, split)
+    stops_early = split is None and spec.rule != NEVER_STOPS and not spec.full
+    if stops_early and not is_recorded(path):
+        return recorded_path(folder, spec.dataset, spec.algorithm, stops=True)
+    return path
 
 
 def of_the_paper(spec: RunSpec) -> bool:
@@ -285,9 +293,9 @@ def look(store: Store, study_id: str) -> list[Cell]:
     cells = []
     for planned_run in stored_plan(store, STUDY, study_id).content.runs:
         spec = planned_run.spec
-        own = [run for run in runs_of_study if run.spec.same_run(spec)]
-        if own:
-            cells.append(Cell(spec=spec, run=own[-1]))
+        own_runs = [run for run in runs_of_study if run.spec.same_run(spec)]
+        if own_runs:
+            cells.append(Cell(spec=spec, run=own_runs[-1]))  # the newest
         else:
             cells += filled([Cell(spec=spec)], store)
     return cells
@@ -326,10 +334,6 @@ def _queue(queue: RunQueue, study_id: str, cells: Sequence[Cell]) -> None:
     without_run = [cell.spec for cell in cells if cell.run is None]
     if without_run:
         queue.start(list(dict.fromkeys(without_run)), plan_id=study_id)
-
-
-def _inactive_runs(store: Store, spec: RunSpec) -> list[RunRecord]:
-    return [run for run in begun_runs(store, spec) if not run.state.active]
 
 
 # -- on the command line ------------------------------------------------------------------------
@@ -375,11 +379,13 @@ def compute(
 
     begun = []
     for cell in unrecorded:
-        run = most_folds(_inactive_runs(store, cell.spec))
+        inactive_runs = [run for run in begun_runs(store, cell.spec) if not run.state.active]
+        run = most_folds(inactive_runs)
         if run is None:
             continue
         begun.append(run)
-        if _is_whole(run, full=cell.spec.full):
+        is_whole = next_fold(run, full=cell.spec.full) is None
+        if is_whole and run.state is RunState.FINISHED:
             record_ended(run)
     plan_runs = PlanRuns(
         store, runs=begun, callbacks=replace(callbacks or Callbacks(), ended=record_ended)
@@ -394,8 +400,3 @@ def _record(cell: Cell, store: Store, also: Sequence[str]) -> None:
     run = cell.run
     if run is not None and run.state is RunState.FINISHED and cell.path is not None:
         record(run, cell.path, store.user_scores(run.run_id), also)
-
-
-def _is_whole(run: RunRecord, *, full: bool) -> bool:
-    """Whether a run has finished, and no fold is missing that its rule or `full` asks for."""
-    return run.state is RunState.FINISHED and next_fold(run, full=full) is None

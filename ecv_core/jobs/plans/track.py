@@ -22,7 +22,7 @@ from ecv_core.jobs.heartbeat import recover, recover_run
 from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.records.run import AMOUNT, Energy, FoldResult, RunRecord, RunState
+from ecv_core.records.run import AMOUNT, Energy, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import (
     expire,
@@ -96,8 +96,7 @@ def _check_not_elsewhere(store: Store, run: RunRecord, owner: str) -> None:
         where += " (ask and tell)"
     raise InputError(
         f"run {run.run_id} of '{run.spec.algorithm}' with these settings is running in {where}; "
-        "wait for it, cancel it in the dashboard, or start one of its own with resume=False "
-        "(--new)"
+        "wait for it, cancel it in the dashboard, or start a new one with resume=False (--new)"
     )
 
 
@@ -119,7 +118,7 @@ def go_on(store: Store, run: RunRecord, *, owner: str, full: bool = False) -> st
 
 PHASE = "asked for, not told yet"
 LEASE_SECONDS = 6 * 3600.0
-"""For so long a fold is for one who has asked, unless they say otherwise."""
+"""How long a fold is kept for a program that has asked for it, unless that says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,11 +204,11 @@ def _why_ended(run: RunRecord) -> str:
 
 def _all_asked(store: Store, run_id: str) -> NoFold:
     """When to ask again, where somebody has asked for each fold that is missing."""
-    out = leases(store, run_id)
-    if not out:
+    lease_of_fold = leases(store, run_id)
+    if not lease_of_fold:
         return NoFold(reason="every fold was told just now", until=datetime.now(UTC))
-    until = min(lease.until for lease in out.values())
-    missing = ", ".join(map(str, sorted(out)))
+    until = min(lease.until for lease in lease_of_fold.values())
+    missing = ", ".join(map(str, sorted(lease_of_fold)))
     return NoFold(
         reason=f"every fold that is missing ({missing}) was asked for already; the first may be "
         f"asked for again from {until:%Y-%m-%d %H:%M} UTC on, or at once with --fold",
@@ -252,16 +251,12 @@ def tell(
     if joules is not None:
         energy = replace(energy, joules=joules, source="told")
         energy = with_emissions(energy, run.spec.country)
-    result = FoldResult(
-        fold=index,
-        score=measured.score,
-        metrics=measured.metrics,
-        users=measured.users,
+    result = measured.result(
+        index,
         fit_seconds=seconds,
         evaluate_seconds=evaluate_seconds,
         total_seconds=seconds + evaluate_seconds,
         energy=energy,
-        user_scores=measured.user_scores,
     )
     with one_at_a_time(store):
         run = store.run(run_id)
@@ -275,6 +270,7 @@ def tell(
 
 
 def _check_amount(unit: str, amount: float | None) -> None:
+    """Refuse seconds or joules that no fold can take. Raises: InputError."""
     if amount is not None and not 0 <= amount <= AMOUNT:
         raise InputError(
             f"the {unit} of a fold must be at least 0 and at most {AMOUNT:g}, but are {amount:g}"
@@ -311,13 +307,14 @@ def _tracked_run(store: Store, run_id: str) -> RunRecord:
     run = store.run(run_id)
     if not run.spec.tracked:
         raise InputError(
-            f"run {run_id} is computed by e-fold itself ({run.spec.algorithm}); only runs of the "
-            "command track are asked and told"
+            f"run {run_id} is computed by e-fold itself ({run.spec.algorithm}); only runs that "
+            "the command track has begun can be asked and told"
         )
     return run
 
 
 def _check_not_in_a_loop(run: RunRecord) -> None:
+    """Refuse a run whose folds a Python program tells by itself. Raises: InputError."""
     if run.state.active and not run.outside:
         raise InputError(
             f"run {run.run_id} is running in a Python program that tracks it; wait for it to end"
@@ -353,7 +350,7 @@ def _check_missing(run: RunRecord, index: int) -> None:
     """Refuse a fold that the run does not have, or that is there. Raises: InputError."""
     there = {result.fold for result in (*run.folds, *run.ahead)}
     if index in there:
-        raise InputError(f"fold {index} of run {run.run_id} was told before; its scores are kept")
+        raise InputError(f"fold {index} of run {run.run_id} was told already; its scores are kept")
     if index not in run.spec.fold_order:
         folds = ", ".join(map(str, run.spec.fold_order))
         raise InputError(f"run {run.run_id} has no fold {index}; its folds are {folds}")

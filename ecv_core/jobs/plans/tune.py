@@ -66,23 +66,23 @@ class FoldsPlan:
         for group in self._groups:
             if any(results.ended(spec) for spec in group):
                 return
-        going = folds_of(under_way)
+        folds_under_way = folds_of(under_way)
         for group in list(self._groups):
-            missing = {}
+            missing_folds = {}
             for spec in group:
-                missing[spec] = sorted(set(self._folds).difference(results.folds(spec)))
-            if not any(missing.values()):
+                missing_folds[spec] = sorted(set(self._folds).difference(results.folds(spec)))
+            if not any(missing_folds.values()):
                 self._groups.remove(group)
             for index in self._folds:
-                task = _task_of_fold(index, missing)
-                if task.specs and going.isdisjoint(task.folds):
+                task = _task_of_fold(index, missing_folds)
+                if task.specs and folds_under_way.isdisjoint(task.folds):
                     yield task
 
 
-def _task_of_fold(index: int, missing: Mapping[RunSpec, Sequence[int]]) -> FoldTask:
+def _task_of_fold(index: int, missing_folds: Mapping[RunSpec, Sequence[int]]) -> FoldTask:
     """A fold of the specs that miss it; each spec asks for all the folds that it misses."""
     specs = []
-    for spec, folds in missing.items():
+    for spec, folds in missing_folds.items():
         if index in folds:
             specs.append(replace(spec, only_folds=tuple(folds)))
     return FoldTask(specs=tuple(specs), fold=index)
@@ -92,10 +92,10 @@ def groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
     """Configurations that share work, in the order of the first of each; others by themselves."""
     by_shared_work: dict[object, list[RunSpec]] = {}
     for place, spec in enumerate(specs):
-        shared = shares_with(spec)
-        key: object = place
-        if shared is not None:
-            key = (replace(spec, params=()), shared)
+        shared_work = shares_with(spec)
+        key: object = place  # which no other configuration has
+        if shared_work is not None:
+            key = (replace(spec, params=()), shared_work)
         by_shared_work.setdefault(key, []).append(spec)
     return list(by_shared_work.values())
 
@@ -114,7 +114,7 @@ class Tuning:
     terms: Terms
     all_folds: bool
 
-    def first(self) -> list[Configuration]:
+    def drawn_without_scores(self) -> list[Configuration]:
         """The configurations, where they do not depend on scores; of TPE as if all were equal."""
         return list(sampled(self.space, self.sampler, self.budget, seed=self.spec.seed))
 
@@ -245,6 +245,7 @@ class DrawPlan:
             self.drawn.append(configuration)
 
     def _score(self, configuration: Configuration) -> float:
+        """The mean of a configuration's folds, by which the sampler draws the next ones."""
         assert self._results is not None
         results = self._results.folds(self._tuning.spec_of(configuration))
         return float(np.mean([results[fold].score for fold in self._folds]))
@@ -325,7 +326,7 @@ def tune(
         compute_folds(store, plan, executor, callbacks)
         configurations = plan.drawn
     else:
-        configurations = tuning.first()
+        configurations = tuning.drawn_without_scores()
         if tuning.all_folds:
             compute_folds(
                 store, FoldsPlan(specs_of(spec, configurations), folds), executor, callbacks

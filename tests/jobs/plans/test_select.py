@@ -97,8 +97,8 @@ def test_each_contender_runs_only_the_folds_it_needs(store: Store) -> None:
     assert found.decided
     assert found.folds == (1, 1, 1)
     assert [run.spec.only_folds for run in store.runs()] == [(0,), (0,), (0,)]
-    assert found.joules == 30
-    assert found.joules_expected == 300
+    assert found.played.joules == 30
+    assert found.played.joules_of_all_folds == 300
     said = found.sentence(["Popularity", "ItemKNN", "EASE"], "Synthetic")
     assert said.startswith("EASE is best on Synthetic: ")
     assert "10 % of the energy. ItemKNN" in said
@@ -129,8 +129,7 @@ def test_one_contender_may_come_twice_in_a_row(store: Store) -> None:
         plan_runs, plan = selection_runs(store, record), SelectPlan.of(record)
         drive(plan, plan_runs, Here(computing(costs)), gives_way=True)
         computed.append(look(store, selection_id).folds)
-        (task,) = sure(plan.next(plan_runs, ()))
-        (waits,) = plan_runs.queue(task)
+        (waits,) = plan_runs.queue_next(plan)
         assert store.run(waits).state is RunState.QUEUED
     assert computed == [(1, 0), (1, 1), (1, 2), (2, 2)]
 

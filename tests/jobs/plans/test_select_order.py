@@ -31,8 +31,6 @@ def test_the_sentence_is_of_the_winners_mean_though_others_ran_on():
         folds=played.folds_used,
         left=(),
         needed=None,
-        joules=None,
-        joules_expected=None,
     )
     mean = winner_mean(scores[0], played.rounds, 0)
     assert standing.sentence(names) == verdict_sentence(names, terms, played, mean=mean)

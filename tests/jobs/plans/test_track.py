@@ -258,7 +258,7 @@ def test_of_eight_who_tell_the_same_fold_one_is_heard(ecv_command, run_id, asked
         ]
         said = [program.communicate(timeout=120)[1].strip() for program in programs]
     assert sorted(program.returncode for program in programs) == [0] + [2] * 7
-    refusal = f"error: fold 0 of run {run_id} was told before; its scores are kept"
+    refusal = f"error: fold 0 of run {run_id} was told already; its scores are kept"
     assert sorted(said) == ["", *[refusal] * 7]
     heard = next(at for at, program in enumerate(programs, start=1) if not program.returncode)
     assert [fold.score for fold in open_store().run(run_id).folds] == [heard / 10]
@@ -274,7 +274,7 @@ def test_who_tells_while_another_is_telling_hears_that_it_was_told(monkeypatch, 
         return leases(store, of_run)
 
     monkeypatch.setattr(track, "leases", told_meanwhile)
-    with pytest.raises(InputError, match=r"fold 0 of run .* was told before"):
+    with pytest.raises(InputError, match=r"fold 0 of run .* was told already"):
         track.tell(open_store(), run_id, 0, 0.6)
 
 
@@ -326,7 +326,7 @@ def test_a_fold_is_told_once(ecv_command, run_id, asked):
     ecv_command("tell", run_id, 0, "--score", 0.5)
     code, _, err = ecv_command("tell", run_id, 0, "--score", 0.9)
     assert code == 2
-    assert "was told before; its scores are kept" in err
+    assert "was told already; its scores are kept" in err
     assert open_store().run(run_id).folds[0].score == 0.5
 
 

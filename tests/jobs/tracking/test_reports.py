@@ -38,7 +38,7 @@ def test_users_own_errors_are_pooled_over_all_ratings():
     ("change", "said"),
     [
         (lambda t: t.iloc[1:], "1 of 12 held-out ratings of fold 0 have no prediction"),
-        (lambda t: t.drop(columns="prediction"), "neither a column 'prediction' nor 'score'"),
+        (lambda t: t.drop(columns="prediction"), "no column 'prediction' or 'score'"),
         (lambda t: t.assign(prediction=math.nan), "row 1 of the table has the prediction 'nan'"),
     ],
     ids=["missing", "column", "nan"],
