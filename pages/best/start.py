@@ -12,7 +12,7 @@ from ecv_core.access.roles import Action
 from ecv_core.figures.words import algorithm_title, counted, dataset_title
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.plans.select import Named, terms_for
+from ecv_core.jobs.plans.select import NamedSpecs, terms_for
 from ecv_core.models import ALGORITHMS, serving
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
@@ -50,7 +50,7 @@ from pages.shared.widgets.words import choice_label
 class Contenders(NamedTuple):
     """What is picked in a form."""
 
-    named: Named
+    named: NamedSpecs
     """What each is called, and its spec."""
     ready: bool = True
     """Whether their dataset is there, so that they can start."""
@@ -117,7 +117,7 @@ def _pick_from_space() -> Contenders:
     return Contenders(_configurations(algorithm, space, spec))
 
 
-def _configurations(algorithm: Algorithm, space: Space, spec: RunSpec) -> Named:
+def _configurations(algorithm: Algorithm, space: Space, spec: RunSpec) -> NamedSpecs:
     """As many configurations of the space as a page starts; says how many, and what is left out.
 
     Args:
@@ -215,7 +215,7 @@ def _draw_form(question: Question) -> None:
         st.rerun()
 
 
-def begin(named: Named, question: Question, place: str = "") -> str:
+def begin(named: NamedSpecs, question: Question, place: str = "") -> str:
     """Begin a selection, its first fold too.
 
     Args:
@@ -237,7 +237,7 @@ def begin(named: Named, question: Question, place: str = "") -> str:
     return selection_id
 
 
-def sensible_contenders(dataset: str, task: Task, items: int) -> Named:
+def sensible_contenders(dataset: str, task: Task, items: int) -> NamedSpecs:
     """Those of SENSIBLE that fit into memory.
 
     Args:
@@ -256,7 +256,7 @@ def sensible_contenders(dataset: str, task: Task, items: int) -> Named:
     )
 
 
-def _named_contenders(specs: Iterable[RunSpec]) -> Named:
+def _named_contenders(specs: Iterable[RunSpec]) -> NamedSpecs:
     return [(contender_name(spec), spec) for spec in specs]
 
 
