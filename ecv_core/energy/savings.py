@@ -409,12 +409,12 @@ def together(parts: Sequence[Expected]) -> Expected:
     for part in parts[1:]:
         joules = None
         if whole.joules is not None and part.joules is not None:
-            joules = _sum_of_ranges(whole.joules, part.joules)
+            joules = sum_of_ranges([whole.joules, part.joules])
         fewest = whole.folds[0] + part.folds[0]
         most = whole.folds[1] + part.folds[1]
         whole = Expected(
             folds=(fewest, most),
-            seconds=_sum_of_ranges(whole.seconds, part.seconds),
+            seconds=sum_of_ranges([whole.seconds, part.seconds]),
             joules=joules,
             runs=whole.runs + part.runs,
             same_parameters=whole.same_parameters and part.same_parameters,
@@ -422,8 +422,14 @@ def together(parts: Sequence[Expected]) -> Expected:
     return whole
 
 
-def _sum_of_ranges(first: Range, other: Range) -> Range:
-    return first[0] + other[0], first[1] + other[1]
+def sum_of_ranges(ranges: Iterable[Range]) -> Range:
+    """The least and the most that several amounts may be together; 0 to 0 for none."""
+    least = 0.0
+    most = 0.0
+    for low, high in ranges:
+        least += low
+        most += high
+    return least, most
 
 
 # After it: one saving, many times a year.

@@ -80,7 +80,16 @@ def compare_alt_text(frame: pd.DataFrame) -> str:
     return " ".join(sentences)
 
 
-def interval_words(spec: RunSpec) -> str:
+def panels_of(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rows of each dataset and metric that have a mean, by title: 'nDCG@10 on MovieLens 1M'."""
+    panels = {}
+    for (dataset, metric), runs in frame.groupby(["dataset", "metric"], sort=False):
+        if runs["mean"].notna().any():
+            panels[f"{metric} on {dataset_title(str(dataset))}"] = runs
+    return panels
+
+
+def _way_of_interval(spec: RunSpec) -> str:
     """How a run's intervals are made: two that differ in this are not to be compared."""
     level = f"{100 * spec.confidence:g} %"
     if stopping.rule(spec.rule).interval is IntervalKind.K_FOLD_MEAN:
@@ -121,7 +130,7 @@ def _mean_columns(run: RunRecord) -> dict[str, object]:
     if at_stop.interval is not None:
         columns["low"] = at_stop.interval.low
         columns["high"] = at_stop.interval.high
-        columns["interval"] = interval_words(run.spec)
+        columns["interval"] = _way_of_interval(run.spec)
     if run.k_fold_mean is not None:
         columns["difference_percent"] = difference_percent(at_stop.mean, run.k_fold_mean)
     return columns

@@ -23,7 +23,13 @@ from ecv_core.analysis.comparison.paired_runs import (
 from ecv_core.analysis.comparison.settings import differences
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
-from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_figure, compare_frame
+from ecv_core.figures.compare import (
+    NamedRun,
+    compare_alt_text,
+    compare_figure,
+    compare_frame,
+    panels_of,
+)
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.verdicts import comparison_sentence, p_words
 from ecv_core.figures.words import (
@@ -77,12 +83,9 @@ def picture(runs: Sequence[NamedRun]) -> None:
 
 def means_pictures(runs: Sequence[NamedRun]) -> dict[str, Callable[[], Figure]]:
     """For print, what `picture` shows: one for each dataset and metric."""
-    panels = compare_frame(runs).groupby(["dataset", "metric"], sort=False)
     pictures: dict[str, Callable[[], Figure]] = {}
-    for (dataset, metric), rows in panels:
-        if rows["mean"].notna().any():
-            title = f"{metric} on {dataset_title(str(dataset))}"
-            pictures[title] = partial(printed, partial(compare_figure, rows))
+    for title, panel in panels_of(compare_frame(runs)).items():
+        pictures[title] = partial(printed, partial(compare_figure, panel))
     return pictures
 
 

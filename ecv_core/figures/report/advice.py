@@ -24,17 +24,14 @@ def promise_words(advice: FoldsAdvice) -> str:
     return f"at most {advice.within_percent:g} % from the {whole} mean {where}"
 
 
-def decision_sentence(
-    advice: FoldsAdvice, *, whose: str = "On your data", cost: str = "energy"
-) -> str:
-    """The answer: 'On your data, to end at most 2 % from ...: 7 folds (70 % of the energy).'
+def decision_sentence(advice: FoldsAdvice, cost: str) -> str:
+    """The answer: 'On these data, to end at most 2 % from ...: 7 folds (70 % of the energy).'
 
     Args:
         advice: how many folds are enough.
-        whose: on which data.
         cost: what is spent: 'energy', or 'folds' where some system has no energy.
     """
-    promise = f"{whose}, to end {promise_words(advice)}"
+    promise = f"On these data, to end {promise_words(advice)}"
     if advice.best.rule == ALL_FOLDS:
         return f"{promise}: all {advice.k} folds. No rule keeps this promise with fewer."
     spent = f"{advice.best.outcome.cost_percent:.0f} % of the {cost}"

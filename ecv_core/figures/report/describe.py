@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -16,7 +14,7 @@ from ecv_core import models
 from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.energy.meter import SOURCES, country_in_words
 from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
-from ecv_core.energy.savings import EnergyFacts, energy_of, folds_once
+from ecv_core.energy.savings import EnergyFacts, energy_of, folds_once, sum_of_ranges
 from ecv_core.figures.report.advice import (
     checked_sentence,
     decision_sentence,
@@ -311,17 +309,12 @@ def _ranking_words(spec: RunSpec) -> str:
     return f"{items} but those in the user's training data were ranked"
 
 
-def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
-    """What stopped the evaluation, and how intervals were worked out.
-
-    Args:
-        specs: of the runs.
-        paper: the BibTeX entry of e-fold cross-validation.
-    """
-    return " ".join(distinct(specs, partial(_rule_words, paper=paper)))
+def rule_sentence(specs: Sequence[RunSpec]) -> str:
+    """What stopped the evaluation, and how intervals were worked out."""
+    return " ".join(distinct(specs, _rule_words))
 
 
-def _rule_words(spec: RunSpec, paper: str) -> str:
+def _rule_words(spec: RunSpec) -> str:
     """What the rule says of itself, or what can be said of any rule."""
     level = f"{100 * spec.confidence:g} %"
     least = counted(spec.min_folds, "fold")
@@ -337,7 +330,7 @@ def _rule_words(spec: RunSpec, paper: str) -> str:
             level=level,
             least=least,
             interval=t_interval,
-            paper=cite(paper),
+            paper=cite(PAPER),
             maths=maths,
             unit=spec.task.unit,
         )
@@ -366,33 +359,43 @@ def energy_sentence(runs: Sequence[RunRecord]) -> str:
 
     Runs during which the machine did other work too are left out, unless there are no others.
     """
+    used = energy_used_sentences(runs)
+    if used == _NOT_MEASURED:
+        return used
+    return joined(used, _energy_saved_sentence(_runs_that_count(runs)))
+
+
+_NOT_MEASURED = "Energy was not measured."
+
+
+def _runs_that_count(runs: Sequence[RunRecord]) -> list[RunRecord]:
+    """Those that had the machine to themselves; where none had, all that have a fold."""
     started = [run for run in runs if run.folds]
-    counted_runs = with_own_joules(started) or started
-    facts = [energy_of(run) for run in counted_runs]
-    if not facts or any(of_run.source == "none" for of_run in facts):
-        return "Energy was not measured."
-    used = _energy_used_sentence(counted_runs, facts, others=len(started) > len(counted_runs))
-    if len(started) > len(counted_runs):
-        text = f"{left_out_words(started)} {used}"
-    else:
-        text = f"{used} {left_in_words(started)}".strip()
-    return f"{text} {_energy_saved_sentence(counted_runs, facts)}".strip()
+    return with_own_joules(started) or started
 
 
-def _energy_used_sentence(
-    runs: Sequence[RunRecord], facts: Sequence[EnergyFacts], *, others: bool
-) -> str:
+def energy_used_sentences(runs: Sequence[RunRecord]) -> str:
+    """What the folds cost, and which runs are left out; as `energy_sentence`, without savings."""
+    started = [run for run in runs if run.folds]
+    counted_runs = _runs_that_count(runs)
+    sources = [energy_of(run).source for run in counted_runs]
+    if not sources or "none" in sources:
+        return _NOT_MEASURED
+    if len(started) == len(counted_runs):
+        return joined(_folds_used_sentence(started, sources, "that ran"), left_in_words(started))
+    which = f"of the other {counted(len(counted_runs), 'run')}"
+    used = _folds_used_sentence(counted_runs, sources, which)
+    return f"{left_out_words(started)} {used}"
+
+
+def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], which: str) -> str:
     """What the folds of these runs cost, by which meter.
 
     Args:
         runs: with at least one fold each.
-        facts: of each run.
-        others: whether there are runs that are not among these.
+        sources: how the energy of each run is known, as of `EnergyFacts`.
+        which: folds these are, as the sentence says it: 'that ran'.
     """
-    which = "that ran"
-    if others:
-        which = f"of the other {counted(len(runs), 'run')}"
-    sources = [of_run.source for of_run in facts]
     meters = "; ".join(distinct(sources, lambda source: SOURCES.get(source, source)))
     if not _SOURCES_OF_CODECARBON.isdisjoint(sources):
         meters = f"{meters}; CodeCarbon"
@@ -410,26 +413,14 @@ _SOURCES_OF_CODECARBON = frozenset({"rapl", "cpu-load", "constant", "mixed"})
 """`Energy.source` of figures that are, or may be, CodeCarbon's."""
 
 
-def _energy_saved_sentence(runs: Sequence[RunRecord], facts: Sequence[EnergyFacts]) -> str:
-    """What the stops of these runs saved; empty where none did.
-
-    Args:
-        runs: with at least one fold each.
-        facts: of each run.
-    """
-    saved = 0.0
-    least = 0.0
-    most = 0.0
-    forecasts = []
-    for of_run in facts:
-        saved += of_run.saved_joules or 0.0
-        low, high = of_run.saved_range or (0.0, 0.0)
-        least += low
-        most += high
-        if of_run.forecast:
-            forecasts.append(of_run.folds_ran)
+def _energy_saved_sentence(runs: Sequence[RunRecord]) -> str:
+    """What the stops of these runs saved; empty where none did."""
+    facts = [energy_of(run) for run in runs]
+    saved = sum(of_run.saved_joules or 0.0 for of_run in facts)
     if not saved:
         return ""
+    least, most = sum_of_ranges(of_run.saved_range or (0.0, 0.0) for of_run in facts)
+    forecasts = [of_run.folds_ran for of_run in facts if of_run.forecast]
     about = ""
     how = "the energy that the folds after the stop used when they were run to check"
     if forecasts:
@@ -454,21 +445,20 @@ def _joules_of_all_folds(runs: Sequence[RunRecord], facts: Sequence[EnergyFacts]
 
 def file_sentence(scores: Sequence[Scores], file: str) -> str:
     """Where scores come from that e-fold has not computed."""
-    return (
+    sentence = (
         f"The scores of {counted(len(scores), 'system')} with {counted(scores[0].k, 'fold')} each "
         f"were computed by other software and read from the file '{file}'."
-        f"{'' if scores[0].higher_is_better else ' Lower scores are better.'}"
     )
+    if not scores[0].higher_is_better:
+        sentence += " Lower scores are better."
+    return sentence
 
 
-def version_sentence(
-    made_with: Mapping[str, Any], software: str, specs: Sequence[RunSpec] = ()
-) -> str:
+def version_sentence(made_with: Mapping[str, Any], specs: Sequence[RunSpec]) -> str:
     """What e-fold computed, in which versions; the software to cite.
 
     Args:
         made_with: versions; empty where they were not recorded.
-        software: its BibTeX entry.
         specs: of the runs; none for scores from a file.
     """
     outside = sum(spec.tracked for spec in specs)
@@ -480,7 +470,7 @@ def version_sentence(
         computed = "The other scores were computed"
     else:
         computed = "Scores were computed"
-    return f"{computed} with e-fold{cite(software)} ({_version_words(made_with)})."
+    return f"{computed} with e-fold{cite(software())} ({_version_words(made_with)})."
 
 
 def _version_words(made_with: Mapping[str, Any]) -> str:
@@ -533,7 +523,7 @@ def describe_runs(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> De
 def describe_methods(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> Description:
     """As `describe_runs`, without a table."""
     specs = [run.spec for run in runs]
-    sentences = [*_setup(specs), rule_sentence(specs, PAPER)]
+    sentences = [*_setup(specs), rule_sentence(specs)]
     if len(runs) == 1:
         (run,) = runs
         sentences.append(verdict(run))
@@ -544,7 +534,7 @@ def describe_methods(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) ->
     for run in runs:
         folds += run.folds
     sentences.append(reused_words(folds))
-    sentences.append(version_sentence(made_with, software(), specs))
+    sentences.append(version_sentence(made_with, specs))
     return _description_of(sentences, "")
 
 
@@ -571,8 +561,8 @@ def describe_study(
         *_setup(specs),
         _orders_sentence(specs),
         outcome,
-        _complete_energy_sentence(runs),
-        version_sentence(made_with, software(), specs),
+        energy_used_sentences(runs),
+        version_sentence(made_with, specs),
     ]
     titles = {
         "dataset": here["dataset"].map(dataset_title),
@@ -619,13 +609,13 @@ def describe_advice(
         _orders_sentence(specs),
         f"Of every stopping rule, among them that of e-fold cross-validation{cite(PAPER)}, the "
         f"cheapest setting was chosen with which the mean score ended {promise}.",
-        decision_sentence(advice, whose="On these data", cost=cost),
+        decision_sentence(advice, cost),
         way_out_sentence(advice),
         checked_sentence(advice),
     ]
     if specs and cost == "energy":
-        sentences.append(_complete_energy_sentence(runs))
-    sentences.append(version_sentence(made_with, software(), specs))
+        sentences.append(energy_used_sentences(runs))
+    sentences.append(version_sentence(made_with, specs))
     formats = {
         "rule": "{}",
         "setting": "{}",
@@ -671,29 +661,22 @@ def describe_selection(
             "All folds were there; the selection was replayed on them, in their order."
         )
     sentences.append(methods_sentence(titles, terms, played))
-    means = []
-    for place, contender in enumerate(contenders):
-        mean = math.nan
-        if played.folds_used[place]:
-            mean = winner_mean(contender, played.rounds, place)
-        means.append(mean)
-    label = "Score"
-    score = "score"
-    if specs:
-        label = score = metric_label(specs[0])
-    sentences += _winner_sentences(contenders, titles, terms, played, specs, score)
+    sentences += _winner_sentences(contenders, titles, terms, played, specs)
     sentences += [
         _selection_energy_sentence(played, metered=bool(specs)),
-        version_sentence(made_with, software(), specs),
+        version_sentence(made_with, specs),
     ]
     rows = []
     for place in played.verdict.order:
-        mean_text = "-"
+        mean = "-"
         if played.folds_used[place]:
-            mean_text = f"{means[place]:.4f}"
+            mean = f"{winner_mean(contenders[place], played.rounds, place):.4f}"
         used = f"{played.folds_used[place]} of {terms.k}"
         verdict_words = _verdict_on(place, terms, played.verdict)
-        rows.append([titles[place], mean_text, used, verdict_words])
+        rows.append([titles[place], mean, used, verdict_words])
+    label = "Score"
+    if specs:
+        label = metric_label(specs[0])
     table = latex_table(
         ["Contender", label, "Folds", "Verdict"],
         rows,
@@ -710,13 +693,11 @@ def _winner_sentences(
     terms: Terms,
     played: Played,
     specs: Sequence[RunSpec],
-    score: str,
 ) -> list[str]:
-    """The mean of the winner, what it is expected to be over all folds, and on new users.
-
-    Args:
-        score: its name.
-    """
+    """The mean of the winner, what it is expected to be over all folds, and on new users."""
+    score = "score"
+    if specs:
+        score = metric_label(specs[0])
     best = played.verdict.winner
     winner = contenders[best]
     mean = winner_mean(winner, played.rounds, best)
@@ -804,12 +785,6 @@ def _orders_sentence(specs: Sequence[RunSpec]) -> str:
         "come (sampled only for rules that depend on the whole history); every "
         f"{unit} counts the same."
     )
-
-
-def _complete_energy_sentence(runs: Sequence[RunRecord]) -> str:
-    """Of runs whose stop is imagined, what all folds cost."""
-    cost, _, _ = energy_sentence(runs).partition(" Stopping saves ")
-    return cost
 
 
 def _common_label(specs: Sequence[RunSpec]) -> str:

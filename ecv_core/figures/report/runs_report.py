@@ -12,8 +12,8 @@ import pandas as pd
 
 from ecv_core.energy.meter import country_in_words, intensity_words
 from ecv_core.energy.parts import with_own_joules
-from ecv_core.energy.savings import EnergyFacts, energy_of, folds_once
-from ecv_core.figures.compare import compare_alt_text, compare_figure, compare_frame
+from ecv_core.energy.savings import energy_of, folds_once, sum_of_ranges
+from ecv_core.figures.compare import compare_alt_text, compare_figure, compare_frame, panels_of
 from ecv_core.figures.report.describe import describe_methods, energy_sentence
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.report.run_report import KeyNumber, machine_words, templates
@@ -69,22 +69,18 @@ class Sums(NamedTuple):
 def sums_of(runs: Sequence[RunRecord]) -> Sums:
     """Add up runs, as far as their folds were metered; a fold of several runs counts once."""
     folds = folds_once(runs)
-    used_low = 0.0
-    used_high = 0.0
-    saved_low = 0.0
-    saved_high = 0.0
-    emissions = 0.0
-    for fold in folds:
-        low, high = fold.energy.range
-        used_low += low
-        used_high += high
-        emissions += fold.energy.grams_co2e
+    savings = []
     for run in runs:
-        facts: EnergyFacts = energy_of(run)
-        if facts.saved_range is not None:
-            saved_low += facts.saved_range[0]
-            saved_high += facts.saved_range[1]
-    return Sums(len(runs), len(folds), (used_low, used_high), (saved_low, saved_high), emissions)
+        saved = energy_of(run).saved_range
+        if saved is not None:
+            savings.append(saved)
+    return Sums(
+        runs=len(runs),
+        folds=len(folds),
+        used=sum_of_ranges(fold.energy.range for fold in folds),
+        saved=sum_of_ranges(savings),
+        grams_co2e=sum(fold.energy.grams_co2e for fold in folds),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,14 +211,9 @@ def _pictures(rows: Sequence[RunRow]) -> list[ReportPicture]:
             frame.loc[place, "high"] = interval.high
             frame.loc[place, "interval"] = f"{100 * row.run.spec.confidence:g} %, {of}"
     pictures = []
-    for (dataset, metric), panel in frame.groupby(["dataset", "metric"], sort=False):
-        if panel["mean"].notna().any():
-            picture = ReportPicture(
-                title=f"{metric} on {dataset_title(str(dataset))}",
-                alt=compare_alt_text(panel),
-                make=partial(compare_figure, panel),
-            )
-            pictures.append(picture)
+    for title, panel in panels_of(frame).items():
+        chart = partial(compare_figure, panel)
+        pictures.append(ReportPicture(title=title, alt=compare_alt_text(panel), make=chart))
     return pictures
 
 

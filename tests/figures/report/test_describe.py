@@ -92,7 +92,7 @@ def test_runs_recorded_beside_other_work_are_left_out_of_the_sum(a_run):
     ],
 )
 def test_every_rule_is_described(a_run, rule, settings, words):
-    assert words in rule_sentence([a_run(rule=rule, **settings).spec], PAPER)
+    assert words in rule_sentence([a_run(rule=rule, **settings).spec])
 
 
 def test_bibtex_has_the_paper_the_software_and_each_datas_entry_once(a_run):
@@ -165,19 +165,19 @@ def decided(systems, limit, share, *more):
 def test_the_sentence_of_the_decision():
     # Two folds of 10, 20, 30 end at most 28.57 % away; see test_decision.
     assert decision_sentence(decided([system()], 30, 1.0), cost="folds") == (
-        "On your data, to end at most 30 % from the 3-fold mean in every order: 2 folds (67 % "
+        "On these data, to end at most 30 % from the 3-fold mean in every order: 2 folds (67 % "
         "of the folds)."
     )
-    assert decision_sentence(decided([system()], 40, 0.5)) == (
-        "On your data, to end at most 40 % from the 3-fold mean in 50 % of orders: 1 fold "
+    assert decision_sentence(decided([system()], 40, 0.5), cost="energy") == (
+        "On these data, to end at most 40 % from the 3-fold mean in 50 % of orders: 1 fold "
         "(33 % of the energy)."
     )
 
 
 def test_where_nothing_keeps_it_the_sentence_says_so_and_what_would():
     found = decided([system()], 5, 0.95)
-    assert decision_sentence(found) == (
-        "On your data, to end at most 5 % from the 3-fold mean in 95 % of orders: all 3 folds. No "
+    assert decision_sentence(found, cost="energy") == (
+        "On these data, to end at most 5 % from the 3-fold mean in 95 % of orders: all 3 folds. No "
         "rule keeps this promise with fewer."
     )
     assert way_out_sentence(found) == (
@@ -338,5 +338,5 @@ def test_folds_that_overlap_are_said_with_what_corrects_the_interval(a_run):
     plain = a_run().spec
     # Five folds dealt four times: held-out over training rows is 1/4.
     repeated = replace(plain, overlap=0.25)
-    assert "overlap" not in rule_sentence([plain], PAPER)
-    assert "times 1/n + 0.25, as folds that overlap" in as_text(rule_sentence([repeated], PAPER))
+    assert "overlap" not in rule_sentence([plain])
+    assert "times 1/n + 0.25, as folds that overlap" in as_text(rule_sentence([repeated]))
