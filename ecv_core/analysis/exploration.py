@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.orders import exact
 from ecv_core.analysis.orders.drawn import drawn_orders, sampled
-from ecv_core.analysis.orders.outcomes import Curve, Outcome
+from ecv_core.analysis.orders.outcomes import Curve, Floats, Outcome
 from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.analysis.replay import result_of
 from ecv_core.records.errors import InputError
@@ -125,7 +125,7 @@ def outcome(
         setting = stop if hasattr(rule, "min_folds") else None
         return replace(curve.at(stop), setting=setting)
 
-    def stops(shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
+    def stops(shuffled: Floats) -> NDArray[np.intp]:
         if isinstance(rule, OrderRule):
             return rule.first_stops(shuffled)
         first_stops = []

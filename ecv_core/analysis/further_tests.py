@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # its parts load when they are used
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ecv_core.analysis.significance import BLOCK_CELLS, Floats
+from ecv_core.analysis.orders.outcomes import Floats
+from ecv_core.analysis.significance import BLOCK_CELLS
 from ecv_core.records.errors import InputError
 
 FLIPS = 9_999
@@ -76,7 +77,7 @@ def signed_rank_p(differences: ArrayLike) -> float:
     return float(scipy.stats.wilcoxon(values).pvalue)
 
 
-def randomization_p(differences: ArrayLike, *, flips: int = FLIPS, seed: int = 0) -> float:
+def randomization_p(differences: ArrayLike, *, flips: int = FLIPS) -> float:
     """The two-sided p of a randomization test: signs of the differences drawn by chance.
 
     If both systems were the same, each difference might as well have the other sign. scipy's
@@ -85,7 +86,6 @@ def randomization_p(differences: ArrayLike, *, flips: int = FLIPS, seed: int = 0
     Args:
         differences: of the pairs; shape (pairs,).
         flips: how often all signs are drawn.
-        seed: of the draws.
 
     Returns:
         At least 1 / (flips + 1), for the signs as they are count as a draw.
@@ -99,7 +99,7 @@ def randomization_p(differences: ArrayLike, *, flips: int = FLIPS, seed: int = 0
     observed = abs(float(values.sum()))
     # Sums that only rounding keeps from the one observed count as far out as it is.
     least = observed - 1e-12 * float(np.abs(values).sum())
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     flips_per_block = max(1, BLOCK_CELLS // len(values))
     as_far = 1
     for start in range(0, flips, flips_per_block):
@@ -126,19 +126,22 @@ class RankTest:
     """Mean ranks farther apart than this differ at 5 %."""
 
 
-def friedman(scores: ArrayLike, *, level: float = 0.05) -> RankTest:
+_LEVEL = 0.05
+"""Of the critical difference."""
+
+
+def friedman(scores: ArrayLike) -> RankTest:
     """Whether the ranks of learners differ over datasets, and which two do.
 
     Args:
         scores: higher is better; shape (datasets, learners), at least (2, 3).
-        level: of the critical difference.
 
     Raises:
         InputError: for fewer datasets or learners, or a score that is not finite.
 
     Source: Friedman (1937) and Nemenyi (1963), as Demsar (2006) describes them.
     """
-    values: NDArray[np.float64] = np.asarray(scores, dtype=np.float64)
+    values: Floats = np.asarray(scores, dtype=np.float64)
     datasets, learners = values.shape
     if datasets < 2 or learners < 3:
         raise InputError(
@@ -158,7 +161,7 @@ def friedman(scores: ArrayLike, *, level: float = 0.05) -> RankTest:
     error = math.sqrt(learners * (learners + 1) / (6 * datasets))
     apart = np.abs(mean_ranks[:, None] - mean_ranks[None, :])
     studentized = scipy.stats.studentized_range
-    quantile = float(studentized.ppf(1 - level, learners, np.inf)) / math.sqrt(2)
+    quantile = float(studentized.ppf(1 - _LEVEL, learners, np.inf)) / math.sqrt(2)
     return RankTest(
         mean_ranks=mean_ranks,
         statistic=statistic,

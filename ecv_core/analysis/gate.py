@@ -14,6 +14,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.significance import over_folds
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import percent_text
@@ -173,7 +174,7 @@ def _verdict(interval: tuple[float, float], margin: float) -> GateVerdict:
 def _checked(
     baseline: Sequence[float] | NDArray[np.floating],
     candidate: Sequence[float] | NDArray[np.floating],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Both as arrays of one shape. Raises: InputError."""
     try:
         first = np.asarray(baseline, dtype=np.float64)
@@ -192,7 +193,7 @@ def _checked(
     return first, second
 
 
-def _mean(scores: NDArray[np.float64]) -> float:
+def _mean(scores: Floats) -> float:
     """The mean of the folds' means."""
     if scores.ndim == 1:
         return float(scores.mean())
@@ -225,7 +226,7 @@ def margin_of(margin: float | str | None, baseline: NDArray[np.floating]) -> flo
 
 
 def _interval(
-    differences: NDArray[np.float64], *, k: float, level: float, rows: bool, is_last: bool
+    differences: Floats, *, k: float, level: float, rows: bool, is_last: bool
 ) -> tuple[float, float]:
     """Where the difference on new data is, each end with the error `level`.
 

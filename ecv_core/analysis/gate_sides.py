@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis.comparison.fairness import why_unfair
 from ecv_core.analysis.gate import Gate, gate
+from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.score_files import read_contenders
 from ecv_core.evaluation import metric_of
 from ecv_core.records.errors import InputError
@@ -18,15 +20,25 @@ from ecv_core.records.run import RunRecord, user_table
 from ecv_core.store.new_data import usual_new_data
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class UserTable(NamedTuple):
+    """Users by their numbers, ascending, and the score of each in each fold.
+
+    The scores have the shape (folds, users); they are NaN where a user has none in a fold.
+    """
+
+    numbers: NDArray[np.integer]
+    scores: NDArray[np.floating]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GateSide:
     """The scores of a baseline or a candidate."""
 
     name: str
     means: Mapping[str, float]
     """Of each fold, by its name."""
-    users: Mapping[str, Mapping[int, float]] | None
-    """The score of each user in each fold; None where these are not known."""
+    users: UserTable | None
+    """In the order of the folds of `means`; None where these scores are not known."""
     source: str
     """Within which users have the same numbers: a dataset, or a file."""
     looks: int
@@ -49,17 +61,13 @@ def side_of_run(run: RunRecord, name: str) -> GateSide:
             f"the folds of {name} are in order of time, and later rows may differ from earlier "
             "ones, so they say nothing about new data; run both with folds drawn at random"
         )
-    means = {str(fold.fold): fold.score for fold in run.folds}
     users = None
-    scores = run.user_scores
-    if run.folds and len(scores) == len(run.folds):
-        users = {}
-        for fold, of_fold in scores.items():
-            codes, values = user_table([of_fold], run.spec.metric_name)
-            users[str(fold)] = dict(zip(codes.tolist(), values[0].tolist(), strict=True))
+    scores = list(run.user_scores.values())
+    if scores and len(scores) == len(run.folds):
+        users = UserTable(*user_table(scores, run.spec.metric_name))
     return GateSide(
         name=name,
-        means=means,
+        means={str(fold.fold): fold.score for fold in run.folds},
         users=users,
         source=run.spec.dataset,
         looks=run.k,
@@ -86,9 +94,7 @@ def side_of_file(path: Path, contender: str, metric: str | None) -> GateSide:
     scores = file.contenders[names.index(chosen)]
     users = None
     if scores.users is not None:
-        users = {}
-        for fold, of_fold in zip(file.folds, scores.users, strict=True):
-            users[fold] = dict(enumerate(of_fold.tolist()))
+        users = UserTable(np.arange(scores.users.shape[1]), scores.users)
     return GateSide(
         name=chosen,
         means=dict(zip(file.folds, scores.folds.tolist(), strict=True)),
@@ -100,9 +106,7 @@ def side_of_file(path: Path, contender: str, metric: str | None) -> GateSide:
     )
 
 
-def _paired(
-    baseline: GateSide, candidate: GateSide
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _paired(baseline: GateSide, candidate: GateSide) -> tuple[Floats, Floats]:
     """The scores of the folds that both have, of users where both know the same ones.
 
     Raises: InputError where a comparison would not be fair, or they share no fold.
@@ -115,11 +119,11 @@ def _paired(
             "same folds"
         )
     if baseline.users and candidate.users and baseline.source == candidate.source:
-        every_user: set[int] = set()
-        for fold in folds:
-            every_user.update(baseline.users[fold], candidate.users[fold])
-        users = sorted(every_user)
-        return _table(baseline.users, folds, users), _table(candidate.users, folds, users)
+        numbers = np.union1d(baseline.users.numbers, candidate.users.numbers)
+        first = _scores_of_users(baseline, baseline.users, folds, numbers)
+        second = _scores_of_users(candidate, candidate.users, folds, numbers)
+        seen = np.isfinite(first).any(axis=0) | np.isfinite(second).any(axis=0)
+        return first[:, seen], second[:, seen]
     first = np.array([baseline.means[fold] for fold in folds])
     second = np.array([candidate.means[fold] for fold in folds])
     return first, second
@@ -145,14 +149,21 @@ def _check_fair(baseline: GateSide, candidate: GateSide) -> None:
         )
 
 
-def _table(
-    scores: Mapping[str, Mapping[int, float]], folds: list[str], users: list[int]
-) -> NDArray[np.float64]:
-    """Scores of users in folds, NaN where there is none; shape (folds, users)."""
-    table = np.full((len(folds), len(users)), np.nan)
-    for row, fold in zip(table, folds, strict=True):
-        of_fold = scores[fold]
-        row[:] = [of_fold.get(user, np.nan) for user in users]
+def _scores_of_users(
+    side: GateSide, users: UserTable, folds: list[str], numbers: NDArray[np.integer]
+) -> Floats:
+    """Scores of users in folds, NaN where there is none; shape (folds, users).
+
+    Args:
+        side: whose scores these are.
+        users: of the side.
+        folds: names of some of its folds.
+        numbers: of users, ascending; all of the side's are among these.
+    """
+    fold_names = list(side.means)
+    rows = [fold_names.index(fold) for fold in folds]
+    table = np.full((len(folds), len(numbers)), np.nan)
+    table[:, np.searchsorted(numbers, users.numbers)] = users.scores[rows]
     return table
 
 

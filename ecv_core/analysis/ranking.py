@@ -7,10 +7,21 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from ecv_core.analysis.orders.outcomes import Floats
+from ecv_core.evaluation import metric_of
+from ecv_core.records.run import RunRecord
 
 _SAME = 1e-12
 """Relative difference that adding up in another order can make: such scores are equal."""
+
+
+def place_by_mean(run: RunRecord) -> float:
+    """A number to sort runs by one metric by: the best mean is the lowest, no fold comes last."""
+    if run.at_stop is None:
+        return math.inf
+    if metric_of(run.spec).higher_is_better:
+        return -run.at_stop.mean
+    return run.at_stop.mean
 
 
 def pair_numbers(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.evaluation.directions import metric_named
 
 USER = "user"
@@ -190,7 +190,7 @@ def metric_of_fold(name: str) -> str:
     return ""
 
 
-def summarises(name: str, scores: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+def summarises(name: str, scores: Floats, others: Floats) -> bool:
     """Whether something that is called a summary is one of the contenders beside it.
 
     A predictor may be called Mean, so the numbers decide; a spread is never a contender.
@@ -213,7 +213,7 @@ def summarises(name: str, scores: NDArray[np.float64], others: NDArray[np.float6
     return False
 
 
-def _digits(scores: NDArray[np.float64]) -> int:
+def _digits(scores: Floats) -> int:
     """After the point, the most that a score has; at most 12."""
     longest = 0
     for score in scores.tolist():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
+from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.orders.subsets import MAX_K
 from ecv_core.analysis.score_cells import with_plain_numbers
 from ecv_core.analysis.score_columns import USER, is_summary, roles_of, summarises
@@ -125,11 +126,12 @@ def with_varying_scores(scores: ScoreFile, file: str) -> ScoreFile:
         contender's scores differ.
     """
     k = len(scores.folds)
-    if not 2 <= k <= MAX_K:
-        count = f"{k} fold{'s' * (k > 1)}"
-        way_out = f", so take the first {MAX_K}" if k > MAX_K else ""
+    if k < 2:
+        raise InputError(f"{file} has 1 fold; between 2 and {MAX_K} folds can be explored")
+    if k > MAX_K:
         raise InputError(
-            f"{file} has {count}; between 2 and {MAX_K} folds can be explored{way_out}"
+            f"{file} has {k} folds; between 2 and {MAX_K} folds can be explored, so take the "
+            f"first {MAX_K}"
         )
     constant = []
     kept = []
@@ -192,7 +194,7 @@ def _rows_of(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     return rows_of_wide(table, roles, file, metric)
 
 
-def _direction(clues: Sequence[Clue], scores: Sequence[NDArray[np.float64]]) -> Direction:
+def _direction(clues: Sequence[Clue], scores: Sequence[Floats]) -> Direction:
     """The direction of the first name that is a metric's; one that contradicts it is told.
 
     Args:
@@ -236,7 +238,7 @@ def _metrics_of(clues: Sequence[Clue]) -> list[tuple[Clue, NamedMetric]]:
     return named
 
 
-def _below_zero(scores: Sequence[NDArray[np.float64]]) -> bool:
+def _below_zero(scores: Sequence[Floats]) -> bool:
     """Whether no score is above zero, and some are below."""
     every = np.concatenate(scores)
     return bool((every <= 0).all() and (every < 0).any())
@@ -258,7 +260,7 @@ def _without_summary_contenders(contenders: Sequence[Scores]) -> tuple[list[Scor
 
 
 def _contenders(
-    labels: dict[str, Labels], score: NDArray[np.float64], file: str
+    labels: dict[str, Labels], score: Floats, file: str
 ) -> tuple[list[Scores], list[str]]:
     """Arrange the scores of rows by contender and fold, and by user where there are users.
 
@@ -308,7 +310,7 @@ def _check_names(names: Sequence[str], file: str) -> None:
             )
 
 
-def _check_finite(labels: Mapping[str, Labels], score: NDArray[np.float64], file: str) -> None:
+def _check_finite(labels: Mapping[str, Labels], score: Floats, file: str) -> None:
     """Refuse a score that is no finite number. Args: as of `_contenders`."""
     finite = np.isfinite(score)
     if finite.all():

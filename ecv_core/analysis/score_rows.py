@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.score_columns import (
     USER,
     is_bookkeeping,
@@ -57,7 +55,7 @@ class ScoreRows:
 
     labels: dict[str, Labels]
     """Contender, fold and perhaps user of each row."""
-    scores: NDArray[np.float64]
+    scores: Floats
     """Of each row; NaN where one is missing."""
     metric: str = ""
     """What the table calls its scores; empty where it does not."""
@@ -89,10 +87,9 @@ def chosen_metric(metrics: Sequence[str], wanted: str | None, file: str) -> str:
         file: how a sentence names it.
     Raises: SeveralMetrics.
     """
-    if wanted is not None:
-        for metric in metrics:
-            if same_metric(metric, wanted):
-                return metric
+    metric = first_of_metric(metrics, wanted)
+    if metric is not None:
+        return metric
     if len(metrics) == 1:
         return metrics[0]
     shown = listed(metrics[:_NAMED])
@@ -103,6 +100,15 @@ def chosen_metric(metrics: Sequence[str], wanted: str | None, file: str) -> str:
         f"--metric {metrics[0]}",
         metrics,
     )
+
+
+def first_of_metric(names: Iterable[str], wanted: str | None) -> str | None:
+    """The first of these names that is of the metric; None where none is, or none is wanted."""
+    if wanted is not None:
+        for name in names:
+            if same_metric(name, wanted):
+                return name
+    return None
 
 
 def left_out_part(names: Sequence[str], what: str) -> list[str]:
@@ -239,42 +245,19 @@ def rows_of_one_metric(
         The table as it is, None and nothing where there is no such column.
     Raises: SeveralMetrics.
     """
-    column = metric_column(table, columns)
-    if column is None:
-        return table, None, []
-    table, chosen, dropped = rows_of_metric(table, column, metric, file)
-    clue = Clue(f"'{chosen}' in the column '{column}'", chosen)
-    return table.drop_columns([column]), clue, left_out_part(dropped, "other metrics")
-
-
-def metric_column(table: pa.Table, names: Iterable[str]) -> str | None:
-    """The column that names the metric of each row; None where there is none."""
-    for name in names:
-        if names_metrics(name) and is_text(table, name):
-            return name
-    return None
-
-
-def rows_of_metric(
-    table: pa.Table, column: str, wanted: str | None, file: str
-) -> tuple[pa.Table, str, list[str]]:
-    """The rows of the metric that was asked for, or of the only one; its name; the other metrics.
-
-    Args:
-        table: of scores.
-        column: that names the metric of each row.
-        wanted: the metric, if any.
-        file: how a sentence names it.
-    Raises: SeveralMetrics.
-    """
     from pyarrow import compute
 
-    metrics = [str(name) for name in compute.unique(table[column]).to_pylist()]
-    chosen = chosen_metric(metrics, wanted, file)
-    others = [name for name in metrics if name != chosen]
-    if others:
-        table = table.filter(compute.equal(table[column], chosen))
-    return table, chosen, others
+    for column in columns:
+        if not names_metrics(column) or not is_text(table, column):
+            continue
+        metrics = [str(name) for name in compute.unique(table[column]).to_pylist()]
+        chosen = chosen_metric(metrics, metric, file)
+        others = [name for name in metrics if name != chosen]
+        if others:
+            table = table.filter(compute.equal(table[column], chosen))
+        clue = Clue(f"'{chosen}' in the column '{column}'", chosen)
+        return table.drop_columns([column]), clue, left_out_part(others, "other metrics")
+    return table, None, []
 
 
 def _score_column(
@@ -292,12 +275,9 @@ def _score_column(
     """
     columns = [name for name in others if not (is_time_or_cost(name) or is_bookkeeping(name))]
     numbers = [name for name in columns if _may_be_scores(table, name)]
-    if wanted is not None:
-        for name in numbers:
-            if same_metric(name, wanted):
-                return name
-    if score is not None:
-        return score
+    named = first_of_metric(numbers, wanted) or score
+    if named is not None:
+        return named
     return _unnamed_score_column(columns, numbers, file, wanted)
 
 

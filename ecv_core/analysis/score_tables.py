@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
+from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.score_columns import names_metrics, roles_of
 from ecv_core.analysis.score_json import is_json, table_of_json
 from ecv_core.analysis.score_logs import table_of_log
@@ -190,7 +191,7 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> Labels:
     return [names[place] for place in used], compact.astype(np.int32)
 
 
-def numbers_of(table: pa.Table, column: str, file: str) -> NDArray[np.float64]:
+def numbers_of(table: pa.Table, column: str, file: str) -> Floats:
     """The scores in a column, NaN where one is missing. Raises: InputError for a text.
 
     Arrow's `to_numpy` would load pandas, so that is not used.

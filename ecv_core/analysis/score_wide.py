@@ -31,6 +31,7 @@ from ecv_core.analysis.score_rows import (
     ScoreRows,
     SeveralMetrics,
     chosen_metric,
+    first_of_metric,
     is_of_training,
     left_out_part,
     rows_of_one_metric,
@@ -50,7 +51,7 @@ from ecv_core.analysis.score_tables import (
     repeated,
     texts_of,
 )
-from ecv_core.evaluation.directions import is_metric_name, metric_named, same_metric
+from ecv_core.evaluation.directions import is_metric_name, metric_named
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import listed
 
@@ -323,10 +324,7 @@ def _folds_of(names: Sequence[str], file: str, wanted: str | None) -> _Chosen:
 def _folds_of_one_metric(names: Sequence[str], file: str, wanted: str | None) -> _Chosen:
     """The folds of the chosen metric, where columns are called 'rmse_fold_1'; as `_folds_of`."""
     metrics = {name: metric_of_fold(name) for name in names}
-    named_metrics = []
-    for metric in metrics.values():
-        if metric and metric not in named_metrics:
-            named_metrics.append(metric)
+    named_metrics = list(dict.fromkeys(filter(None, metrics.values())))
     chosen = chosen_metric(named_metrics, wanted, file)
     folds, others = parted(names, lambda name: metrics[name] == chosen)
     clue = Clue(f"'{chosen}' in the columns' names", chosen)
@@ -382,9 +380,7 @@ def _metric_of_one_contender(
         times, file, wanted: as of `_contenders_of`.
     Raises: SeveralMetrics where it is not wanted by name, and there are several.
     """
-    chosen = None
-    if wanted is not None:
-        chosen = _first_same_metric(metrics, wanted)
+    chosen = first_of_metric(metrics, wanted)
     if chosen is None:
         of_training, of_test = parted(metrics, is_of_training)
         choices = of_test or of_training
@@ -394,14 +390,6 @@ def _metric_of_one_contender(
     others = [name for name in metrics if name != chosen]
     left_out = left_out_part(others, "other metrics, or scores of training")
     return _Chosen([chosen], left_out, Clue(f"the name '{chosen}'", chosen))
-
-
-def _first_same_metric(names: Sequence[str], metric: str) -> str | None:
-    """The first of these names that is of the metric, if one is."""
-    for name in names:
-        if same_metric(name, metric):
-            return name
-    return None
 
 
 def _one_contender_words(metrics: Sequence[str], times: Sequence[str], file: str) -> str:

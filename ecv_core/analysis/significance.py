@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
+from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.stopping.interval import t_quantile
-
-Floats = NDArray[np.float64]
 
 RESAMPLES = 1000
 """Bootstrap samples: the ends of a 95 % interval are steady to about 2 % of its width."""
@@ -127,16 +126,15 @@ def over_folds(
     return _paired_test(differences, over="folds", error=error, interval=interval)
 
 
-def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
+def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES) -> Floats:
     """Means of each row over users drawn with replacement, the same draws for all rows.
 
     Args:
         values: shape (systems, users).
         resamples: how many samples.
-        seed: of the draws.
     Returns: shape (systems, resamples).
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     systems, users = values.shape
     means = np.empty((systems, resamples))
     samples_per_block = max(1, BLOCK_CELLS // users)

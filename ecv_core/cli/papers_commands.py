@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from ecv_core.cli import answer
 from ecv_core.cli.options import add_json, add_rule_param
-from ecv_core.figures.words import FigureKind, shown_interval
+from ecv_core.figures.words import FigureKind, ends_words, shown_interval
 from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.store.outputs import write_result
 from ecv_core.store.recorded import FOLDER
@@ -125,7 +125,7 @@ def _accepted_words(checked: Checked) -> str:
     mean = f"{run.moments[run.folds_used - 1].mean:.4f}"
     interval = shown_interval(run).interval
     if interval:
-        mean += f" ({interval.low:.4f} to {interval.high:.4f})"
+        mean += f" ({ends_words(interval)})"
     how = "are the means of the reported user scores, which cannot be computed again"
     if checked.recomputed:
         how = "follow from what the model returned"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,30 +40,26 @@ SEARCH_COLUMNS = {
 
 
 @with_columns(RULES_COLUMNS)
-def estimators_frame(folder: Path = FOLDER) -> pd.DataFrame:
+def estimators_frame() -> pd.DataFrame:
     """One row per table, estimator and rule, with the RULES_COLUMNS; ten estimators on 29 tables.
 
-    Args:
-        folder: with the file that `scripts/study_estimators.py` wrote.
+    `scripts/study_estimators.py` wrote the file.
     """
-    return pd.read_csv(folder / "estimators-rules.csv")
+    return pd.read_csv(FOLDER / "estimators-rules.csv")
 
 
 @with_columns(SEARCH_COLUMNS)
-def searches_frame(folder: Path = FOLDER) -> pd.DataFrame:
+def searches_frame() -> pd.DataFrame:
     """One row per table and way to search, with the SEARCH_COLUMNS; as `estimators_frame`."""
-    return pd.read_csv(folder / "estimators-search.csv")
+    return pd.read_csv(FOLDER / "estimators-search.csv")
 
 
-def estimators_scores(folder: Path = FOLDER) -> dict[str, list[Scores]]:
+def estimators_scores() -> dict[str, list[Scores]]:
     """Table -> its estimators, each with all ten folds; of numbers the error has a minus.
 
-    Their costs are seconds.
-
-    Args:
-        folder: with the file that `scripts/record_estimators.py` wrote.
+    Their costs are seconds. `scripts/record_estimators.py` wrote the file.
     """
-    arrays = np.load(folder / "estimators.npz")
+    arrays = np.load(FOLDER / "estimators.npz")
     tables = dict.fromkeys(key.partition("/")[0] for key in arrays)
     return {table: _scores_of_table(arrays, table) for table in tables}
 

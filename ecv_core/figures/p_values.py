@@ -9,8 +9,6 @@ import plotly.graph_objects as go
 
 from ecv_core.figures.palette import base_layout, lay_out, palette, plain_axis
 
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-
 
 def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Figure 1 of Anelli et al. (2019): a lower curve tells the settings apart better.
@@ -22,14 +20,13 @@ def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     colours = palette(dark)
     figure = go.Figure()
     for number, (metric, pairs) in enumerate(frame.groupby("metric", sort=False)):
-        dash = _DASHES[number % len(_DASHES)]
         figure.add_scatter(
             x=pairs["rank"],
             y=pairs["p"],
             customdata=pairs[["sd"]],
             mode="lines",
             name=str(metric),
-            line={"color": colours.series_colour(number), "dash": dash, "width": 3},
+            line=colours.series_line(number),
             hovertemplate="%{y:.3f} ± %{customdata[0]:.3f}",
         )
     looks: dict[str, Any] = {"linecolor": colours.muted, "fixedrange": True}

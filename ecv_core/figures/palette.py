@@ -40,6 +40,13 @@ class Palette:
         """The colour of a system in a figure of several, which may be more than there are."""
         return self.series[number % len(self.series)]
 
+    def series_line(self, number: int) -> dict[str, Any]:
+        """Its line, told apart by its dashes too where colours are not seen."""
+        dash = _DASHES[number % len(_DASHES)]
+        return {"color": self.series_colour(number), "dash": dash, "width": 3}
+
+
+_DASHES = ("solid", "dash", "dot", "dashdot")
 
 LIGHT = Palette(
     ink="#1D2730",
@@ -212,10 +219,10 @@ def fold_ticks(k: int, linear: int = 20) -> dict[str, Any]:
     return ticks
 
 
-def bar_label(bar: str, words: str, colours: Palette, size: int = LABEL) -> dict[str, Any]:
+def bar_label(bar: str, words: str, colours: Palette) -> dict[str, Any]:
     """A note above a horizontal bar: beside it, narrow screens have no room for words."""
     place = {"xanchor": "left", "yanchor": "bottom", "yshift": 12, "align": "left"}
-    return note(words, size, colours.ink, x=0, y=bar, **place)
+    return note(words, LABEL, colours.ink, x=0, y=bar, **place)
 
 
 # How a figure changes along a slider.

@@ -6,6 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.palette import axis, base_layout, lay_out, palette
+from ecv_core.figures.study_summary import percent_of_best
 
 _HEIGHT = 260
 """Pixels."""
@@ -22,12 +23,8 @@ def spent_frame(frame: pd.DataFrame) -> pd.DataFrame:
         Those rows, with share: percent of the best score of its `of`, which has 100.
     """
     metered = frame[(frame["score"] > 0) & (frame["mwh"] > 0)]
-    scores = metered["score"]
-    groups = metered.groupby("of")["score"]
-    share = scores / groups.transform("max")
-    share_where_lower_is_better = groups.transform("min") / scores
     higher_is_better = metered["higher"].astype(bool)
-    return metered.assign(share=100 * share.where(higher_is_better, share_where_lower_is_better))
+    return metered.assign(share=percent_of_best(metered, "of", higher_is_better))
 
 
 def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:

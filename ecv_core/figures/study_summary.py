@@ -145,12 +145,25 @@ def scores_frame(runs: Sequence[RunRecord], *, ids: bool = False) -> pd.DataFram
     if not ids:
         frame["dataset"] = frame["dataset"].map(dataset_title)
         frame["algorithm"] = frame["algorithm"].map(algorithm_title)
-    scores = frame.groupby("dataset")["score"]
-    if runs and not metric_of(runs[0].spec).higher_is_better:
-        share = scores.transform("min") / frame["score"]
-    else:
-        share = frame["score"] / scores.transform("max")
-    return frame.assign(of_best_percent=100 * share)
+    higher_is_better = [metric_of(run.spec).higher_is_better for run in runs]
+    return frame.assign(of_best_percent=percent_of_best(frame, "dataset", higher_is_better))
+
+
+def percent_of_best(
+    frame: pd.DataFrame, within: str, higher_is_better: Sequence[bool] | pd.Series[bool]
+) -> pd.Series[float]:
+    """Each score in percent of the best one; of errors, the best in percent of each.
+
+    Args:
+        frame: with the column score.
+        within: the column that says which scores compare.
+        higher_is_better: of each row.
+    """
+    scores = frame["score"]
+    best = scores.groupby(frame[within])
+    return 100 * (scores / best.transform("max")).where(
+        higher_is_better, best.transform("min") / scores
+    )
 
 
 def _score_row(run: RunRecord) -> dict[str, object]:

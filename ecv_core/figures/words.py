@@ -96,12 +96,8 @@ def in_order(names: Iterable[str]) -> list[str]:
     Names that are neither come last, by themselves in the order of the alphabet.
     """
     alphabetical = sorted(set(names))
-    ids = [*datasets.catalogue(), *ALGORITHMS]
-    ordered = []
-    for name in [*ids, *alphabetical]:
-        if name in alphabetical and name not in ordered:
-            ordered.append(name)
-    return ordered
+    registered = [name for name in (*datasets.catalogue(), *ALGORITHMS) if name in alphabetical]
+    return list(dict.fromkeys([*registered, *alphabetical]))
 
 
 def dataset_title(dataset: str) -> str:
@@ -665,13 +661,13 @@ def forecast_words(folds: Iterable[int]) -> str:
     for count in sorted(set(folds)):
         margin = margin_after(count)
         percent = f"{100 * margin.share:.0f} %"
-        costs = (
-            f"as between {percent} less than the cheapest and {percent} more than the most "
-            "expensive of the folds"
-        )
-        costs += " that ran, without the first, which also pays for start-up"
         if count == 1:
             costs = f"as between {percent} less and {percent} more than the fold that ran"
+        else:
+            costs = (
+                f"as between {percent} less than the cheapest and {percent} more than the most "
+                "expensive of the folds that ran, without the first, which also pays for start-up"
+            )
         held = f"with {margin.after} run, this held in {margin.held_percent} % of the recorded runs"
         part = f"{costs} ({held})"
         if part not in parts:

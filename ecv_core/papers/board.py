@@ -18,8 +18,10 @@ from ecv_core.analysis.comparison.fairness import fair_key
 from ecv_core.analysis.comparison.paired_runs import compare_runs
 from ecv_core.energy.savings import energy_of
 from ecv_core.evaluation import metric_of
+from ecv_core.figures.verdicts import p_words
 from ecv_core.figures.words import (
     dataset_title,
+    ends_words,
     metric_label,
     new_data_cell,
     shown_interval,
@@ -193,20 +195,19 @@ def _beside_best(ranked: Sequence[RunRecord]) -> dict[str, str]:
     """Of each run how it stands beside the first, in words, where the two could be tested."""
     best = ranked[0].run_id
     words = {best: "the first"}
-    for test in compare_runs(ranked)[0]:
-        if best not in (test.first, test.second):
-            continue
-        other = test.second
-        verdict = "worse"
-        if test.second == best:
+    comparisons, _ = compare_runs(ranked)
+    for test in comparisons:
+        if test.first == best:
+            other = test.second
+            verdict = "worse"
+        elif test.second == best:
             other = test.first
             verdict = "better on their common folds"
+        else:
+            continue
         if not test.shows_difference:
             verdict = "level with it"
-        p = f"p = {test.p_holm:.3f}"
-        if test.p_holm < 0.001:
-            p = "p < 0.001"
-        words[other] = f"{verdict} ({p})"
+        words[other] = f"{verdict} ({p_words(test.p_holm)})"
     return words
 
 
@@ -219,7 +220,7 @@ def _row(entry: Checked, beside_best: str) -> list[str]:
     interval_text = "-"
     interval = shown_interval(run).interval
     if interval:
-        interval_text = f"{interval.low:.4f} to {interval.high:.4f}"
+        interval_text = ends_words(interval)
     energy_text = "-"
     energy = energy_of(run)
     if energy.source != "none":

@@ -25,12 +25,14 @@ from ecv_core.figures.report.pictures import Make
 from ecv_core.figures.report.race import ContenderRace, last_round_figure, moving_race
 from ecv_core.figures.words import CURVES
 from ecv_core.jobs.plans.select import SelectPlan, results_of, terms_for
-from ecv_core.papers.published import published, published_datasets, recorded, recorded_entries
+from ecv_core.papers.published import published, published_datasets, recorded_entries
 from ecv_core.papers.rating_figures import (
     board_figure,
     board_frame,
     curves_figure,
     dimension_frame,
+    dimension_of,
+    factor_runs,
     spaces_figure,
     steps_frame,
 )
@@ -172,14 +174,14 @@ def _p_values(tuning: str) -> Make:
         )
     _check_name("recorded tuning", tuning, tunings)
     study = study_metrics(recorded_tuning(tuning))
-    return lambda: p_values_figure(curves_frame(study))
+    return partial(p_values_figure, curves_frame(study))
 
 
 def _board(dataset: str) -> Make:
     """Published results of a dataset beside recorded ones."""
     _check_name("dataset with published results", dataset, published_datasets())
     entries = [*published(dataset).entries, *recorded_entries(dataset)]
-    return lambda: board_figure(board_frame(entries))
+    return partial(board_figure, board_frame(entries))
 
 
 def _spaces(dataset: str) -> Make:
@@ -193,20 +195,20 @@ def _dimensions(dataset: str) -> Make:
     """RMSE over the number of dimensions of factor models."""
     runs = _factor_runs(dataset)
     sizes = dimension_frame(runs, [run.spec.algorithm for run in runs])
-    return lambda: curves_figure(sizes, across="dimension")
+    return partial(curves_figure, sizes, across="dimension")
 
 
 def _steps(dataset: str) -> Make:
     """RMSE over the sampling steps of the factor models with the most dimensions."""
     runs = [run for run in _factor_runs(dataset) if "steps" in dict(run.spec.params)]
-    largest = max(int(dict(run.spec.params)["dimension"]) for run in runs)
-    steps = steps_frame([run for run in runs if dict(run.spec.params)["dimension"] == largest])
-    return lambda: curves_figure(steps, across="step")
+    largest = max(dimension_of(run) for run in runs)
+    steps = steps_frame([run for run in runs if dimension_of(run) == largest])
+    return partial(curves_figure, steps, across="step")
 
 
 def _factor_runs(dataset: str) -> list[RunRecord]:
     """The recorded runs of rating models that have a number of dimensions."""
-    runs = [run for run in recorded(dataset) if "dimension" in dict(run.spec.params)]
+    runs = factor_runs(dataset)
     if not runs:
         raise UnknownName("dataset with recorded rating predictions", dataset, ["ml-100k", "ml-1m"])
     return runs

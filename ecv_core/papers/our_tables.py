@@ -21,7 +21,7 @@ from ecv_core.analysis.tradeoff.frames import headline_frame
 from ecv_core.figures.study_summary import summary, systems_of
 from ecv_core.models.bayesian import BAYESIAN, FEATURES
 from ecv_core.papers.published import recorded
-from ecv_core.papers.rating_figures import dimension_frame, steps_frame
+from ecv_core.papers.rating_figures import dimension_frame, dimension_of, factor_runs, steps_frame
 from ecv_core.records.run import RunRecord
 from ecv_core.selection.tuning.power import dominance, expected_curve
 from ecv_core.store.configurations import TUNINGS, recorded_spaces, recorded_tuning
@@ -181,8 +181,8 @@ def _split_agreements() -> pd.DataFrame:
 def baseline_tables() -> Frames:
     """Of the difficulty of evaluating baselines: RMSE by dimensions and steps, and orders."""
     names = ["sgd-mf", *(algorithm.id for algorithm in BAYESIAN)]
-    runs = [run for run in recorded("ml-100k") if "dimension" in dict(run.spec.params)]
-    largest = [run for run in runs if dict(run.spec.params)["dimension"] == max(DIMENSIONS)]
+    runs = factor_runs("ml-100k")
+    largest = [run for run in runs if dimension_of(run) == max(DIMENSIONS)]
     by_dimension = _by_algorithm(dimension_frame(runs, names), "dimension", "rmse")
     by_step = _by_algorithm(steps_frame(largest), "step", "rmse")
     orders = {dataset: _order_by_rmse(dataset, names) for dataset in ("ml-100k", "ml-1m")}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -13,7 +12,7 @@ import plotly.graph_objects as go
 from ecv_core.evaluation import column_title
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
 from ecv_core.figures.words import titled
-from ecv_core.papers.published import Entry
+from ecv_core.papers.published import Entry, recorded
 from ecv_core.records.run import FoldResult, RunRecord
 
 WHO = {
@@ -32,7 +31,6 @@ _SYMBOLS = {
     "yours": "star",
 }
 _RMSE = "RMSE (lower is better)"
-_DASHES = ("solid", "dash", "dot", "dashdot")
 ROW = 25
 """Height of one entry of the board, in pixels."""
 
@@ -94,14 +92,13 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         figure,
         _layout(colours, 130 + ROW * len(frame)),
         xaxis=plain_axis(_RMSE, gridcolor=colours.grid),
-        yaxis={
-            "tickvals": frame.index.tolist(),
-            "ticktext": frame["method"].tolist(),
-            "range": [len(frame) - 0.5, -0.5],
-            "zeroline": False,
-            "gridcolor": colours.grid,
-            "automargin": True,
-        },
+        yaxis=plain_axis(
+            "",
+            tickvals=frame.index.tolist(),
+            ticktext=frame["method"].tolist(),
+            range=[len(frame) - 0.5, -0.5],
+            gridcolor=colours.grid,
+        ),
     )
 
 
@@ -109,8 +106,17 @@ def _layout(colours: Palette, height: int) -> dict[str, Any]:
     return base_layout(colours, height) | {
         "margin": {"l": 12, "r": 20, "t": 40, "b": 12},
         "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom"},
     }
+
+
+def factor_runs(dataset: str) -> list[RunRecord]:
+    """The recorded runs of factor models: those of rating models that have a dimension."""
+    return [run for run in recorded(dataset) if "dimension" in dict(run.spec.params)]
+
+
+def dimension_of(run: RunRecord) -> int:
+    """How many dimensions the factors of a factor model have."""
+    return int(dict(run.spec.params)["dimension"])
 
 
 def dimension_frame(runs: Sequence[RunRecord], algorithms: Sequence[str]) -> pd.DataFrame:
@@ -119,8 +125,7 @@ def dimension_frame(runs: Sequence[RunRecord], algorithms: Sequence[str]) -> pd.
     for run in runs:
         first = _fold_0(run)
         if run.spec.algorithm in algorithms and first is not None:
-            dimension = int(dict(run.spec.params)["dimension"])
-            rows.append((run.spec.algorithm, dimension, first.score))
+            rows.append((run.spec.algorithm, dimension_of(run), first.score))
     frame = pd.DataFrame(rows, columns=["algorithm", "dimension", "rmse"])
     return frame.sort_values(["algorithm", "dimension"]).drop_duplicates(["algorithm", "dimension"])
 
@@ -156,16 +161,13 @@ def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go
     mode = "lines"
     if across == "dimension":  # few values, so that each is marked
         mode = "lines+markers"
-    looks = zip(cycle(colours.series), cycle(_DASHES), strict=True)
-    for (name, rows), (colour, dash) in zip(
-        frame.groupby("algorithm", sort=True), looks, strict=False
-    ):
+    for number, (name, rows) in enumerate(frame.groupby("algorithm", sort=True)):
         figure.add_scatter(
             x=rows[across],
             y=rows["rmse"],
             mode=mode,
             name=str(name),
-            line={"color": colour, "width": 2.5, "dash": dash},
+            line=colours.series_line(number),
             hovertemplate=f"{name}, {across} %{{x}}: RMSE %{{y:.4f}}<extra></extra>",
         )
     return lay_out(
@@ -178,27 +180,27 @@ def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go
     )
 
 
-def spaces_figure(recorded: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
+def spaces_figure(space: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
     """Figure 2 of Meng et al.: each configuration's score under the first split and the others.
 
-    Args: recorded: a file of `store.recorded.SPACES`.
+    Args: space: a file of `store.recorded.SPACES`.
     """
     colours = palette(dark)
     figure = go.Figure()
-    first, *others = recorded["scores"]
+    first, *others = space["scores"]
     taus = {}
-    for agreement in recorded["agreements"]:
+    for agreement in space["agreements"]:
         taus[tuple(agreement["splits"])] = agreement["tau"]
     looks = zip(_SYMBOLS.values(), colours.series, strict=False)
     for other, (symbol, colour) in zip(others, looks, strict=False):
         figure.add_scatter(
-            x=recorded["scores"][first],
-            y=recorded["scores"][other],
+            x=space["scores"][first],
+            y=space["scores"][other],
             mode="markers",
             name=f"{other}, tau {taus[first, other]:.2f}",
             marker={"symbol": symbol, "size": 6, "color": colour},
         )
-    score = column_title(recorded["metric"])
+    score = column_title(space["metric"])
     return lay_out(
         figure,
         _layout(colours, 380),

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
@@ -21,8 +20,8 @@ from ecv_core.analysis.comparison.paired_runs import (
     comparison_frame,
 )
 from ecv_core.analysis.comparison.settings import differences
+from ecv_core.analysis.ranking import place_by_mean
 from ecv_core.energy.parts import left_out_words, with_own_joules
-from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import (
     NamedRun,
     compare_alt_text,
@@ -168,7 +167,7 @@ def named_runs(runs: Sequence[RunRecord]) -> list[NamedRun]:
 
     def place(named_run: NamedRun) -> tuple[int, float]:
         _, run = named_run
-        return panels.index(_panel(run)), _rank(run)
+        return panels.index(_panel(run)), place_by_mean(run)
 
     return sorted(named, key=place)
 
@@ -183,16 +182,6 @@ def _panels(runs: Sequence[NamedRun]) -> list[Panel]:
 
 def _panel(run: RunRecord) -> Panel:
     return run.spec.dataset, metric_label(run.spec)
-
-
-def _rank(run: RunRecord) -> float:
-    """Lower comes first: the better mean, and last what has none yet."""
-    stop = run.at_stop
-    if stop is None:
-        return inf
-    if metric_of(run.spec).higher_is_better:
-        return -stop.mean
-    return stop.mean
 
 
 MOST_SENTENCES = 3

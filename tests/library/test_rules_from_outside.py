@@ -108,7 +108,7 @@ def systems():
 
 def test_it_is_a_line_in_the_table_of_rules(range_of_two, systems):
     ecv.register_rule(range_of_two)
-    lines = {one.rule: one for one in compared_curves(systems)}
+    lines = {one.rule: one for one in compared_curves(systems, {})}
     assert list(lines) == ["fixed", "e-fold-relative", "std-stagnation", "range-of-two"]
     for number, system in enumerate(systems):
         alone = ecv.orders(system.folds, range_of_two, draws=DRAWS, seed=number)
@@ -124,7 +124,7 @@ def test_it_is_a_line_in_the_table_of_rules(range_of_two, systems):
 def test_it_is_on_the_chart_of_all_alphas(range_of_two, rising, systems):
     ecv.register_rule(range_of_two)
     ecv.register_rule(rising)
-    curves = registered_curves(systems, within_percent=2.0)
+    curves = registered_curves(systems, {}, within_percent=2.0)
     assert {one.rule: one.sampled for one in curves} == {
         "e-fold-relative": False,
         "std-stagnation": True,
@@ -150,8 +150,10 @@ def test_a_rule_whose_users_scores_are_missing_is_left_out(systems):
             raise InputError("fold 0 was recorded without users' scores")
 
     ecv.register_rule(NeedsUsers())
-    assert "needs-users" not in [one.rule for one in compared_curves(systems)]
-    assert "needs-users" not in [one.rule for one in registered_curves(systems, within_percent=2)]
+    assert "needs-users" not in [one.rule for one in compared_curves(systems, {})]
+    assert "needs-users" not in [
+        one.rule for one in registered_curves(systems, {}, within_percent=2)
+    ]
 
 
 @pytest.mark.parametrize(

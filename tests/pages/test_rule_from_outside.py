@@ -132,11 +132,13 @@ def test_it_is_a_line_and_a_curve_over_its_axis() -> None:
     import numpy as np
 
     system = Scores(name="a", dataset="d", metric="m", folds=np.array(SCORES))
-    (compared,) = (one for one in compared_curves([system]) if one.rule == ID)
+    (compared,) = (one for one in compared_curves([system], {}) if one.rule == ID)
     line = Line.of(compared, np.ones(1))
     assert line.cost[-1] == pytest.approx(100)
     assert np.all(np.diff(line.cost) >= 0)
-    (curve,) = (one for one in registered_curves([system], within_percent=2.0) if one.rule == ID)
+    (curve,) = (
+        one for one in registered_curves([system], {}, within_percent=2.0) if one.rule == ID
+    )
     assert {0.0125, 0.05, 0.1} <= set(curve.average.settings.tolist()) <= {*line.settings, 0.0}
 
 

@@ -14,6 +14,7 @@ from scipy.stats import ttest_rel
 
 import ecv_core as ecv
 from ecv_core import cli, stopping
+from ecv_core.figures.verdicts import p_words
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.papers.board import FOLDS, RUN, TABLE, check_result, folds_sha256
 from ecv_core.records.errors import EcvError
@@ -329,7 +330,7 @@ def test_a_site_has_what_holds_the_best_first_and_says_which_differences_are_sho
     (board / "best.zip").unlink()
     assert cli.main(["board", "site", str(board)]) == 0
     page = (board / "index.html").read_text("utf-8")
-    assert f"level with it (p = {pairs[order[1], order[2]]:.3f})" in page
+    assert f"level with it ({p_words(pairs[order[1], order[2]])})" in page
 
 
 def test_a_folder_without_a_result_makes_no_site(tmp_path, capsys):

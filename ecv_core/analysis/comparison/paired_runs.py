@@ -13,7 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.analysis.comparison.fairness import dataset_and_metric, fair_key, why_unfair
-from ecv_core.analysis.significance import Floats, PairedTest, holm, over_folds, over_users
+from ecv_core.analysis.orders.outcomes import Floats
+from ecv_core.analysis.significance import PairedTest, holm, over_folds, over_users
 from ecv_core.evaluation import metric_of
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import RunRecord, UserScores, user_table

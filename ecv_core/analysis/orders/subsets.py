@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.stopping.interval import differences_percent, t_factors
 
@@ -111,14 +112,14 @@ class FoldSubsets:
             counts = np.concatenate([counts, counts + 1])
         masks = self.lattice.masks
         sizes = self.lattice.sizes
-        self.means: NDArray[np.float64] = low + unit * means[masks]
+        self.means: Floats = low + unit * means[masks]
         self.means[0] = np.nan
-        self.deviations: NDArray[np.float64] = np.full(len(masks), np.nan)
+        self.deviations: Floats = np.full(len(masks), np.nan)
         spread = sizes >= 2
         self.deviations[spread] = unit * np.sqrt(squares[masks][spread] / (sizes[spread] - 1.0))
         self.differences = differences_percent(self.means, self.means[-1])
 
-    def estimated(self, means: NDArray[np.float64]) -> FoldSubsets:
+    def estimated(self, means: Floats) -> FoldSubsets:
         """The same sets, with these estimates of the k-fold mean in place of their plain means.
 
         Args: means: shape (2^k,); that of all folds must be the k-fold mean.
@@ -138,7 +139,7 @@ class FoldSubsets:
         """The k-fold mean, which every set is compared with."""
         return float(self.means[-1])
 
-    def half_widths(self, confidence: float) -> NDArray[np.float64]:
+    def half_widths(self, confidence: float) -> Floats:
         """Half the width of each set's confidence interval, Student's t; NaN below two folds.
 
         Returns: shape (2^k,).
@@ -147,7 +148,7 @@ class FoldSubsets:
         return factors[self.lattice.sizes] * self.deviations
 
 
-def checked_scores(scores: ArrayLike | Sequence[float]) -> NDArray[np.float64]:
+def checked_scores(scores: ArrayLike | Sequence[float]) -> Floats:
     """The scores as numbers; shape (k,).
 
     Raises: InputError for fewer than two, or for one that is not a finite number.

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.split_tables.parts import PART_WORDS
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, Interactions, Part
@@ -150,7 +151,7 @@ def _marks(index: int, part_words: NDArray[np.str_]) -> pd.DataFrame:
 
 
 @cache
-def _heights_in_baskets() -> NDArray[np.float64]:
+def _heights_in_baskets() -> Floats:
     """How far above its user's line each interaction is drawn; shape (interactions,).
 
     Those of one basket are drawn one above the other, with their middle on the line: three are at

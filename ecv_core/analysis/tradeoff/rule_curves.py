@@ -164,7 +164,7 @@ def by_rule(curves_of_systems: Iterable[Mapping[str, Curve]]) -> CurvesByRule:
 def rule_on_systems(
     rule: Rule,
     systems: Sequence[Scores],
-    curves_by_users: CurvesByRule | None = None,
+    curves_by_users: CurvesByRule,
     *,
     draws: int = DRAWS,
     within_percent: float | None = None,
@@ -174,12 +174,12 @@ def rule_on_systems(
     Args:
         rule: what to work out.
         systems: in the order of their numbers.
-        curves_by_users: the curves of rules that need users' scores; none by default.
+        curves_by_users: the curves of rules that need users' scores; may be empty.
         draws: orders per system and setting, where the rule is sampled.
         within_percent: the difference to count as close enough.
     """
     if rule.by_sets and rule.needs_user_scores:
-        return RuleCurve(rule=rule.id, curves=(curves_by_users or {}).get(rule.id, {}))
+        return RuleCurve(rule=rule.id, curves=curves_by_users.get(rule.id, {}))
     settings = axis_values(rule, most_folds(systems))
     curves: dict[int, Curve] = {}
     for number, system in enumerate(systems):
@@ -192,7 +192,7 @@ def rule_on_systems(
 
 def registered_curves(
     systems: Sequence[Scores],
-    curves_by_users: CurvesByRule | None = None,
+    curves_by_users: CurvesByRule,
     *,
     within_percent: float,
 ) -> list[RuleCurve]:
@@ -200,7 +200,7 @@ def registered_curves(
 
     Args:
         systems: at least one.
-        curves_by_users: the curves of rules that need users' scores; none by default.
+        curves_by_users: the curves of rules that need users' scores; may be empty.
         within_percent: the difference to count as close enough.
     Returns: in the registry's order, without those that cannot be worked out for every system.
     """
@@ -214,14 +214,12 @@ def registered_curves(
     return rules
 
 
-def compared_curves(
-    systems: Sequence[Scores], curves_by_users: CurvesByRule | None = None
-) -> list[RuleCurve]:
+def compared_curves(systems: Sequence[Scores], curves_by_users: CurvesByRule) -> list[RuleCurve]:
     """Every registered rule to compare the paper's with, the simpler first.
 
     Args:
         systems: the study's.
-        curves_by_users: the curves of rules that need users' scores; none by default.
+        curves_by_users: the curves of rules that need users' scores; may be empty.
     Returns: without those that cannot be worked out for any system.
     """
     rules = []

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import inf
 
 from ecv_core.analysis.comparison.fairness import dataset_and_metric
 from ecv_core.analysis.comparison.names import names
 from ecv_core.analysis.comparison.paired_runs import compare_runs
+from ecv_core.analysis.ranking import place_by_mean
 from ecv_core.energy.savings import energy_of
-from ecv_core.evaluation import metric_of
 from ecv_core.figures.report.latex import latex_table
 from ecv_core.figures.words import (
     algorithm_title,
@@ -70,17 +69,19 @@ def rows_of_runs(runs: Sequence[RunRecord]) -> list[RunRow]:
         runs: their folds carry their users' scores where there are some
             (`Results.with_user_scores`).
     """
-    named = dict(zip([run.run_id for run in runs], names(runs, algorithm_title), strict=True))
+    name_of_run = {}
+    for run, name in zip(runs, names(runs, algorithm_title), strict=True):
+        name_of_run[run.run_id] = name or algorithm_title(run.spec.algorithm)
     p_values = _p_values(runs)
     rows = []
     for of_dataset in _by_dataset_and_metric(runs):
-        best_first = _best_first(of_dataset)
+        best_first = sorted(of_dataset, key=place_by_mean)
         best = best_first[0]
         for run in best_first:
             p_value = ""
             if run is not best:
                 p_value = p_values.get(frozenset({run.run_id, best.run_id}), "-")
-            name = named[run.run_id] or algorithm_title(run.spec.algorithm)
+            name = name_of_run[run.run_id]
             new_data = new_data_of(run, run.user_scores)
             row = RunRow(
                 run=run,
@@ -104,20 +105,6 @@ def _by_dataset_and_metric(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
     return [list(group) for _, group in groupby(sorted(runs, key=order), key=order)]
 
 
-def _best_first(runs: Sequence[RunRecord]) -> list[RunRecord]:
-    """Runs with the same metric by their means; those without a fold come last."""
-    higher_is_better = metric_of(runs[0].spec).higher_is_better
-
-    def distance(run: RunRecord) -> float:
-        if run.at_stop is None:
-            return inf
-        if higher_is_better:
-            return -run.at_stop.mean
-        return run.at_stop.mean
-
-    return sorted(runs, key=distance)
-
-
 def _p_values(runs: Sequence[RunRecord]) -> dict[frozenset[str], str]:
     """The ids of two runs -> the corrected p of their test, as a table has it."""
     p_values = {}
@@ -132,6 +119,7 @@ def _p_values(runs: Sequence[RunRecord]) -> dict[frozenset[str], str]:
 
 
 def _p_cell(p_value: float) -> str:
+    """'0.012' or '<0.001'."""
     if p_value < 0.001:
         return "<0.001"
     return f"{p_value:.3f}"
@@ -222,24 +210,29 @@ def csv_row(row: RunRow) -> dict[str, object]:
     """A run as a table for programs has it, in SI units; None where nothing is known."""
     run = row.run
     facts = energy_of(run)
-    cells: dict[str, object] = {"run_id": run.run_id}
-    cells["dataset"] = run.spec.dataset
-    cells["algorithm"] = run.spec.algorithm
-    cells["metric"] = run.spec.metric_name
-    cells["score"] = None
+    score = None
     if run.at_stop:
-        cells["score"] = run.at_stop.mean
-    cells["p_holm"] = row.cells[HEADERS.index("p")]
-    cells["folds_used"] = run.folds_used
-    cells["folds_computed_before"] = sum(fold.reused for fold in run.folds)
-    cells["k"] = run.k
-    cells["rule"] = rule_words(run.spec)
-    cells["joules"] = facts.joules
-    cells["joules_low"], cells["joules_high"] = facts.joules_range
-    saved = facts.saved_range or (None, None)
-    cells["saved_joules_low"], cells["saved_joules_high"] = saved
-    cells["grams_co2e"] = facts.grams_co2e
-    cells["country"] = run.spec.country
-    cells["energy_source"] = facts.source
-    cells["started_at"] = f"{run.created_at:%Y-%m-%dT%H:%M:%SZ}"
-    return cells
+        score = run.at_stop.mean
+    joules_low, joules_high = facts.joules_range
+    saved_low, saved_high = facts.saved_range or (None, None)
+    return {
+        "run_id": run.run_id,
+        "dataset": run.spec.dataset,
+        "algorithm": run.spec.algorithm,
+        "metric": run.spec.metric_name,
+        "score": score,
+        "p_holm": row.cells[HEADERS.index("p")],
+        "folds_used": run.folds_used,
+        "folds_computed_before": sum(fold.reused for fold in run.folds),
+        "k": run.k,
+        "rule": rule_words(run.spec),
+        "joules": facts.joules,
+        "joules_low": joules_low,
+        "joules_high": joules_high,
+        "saved_joules_low": saved_low,
+        "saved_joules_high": saved_high,
+        "grams_co2e": facts.grams_co2e,
+        "country": run.spec.country,
+        "energy_source": facts.source,
+        "started_at": f"{run.created_at:%Y-%m-%dT%H:%M:%SZ}",
+    }
