@@ -7,12 +7,11 @@ tests decide, fold by fold, and where these folds cannot tell that is an answer 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.significance import over_folds
@@ -85,8 +84,8 @@ def _folds(count: int) -> str:
 
 
 def gate(
-    baseline: Sequence[float] | NDArray[np.floating],
-    candidate: Sequence[float] | NDArray[np.floating],
+    baseline: ArrayLike,
+    candidate: ArrayLike,
     *,
     margin: float | str | None = None,
     k: float | None = None,
@@ -172,8 +171,8 @@ def _verdict(interval: tuple[float, float], margin: float) -> GateVerdict:
 
 
 def _checked(
-    baseline: Sequence[float] | NDArray[np.floating],
-    candidate: Sequence[float] | NDArray[np.floating],
+    baseline: ArrayLike,
+    candidate: ArrayLike,
 ) -> tuple[Floats, Floats]:
     """Both as arrays of one shape. Raises: InputError."""
     try:
@@ -200,7 +199,7 @@ def _mean(scores: Floats) -> float:
     return float(np.nanmean(scores, axis=1).mean())
 
 
-def margin_of(margin: float | str | None, baseline: NDArray[np.floating]) -> float:
+def margin_of(margin: float | str | None, baseline: ArrayLike) -> float:
     """A margin in the unit of the score.
 
     Args:

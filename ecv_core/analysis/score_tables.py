@@ -139,7 +139,8 @@ def _check_columns(count: int, file: str) -> None:
 
 def _unreadable(file: str, error: Exception) -> InputError:
     why = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
-    why = why if why.isprintable() else "it is not text"  # such as a picture's first bytes
+    if not why.isprintable():  # such as a picture's first bytes
+        why = "it is not text"
     return InputError(
         f"{file} cannot be read as a table of scores ({why}); give a CSV, JSON or Parquet file "
         f"with the columns {', '.join(COLUMNS)}, or a column per contender and a row per fold"
@@ -174,7 +175,7 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> Labels:
         raise InputError(f"row {row} of {file} has no {role}; give every row one")
     try:
         encoded = values.combine_chunks().dictionary_encode()
-        if hasattr(encoded, "combine_chunks"):
+        if hasattr(encoded, "combine_chunks"):  # what is too long for one array stays in chunks
             encoded = encoded.combine_chunks()
         names = [str(value)[:SHOWN].strip() for value in encoded.dictionary.to_pylist()]
     except (pa.ArrowException, UnicodeDecodeError, OverflowError):

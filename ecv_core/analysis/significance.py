@@ -97,8 +97,8 @@ def over_users(
 
 
 def over_folds(
-    first: Sequence[float] | Floats,
-    second: Sequence[float] | Floats,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
     k: float,
     confidence: float = 0.95,

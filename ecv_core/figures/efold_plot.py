@@ -335,7 +335,8 @@ def efold_figures(
             span=span,
         )
         if n == 0:
-            figure.layout.annotations[0].text = "press play"
+            (note_of_no_fold,) = figure.layout.annotations
+            note_of_no_fold.text = "press play"
         if type_scale != 1.0:
             larger(figure, type_scale)
         figures.append(figure)

@@ -76,8 +76,9 @@ def _scores_of_table(arrays: Mapping[str, NDArray[Any]], table: str) -> list[Sco
     fold = arrays[f"{table}/fold"]
     samples = np.arange(len(fold))
     if f"{table}/right" in arrays:
-        right = np.unpackbits(arrays[f"{table}/right"], axis=1)
-        scores_of_samples = right[:, : len(fold)]  # whole bytes: the last bits are of no sample
+        # A bit for each sample that an estimator has right; the last byte has some to spare.
+        bits = np.unpackbits(arrays[f"{table}/right"], axis=1)
+        scores_of_samples = bits[:, : len(fold)]
     else:
         scores_of_samples = -arrays[f"{table}/error"]
     estimators = []

@@ -48,7 +48,8 @@ def number_size(columns: int, least: int = 11) -> int:
         columns: how many stand side by side.
         least: what many columns get; longer numbers less than short ones.
     """
-    return min(16, max(least, 128 // max(1, columns)))
+    fitting = 128 // max(1, columns)  # eight columns have room for 16 pixels, more for less
+    return min(16, max(least, fitting))
 
 
 # A tidy frame -> tables, whose rows and columns are those of the heatmap.

@@ -43,6 +43,8 @@ def axis_range(lanes: pd.DataFrame) -> tuple[float, float]:
     behind = last.loc[last["state"] != "leader", "behind"].dropna()
     if behind.empty:
         return -10.0, 30.0
+    # Three of four contenders are on the axis, with room for their intervals, and the nearest one
+    # is in its first half.
     usual = 1.35 * float(behind.quantile(0.75, interpolation="lower"))
     nearest = 2.5 * float(behind.min())
     most = max(usual, nearest, 1.0)

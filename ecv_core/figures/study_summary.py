@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ecv_core.analysis.tradeoff.alphas import slider_alphas
 from ecv_core.analysis.tradeoff.curves import Tradeoff, averaged, explorable, tradeoff
@@ -145,12 +147,12 @@ def scores_frame(runs: Sequence[RunRecord], *, ids: bool = False) -> pd.DataFram
     if not ids:
         frame["dataset"] = frame["dataset"].map(dataset_title)
         frame["algorithm"] = frame["algorithm"].map(algorithm_title)
-    higher_is_better = [metric_of(run.spec).higher_is_better for run in runs]
+    higher_is_better = np.array([metric_of(run.spec).higher_is_better for run in runs], dtype=bool)
     return frame.assign(of_best_percent=percent_of_best(frame, "dataset", higher_is_better))
 
 
 def percent_of_best(
-    frame: pd.DataFrame, within: str, higher_is_better: Sequence[bool] | pd.Series[bool]
+    frame: pd.DataFrame, within: str, higher_is_better: pd.Series[bool] | NDArray[np.bool_]
 ) -> pd.Series[float]:
     """Each score in percent of the best one; of errors, the best in percent of each.
 

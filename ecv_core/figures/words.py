@@ -542,7 +542,7 @@ def _gaps_sentence(folds: Sequence[FoldResult]) -> str:
     """For how long the meter that counts gave nothing; empty where it always did."""
     gaps = []
     for fold in folds:
-        for reading in fold.energy.readings[:1]:
+        for reading in fold.energy.readings[:1]:  # the first meter is the one that counts
             if reading.gap_seconds:
                 gaps.append(reading)
     if not gaps:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -28,8 +28,28 @@ Label = Literal["same", "differs", "not computed", "impossible"]
 WITHOUT_OURS: tuple[Label, Label] = ("impossible", "not computed")
 """Labels of a cell that has no number of ours; the file says of each why, the first one first."""
 Value = float | str
-Part = Mapping[str, Any]
-"""A table or figure, or a part of it, as the file has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperPart:
+    """A table or figure of a paper, or a part of it, as the file has it."""
+
+    paper: str
+    table: str
+    title: str
+    columns: Sequence[str]
+    rows: Mapping[str, Sequence[str]]
+    """The cells of each row as printed, from left to right."""
+    source: str
+    """As of `PaperCell`."""
+    ours: str
+    """Which of `OUR_TABLES` of the paper has our side; '' where nothing computes it."""
+    here: Mapping[str, str]
+    """Row -> our side in words, where it is an option and no number."""
+    differs: str
+    """Why our numbers are others, where they are."""
+    reasons: Mapping[Label, Mapping[str, str]]
+    """Label without a number of ours -> the cells that it holds for, as a pattern -> why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +91,7 @@ def papers() -> dict[str, str]:
 
 def tables(paper: str) -> list[str]:
     """The tables and figures of a paper."""
-    names = [part["table"] for part in _file()["parts"] if part["paper"] == paper]
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(part.table for part in _every_part() if part.paper == paper))
 
 
 def reproduced(
@@ -97,18 +116,17 @@ def reproduced(
     return [cell for cell in cells if (cell.part, cell.row) in rows]
 
 
-def _parts(paper: str | None, table: str | None) -> list[Part]:
+def _parts(paper: str | None, table: str | None) -> list[PaperPart]:
     """The parts of one table, of a paper, or of all papers; arguments as of `reproduced`."""
-    parts: list[Part] = _file()["parts"]
     if paper is None:
-        return parts
+        return _every_part()
     paper_id = _paper_id(paper)
-    parts = [part for part in parts if part["paper"] == paper_id]
+    parts = [part for part in _every_part() if part.paper == paper_id]
     if table is None:
         return parts
     if table not in tables(paper_id):
         raise UnknownName(f"table or figure of {paper_id}", table, tables(paper_id))
-    return [part for part in parts if part["table"] == table]
+    return [part for part in parts if part.table == table]
 
 
 def _paper_id(beginning: str) -> str:
@@ -132,37 +150,35 @@ def _file() -> dict[str, Any]:
     return tomllib.loads((SHIPPED / "papers.toml").read_text(encoding="utf-8"))
 
 
-def _cells(part: Part) -> Iterator[PaperCell]:
-    """Every cell of a part, with our side where there is one."""
-    for row, printed in _printed_rows(part).items():
-        for column, published in zip(part["columns"], printed, strict=True):
-            if published == NO_CELL:
-                continue
-            ours = _our_value(part, row, column)
-            verdict = _compare(part, row, column, published, ours)
-            yield PaperCell(
-                paper=part["paper"],
-                table=part["table"],
-                part=part["part"],
-                source=part["source"],
-                row=row,
-                column=column,
-                published=None if published == PICTURE else published,
-                ours=ours,
-                label=verdict.label,
-                by=verdict.by,
-                why=verdict.why,
-            )
+@cache
+def _every_part() -> list[PaperPart]:
+    """Every part of every table and figure of the file, in its order."""
+    parts = []
+    for fields in _file()["parts"]:
+        part = PaperPart(
+            paper=fields["paper"],
+            table=fields["table"],
+            title=fields["part"],
+            columns=fields["columns"],
+            rows=_printed_rows(fields),
+            source=fields["source"],
+            ours=fields.get("ours", ""),
+            here=fields.get("here", {}),
+            differs=fields.get("differs", ""),
+            reasons={label: fields.get(label, {}) for label in WITHOUT_OURS},
+        )
+        parts.append(part)
+    return parts
 
 
-def _printed_rows(part: Part) -> dict[str, list[str]]:
-    """The cells of each row as printed, from left to right."""
-    if "held" in part:
-        return _published_rows(part["held"])
+def _printed_rows(fields: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The cells of each row of a part as printed, from left to right."""
+    if "held" in fields:
+        return _published_rows(fields["held"])
     rows = {}
-    for row, text in part["rows"].items():
+    for row, text in fields["rows"].items():
         if text == PICTURE:  # the whole row
-            rows[row] = [PICTURE] * len(part["columns"])
+            rows[row] = [PICTURE] * len(fields["columns"])
         else:
             rows[row] = text.split(" | ")
     return rows
@@ -179,17 +195,42 @@ def _published_rows(name: str) -> dict[str, list[str]]:
     return rows
 
 
-def _our_value(part: Part, row: str, column: str) -> Value | None:
+def _cells(part: PaperPart) -> Iterator[PaperCell]:
+    """Every cell of a part, with our side where there is one."""
+    for row, printed in part.rows.items():
+        for column, text in zip(part.columns, printed, strict=True):
+            if text == NO_CELL:
+                continue
+            published = None
+            if text != PICTURE:
+                published = text
+            ours = _our_value(part, row, column)
+            verdict = _compare(part, row, column, text, ours)
+            yield PaperCell(
+                paper=part.paper,
+                table=part.table,
+                part=part.title,
+                source=part.source,
+                row=row,
+                column=column,
+                published=published,
+                ours=ours,
+                label=verdict.label,
+                by=verdict.by,
+                why=verdict.why,
+            )
+
+
+def _our_value(part: PaperPart, row: str, column: str) -> Value | None:
     """Ours of one cell: a number or words; None where there is none.
 
     A cell of a table that is worked out goes before what is written beside the row.
     """
-    value = part.get("here", {}).get(row)
-    if "ours" in part:
-        tables = OUR_TABLES[part["paper"]]()
-        columns = tables[part["ours"]]
-        if column in columns:
-            value = columns[column].get(row)
+    value: Any = part.here.get(row)
+    if part.ours:
+        table = OUR_TABLES[part.paper]()[part.ours]
+        if column in table:
+            value = table[column].get(row)
     if isinstance(value, str):
         return value
     if pd.isna(value):
@@ -197,16 +238,18 @@ def _our_value(part: Part, row: str, column: str) -> Value | None:
     return float(value)
 
 
-def _compare(part: Part, row: str, column: str, published: str, ours: Value | None) -> CellVerdict:
+def _compare(
+    part: PaperPart, row: str, column: str, published: str, ours: Value | None
+) -> CellVerdict:
     """What a printed cell and ours have to do with each other."""
     if ours is None:
         return _without_ours(part, row, column, published)
     if published == PICTURE:
         return CellVerdict(label="impossible", why=_file()["reasons"]["picture"])
     if isinstance(ours, str):
-        if "here" in part or published == ours:
+        if part.here or published == ours:
             return CellVerdict(label="same")
-        return CellVerdict(label="differs", why=part["differs"])
+        return CellVerdict(label="differs", why=part.differs)
     theirs = float(published)
     decimals = len(published.partition(".")[2])
     if theirs == round(ours, decimals):
@@ -214,13 +257,13 @@ def _compare(part: Part, row: str, column: str, published: str, ours: Value | No
     by = f"by {ours - theirs:+.{decimals}f}"
     if theirs:
         by += f" ({100 * (ours - theirs) / abs(theirs):+.0f} %)"
-    return CellVerdict(label="differs", by=by, why=part["differs"])
+    return CellVerdict(label="differs", by=by, why=part.differs)
 
 
-def _without_ours(part: Part, row: str, column: str, published: str) -> CellVerdict:
+def _without_ours(part: PaperPart, row: str, column: str, published: str) -> CellVerdict:
     """Why there is no number of ours: the first reason of the file that matches the cell."""
-    for label in WITHOUT_OURS:
-        for pattern, reason in part.get(label, {}).items():
+    for label, reasons in part.reasons.items():
+        for pattern, reason in reasons.items():
             if pattern == published or fnmatchcase(f"{row}, {column}", pattern):
                 return CellVerdict(label=label, why=_file()["reasons"].get(reason, reason))
     return CellVerdict(label="impossible", why=NOT_HERE)

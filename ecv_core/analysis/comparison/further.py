@@ -151,8 +151,7 @@ def _ranks_by(
     metric: str, runs: Sequence[RunRecord], title: Callable[[str], str]
 ) -> DatasetRanks | None:
     """The test of one metric; None where too few learners ran on all its datasets."""
-    left_out: list[str] = []
-    tables = _by_dataset(runs, title, left_out)
+    tables, left_out = _by_dataset(runs, title)
     learners = _on_all(tables)
     for dataset, of_dataset in tables.items():
         for learner in of_dataset:
@@ -179,15 +178,16 @@ def _ranks_by(
 
 
 def _by_dataset(
-    runs: Sequence[RunRecord], title: Callable[[str], str], left_out: list[str]
-) -> dict[str, dict[str, RunRecord]]:
+    runs: Sequence[RunRecord], title: Callable[[str], str]
+) -> tuple[dict[str, dict[str, RunRecord]], list[str]]:
     """Dataset -> learner -> its run; all runs of a dataset share their folds with its first.
 
     Args:
         runs: by one metric.
         title: of an algorithm's id.
-        left_out: to which the other runs are added, each with the reason.
+    Returns: also the other runs in words, each with the reason why it is left out.
     """
+    left_out = []
     tables: defaultdict[str, dict[str, RunRecord]] = defaultdict(dict)
     for run in runs:
         of_dataset = tables[run.spec.dataset]
@@ -202,7 +202,7 @@ def _by_dataset(
             left_out.append(f"{learner} on {run.spec.dataset} ({run.run_id[:6]}): {reason}")
         else:
             of_dataset[learner] = run
-    return tables
+    return tables, left_out
 
 
 def _means_of(of_dataset: Mapping[str, RunRecord], learners: Sequence[str]) -> list[float] | None:

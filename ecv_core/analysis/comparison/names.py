@@ -26,6 +26,7 @@ def names(runs: Sequence[RunRecord], title: Callable[[str], str] = str) -> list[
         runs: any runs.
         title: of an algorithm's id; by default the id itself.
     """
+    # Dataset and metric -> algorithm -> the places of its runs among all.
     groups: defaultdict[tuple[str, str], defaultdict[str, list[int]]]
     groups = defaultdict(lambda: defaultdict(list))
     for place, run in enumerate(runs):

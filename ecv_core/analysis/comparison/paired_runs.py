@@ -95,12 +95,8 @@ class ScoredRun:
         self.run_id = run.run_id
         self.spec = run.spec
         self._sign = 1.0 if metric_of(run.spec).higher_is_better else -1.0
-        self._score_by_fold: dict[int, float] = {}
-        self.users_by_fold: dict[int, UserScores] = {}
-        for fold in run.folds:
-            self._score_by_fold[fold.fold] = fold.score
-            if fold.user_scores is not None:
-                self.users_by_fold[fold.fold] = fold.user_scores
+        self._score_by_fold = {fold.fold: fold.score for fold in run.folds}
+        self.users_by_fold = run.user_scores
         self._means_by_folds: dict[tuple[int, ...], UserMeans] = {}
 
     @property
@@ -259,8 +255,8 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
     folds = pairs[0].folds
     rows: dict[ScoredRun, int] = {}
     for pair in pairs:
-        rows.setdefault(pair.first, len(rows))
-        rows.setdefault(pair.second, len(rows))
+        for run in (pair.first, pair.second):
+            rows.setdefault(run, len(rows))
     means = [run.user_means(folds) for run in rows]
     common = means[0].users
     for of_run in means[1:]:
@@ -268,11 +264,11 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
     scores = np.empty((len(rows), len(common)))
     for row, of_run in enumerate(means):
         scores[row] = of_run.means[np.searchsorted(of_run.users, common)]
-    levels = scores.mean(axis=1)
+    mean_scores = scores.mean(axis=1)
     better_first = []
     rows_of_pairs = []
     for pair in pairs:
-        if levels[rows[pair.first]] < levels[rows[pair.second]]:
+        if mean_scores[rows[pair.first]] < mean_scores[rows[pair.second]]:
             pair = pair.reversed()
         better_first.append(pair)
         rows_of_pairs.append((rows[pair.first], rows[pair.second]))
@@ -290,20 +286,13 @@ def _has_clusters(run: ScoredRun) -> bool:
 
 def _corrected_comparisons(tested: Sequence[_TestedPair]) -> list[Comparison]:
     """Correct the tests for being several."""
-    raw_p_values = []
-    raw_fitted_p_values = []
-    for _, test, fitted in tested:
-        raw_p_values.append(test.p)
-        if fitted is not None:
-            raw_fitted_p_values.append(fitted.p)
-    p_values = holm(raw_p_values).tolist()
-    fitted_p_values = iter(holm(raw_fitted_p_values).tolist())
+    p_values = holm([test.p for _, test, _ in tested]).tolist()
+    fitted_tests = {pair: fitted for pair, _, fitted in tested if fitted is not None}
+    corrected = holm([fitted.p for fitted in fitted_tests.values()]).tolist()
+    fitted_p_values = dict(zip(fitted_tests, corrected, strict=True))
     comparisons = []
     for (pair, test, fitted), p_holm in zip(tested, p_values, strict=True):
         dataset, metric = dataset_and_metric(pair.first.spec)
-        fitted_p_holm = None
-        if fitted is not None:
-            fitted_p_holm = next(fitted_p_values)
         comparison = Comparison(
             first=pair.first.run_id,
             second=pair.second.run_id,
@@ -313,7 +302,7 @@ def _corrected_comparisons(tested: Sequence[_TestedPair]) -> list[Comparison]:
             test=test,
             p_holm=p_holm,
             fitted=fitted,
-            fitted_p_holm=fitted_p_holm,
+            fitted_p_holm=fitted_p_values.get(pair),
         )
         comparisons.append(comparison)
     return comparisons

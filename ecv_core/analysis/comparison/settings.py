@@ -9,6 +9,8 @@ from ecv_core.records.parameters import Params
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import RULES
 
+_NO_ROW = "-"
+"""What `Setting.row` says of a setting that no table of settings shows."""
 ABSENT = "-"
 """What a field shows for a run that has no such setting."""
 
@@ -58,7 +60,7 @@ def spec_fields(spec: RunSpec) -> dict[str, str]:
             fields |= _parameter_fields(spec.split, spec.split_params)
         elif name == "rule_params":
             fields |= rule_parameter_fields(spec)
-        elif setting.row != "-" and (not setting.of_rule or name in used_by_rule):
+        elif setting.row != _NO_ROW and (not setting.of_rule or name in used_by_rule):
             fields[setting.words] = _setting_text(spec, name)
     return fields
 

@@ -6,7 +6,7 @@ This is for rules that need the whole history of an order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,7 @@ stops, 1 to k; shape (orders,)."""
 
 
 def sampled(
-    scores: ArrayLike | Sequence[float],
+    scores: ArrayLike,
     stops: Stops,
     *,
     confidence: float = 0.95,

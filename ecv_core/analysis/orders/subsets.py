@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
@@ -94,7 +93,7 @@ class FoldSubsets:
         differences: d(mean, k-fold mean) in percent; shape (2^k,).
     """
 
-    def __init__(self, scores: ArrayLike | Sequence[float]) -> None:
+    def __init__(self, scores: ArrayLike) -> None:
         self.scores = checked_scores(scores)
         self.lattice: Lattice = lattice(len(self.scores))
         low = float(self.scores.min())
@@ -148,7 +147,7 @@ class FoldSubsets:
         return factors[self.lattice.sizes] * self.deviations
 
 
-def checked_scores(scores: ArrayLike | Sequence[float]) -> Floats:
+def checked_scores(scores: ArrayLike) -> Floats:
     """The scores as numbers; shape (k,).
 
     Raises: InputError for fewer than two, or for one that is not a finite number.
