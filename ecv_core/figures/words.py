@@ -12,7 +12,7 @@ from ecv_core.energy.savings import EnergyFacts, margin_after
 from ecv_core.evaluation import column_title, metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
-from ecv_core.records.parameters import scientific
+from ecv_core.records.parameters import percent_text, scientific
 from ecv_core.records.run import (
     HOW,
     FoldResult,
@@ -634,7 +634,7 @@ def setting_words(rule_id: str, value: float) -> str:
     # A rule without an axis is compared at other costs by using it in some of the runs alone.
     if value == 1:
         return "as registered"
-    return f"in {value:.0%} of the runs, otherwise all folds"
+    return f"in {percent_text(value, '.0f')} of the runs, otherwise all folds"
 
 
 def small_number(value: float, significant: int = 3) -> str:

@@ -165,7 +165,7 @@ def test_a_rule_whose_users_scores_are_missing_is_left_out(systems):
         ("e-fold", 1e-4, "alpha 1e-4"),
         ("e-fold", 0.0, "all folds"),
         ("rising", 1.0, "as registered"),
-        ("rising", 0.25, "in 25% of the runs, otherwise all folds"),
+        ("rising", 0.25, "in 25 % of the runs, otherwise all folds"),
     ],
 )
 def test_a_setting_is_said_in_words(rising, rule_id, value, words):

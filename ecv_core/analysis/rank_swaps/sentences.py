@@ -68,4 +68,6 @@ def headline(swaps: Swaps, reference: str) -> str:
         return f"{text}."
     if sure:
         return f"{text}; the others may be due to chance."
-    return f"{text}; it may be due to chance."
+    if pairs == 1:
+        return f"{text}; it may be due to chance."
+    return f"{text}; all may be due to chance."
