@@ -61,13 +61,14 @@ def side_of_run(run: RunRecord, name: str) -> GateSide:
             f"the folds of {name} are in order of time, and later rows may differ from earlier "
             "ones, so they say nothing about new data; run both with folds drawn at random"
         )
+    means = {str(fold.fold): fold.score for fold in run.folds}
     users = None
     scores = list(run.user_scores.values())
     if scores and len(scores) == len(run.folds):
         users = UserTable(*user_table(scores, run.spec.metric_name))
     return GateSide(
         name=name,
-        means={str(fold.fold): fold.score for fold in run.folds},
+        means=means,
         users=users,
         source=run.spec.dataset,
         looks=run.k,

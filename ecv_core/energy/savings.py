@@ -181,6 +181,11 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     )
 
 
+def saved_together(facts: Iterable[EnergyFacts]) -> Range:
+    """What the stops of several runs saved together, from the least to the most."""
+    return sum_of_ranges(of_run.saved_range for of_run in facts if of_run.saved_range is not None)
+
+
 def processor_costs(folds: Sequence[FoldResult]) -> list[float]:
     """Processor seconds of each fold; of one that does not say, the mean of those that do.
 

@@ -14,7 +14,7 @@ from ecv_core import models
 from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.energy.meter import SOURCES, country_in_words
 from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
-from ecv_core.energy.savings import EnergyFacts, energy_of, folds_once, sum_of_ranges
+from ecv_core.energy.savings import EnergyFacts, energy_of, folds_once, saved_together
 from ecv_core.figures.report.advice import (
     checked_sentence,
     decision_sentence,
@@ -419,7 +419,7 @@ def _energy_saved_sentence(runs: Sequence[RunRecord]) -> str:
     saved = sum(of_run.saved_joules or 0.0 for of_run in facts)
     if not saved:
         return ""
-    least, most = sum_of_ranges(of_run.saved_range or (0.0, 0.0) for of_run in facts)
+    least, most = saved_together(facts)
     forecasts = [of_run.folds_ran for of_run in facts if of_run.forecast]
     about = ""
     how = "the energy that the folds after the stop used when they were run to check"

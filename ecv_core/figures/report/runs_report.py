@@ -12,7 +12,7 @@ import pandas as pd
 
 from ecv_core.energy.meter import country_in_words, intensity_words
 from ecv_core.energy.parts import with_own_joules
-from ecv_core.energy.savings import energy_of, folds_once, sum_of_ranges
+from ecv_core.energy.savings import energy_of, folds_once, saved_together, sum_of_ranges
 from ecv_core.figures.compare import compare_alt_text, compare_figure, compare_frame, panels_of
 from ecv_core.figures.report.describe import describe_methods, energy_sentence
 from ecv_core.figures.report.pictures import printed
@@ -69,16 +69,11 @@ class Sums(NamedTuple):
 def sums_of(runs: Sequence[RunRecord]) -> Sums:
     """Add up runs, as far as their folds were metered; a fold of several runs counts once."""
     folds = folds_once(runs)
-    savings = []
-    for run in runs:
-        saved = energy_of(run).saved_range
-        if saved is not None:
-            savings.append(saved)
     return Sums(
         runs=len(runs),
         folds=len(folds),
         used=sum_of_ranges(fold.energy.range for fold in folds),
-        saved=sum_of_ranges(savings),
+        saved=saved_together(map(energy_of, runs)),
         grams_co2e=sum(fold.energy.grams_co2e for fold in folds),
     )
 
