@@ -30,8 +30,7 @@ from ecv_core.analysis.rank_swaps.bootstrap import resampled_scores
 from ecv_core.analysis.ranking import pair_signs, tau_b
 from ecv_core.fold.computing import run_shared_fold
 from ecv_core.fold.spec import make_spec
-from ecv_core.selection.tuning.spaces import contender_word
-from ecv_core.store.configurations import SPACES, recorded_spaces
+from ecv_core.store.configurations import SPACES, contender_word, recorded_spaces
 from ecv_core.untrusted.files import replacing
 
 Scores = NDArray[np.float32]

@@ -90,17 +90,19 @@ def _variance_apart(folds: Sequence[SampleValues], *, certain: bool) -> float:
     Returns:
         NaN where each fold is a single sample, or no sample tells anything.
     """
-    people = np.array([float(len(fold.values)) for fold in folds])
-    if people.max() == 1:  # left out by itself: folds have to tell
+    sizes = np.array([float(len(fold.values)) for fold in folds])
+    if sizes.max() == 1:  # left out by itself: folds have to tell
         return np.nan
     squares = 0.0
     largest_reach = 0.0
     for fold in folds:
         squares += float(((fold.values - fold.values.mean()) ** 2).sum())
         largest_reach = max(largest_reach, fold.reach)
+    # Half a sample, at its largest, is expected to be predicted otherwise by one of the two.
     total = max(squares, largest_reach**2 / 2)
-    if certain:
+    if certain:  # one sample more than has been seen
         total = squares + largest_reach**2
     if total == 0:
         return np.nan
-    return float(total / (people - 1).sum() / people.mean())
+    variance_of_sample = total / (sizes - 1).sum()
+    return float(variance_of_sample / sizes.mean())

@@ -329,12 +329,12 @@ def _sentence_without_score(record: RunRecord, without_score: Sequence[int]) -> 
     """What has to be added of folds without a score."""
     if not record.folds:
         return " No fold has a finite score."
+    if not without_score:
+        return ""
     names = listed([str(fold) for fold in without_score])
     if len(without_score) == 1:
         return f" Fold {names} has no score, so the rule did not see it."
-    if without_score:
-        return f" Folds {names} have no score, so the rule did not see them."
-    return ""
+    return f" Folds {names} have no score, so the rule did not see them."
 
 
 def _rule_settings(

@@ -12,6 +12,7 @@ from ecv_core.energy.savings import EnergyFacts, margin_after
 from ecv_core.evaluation import column_title, metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
+from ecv_core.records.parameters import counted as counted
 from ecv_core.records.parameters import percent_text, scientific
 from ecv_core.records.run import (
     HOW,
@@ -62,13 +63,6 @@ def metric_label(spec: RunSpec) -> str:
     if notes:
         label += f" ({', '.join(notes)})"
     return label
-
-
-def counted(count: int, noun: str) -> str:
-    """'1 fold', '2 folds', '1,349 items'."""
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count:,} {noun}s"
 
 
 def is_or_are(count: int) -> str:

@@ -159,9 +159,10 @@ class MultiVAENet(SampledNet):
         items = torch.cat((own, drawn))
         weight = embedding(items, self._out.weight, sparse=True)
         bias = embedding(items, self._out.bias, sparse=True)[:, 0]
-        more = torch.zeros(len(items), device=self.device)
-        more[len(own) :] = math.log(max(len(others), 1) / max(len(drawn), 1))
-        return torch.addmm(bias + more, self._hidden(latent), weight.T), places
+        # Each drawn item stands for as many of the others as were not drawn.
+        log_counts = torch.zeros(len(items), device=self.device)
+        log_counts[len(own) :] = math.log(max(len(others), 1) / max(len(drawn), 1))
+        return torch.addmm(bias + log_counts, self._hidden(latent), weight.T), places
 
     def _encoded(self, batch: Rows, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
         sizes = batch.sizes

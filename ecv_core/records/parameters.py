@@ -242,6 +242,13 @@ def percent_text(share: float, digits: str = ".3g") -> str:
     return f"{100 * share:{digits}} %"
 
 
+def counted(count: int, noun: str) -> str:
+    """'1 fold', '2 folds', '1,349 items'."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun}s"
+
+
 def listed(names: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
     if len(names) < 2:

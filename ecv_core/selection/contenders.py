@@ -14,7 +14,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.configurations import Configuration
+from ecv_core.store.configurations import Configuration, contender_word
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
 
@@ -41,13 +41,13 @@ def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
 def contender_name(spec: RunSpec) -> str:
     """As `parse_contender` reads it, with the parameters that are not at their defaults."""
     defaults = dict(models.of(spec).resolve({}))
-    changed = []
+    changed = {}
     for name, value in spec.params:
         if defaults.get(name) != value:
-            changed.append(f"{name}={value}")
+            changed[name] = value
     if not changed:
         return spec.algorithm
-    return f"{spec.algorithm}:{','.join(changed)}"
+    return contender_word(spec.algorithm, changed)
 
 
 def contender_title(name: str) -> str:

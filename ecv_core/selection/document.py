@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import listed, percent_text
+from ecv_core.records.parameters import counted, listed, percent_text
 from ecv_core.records.run import Scores
 from ecv_core.selection.replay import OverOrders, Played
 from ecv_core.selection.rounds import Gap, Round, Terms, Verdict
@@ -343,11 +343,11 @@ def verdict_sentence(
 
 def _undecided_sentence(names: Sequence[str], terms: Terms, last: Round, where: str) -> str:
     """Who leads, and how many are still in."""
-    others = others_text(len(last.left) - 1)
+    others = counted(len(last.left) - 1, "other")
     still = "may be better"
     if terms.certain:
         still = "can still win"
-    return f"{names[last.leader]} leads{where} after {folds_text(last.n)}; {others} {still}."
+    return f"{names[last.leader]} leads{where} after {counted(last.n, 'fold')}; {others} {still}."
 
 
 def _indifferent_sentence(names: Sequence[str], terms: Terms, played: Played, where: str) -> str:
@@ -364,7 +364,7 @@ def _indifferent_sentence(names: Sequence[str], terms: Terms, played: Played, wh
     for contender in verdict.tied:
         if contender not in verdict.as_good:
             undecided.append(names[contender])
-    folds = folds_text(played.rounds[-1].n)
+    folds = counted(played.rounds[-1].n, "fold")
     loss = f"Using {winner} loses at most {margin} of its mean over all {terms.k} folds"
     doubt = f"These folds do not show whether {listed(undecided)} {_verb(undecided)} as good."
     if not as_good:
@@ -422,7 +422,7 @@ def _loss_words(terms: Terms, last: Round) -> str:
 def _cost_words(terms: Terms, played: Played, energy: float | None) -> str:
     """'after 2 folds, with 37.5 % of all folds': those of the leader, and what all took."""
     counts = played.folds_used
-    after = f"after {folds_text(played.rounds[-1].n)}"
+    after = f"after {counted(played.rounds[-1].n, 'fold')}"
     if len(set(counts)) == 1:
         after += " each"
     if energy is not None:
@@ -505,20 +505,6 @@ def _sides(low: float, high: float) -> str:
     return f"{number} to {side_of(high)}"
 
 
-def folds_text(count: int) -> str:
-    """'1 fold', '2 folds'."""
-    if count == 1:
-        return "1 fold"
-    return f"{count} folds"
-
-
-def others_text(count: int) -> str:
-    """'1 other', '2 others'."""
-    if count == 1:
-        return "1 other"
-    return f"{count} others"
-
-
 def _verb(subjects: Sequence[str]) -> str:
     """The verb of a sentence about these subjects."""
     if len(subjects) == 1:
@@ -551,7 +537,7 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
     ]
     left_before = set(range(len(titles)))
     for selection_round in rounds:
-        text = f"After {folds_text(selection_round.n)}, {titles[selection_round.leader]} leads"
+        text = f"After {counted(selection_round.n, 'fold')}, {titles[selection_round.leader]} leads"
         names_out = _names_at(sorted(left_before.difference(selection_round.left)), titles)
         if names_out and terms.until == "order":
             text += f"; the place of {listed(names_out)} is known"
@@ -578,7 +564,7 @@ def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
         return "This decides it."
     if terms.until == "order":
         return f"The places of {len(selection_round.left)} contenders are not certain yet."
-    sentence = f"{others_text(len(selection_round.left) - 1)} can still win."
+    sentence = f"{counted(len(selection_round.left) - 1, 'other')} can still win."
     if not terms.certain and terms.bounded:
         sentence += f" Expected loss: {_loss(selection_round.expected_loss)}."
     return sentence
@@ -717,7 +703,7 @@ class _Step:
             low=self._percent_of_mean(gap.low),
             high=self._percent_of_mean(gap.high),
         )
-        after = folds_text(lane.folds)
+        after = counted(lane.folds, "fold")
         if self.verdict is not None and place in self.verdict.tied:
             return replace(lane, state="tied", says=self._tie_words(place, lane.folds))
         if self.verdict is not None and lane.folds == self.terms.k:

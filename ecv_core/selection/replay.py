@@ -232,7 +232,9 @@ class _Walk:
         self._contenders = contenders
         self._terms = terms
         self._costs = _costs(contenders, terms)
-        self._budget = _allowed(terms)
+        self._budget = np.inf
+        if terms.budget is not None:
+            self._budget = terms.budget.amount
         self.spent = 0.0
         """In the unit of the budget."""
         self.folds_ran: list[list[int]] = [[] for _ in contenders]
@@ -264,13 +266,6 @@ class _Walk:
             self.folds_ran[turn.contender].append(turn.fold)
             self.selection.ran(turn.contender, turn.fold)
         return None
-
-
-def _allowed(terms: Terms) -> float:
-    """What all folds may cost, in the unit of the budget; infinite without one."""
-    if terms.budget is None:
-        return np.inf
-    return terms.budget.amount
 
 
 def _check_cost(cost: float, contender: Scores, fold: int, terms: Terms) -> None:

@@ -303,6 +303,10 @@ class _Look:
     """What is expected to be lost by passing over each of the others, in units of the score."""
 
 
+def _same_cost(contender: int) -> float:
+    return 1.0
+
+
 class Selection:
     """The state between looks: who is in, and who is to run next.
 
@@ -319,11 +323,11 @@ class Selection:
         differences: Differences,
         contenders: int,
         terms: Terms,
-        cost: Callable[[int], float] | None = None,
+        cost: Callable[[int], float] = _same_cost,
     ) -> None:
         self._differences = differences
         self._terms = terms
-        self._cost = cost or _same_cost
+        self._cost = cost
         self._level = terms.level(contenders)
         self.left = list(range(contenders))
         """Who is still in, best first."""
@@ -418,20 +422,17 @@ class Selection:
         def rank(contender: int) -> tuple[int, bool, float]:
             return -wins[contender], contender != winner, behind[contender]
 
+        equivalent: tuple[tuple[int, int], ...] = ()
+        if self._terms.indifference > 0:  # without one nobody is asked to be as good
+            equivalent = tuple(self._equivalent)
         return Verdict(
             winner=winner,
             ties=tuple(self._ties),
             order=tuple(sorted(everybody, key=rank)),
             worse=self._worse_on_new_data(winner, others),
             optimism=_optimism(spread, self._terms.k),
-            equivalent=self._shown_equivalent(),
+            equivalent=equivalent,
         )
-
-    def _shown_equivalent(self) -> tuple[tuple[int, int], ...]:
-        """See `Verdict.equivalent`; nobody is as good as another where no indifference is asked."""
-        if self._terms.indifference == 0:
-            return ()
-        return tuple(self._equivalent)
 
     def _choose_leader(self, *, spent: bool) -> None:
         """Whoever has the best mean of those with most folds leads from now on."""
@@ -760,10 +761,6 @@ class Selection:
     def _signed_mean(self, contender: int) -> float:
         """A contender's mean, negated where lower is better."""
         return self._terms.sign * self._mean(contender)
-
-
-def _same_cost(contender: int) -> float:
-    return 1.0
 
 
 def _above_zero(contenders: Sequence[int], values: Floats) -> list[int]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import Parameter, Params, resolve
+from ecv_core.records.parameters import Parameter, Params, counted, resolve
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
 from ecv_core.records.spec import SETTINGS, RunSpec
 
@@ -22,13 +22,10 @@ if TYPE_CHECKING:
 
 def decision(n: int, reason: str, *, stop: bool = False) -> Decision:
     """A decision after n folds, its reason as a sentence: 'After 4 folds: <reason>: go on.'"""
-    folds = "folds"
-    if n == 1:
-        folds = "fold"
     verdict = "go on"
     if stop:
         verdict = "stop"
-    return Decision(stop=stop, reason=f"After {n} {folds}: {reason}: {verdict}.")
+    return Decision(stop=stop, reason=f"After {counted(n, 'fold')}: {reason}: {verdict}.")
 
 
 def check_numbers(rule: object, **least: float) -> None:
@@ -285,20 +282,21 @@ class Rule:
     def __post_init__(self) -> None:
         if self.axis is not None:
             return
+        # By default rules are compared on their first number.
         for parameter in self.parameters:
             if type(parameter.default) in (int, float):
                 object.__setattr__(self, "axis", parameter)
                 return
 
     @property
-    def _speaks(self) -> object:
-        """The instance or the class, whose attributes say more of the rule: see `StoppingRule`."""
+    def _decider(self) -> object:
+        """What decides, an instance or its class; its attributes say more: see `StoppingRule`."""
         return self.instance or self.kind
 
     @property
     def needs_user_scores(self) -> bool:
         """Whether FoldResult.user_scores must be there, which stored runs keep apart."""
-        return bool(getattr(self._speaks, "needs_user_scores", False))
+        return bool(getattr(self._decider, "needs_user_scores", False))
 
     @property
     def by_sets(self) -> bool:
@@ -308,12 +306,12 @@ class Rule:
     @property
     def looks(self) -> bool:
         """Whether it decides by scores, so that a stop is a lucky one more often than not."""
-        return bool(getattr(self._speaks, "looks", True))
+        return bool(getattr(self._decider, "looks", True))
 
     @property
     def interval(self) -> IntervalKind:
         """What the intervals of its moments hold."""
-        return getattr(self._speaks, "interval_kind", IntervalKind.MEAN)
+        return getattr(self._decider, "interval_kind", IntervalKind.MEAN)
 
     def resolve(self, given: Mapping[str, Any]) -> Params:
         """Every parameter with its value: the given ones checked, the rest by default.

@@ -399,8 +399,10 @@ def effect_weights(ratio: ArrayLike, folds: ArrayLike) -> Floats:
     """
     freedom = np.maximum(np.asarray(folds, dtype=np.float64) - 1, 0)[..., None]
     ratios = np.where(freedom > 0, np.asarray(ratio, dtype=np.float64)[..., None], 0.0)
-    logs = np.log(_PRIOR) - freedom / 2 * (np.log1p(_EFFECTS) + ratios / (1 + _EFFECTS))
-    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    # Bayes' theorem, in logarithms: the prior times how likely the fold means are with each effect.
+    log_likelihoods = -freedom / 2 * (np.log1p(_EFFECTS) + ratios / (1 + _EFFECTS))
+    logs = np.log(_PRIOR) + log_likelihoods
+    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))  # the largest is 1: no overflow
     return weights / weights.sum(axis=-1, keepdims=True)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import counted
 from ecv_core.stopping.interval import t_quantile
 
 _ROUNDING = 1e-9
@@ -164,7 +165,8 @@ def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
     table = table[:, is_scored.any(axis=0)]
     if table.shape[1] < 2:
         raise InputError(
-            f"{table.shape[1]} users have a score, and an interval for new users needs at least two"
+            f"an interval for new users needs at least two users with a score, but there is "
+            f"{counted(table.shape[1], 'user')}"
         )
     empty_folds = np.flatnonzero(~is_scored.any(axis=1))
     if len(empty_folds):

@@ -34,6 +34,12 @@ Configuration = Mapping[str, ParamValue]
 """The parameters that differ between them, by name."""
 
 
+def contender_word(algorithm: str, configuration: Configuration) -> str:
+    """A configuration as `selection.contenders.parse_contender` reads it."""
+    settings = [f"{name}={value}" for name, value in configuration.items()]
+    return f"{algorithm}:{','.join(settings)}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Configurations:
     """One algorithm with several parameters, every fold of each scored by several metrics."""
@@ -64,10 +70,9 @@ class Configurations:
         users = self.values[self.spec.metric_name]
         scores = []
         for place, configuration in enumerate(self.configurations):
-            params = ",".join(f"{name}={value}" for name, value in configuration.items())
             scores.append(
                 Scores(
-                    name=f"{self.spec.algorithm}:{params}",
+                    name=contender_word(self.spec.algorithm, configuration),
                     folds=self.folds[place],
                     joules=self.joules[place],
                     users=users[place],

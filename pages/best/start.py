@@ -22,13 +22,12 @@ from ecv_core.selection.contenders import contender_name
 from ecv_core.selection.tuning.spaces import (
     Space,
     allowed_by,
-    contender_word,
     sampled,
     size_of,
     space_of,
 )
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.configurations import specs_of
+from ecv_core.store.configurations import contender_word, specs_of
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question, open_selection, pick_question
 from pages.run.expectation import expectation

@@ -121,7 +121,7 @@ def test_it_holds_the_mean_of_skewed_users_where_students_t_does_not(n_folds):
     ("scores", "words"),
     [
         ([0.1, 0.2], r"\(2,\)"),
-        ([[0.1]], "1 users"),
+        ([[0.1]], "1 user$"),
         ([[np.nan, np.nan], [0.1, 0.2]], "fold 0"),
         ([[np.inf, 0.2]], "infinite"),
         ([["a", "b"]], "numbers"),

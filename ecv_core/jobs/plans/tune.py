@@ -31,13 +31,12 @@ from ecv_core.selection.tuning.spaces import (
     Space,
     allowed_by,
     budget_of,
-    contender_word,
     sampled,
     space_of,
 )
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.configurations import Configuration, specs_of
+from ecv_core.store.configurations import Configuration, contender_word, specs_of
 from ecv_core.store.store import Store
 
 # Some folds of some configurations, whatever their scores: those that share work together.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, stdtr
 
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import counted
 from ecv_core.store.configurations import Configuration
 
 DRAWN = 25
@@ -78,7 +79,9 @@ def paired_p_values(values: NDArray[np.floating]) -> Floats:
         scored = scores[:, ~missing[0]].astype(np.float64)
         users = scored.shape[1]
         if users < 2:
-            raise InputError(f"fold {fold} has {users} users with a score, but a t test needs 2")
+            raise InputError(
+                f"fold {fold} has {counted(users, 'user')} with a score, but a t test needs 2"
+            )
         p_values.append(_p_values_of_fold(scored))
     return np.array(p_values)
 

@@ -11,7 +11,6 @@ from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.parameters import ParamValue
-from ecv_core.store.configurations import Configuration
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -111,12 +110,6 @@ def size_of(space: Space) -> int:
     if not space:
         return 0
     return math.prod(len(values) for values in space.values())
-
-
-def contender_word(algorithm: str, configuration: Configuration) -> str:
-    """A configuration as `selection.contenders.parse_contender` reads it."""
-    settings = [f"{name}={value}" for name, value in configuration.items()]
-    return f"{algorithm}:{','.join(settings)}"
 
 
 def _declared_space(algorithm: Algorithm, name: str) -> Space:
