@@ -40,7 +40,7 @@ from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question
 from pages.folds.choice import FILE, RECORDED, SOURCE
 from pages.shared.address.present import present_button
-from pages.shared.charts.energy_parts import energy_html
+from pages.shared.charts.energy_parts import energy_words
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
 from pages.shared.charts.save_picture import save_picture
@@ -148,21 +148,20 @@ def selection_answer(selection: Shown) -> Answer:
     """Which is best, or leads so far; how good it is for new users, and why it is the answer."""
     whole = selection.verdict()
     brief = selection.verdict(brief=not selection.terms.certain)
-    headline, _, why = brief.partition(": ")
+    headline, _, why = brief.partition(": ")  # a verdict begins with who it is
     sentences = [leader_sentence(selection)]
     if why:
         sentences.append(f"{why[:1].upper()}{why[1:]}{_winner_edge_words(selection)}")
     more = whole.removeprefix(brief).strip()
     folds = [fold for run in selection.runs for fold in run.folds]
-    bar, parts = energy_html(folds, left_in_words(selection.runs))
+    energy = energy_words(folds, left_in_words(selection.runs))
     explained = captions(escaped(more), _certainty_words(selection.terms))
-    energy = f"{bar}{captions(parts)}"
     return Answer(
         certainty=_certainty(selection),
         headline=headline,
         sentences=sentences,
         amounts=_amounts(selection),
-        details=f"<div>{explained}</div><div>{energy}</div>",
+        details=f"<div>{explained}</div><div>{energy.bar}{captions(energy.sentence)}</div>",
     )
 
 

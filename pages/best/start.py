@@ -182,9 +182,10 @@ def draw_start(*, claim: bool) -> Question:
     """
     refusal = why_not(Action.START_MANY)
     title = "Start one of your own"
-    if refusal:
+    if refusal:  # the box then has only the question, which holds for recorded ones too
         title = "When it is decided"
-    # What has started is below: a new box, closed. (One that is only told to close opens again.)
+    # Each start makes another key, and so a new box, which is closed. Streamlit opens one again
+    # that is only told to close.
     key = f"best-start-{st.session_state.get(_STARTED, 0)}"
     with st.expander(title, icon=":material/add:", key=key, on_change="rerun") as box:
         question = pick_question(claim=claim)

@@ -31,7 +31,7 @@ from ecv_core.records.run import RunRecord, RunState
 from ecv_core.stopping import cheap_models
 from ecv_core.store.new_data import NewData, new_data_of
 from ecv_core.store.results import Results, aid_spec
-from pages.shared.charts.energy_parts import energy_html
+from pages.shared.charts.energy_parts import energy_words
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped, store
 from pages.shared.widgets.amounts import amounts_of, saved_head
@@ -254,7 +254,7 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     how = "\n\n".join(filter(None, (range_words(facts), memory_words(run.folds))))
     per_fold = watt_hours_range(least / len(run.folds), most / len(run.folds))
     numbers = _row(_metric("Energy per fold", per_fold, width=_HALF, explains=how))
-    bar, made_up_of = energy_html(run.folds, left_in_words([run]))
+    energy = energy_words(run.folds, left_in_words([run]))
     emissions = (
         f"{glossary_link('emissions', 'Emissions')}: grams of CO2e for all energy used, with "
         f"{intensity_words(run.spec.country)}."
@@ -269,8 +269,8 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     cheap_models = ""
     if not run.state.active:
         cheap_models = _cheap_models(run)
-    below = captions(made_up_of, escaped(reused_words(run.folds)), cheap_models)
-    return f"{numbers}{above}<div>{bar}</div>{below}{_reasons(run)}"
+    below = captions(energy.sentence, escaped(reused_words(run.folds)), cheap_models)
+    return f"{numbers}{above}<div>{energy.bar}</div>{below}{_reasons(run)}"
 
 
 def _forecast_sentence(run: RunRecord, facts: EnergyFacts) -> str:

@@ -56,17 +56,17 @@ _BEGUN = "study-begun"
 
 def pick_study() -> str:
     """RECORDED, or the id of the study that is picked; a widget only where there are own ones."""
-    own = stored_plans(store(), STUDY)
+    own_studies = stored_plans(store(), STUDY)
     labels = {RECORDED: "Recorded with e-fold"}
-    for plan in own:
+    for plan in own_studies:
         labels[plan.plan_id] = _label(plan)
     begun = st.session_state.pop(_BEGUN, "")
     if begun:
         st.session_state[_CHOICE] = begun
-        with suppress(StreamlitAPIException):  # where there is a choice already, it says so itself
+        with suppress(StreamlitAPIException):  # the widget is there, and writes its own address
             st.query_params[_CHOICE] = labels[begun]
     label_from_link(_CHOICE, labels, strict=_CHOICE not in st.session_state)
-    if not own and _CHOICE not in st.query_params:
+    if not own_studies and _CHOICE not in st.query_params:
         return RECORDED
     return pick_one(
         "Study",

@@ -23,7 +23,7 @@ from pages.shared.live.server import (
     middleware,
     routes,
 )
-from pages.shared.live.tabs import BROWSER, NAME, OF_ALL, OF_AN_ADDRESS, place_of, tabs
+from pages.shared.live.tabs import BROWSER, NAME, OF_ALL, OF_AN_ADDRESS, household_of, tabs
 
 SESSION = "b1c40f6e-0b1c-4f6e-9a0d-4f6e9a0d1234"
 UPLOAD = f"/_stcore/upload_file/{SESSION}/file"
@@ -330,7 +330,7 @@ def test_nobody_is_many_by_a_header_or_by_many_addresses(
     ],
 )
 def test_of_an_address_counts_what_one_customer_has(address, place):
-    assert place_of(address) == place
+    assert household_of(address) == place
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])

@@ -54,10 +54,13 @@ def write_into_link(
         params: query parameter -> its value, or its values, for when the address leaves it out.
         without: what the page shows and no address can carry, such as 'the fold file'; it is said.
     """
-    written = {}
-    for name, value in (params or {}).items():
-        written[name] = [value] if isinstance(value, str) else list(value)
-    data = json.dumps({"params": written, "without": without})
+    values_of: dict[str, list[str]] = {}
+    for name, values in (params or {}).items():
+        if isinstance(values, str):
+            values_of[name] = [values]
+        else:
+            values_of[name] = list(values)
+    data = json.dumps({"params": values_of, "without": without})  # for link.js
     st.html(f'<span hidden data-ecv-link="{escape(data)}"></span>')
 
 

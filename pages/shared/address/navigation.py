@@ -52,10 +52,10 @@ def page() -> Iterator[None]:
 
     A page that is run on its own draws nothing for those who may not see it.
     """
-    welcome = False
+    may_look = False  # nor where it cannot be told who this is
     with sentences():
-        welcome = who().role is not PersonRole.NOBODY
-    if not welcome:
+        may_look = who().role is not PersonRole.NOBODY
+    if not may_look:
         st.stop()
     with sentences():
         yield
@@ -105,7 +105,9 @@ def account_page() -> list[st.Page]:
         mode = settings().mode
     if mode is Mode.PRIVATE:
         return []
-    title = "For visitors" if mode is Mode.PUBLIC else "Your account"
+    title = "Your account"
+    if mode is Mode.PUBLIC:
+        title = "For visitors"
     return [st.Page("account/account.py", title=title, icon=":material/account_circle:")]
 
 

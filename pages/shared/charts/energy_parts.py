@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -35,6 +36,15 @@ _COLOURS = {
 }
 
 
+class EnergyWords(NamedTuple):
+    """What energy is made up of."""
+
+    bar: str
+    """As HTML; empty where no energy is known."""
+    sentence: str
+    """As Markdown; may be empty."""
+
+
 def energy_bar(folds: Iterable[EnergyCost], note: str = "") -> None:
     """The bar and its sentence; the note alone where no energy is known.
 
@@ -42,19 +52,19 @@ def energy_bar(folds: Iterable[EnergyCost], note: str = "") -> None:
         folds: those whose energy is shown.
         note: a sentence to say after it, such as how many runs are left out.
     """
-    bar, sentence = energy_html(folds, note)
-    if bar:
-        st.html(bar)
-    if sentence:
-        st.caption(sentence)
+    energy = energy_words(folds, note)
+    if energy.bar:
+        st.html(energy.bar)
+    if energy.sentence:
+        st.caption(energy.sentence)
 
 
-def energy_html(folds: Iterable[EnergyCost], note: str = "") -> tuple[str, str]:
-    """The same as HTML and Markdown; the arguments are those of `energy_bar`."""
+def energy_words(folds: Iterable[EnergyCost], note: str = "") -> EnergyWords:
+    """The same as texts; the arguments are those of `energy_bar`."""
     parts = energy_parts(folds)
     if not parts:
-        return "", note
-    return bar_html(parts), f"{parts_sentence(parts)} {note}".strip()
+        return EnergyWords("", note)
+    return EnergyWords(bar_html(parts), f"{parts_sentence(parts)} {note}".strip())
 
 
 def bar_html(parts: Iterable[EnergyPart]) -> str:

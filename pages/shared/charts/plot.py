@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -55,11 +55,9 @@ def plot(
     version: Hashable,
     key: str,
     alt: str,
-    top: str = "",
     slider: str = "",
     steps: Callable[[], Steps] | None = None,
     name: str = "",
-    caption: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
     opens: Mapping[str, str] | None = None,
     least_width: int = 0,
@@ -72,21 +70,22 @@ def plot(
         version: of that data: the figure is made anew only when this changes.
         key: the same key is the same figure on the page, however its data changes.
         alt: one sentence with what the figure shows.
-        top: when this changes, the page is scrolled to its top.
         slider: name of the `slider_watch` that moves the figure in the browser.
         steps: what it changes; a pure function of the same data.
-        name: of the files it is saved in, such as 'item-knn on ml-100k'; by default the key.
+        name: of the files it is saved in, such as 'item-knn on ml-100k', and the title of a saved
+            picture, to which the slider's step is added; by default the files have the key.
         table: gives the numbers behind the figure; they are made, and shown below it with their
             CSV, only when asked for.
-        caption: what a saved picture says about itself, such as 'item-knn on ml-100k, alpha 1e-4';
-            by default its name. The slider's step is added to it.
         opens: where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
             both axes), by 'y2|0' (the panel's axis, and the place on it), its text or its name.
         least_width: in pixels; where there is less room the figure scrolls sideways.
     """
     drawn = drawing(make, version=version, key=key, alt=alt, slider=slider, steps=steps)
-    with _scrolling(key, least_width) if least_width else nullcontext():
-        draw(drawn, key=key, top=top, name=name, caption=caption, table=table, opens=opens)
+    place: AbstractContextManager[object] = nullcontext()
+    if least_width:
+        place = _scrolling(key, least_width)
+    with place:
+        draw(drawn, key=key, name=name, table=table, opens=opens)
 
 
 def drawing(
@@ -100,8 +99,12 @@ def drawing(
 ) -> dict[str, Any]:
     """What changes of a figure as its data does; the arguments are those of `plot`."""
     figures = _figures(key, version, make, steps)
-    drawn: dict[str, Any] = {"light": figures.light, "dark": figures.dark}
-    drawn |= {"alt": alt, "height": figures.height}
+    drawn: dict[str, Any] = {
+        "light": figures.light,
+        "dark": figures.dark,
+        "alt": alt,
+        "height": figures.height,
+    }
     if figures.steps:
         drawn |= {"slider": slider, "steps": figures.steps}
     return drawn
@@ -118,9 +121,15 @@ def draw(
     rows: Callable[[Callable[[], None]], None] | None = None,
     opens: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw what `drawing` gave, which all who watch may be shown alike; see `shared`.
+    """Draw what `drawing` gave, which all who watch may be shown alike; see `shared_entries`.
 
-    The other arguments are those of `plot`, but `rows`, which draws the part with the open table.
+    Args:
+        drawn: what `drawing` gave.
+        key: as of `plot`; so are `name`, `table` and `opens`.
+        top: when this changes, the page is scrolled to its top.
+        caption: what a saved picture says about itself, such as 'item-knn on ml-100k, alpha 1e-4';
+            by default its name.
+        rows: draws the part of the page with the open table.
     """
     addresses = {}
     for place, address in (opens or {}).items():
@@ -141,13 +150,18 @@ _SHORTER_NAMES = 120
 """Pixels by which names of rows in several lines, as a phone has them, are narrower."""
 
 
-def _scrolling(key: str, least: int) -> DeltaGenerator:
-    """On a narrow page a figure scrolls sideways rather than shrinks its numbers away."""
+def _scrolling(key: str, least_width: int) -> DeltaGenerator:
+    """Where a figure is drawn that scrolls sideways on a narrow page, rather than shrinks.
+
+    Args:
+        key: of the figure.
+        least_width: in pixels.
+    """
     st.html(
         f"<style>.st-key-{key}-figure .ecv-chart {{ overflow-x: auto; }} "
-        f".st-key-{key}-figure .ecv-figure {{ min-width: {least}px; }} "
+        f".st-key-{key}-figure .ecv-figure {{ min-width: {least_width}px; }} "
         f"@media (max-width: 640px) {{ .st-key-{key}-figure .ecv-figure "
-        f"{{ min-width: {least - _SHORTER_NAMES}px; }} }}</style>"
+        f"{{ min-width: {least_width - _SHORTER_NAMES}px; }} }}</style>"
     )
     return st.container(key=f"{key}-figure")
 
@@ -174,12 +188,16 @@ def _figures(
     _make: MakeFigure,
     _steps: Callable[[], Steps] | None = None,
 ) -> _Figures:
+    """The figure as JSON, which Streamlit keeps by its key and the version of its data."""
     light = _make(dark=False)
-    first = light[0] if isinstance(light, Sequence) else light
+    if isinstance(light, Sequence):
+        height = light[0].layout.height
+    else:
+        height = light.layout.height
     steps = ""
     if _steps:
         steps = _steps().to_json()
-    return _Figures(_json(light), _json(_make(dark=True)), steps, int(first.layout.height))
+    return _Figures(_json(light), _json(_make(dark=True)), steps, int(height))
 
 
 def _json(figures: go.Figure | Sequence[go.Figure]) -> str:

@@ -22,8 +22,9 @@ def curves_of_users(system: Scores, within_percent: float) -> dict[str, Curve]:
     """
     if system.run_id is None:
         return {}
+    rules = [rule for rule in RULES.values() if rule.by_sets and rule.needs_user_scores]
     recorded = curves_of_run(system, within_percent=within_percent)
-    if len(recorded) == sum(rule.by_sets and rule.needs_user_scores for rule in RULES.values()):
+    if len(recorded) == len(rules):
         return recorded
     return _curves_of(store().url, system.fingerprint, tuple(RULES), within_percent, system.run_id)
 
@@ -32,6 +33,7 @@ def curves_of_users(system: Scores, within_percent: float) -> dict[str, Curve]:
 def _curves_of(
     url: str, fingerprint: str, rules: tuple[str, ...], within_percent: float, _run_id: str
 ) -> dict[str, Curve]:
+    """Worked out of users' scores; Streamlit keeps it by all but the last argument."""
     try:
         scores = results().scores(recorded_run(_run_id) or store().run(_run_id))
     except EcvError:

@@ -23,9 +23,11 @@ from pages.shared.widgets.component import component
 COOKIE = "ecv_visitor"
 _SECRET = re.compile(r"[A-Za-z0-9_-]{22,64}")
 _VISITOR = "visitor-secret"
+"""In the session: the visitor's secret."""
 _NEW = "visitor-new"
-"""In the session: the visitor's secret, and whether the browser has yet to keep it."""
+"""In the session: whether the browser has yet to keep it."""
 _DAYS = 30
+"""That a browser keeps it."""
 
 sign_outs = SignOuts()
 """Of this process: a sign-in is over where it was seen, and a token lasts an hour anyway."""
@@ -76,8 +78,9 @@ def admitted() -> bool:
         return False
     may_upload = refusal(Action.UPLOAD, person) is None
     may_look = person.role is not PersonRole.NOBODY
-    member = may_look and settings().mode is not Mode.PUBLIC
-    tabs.admit(st.context.headers.get(NAME, ""), member=member, upload=may_upload)
+    is_member = may_look and settings().mode is not Mode.PUBLIC
+    tab_name = st.context.headers.get(NAME, "")
+    tabs.admit(tab_name, member=is_member, upload=may_upload)
     _remember_visitor()
     if not may_look:
         _say_how_to_get_in(person)
@@ -85,6 +88,7 @@ def admitted() -> bool:
 
 
 def _say_how_to_get_in(person: Actor) -> None:
+    """For somebody of a team's dashboard who has not signed in, or is on no list."""
     st.title("e-fold", anchor=False)
     if not person.id and "is_logged_in" not in st.user:
         st.error(
@@ -151,13 +155,15 @@ def why_not(action: Action) -> str:
 
 
 def _visitor_secret() -> str:
+    """By the cookie of the browser, or a new one, which the session then keeps."""
     state = st.session_state
     if _VISITOR not in state:
         secret = st.context.cookies.get(COOKIE, "")
-        state[_NEW] = _SECRET.fullmatch(secret) is None
-        if state[_NEW]:
+        is_new = _SECRET.fullmatch(secret) is None
+        if is_new:
             secret = secrets.token_urlsafe(24)
         state[_VISITOR] = secret
+        state[_NEW] = is_new
     return str(state[_VISITOR])
 
 

@@ -98,6 +98,11 @@ def _newest_fold(run: RunRecord) -> int:
 
 
 def _bar(name: str) -> None:
+    """The bar of the run that goes on, its buttons and the queue.
+
+    Args:
+        name: of the page, for the tab's title.
+    """
     active = watch().active()
     if not active:
         st.rerun()  # the last look: the title says that it is done, and nothing is followed
@@ -105,9 +110,10 @@ def _bar(name: str) -> None:
     st.session_state[_WATCHED] = run.run_id
     st.set_page_config(page_title=f"{_tab_title(run)} · {name}")
     with _row():
-        _progress_bar(name, shared_entries("bar", [ALL, STEPS], _first))
+        _progress_bar(name, shared_entries("bar", [ALL, STEPS], _entries))
         opened = st.query_params.get("run")
-        if opened not in (run.run_id, run.group):
+        is_opened = opened in (run.run_id, run.group)
+        if not is_opened:
             st.page_link(
                 "run/run.py",
                 label="Open",
@@ -115,8 +121,7 @@ def _bar(name: str) -> None:
                 query_params={"run": run.group or run.run_id},
             )
         # On its own page only, which Run becomes: so that none is beside another's buttons.
-        on_its_page = opened in (run.run_id, run.group, None) and st.session_state[PAGE] == "run"
-        if on_its_page and _may_cancel(run):
+        if st.session_state[PAGE] == "run" and (is_opened or opened is None) and _may_cancel(run):
             _cancel_button(run)
         if waiting:
             _queue(waiting)
@@ -125,8 +130,11 @@ def _bar(name: str) -> None:
 
 def _cancel_button(run: RunRecord) -> None:
     cancelling = store().cancel_requested(run.run_id)  # its owner does it, in a moment or later
+    label = "Cancel"
+    if cancelling:
+        label = "Cancelling"
     if st.button(
-        "Cancelling" if cancelling else "Cancel",
+        label,
         icon=":material/stop:",
         key="cancel",
         help=f"Stops {escaped(run_title(run))}.",
@@ -141,8 +149,8 @@ def _progress_bar(name: str, data: Mapping[str, object]) -> None:
         _progress(key="progress", data={**data, "name": name})
 
 
-def _first() -> dict[str, object] | None:
-    """Of the run that goes on, all that the bar and the tab's title say."""
+def _entries() -> dict[str, object] | None:
+    """What the bar and the tab's title say of the run that goes on; None where none does."""
     active = watch().active()
     if not active:
         return None
@@ -152,16 +160,22 @@ def _first() -> dict[str, object] | None:
     return data
 
 
-def _progress_data(run: RunRecord, part: float, words: str) -> dict[str, object]:
+def _progress_data(run: RunRecord, share: float, words: str) -> dict[str, object]:
     """What running.js shows of a run.
 
     Args:
         run: the run.
-        part: how far it is, from 0 to 1.
+        share: how far it is, from 0 to 1.
         words: the same in words.
     """
-    data: dict[str, object] = {"title": run_title(run), "part": part, "words": words}
-    data |= {"elapsed": None, "ticks": False, "rest": ""}
+    data: dict[str, object] = {
+        "title": run_title(run),
+        "part": share,
+        "words": words,
+        "elapsed": None,
+        "ticks": False,
+        "rest": "",
+    }
     if run.state is RunState.RUNNING:
         data["elapsed"] = elapsed_seconds(run)
         data["ticks"] = run.progress is not None
@@ -198,14 +212,14 @@ def _bar_of_ended_run() -> None:
     run = _ended_run()
     if run is None:
         return
-    part = len(run.folds) / run.k
-    if run.state is RunState.FINISHED:
-        part = 1.0
+    share = len(run.folds) / run.k
+    if run.state is RunState.FINISHED:  # where the rule stopped it, folds are missing
+        share = 1.0
     words = f"{len(run.folds)} of {run.k} folds"  # its state stands beside its title
     if run.folds:
         words = f"{words} · {duration(run.seconds)} of computing"
     with _row():
-        _progress_bar("", _progress_data(run, part, words))
+        _progress_bar("", _progress_data(run, share, words))
 
 
 def _queue(waiting: list[RunRecord]) -> None:

@@ -24,7 +24,7 @@ COMPARED = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
 
 Known = ListedRun | RunRecord
-"""What one chooses from: own runs as rows of the list, recorded ones whole."""
+"""A run that one chooses: own ones are rows of the list, recorded ones have their folds."""
 
 
 def opened_runs() -> list[RunRecord]:

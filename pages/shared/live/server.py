@@ -55,7 +55,9 @@ def end_where_settings_are_wrong() -> None:
 def routes() -> list[BaseRoute]:
     """What pages ask this server for."""
     path = str(st.get_option("server.baseUrlPath")).strip("/")
-    base = f"/{path}" if path else ""
+    base = ""
+    if path:
+        base = f"/{path}"
     return [
         WebSocketRoute(f"{base}/events", events.page),
         Route(f"{base}/{PLOTLY}", _plotly),
@@ -86,18 +88,18 @@ class _Styled:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        page = False
+        is_page = False
 
         async def send_styled(message: Message) -> None:
-            nonlocal page
+            nonlocal is_page
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                html = headers.get("content-type", "").startswith("text/html")
-                page = html and message["status"] == 200 and "content-length" in headers
-                if page:
+                is_html = headers.get("content-type", "").startswith("text/html")
+                is_page = is_html and message["status"] == 200 and "content-length" in headers
+                if is_page:
                     length = int(headers["content-length"]) + len(_STYLE_ELEMENT)
                     headers["content-length"] = str(length)
-            elif page and not message.get("more_body"):
+            elif is_page and not message.get("more_body"):  # the end of the page
                 message = {**message, "body": message.get("body", b"") + _STYLE_ELEMENT}
             await send(message)
 
@@ -130,7 +132,8 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
             await running
             await listener.end()
             with suppress(EcvError):
-                await asyncio.to_thread(_end)
+                runner = await asyncio.to_thread(manager)
+                await asyncio.to_thread(runner.close)
 
 
 HANDLES = 8192
@@ -160,7 +163,9 @@ def _log_with_run_ids() -> None:
 
     def name_run(record: logging.LogRecord) -> bool:
         run_id = RUN.get()
-        record.run = f"run {run_id}: " if run_id else ""
+        record.run = ""
+        if run_id:
+            record.run = f"run {run_id}: "
         return True
 
     handler = logging.StreamHandler()
@@ -178,16 +183,13 @@ _AHEAD = ("best.live", "folds.view", "replay.view", "run.settings", "runs.histor
 
 
 def _begin() -> None:
+    """Start the run manager, and load what pages will need."""
     try:
         manager()
     except EcvError as error:  # pages say it, and begin once the database is there
         log.error("%s", error)
     for name in _AHEAD:
         import_module(f"pages.{name}")
-
-
-def _end() -> None:
-    manager().close()
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from ecv_core.store.store import Store, open_store
 from ecv_core.untrusted.texts import visible
 
 _Made = TypeVar("_Made")
-_LINKS = re.compile(r"(?i)https?\\:(?=//)|www(?=\.)|[\w.+-](?=@[-\w]+\.)")
+_LINK_STARTS = re.compile(r"(?i)https?\\:(?=//)|www(?=\.)|[\w.+-](?=@[-\w]+\.)")
 """What Markdown makes a link of, escaped or not, unless an invisible sign comes between."""
 
 
@@ -112,6 +112,6 @@ def escaped(text: str) -> str:
     A sign that nobody sees, or that turns the order of what follows, becomes a blank.
     """
     text = visible(text)
-    for sign in ("\\", "`", "*", "_", "$", "[", "]", "<", "~", "#", ":"):
-        text = text.replace(sign, "\\" + sign)
-    return _LINKS.sub("\\g<0>\u2060", text)
+    for sign in "\\`*_$[]<~#:":  # the backslash first, which the others get
+        text = text.replace(sign, f"\\{sign}")
+    return _LINK_STARTS.sub("\\g<0>\u2060", text)

@@ -54,7 +54,7 @@ class Tab:
 
     path: str
     address: str
-    """That it comes from, as `place_of` has it."""
+    """That it comes from: its household's."""
     browser: str
     may_upload: bool = False
     member: bool = False
@@ -67,6 +67,7 @@ class Upload:
 
     browser: str
     size: int
+    """In bytes, at least _AROUND_A_FILE."""
     request: Scope
     """What brought it, and so where it is deleted."""
 
@@ -111,12 +112,12 @@ class Tabs:
             elif scope["type"] != "http":
                 await app(scope, receive, send)
             elif scope["method"] == "PUT":
-                await self._serve_upload(app, scope, receive, as_far_as_it_goes(send))
+                await self._serve_upload(app, scope, receive, while_connected(send))
             else:
-                answered = naming_browser(scope, as_far_as_it_goes(send))
+                answer = with_browser_cookie(scope, while_connected(send))
                 if scope["method"] == "DELETE":
-                    answered = self._noting_deletion(scope["path"], answered)
-                await app(without_conditions(scope), receive, answered)
+                    answer = self._noting_deletion(scope["path"], answer)
+                await app(without_conditions(scope), receive, answer)
 
         return guarded
 
@@ -131,8 +132,9 @@ class Tabs:
         return send_and_note
 
     async def _serve_socket(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Open a tab, if there may be one more; its browser's files go with its last tab."""
         address = (scope.get("client") or [""])[0]
-        tab = Tab(path=scope["path"], address=place_of(address), browser=browser_of(scope))
+        tab = Tab(path=scope["path"], address=household_of(address), browser=browser_of(scope))
         if self._too_many(tab):
             await receive()
             await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER})
@@ -145,7 +147,7 @@ class Tabs:
             await app({**scope, "headers": headers.raw}, receive, send)
         finally:
             del self._tabs[name]
-            if not self._of_browser(tab.browser):
+            if not self._tabs_of(tab.browser):
                 for path in self._paths(tab.browser):
                     await self._forget(app, path)
 
@@ -173,7 +175,7 @@ class Tabs:
                 browsers.add(tab.browser)
         return browsers
 
-    def _of_browser(self, browser: str) -> list[Tab]:
+    def _tabs_of(self, browser: str) -> list[Tab]:
         return [tab for tab in self._tabs.values() if tab.browser == browser]
 
     def _paths(self, browser: str) -> list[str]:
@@ -198,12 +200,12 @@ class Tabs:
         upload = Upload(browser, size, dict(scope))
         replaced = self._uploads.pop(path, None)
         self._uploads[path] = upload
-        taken = False
+        was_taken = False
 
         async def send_and_note(message: Message) -> None:
-            nonlocal taken
+            nonlocal was_taken
             if message["type"] == "http.response.start":
-                taken = message["status"] < 300
+                was_taken = message["status"] < 300
             await send(message)
 
         try:
@@ -211,24 +213,25 @@ class Tabs:
         except ClientDisconnect:
             pass  # who sent it has hung up: nobody is left to be answered, and nothing is wrong
         finally:
-            if not taken:
+            if not was_taken:
                 self._uploads.pop(path, None)
                 if replaced is not None:  # Streamlit holds it still
                     self._uploads[path] = replaced
-            elif not self._of_browser(browser):  # closed while the file was on its way
+            elif not self._tabs_of(browser):  # closed while the file was on its way
                 self._uploads[path] = upload
                 await self._forget(app, path)
 
     def _refusal(self, request: Request) -> Response | None:
+        """The answer to an upload that may not be; None where it may."""
         try:
-            public = settings().mode is Mode.PUBLIC
+            is_public = settings().mode is Mode.PUBLIC
             limit = max_upload_bytes()
         except EcvError as error:
             return PlainTextResponse(str(error), 403)
-        if public:
+        if is_public:
             return PlainTextResponse("This dashboard takes no files.", 403)
         browser = browser_of(request.scope)
-        if not browser or not any(tab.may_upload for tab in self._of_browser(browser)):
+        if not browser or not any(tab.may_upload for tab in self._tabs_of(browser)):
             return PlainTextResponse("Who may not upload files here cannot send any.", 403)
         length = request.headers.get("content-length", "")
         if not length.isdecimal() or "transfer-encoding" in request.headers:
@@ -237,14 +240,14 @@ class Tabs:
             return PlainTextResponse(f"A file may have up to {limit:,} bytes here.", 413)
         return None
 
-    async def _make_room(self, app: ASGIApp, browser: str, room: int) -> None:
+    async def _make_room(self, app: ASGIApp, browser: str, most_bytes: int) -> None:
         """Forget the browser's oldest files, until the others take no more than this."""
         paths = self._paths(browser)
-        held = sum(self._uploads[path].size for path in paths)
+        held_bytes = sum(self._uploads[path].size for path in paths)
         for path in paths:
-            if held <= room:
+            if held_bytes <= most_bytes:
                 return
-            held -= self._uploads[path].size
+            held_bytes -= self._uploads[path].size
             await self._forget(app, path)
 
     async def _forget(self, app: ASGIApp, path: str) -> None:
@@ -264,15 +267,15 @@ class Tabs:
         await app(request, receive_nothing, ignore_answer)
 
 
-def place_of(address: str) -> str:
+def household_of(address: str) -> str:
     """The address that counts as one: of IPv6 the network, in which a person has any number."""
     try:
-        whole = IPv6Address(address)
+        ipv6 = IPv6Address(address)
     except ValueError:
         return address
-    if whole.ipv4_mapped is not None:
-        return str(whole.ipv4_mapped)
-    return str(IPv6Network((int(whole), _ONE_HOUSEHOLD), strict=False))
+    if ipv6.ipv4_mapped is not None:
+        return str(ipv6.ipv4_mapped)
+    return str(IPv6Network((int(ipv6), _ONE_HOUSEHOLD), strict=False))
 
 
 def browser_of(scope: Scope) -> str:
@@ -294,7 +297,7 @@ def without_conditions(scope: Scope) -> Scope:
     return {**scope, "headers": headers.raw}
 
 
-def as_far_as_it_goes(send: Send) -> Send:
+def while_connected(send: Send) -> Send:
     """Sends as `send` does, but not to who has broken the protocol in the middle of a request.
 
     Such a connection is told so and closed already, and no answer can follow.
@@ -307,7 +310,7 @@ def as_far_as_it_goes(send: Send) -> Send:
     return send_if_possible
 
 
-def naming_browser(scope: Scope, send: Send) -> Send:
+def with_browser_cookie(scope: Scope, send: Send) -> Send:
     """Sends as `send` does, and gives a browser its cookie with a page; no script can read it.
 
     A browser that comes from signing in gets a new one: whoever has put a name of their own into
@@ -323,8 +326,9 @@ def naming_browser(scope: Scope, send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             if signed_in or headers.get("content-type", "").startswith("text/html"):
-                secure = "; Secure" if scope["scheme"] == "https" else ""
-                cookie = f"{BROWSER}={token_urlsafe(16)}; Path=/; HttpOnly; SameSite=Lax{secure}"
+                cookie = f"{BROWSER}={token_urlsafe(16)}; Path=/; HttpOnly; SameSite=Lax"
+                if scope["scheme"] == "https":
+                    cookie += "; Secure"
                 headers.append("set-cookie", cookie)
         await send(message)
 

@@ -51,9 +51,10 @@ def follow(
 
     def draw_part() -> None:
         nonlocal drawn_with_page
+        # Where nothing can be looked at, any version is another one than these.
         moment = time.monotonic()
         versions = dict.fromkeys((*of, *often), "")
-        tokens: list[str] = []
+        tokens: list[str] = []  # filled by `shared_entries`
         with sentences():  # a database comes and goes
             if drawn_with_page:
                 now = watch().now()
@@ -179,7 +180,7 @@ class Watch:
 
         So what a part of it says to show is never newer than what was read for the page.
         """
-        _drawn_from.set(None)
+        _drawn_from.set(None)  # where the database is away, nothing of the page before is left
         now = self.look()
         _drawn_from.set(now)
         return now

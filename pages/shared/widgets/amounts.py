@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ecv_core.energy.parts import with_own_joules
 from ecv_core.energy.savings import energy_of, folds_once, tallies
 from ecv_core.figures.words import duration, grams, watt_hours_alike, watt_hours_range
-from ecv_core.records.run import FoldResult, RunRecord
+from ecv_core.records.run import RunRecord
 from pages.shared.widgets.answer_card import Amount
 
 
@@ -21,16 +21,16 @@ def amounts_of(runs: Sequence[RunRecord]) -> list[Amount]:
         runs: At least one.
     """
     used = 0
-    whole = 0
+    all_folds = 0
     saved = 0
     to_check = 0
     for run in runs:
         used += run.folds_used
-        whole += run.k
+        all_folds += run.k
         if run.stopped_early:
             saved += run.k - run.folds_used
             to_check += len(run.folds) - run.folds_used
-    words = f"{used} of {whole}"
+    words = f"{used} of {all_folds}"
     if to_check:
         words += f", and {to_check} to check"
     folds = Amount(name="folds", used=words, saved=str(saved or ""))
@@ -45,32 +45,35 @@ def saved_head(runs: Sequence[RunRecord]) -> str:
 
 
 def _energy(runs: Sequence[RunRecord]) -> Amount:
-    """Of the metered ones, without those that other work disturbed where there are others."""
-    summed = _summed(runs)
-    if not summed:
+    """What the metered runs took and what their stops saved, together."""
+    metered = _metered(runs)
+    if not metered:
         used = "-"
         if any(run.folds for run in runs):
             used = "not metered"
         return Amount(name="energy", used=used)
     name = "energy"
-    if len(summed) < len(runs):
-        name = f"energy of {len(summed)} of {len(runs)} runs"
-    folds = folds_once(summed)
-    joules = _used_joules(folds)
-    emissions = _emissions(folds)
-    saving = _saved_energy(summed)
-    if saving is None:
-        return Amount(name=name, used=f"{watt_hours_range(*joules)} ({emissions})")
-    used, saved = watt_hours_alike(joules, saving.joules_range)
-    return Amount(
-        name=name,
-        used=f"{used} ({emissions})",
-        saved=f"{saved}, {_about(summed)}{saving.percent:.0f} %",
-    )
+    if len(metered) < len(runs):
+        name = f"energy of {len(metered)} of {len(runs)} runs"
+    least = 0.0
+    most = 0.0
+    grams_co2e = 0.0
+    for fold in folds_once(metered):
+        least_of_fold, most_of_fold = fold.energy.range
+        least += least_of_fold
+        most += most_of_fold
+        grams_co2e += fold.energy.grams_co2e
+    used = watt_hours_range(least, most)
+    saved = ""
+    saving = _saved_energy(metered)
+    if saving is not None:
+        used, saved_joules = watt_hours_alike((least, most), saving.joules_range)
+        saved = f"{saved_joules}, {_about(metered)}{saving.percent:.0f} %"
+    return Amount(name=name, used=f"{used} ({grams(grams_co2e)} CO2e)", saved=saved)
 
 
-def _summed(runs: Sequence[RunRecord]) -> list[RunRecord]:
-    """Those whose energy is in the sum."""
+def _metered(runs: Sequence[RunRecord]) -> list[RunRecord]:
+    """The metered runs, without those that other work disturbed where there are others."""
     metered = []
     for run in runs:
         if run.folds and energy_of(run).source != "none":
@@ -78,50 +81,37 @@ def _summed(runs: Sequence[RunRecord]) -> list[RunRecord]:
     return with_own_joules(metered) or metered
 
 
-def _emissions(folds: Sequence[FoldResult]) -> str:
-    """'16 mg CO2e'."""
-    emitted = sum(fold.energy.grams_co2e for fold in folds)
-    return f"{grams(emitted)} CO2e"
-
-
-def _used_joules(folds: Sequence[FoldResult]) -> tuple[float, float]:
-    """From the least to the most that these folds may have taken."""
-    least = 0.0
-    most = 0.0
-    for fold in folds:
-        low, high = fold.energy.range
-        least += low
-        most += high
-    return least, most
-
-
 class _Saving(NamedTuple):
     """What stops saved of the energy."""
 
     joules_range: tuple[float, float]
+    """From the least to the most that it may be."""
     percent: float
+    """Of the energy of all folds."""
 
 
 def _saved_energy(runs: Sequence[RunRecord]) -> _Saving | None:
-    """From the least to the most that it may be; None where no stop saved any."""
+    """What stops saved in these runs together; None where no stop saved any."""
     least = 0.0
     most = 0.0
     saved = 0.0
-    whole = 0.0
+    of_all_folds = 0.0
     for run in runs:
         facts = energy_of(run)
-        whole += tallies(run.folds, run.k)[-1].joules
+        of_all_folds += tallies(run.folds, run.k)[-1].joules
         if facts.saved_joules is None or facts.saved_range is None:
             continue
         saved += facts.saved_joules
-        least += facts.saved_range[0]
-        most += facts.saved_range[1]
+        least_of_run, most_of_run = facts.saved_range
+        least += least_of_run
+        most += most_of_run
     if not saved:
         return None
-    return _Saving((least, most), 100 * saved / whole)
+    return _Saving((least, most), 100 * saved / of_all_folds)
 
 
 def _time(runs: Sequence[RunRecord]) -> Amount:
+    """Computing time of the folds, and of those that stops saved."""
     used_seconds = sum(fold.total_seconds for fold in folds_once(runs))
     saved_seconds = 0.0
     for run in runs:

@@ -30,7 +30,7 @@ def pick_one(
     words: Callable[[str], str] = str,
     **about: Any,  # noqa: ANN401  arguments of the widget
 ) -> str:
-    """One of the options in a box; what was picked among others, or by an old link, goes.
+    """One of the options, picked in a box; an earlier pick that is none of them is forgotten.
 
     Args:
         label: of the box.
@@ -44,8 +44,8 @@ def pick_one(
         del st.session_state[key]
     if usual not in options:
         usual = options[0]
-    look: dict[str, Any] = {"width": 260, "format_func": words, **KEPT} | about
-    picked = st.selectbox(label, options, index=options.index(usual), key=key, **look)
+    arguments: dict[str, Any] = {"width": 260, "format_func": words, **KEPT, **about}
+    picked = st.selectbox(label, options, index=options.index(usual), key=key, **arguments)
     return str(picked or usual)
 
 
@@ -55,7 +55,7 @@ def pick_several(
     key: str,
     **about: Any,  # noqa: ANN401  arguments of the widget
 ) -> list[str]:
-    """Some of several pills, at first all; what was picked among others goes.
+    """Some of several pills, at first all; earlier picks among other pills are forgotten.
 
     Args:
         label: of the pills.
@@ -87,8 +87,8 @@ def switch(
     **about: Any,  # noqa: ANN401  arguments of the widget
 ) -> str:
     """One of a few options that are all seen, at first the first."""
-    look: dict[str, Any] = {"default": options[0], "required": True, **KEPT} | about
-    return str(st.segmented_control(label, options, key=key, **look) or options[0])
+    arguments: dict[str, Any] = {"default": options[0], "required": True, **KEPT, **about}
+    return str(st.segmented_control(label, options, key=key, **arguments) or options[0])
 
 
 def picked_line(*, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -117,7 +117,7 @@ def pick_runs(
             runs come in; by default those of the runs.
         prefix: of the keys of both widgets, and of their names in the address.
     """
-    specs = list(offered) or [run.spec for run in runs]
+    specs = offered or [run.spec for run in runs]
     datasets = in_order(spec.dataset for spec in specs)
     algorithms = in_order(spec.algorithm for spec in specs)
     picked_datasets = pick_several(

@@ -90,7 +90,7 @@ def alpha_slider(
         name: what figures and numbers know it by.
     """
     step_from_link(key, alphas, alpha_text)
-    _slider(alphas, usual, key, name, below)
+    _draw_slider(alphas, usual, key, name, below)
 
 
 def usual_alpha(alphas: list[float], average: Curve) -> float:
@@ -117,15 +117,14 @@ def nearest(alphas: list[float], value: float) -> float:
 
 
 @st.fragment
-def _slider(
+def _draw_slider(
     alphas: list[float], usual: float, key: str, name: str, below: Callable[[float], None] | None
 ) -> None:
-    if key in st.session_state and st.session_state[key] not in alphas:
+    if key in st.session_state and st.session_state[key] not in alphas:  # of other steps before
         before = float(st.session_state[key])
+        st.session_state[key] = usual
         if alphas[0] <= before <= alphas[-1]:
             st.session_state[key] = nearest(alphas, before)
-        else:
-            st.session_state[key] = usual
     box = f"{name}-box"
     if key == KEY:
         box = "explore-slider"
