@@ -28,7 +28,7 @@ from pages.folds.choice import OWN
 from pages.shared.address.navigation import go
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
-from pages.shared.live.runs import act_and_rerun
+from pages.shared.live.runs import act_and_rerun, offer_to_forget
 from pages.shared.live.state import (
     escaped,
     manager,
@@ -292,14 +292,8 @@ def _show_terms(record: PlanRecord, terms: Terms) -> None:
         )
         if any(run.state.active for run in store().group(record.plan_id)):
             return
-        if acting().may(Action.FORGET, record.started_by) and st.button(
-            "Remove from the list",
-            icon=":material/playlist_remove:",
-            key="forget-selection",
-            type="tertiary",
-            help="Its runs stay on the page Runs.",
-        ):
-            act_and_rerun(partial(_forget, record.plan_id))
+        if acting().may(Action.FORGET, record.started_by):
+            offer_to_forget(SELECTION, record.plan_id, partial(open_selection, FIRST))
 
 
 def _certainty_sentence(terms: Terms) -> str:
@@ -311,11 +305,6 @@ def _certainty_sentence(terms: Terms) -> str:
     if terms.budget is not None:
         return f"Its budget is {terms.budget.text}."
     return "Its question is which contender to use."
-
-
-def _forget(selection_id: str) -> None:
-    acting().forget_plan(SELECTION, selection_id)
-    open_selection(FIRST)
 
 
 def _is_about_to_go_on(runs: Sequence[RunRecord]) -> bool:

@@ -69,8 +69,7 @@ def grades_words(frame: pd.DataFrame, *, held_out: bool) -> str:
         column = "held_out"
         graded = HELD_OUT
     best_first = frame.sort_values(column, ascending=False, kind="stable")
-    models = [
-        f"{model} {grade:.2f}"
-        for model, grade in zip(best_first["model"], best_first[column], strict=True)
-    ]
+    models = []
+    for model, grade in zip(best_first["model"], best_first[column], strict=True):
+        models.append(f"{model} {grade:.2f}")
     return f"nDCG@10 of four models on {graded}, best first: {', '.join(models)}."

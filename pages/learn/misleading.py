@@ -20,7 +20,6 @@ from pages.learn.parts import draw_figure_1, guide, show_takeaway
 from pages.shared.widgets.choices import switch
 
 ALPHA = 1e-4
-_HEIGHT = 390
 _DEVIATION = 0.01
 _RUNS = 100_000
 
@@ -33,7 +32,6 @@ def show() -> None:
 
 def _show_chance() -> None:
     guide_run = guide()
-    k = guide_run.k
     chance = coincidence(guide_run.scores, ALPHA)
     moments = replayed(guide_run.scores, chance.order)
     stop = moments[2]  # after three folds
@@ -41,19 +39,17 @@ def _show_chance() -> None:
     show_takeaway(
         f"**Three folds that agree by chance look like certainty.** In this order the rule stops "
         f"at once and promises {stop.mean:.4f} ± {stop.interval.width / 2:.4f} (95 % interval of "
-        f"the mean). The mean of all {k} is **{chance.times_too_narrow:.0f} times as far away** "
-        "as that."
+        f"the mean). The mean of all {guide_run.k} is **{chance.times_too_narrow:.0f} times as far "
+        "away** as that."
     )
     draw_figure_1(
         moments,
-        k=k,
-        metric=guide_run.metric,
+        guide_run.run,
         stopped_at=stop.n,
         title=run_title(guide_run.run),
         version=(chance.order, guide_run.version),
         key="learn-chance",
         name="trap chance",
-        height=_HEIGHT,
     )
     st.markdown(
         f"With alpha {alpha_text(ALPHA)}, **{100 * chance.share:.0f} %** of all orders of these "

@@ -36,15 +36,14 @@ def show() -> None:
     draws = asked_draws()
     frame = draws_frame(guide_run.scores, draws)
     half = k // 2
-    of_one = _range(frame, 1)
-    of_half = _range(frame, half)
-    newest = frame[frame["draw"] == draws]
-    first = float(newest["mean"].iloc[0])
+    low_of_one, high_of_one = _range(frame, 1)
+    low_of_half, high_of_half = _range(frame, half)
+    first = float(frame.loc[frame["draw"] == draws, "mean"].iloc[0])  # of the newest draw
     whole = float(guide_run.scores.mean())
     alt = (
         f"Mean {guide_run.metric} so far against the number of folds drawn, {draws} draws. "
-        f"After one fold it lies between {' and '.join(of_one)}, after {half} between "
-        f"{' and '.join(of_half)}; all draws end at {whole:.4f}."
+        f"After one fold it lies between {low_of_one} and {high_of_one}, after {half} between "
+        f"{low_of_half} and {high_of_half}; all draws end at {whole:.4f}."
     )
     plot(
         partial(wander_figure, frame, metric=guide_run.metric),
@@ -62,9 +61,8 @@ def show() -> None:
     else:
         show_takeaway(
             f"This time the first fold says **{first:.4f}**, {percent:.1f} % from the mean of "
-            f"all. Over {draws} draws "
-            f"**one** fold says anything from {' to '.join(of_one)}, the mean of "
-            f"**{half}** from {' to '.join(of_half)}."
+            f"all. Over {draws} draws **one** fold says anything from {low_of_one} to "
+            f"{high_of_one}, the mean of **{half}** from {low_of_half} to {high_of_half}."
         )
     st.caption(
         f"{guide_run.note} All draws meet in the end because by then all {k} folds are "
@@ -72,10 +70,10 @@ def show() -> None:
     )
 
 
-def _range(frame: pd.DataFrame, n: int) -> list[str]:
-    """The lowest and the highest mean of n folds, over all draws."""
+def _range(frame: pd.DataFrame, n: int) -> tuple[str, str]:
+    """The lowest and the highest mean of n folds over all draws, as they are written."""
     means = frame.loc[frame["n"] == n, "mean"]
-    return [f"{means.min():.4f}", f"{means.max():.4f}"]
+    return f"{means.min():.4f}", f"{means.max():.4f}"
 
 
 def asked_draws() -> int:

@@ -70,44 +70,44 @@ class SliderNumbers(NamedTuple):
     sentences: list[str]
 
 
+_HEIGHT = 385
+
+
 def draw_figure_1(
     moments: Sequence[Moment],
+    run: RunRecord,
     *,
-    k: int,
-    metric: str,
     stopped_at: int | None,
     title: str,
     version: Hashable,
     key: str,
     name: str,
-    height: int,
 ) -> None:
     """Figure 1 of the paper, in type for the last row of a lecture hall.
 
     Args:
         moments: Those that are shown.
-        k: Folds in all.
-        metric: As people read it.
+        run: Whose folds they are.
         stopped_at: Folds used; None where it does not stop.
         title: The run, in the sentence for those who do not see the figure.
         version: Of the moments.
         key: Of the figure.
         name: Of its files.
-        height: In pixels.
     """
+    metric = metric_label(run.spec)
     frame = efold_frame(moments, stopped_at)
 
     def draw(*, dark: bool) -> go.Figure:
         figure = efold_figure(
             frame,
-            k=k,
+            k=run.k,
             metric=metric,
             stopped_at=stopped_at,
             confidence=CONFIDENCE,
             dark=dark,
-            height=height,
+            height=_HEIGHT,
         )
         return larger(figure, FIGURE_1_SCALE)
 
-    alt = alt_text(frame, k=k, metric=metric, stopped_at=stopped_at, title=title)
+    alt = alt_text(frame, k=run.k, metric=metric, stopped_at=stopped_at, title=title)
     plot(draw, version=version, key=key, name=name, alt=alt)

@@ -10,7 +10,7 @@ from secrets import randbelow
 
 import streamlit as st
 
-from ecv_core.figures.words import alpha_text, counted, metric_label, run_title
+from ecv_core.figures.words import alpha_text, counted, run_title
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.material.recorded_runs import (
     FIRST_VOTE,
@@ -25,7 +25,6 @@ from pages.shared.live.state import escaped
 
 PARAMETER = "round"
 _GAME = "learn-game"
-_HEIGHT = 380
 MOST = 3
 """Points of a round: two for the fold of the stop, one for a fold beside it, one for the mean."""
 
@@ -126,19 +125,20 @@ def _bet(current: GameRound) -> None:
     bracket = st.session_state.get(_OFF)
     if game.outcome or game.number != current.number or stop is None or bracket is None:
         return
-    points = points_of(stop, bracket, current)
+    who = "You"
+    hall: Mapping[int, tuple[int, ...]] = {}
+    room = lecture()
+    if room is not None:
+        who = "The lecturer"
+        hall = dict(room.bets)
     verdict = ":red[**wrong**]"
     if bracket == bracket_of(_difference(current)):
         verdict = ":green[**right**]"
+    points = points_of(stop, bracket, current)
     game.points += points
     game.rounds += 1
     game.warning = ""
-    room = lecture()
-    game.hall = {}
-    who = "You"
-    if room is not None:
-        game.hall = dict(room.bets)
-        who = "The lecturer"
+    game.hall = hall
     game.outcome = (
         f"{who} bet on fold **{stop}**, and the rule stopped after fold **{current.stop}**; on "
         f"{bracket}, which is {verdict}: **{points} of {MOST} points**."
@@ -219,14 +219,12 @@ def _draw_picture(current: GameRound, folds: int, stopped_at: int | None) -> Non
     """The first folds, with the stop where it is known."""
     draw_figure_1(
         current.moments[:folds],
-        k=current.k,
-        metric=metric_label(current.run.spec),
+        current.run,
         stopped_at=stopped_at,
         title="A hidden run",
         version=(current.number, current.run.run_id, folds),
         key="learn-predict",
         name=f"round {current.number}",
-        height=_HEIGHT,
     )
 
 

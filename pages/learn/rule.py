@@ -67,13 +67,15 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
     """
     folds = guide_run.run.folds_in_order
     span = [ALPHAS[0], ALPHAS[-1]]  # the line of every alpha is in the picture
-    span += [product for product in products(played) if product is not None]
+    for product in products(played):
+        if product is not None:
+            span.append(product)
 
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = []
         for alpha in ALPHAS:
             decided = moments(EFold(alpha=alpha), folds, CONFIDENCE)
-            spec = spec_of(guide_run.run, alpha)
+            spec = _spec_of(guide_run.run, alpha)
             figures.append(threshold_figure(decided, spec, dark=dark, height=_HEIGHT, span=span))
         return figures
 
@@ -92,8 +94,8 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
     )
 
 
-def spec_of(run: RunRecord, alpha: float) -> RunSpec:
-    """Of a telling of this run by the paper's rule."""
+def _spec_of(run: RunRecord, alpha: float) -> RunSpec:
+    """The settings of the same run, had the paper's rule stopped it with this alpha."""
     return replace(run.spec, rule=PAPERS_RULE, rule_params=(("alpha", alpha),))
 
 
@@ -107,7 +109,7 @@ def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
         before = _width(played[stop - 2])
         width = _width(played[stop - 1])
         product = least_alpha(before, width)
-        comparison = "is still above alpha"
+        comparison = "is still above alpha"  # after the last fold
         decision = "go on"
         if product <= alpha:
             comparison = "is at most alpha"

@@ -37,7 +37,12 @@ from pages.run.settings import metric_select
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
-from pages.shared.live.runs import act_and_rerun, remaining_seconds, share_done
+from pages.shared.live.runs import (
+    act_and_rerun,
+    offer_to_forget,
+    remaining_seconds,
+    share_done,
+)
 from pages.shared.live.state import sentences, show_trouble, store
 from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.choices import pick_one
@@ -254,7 +259,7 @@ def _draw_actions(study_id: str, cells: Sequence[Cell]) -> None:
             help="Of the runs that ended at their stop: the figures need all folds.",
         )
     if not active and person.may(Action.FORGET, starter):
-        _offer_to_forget(study_id)
+        offer_to_forget(STUDY, study_id, _pick_recorded)
 
 
 def _offer_to_cancel(active: Sequence[Cell]) -> None:
@@ -263,18 +268,6 @@ def _offer_to_cancel(active: Sequence[Cell]) -> None:
         return
     if st.button("Cancel all", icon=":material/cancel:", key="cancel-study"):
         act_and_rerun(partial(acting().cancel_study, active))
-
-
-def _offer_to_forget(study_id: str) -> None:
-    st.button(
-        "Remove from the list",
-        icon=":material/playlist_remove:",
-        key="forget-study",
-        type="tertiary",
-        help="Its runs stay on the page Runs.",
-        on_click=_forget,
-        args=(study_id,),
-    )
 
 
 def _offer_to_go_on(label: str, study_id: str, cells: Sequence[Cell], *, help: str) -> None:
@@ -292,6 +285,10 @@ def _is_mine(cell: Cell) -> bool:
     return cell.run is not None and acting().may(Action.CANCEL, cell.run.started_by)
 
 
+def _pick_recorded() -> None:
+    st.session_state[_CHOICE] = RECORDED
+
+
 class Picked(NamedTuple):
     """What is picked in the form of a new study."""
 
@@ -302,12 +299,6 @@ class Picked(NamedTuple):
     """Folds and score, as arguments of `make_spec`."""
     missing: str
     """What there still has to be picked, as a sentence; empty where that is enough."""
-
-
-def _forget(study_id: str) -> None:
-    with sentences():
-        acting().forget_plan(STUDY, study_id)
-        st.session_state[_CHOICE] = RECORDED
 
 
 _USUAL = ("popular", "item-knn", "ease")

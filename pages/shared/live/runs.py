@@ -141,6 +141,30 @@ def act_and_rerun(act: Callable[[], object]) -> None:
         st.rerun()
 
 
+def offer_to_forget(kind: str, plan_id: str, then: Callable[[], None]) -> None:
+    """A button that takes a study or a selection from the list.
+
+    Args:
+        kind: STUDY or SELECTION.
+        plan_id: of the study or selection.
+        then: has another one shown; called before the page is drawn anew.
+    """
+
+    def forget() -> None:
+        with sentences():
+            acting().forget_plan(kind, plan_id)
+            then()
+
+    st.button(
+        "Remove from the list",
+        icon=":material/playlist_remove:",
+        key=f"forget-{kind}",
+        type="tertiary",
+        help="Its runs stay on the page Runs.",
+        on_click=forget,
+    )
+
+
 def follow_runs(run_ids: Sequence[str]) -> None:
     """Draw the page anew when one of these runs goes on; nothing is asked while none is active.
 
