@@ -115,7 +115,7 @@ def _stop_question() -> str:
 
 
 def _difference_question(k: int) -> str:
-    return f"Its mean is then off that of all {k} by"
+    return f"Its mean then differs from that of all {k} by"
 
 
 def _bet(current: GameRound) -> None:

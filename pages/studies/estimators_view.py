@@ -44,8 +44,9 @@ def show_estimators() -> None:
     tables_of_task = set(frame.loc[frame["task"] == task, "dataset"])
     systems = [system for system in _systems() if system.dataset in tables_of_task]
     done = studied(systems, ranked=False)
-    # What is "energy" elsewhere is time here: the seconds of each fold were recorded.
-    done = replace(done, cells=done.cells.rename(columns={"energy_percent": "seconds_percent"}))
+    # The table behind the figure says time: seconds were recorded where other studies have joules.
+    cells = done.cells.rename(columns={"energy_percent": "seconds_percent"})
+    done = replace(done, cells=cells)
     draw_slider(done, partial(_show_parts, done, systems, task))
 
 
@@ -71,11 +72,15 @@ def _show_parts(done: Summary, systems: list[Scores], task: str, alpha: float) -
     """
     show_headline(done, cost="time")
     no_runs = scores_frame([])  # no cell has a run of its own to open
+
+    def draw_ranks() -> None:
+        show_ranks(studied(systems), no_runs)
+
     draw_tabs(
         {
             "Difference": partial(show_differences, done, no_runs),
             "Folds used": partial(show_stops, done, no_runs),
-            "Ranks": lambda: show_ranks(studied(systems), no_runs),
+            "Ranks": draw_ranks,
             "Rules": partial(_show_rules, task),
             "Which is best": partial(_show_searches, task),
         },
@@ -143,13 +148,13 @@ def show_papers() -> None:
         paper = pick_one("Paper", list(titles), "paper", words=titles.__getitem__, width=520)
         table = pick_one("Table or figure", tables(paper), "table")
         words = st.text_input("Rows with", key="having", placeholder="Last basket, Tafeng, ...")
-    answer, _, cells = _cells(paper, table, words).partition("\n")
+    answer, _, cells = _answer_and_cells(paper, table, words).partition("\n")
     large(answer)
     with st.container(key="papers"):  # a wide table scrolls, the page does not
         st.markdown(cells)
 
 
 @st.cache_data(show_spinner="Reading what is recorded ...", max_entries=30)
-def _cells(paper: str, table: str, words: str) -> str:
-    """The answer on a line of its own, and the cells of rows with these words, as Markdown."""
+def _answer_and_cells(paper: str, table: str, words: str) -> str:
+    """The answer on the first line, and the cells of rows with these words, as Markdown."""
     return markdown(reproduced(paper, table, having=words))

@@ -84,9 +84,10 @@ def pick_study() -> str:
 
 
 def _label(plan: PlanRecord) -> str:
-    datasets_of = {run.spec.dataset for run in plan.content.runs}
+    """'2026-01-31 12:00 · 2 datasets x 3 algorithms · 1a2b3c4d5e6f'."""
+    dataset_ids = {run.spec.dataset for run in plan.content.runs}
     algorithms = {run.spec.algorithm for run in plan.content.runs}
-    contents = f"{counted(len(datasets_of), 'dataset')} x {counted(len(algorithms), 'algorithm')}"
+    contents = f"{counted(len(dataset_ids), 'dataset')} x {counted(len(algorithms), 'algorithm')}"
     splits = n_splits(plan)
     if splits > 1:
         contents += f" x {counted(splits, 'split')}"
@@ -366,14 +367,14 @@ def _work_words(runs: int, specs: Sequence[RunSpec]) -> str:
 def _pick_splits() -> Picked:
     """The widgets of a study that compares splits."""
     task = Task.TOP_N
-    datasets_of = _pick_datasets(task, "new_datasets")
+    dataset_ids = _pick_datasets(task, "new_datasets")
     algorithms = _pick_algorithms((task,), _USUAL, "new_algorithms")
     titles = {split: SPLITS[split].title for split in serving(task)}
     splits = _pills("Splits", titles, _USUAL_SPLITS, "new_splits", _PARAMETERS)
     missing = ""
-    if not datasets_of or len(algorithms) < 2 or len(splits) < 2:
+    if not dataset_ids or len(algorithms) < 2 or len(splits) < 2:
         missing = "Pick at least one dataset, two algorithms and two splits."
-    return Picked(datasets_of, algorithms, splits, {}, missing)
+    return Picked(dataset_ids, algorithms, splits, {}, missing)
 
 
 def _pick_one_split() -> Picked:
@@ -381,17 +382,17 @@ def _pick_one_split() -> Picked:
     task = _pick_task()
     suffix = ""
     usual: Sequence[str] = _USUAL
-    if task.of_table:  # other choices, so other widgets
+    if task.of_table:  # other choices, so widgets with other keys
         suffix = f"_{task}"
         usual = ()
-    datasets_of = _pick_datasets(task, f"new_datasets{suffix}")
+    dataset_ids = _pick_datasets(task, f"new_datasets{suffix}")
     algorithms = _pick_algorithms(task.together, usual, f"new_algorithms{suffix}")
     settings = _pick_settings(task, suffix)
     split = settings.pop("split")
     missing = ""
-    if not datasets_of or not algorithms:
+    if not dataset_ids or not algorithms:
         missing = "Pick at least one dataset and one algorithm."
-    return Picked(datasets_of, algorithms, [split], settings, missing)
+    return Picked(dataset_ids, algorithms, [split], settings, missing)
 
 
 def _pick_datasets(task: Task, key: str) -> list[str]:

@@ -177,7 +177,7 @@ def _show(comparison: SplitComparison) -> None:
     large(f"{winners(compared)} {headline(compared, reference)}")
     if block.left_out:
         missing = "; ".join(map(titled, block.left_out))
-        st.caption(f"Left out, because not every run is there: {escaped(missing)}.")
+        st.caption(f"Left out, because some of their runs are missing: {escaped(missing)}.")
     if compared.without_users:
         st.caption(
             f"No intervals for {escaped('; '.join(compared.without_users))}: "

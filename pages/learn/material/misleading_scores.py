@@ -44,7 +44,7 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     k = len(scores)
     whole = float(scores.mean())
     triples = np.array(list(permutations(range(k), 3)))
-    means, deviations = running(scores[triples])
+    means, deviations = running(scores[triples])  # a row for each triple, a column for each fold
     stops = least_alphas(deviations, CONFIDENCE)[:, 2] <= alpha
     if not stops.any():
         raise InputError(f"no order of these folds stops after three at alpha {alpha}; raise it")
@@ -57,6 +57,7 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     # Rounded, because the same three folds in another order differ in the last digit.
     percents = differences_percent(stop_means, whole).round(9)
     is_furthest = percents == percents.max()
+    # Of the triples that are furthest off, the one whose interval is most too narrow.
     worst = int(np.argmax(np.where(is_furthest, times.round(9), -1.0)))
     first_three = stopping[worst].tolist()
     others = [fold for fold in range(k) if fold not in first_three]

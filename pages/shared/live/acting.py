@@ -93,7 +93,7 @@ def _say_how_to_get_in(person: Actor) -> None:
     if not person.id and "is_logged_in" not in st.user:
         st.error(
             "ECV_MODE=team needs a provider of OpenID Connect: the section [auth] of "
-            ".streamlit/secrets.toml. docs/deploy.md says what belongs into it.",
+            ".streamlit/secrets.toml. docs/deploy.md says what goes into it.",
             icon=":material/error:",
         )
     elif not person.id:

@@ -56,7 +56,7 @@ def _problem() -> str:
         runner = manager()
         store().active()
     except EcvError:
-        return "The database cannot be used, or a setting means nothing; the log says which."
+        return "The database cannot be used, or a setting is invalid; the log says which."
     if not runner.alive:
         return "Nothing is computed any more: the thread that computes runs has ended."
     if runner.trouble:
@@ -68,7 +68,7 @@ async def metrics(request: Request) -> Response:
     """Runs by state, queue, folds, their seconds, tabs, uploads, memory. 403 for other machines."""
     try:
         if settings().mode is not Mode.PRIVATE and not _is_of_this_machine(request):
-            return PlainTextResponse("Numbers are told to this machine only.", 403)
+            return PlainTextResponse("Only this machine may read these numbers.", 403)
         async with asyncio.timeout(_PATIENCE_SECONDS):
             total = await asyncio.to_thread(_totals.of, store())
     except (EcvError, TimeoutError):

@@ -52,9 +52,8 @@ def running_bar(page: StreamlitPage) -> None:
     is not drawn a second time below its old self when the bar comes or goes.
     """
     place = st.container(key="bar-place")
-    state = st.session_state
-    state[_ARRIVED] = state.get(PAGE) != page.url_path
-    state[PAGE] = page.url_path
+    st.session_state[_ARRIVED] = st.session_state.get(PAGE) != page.url_path
+    st.session_state[PAGE] = page.url_path
     name = f"{page.title} · e-fold"
     try:
         if watch().page_begins():
@@ -69,7 +68,8 @@ def running_bar(page: StreamlitPage) -> None:
         return
     _say_what_is_over()
     with place:
-        st.fragment(_bar_of_ended_run)()  # a fragment as well, which is a level of the tree
+        # In a fragment like the other bar, so that both have the same place in the page's tree.
+        st.fragment(_bar_of_ended_run)()
     st.set_page_config(page_title=name)
 
 

@@ -136,7 +136,7 @@ class Tabs:
         address = (scope.get("client") or [""])[0]
         tab = Tab(path=scope["path"], address=household_of(address), browser=browser_of(scope))
         if self._too_many(tab):
-            await receive()
+            await receive()  # that it wants to connect
             await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER})
             return
         name = token_urlsafe(16)
@@ -194,7 +194,7 @@ class Tabs:
         limit = max_upload_bytes() + _AROUND_A_FILE
         await self._make_room(app, browser, limit - size)
         if self.held + size > BROWSERS_AT_ONCE * limit:
-            busy = PlainTextResponse("Others send files now: try again in a minute.", 503)
+            busy = PlainTextResponse("Others are sending files now: try again in a minute.", 503)
             await busy(scope, receive, send)
             return
         upload = Upload(browser, size, dict(scope))
@@ -232,10 +232,10 @@ class Tabs:
             return PlainTextResponse("This dashboard takes no files.", 403)
         browser = browser_of(request.scope)
         if not browser or not any(tab.may_upload for tab in self._tabs_of(browser)):
-            return PlainTextResponse("Who may not upload files here cannot send any.", 403)
+            return PlainTextResponse("You may not upload files here.", 403)
         length = request.headers.get("content-length", "")
         if not length.isdecimal() or "transfer-encoding" in request.headers:
-            return PlainTextResponse("A file comes with its length here.", 411)
+            return PlainTextResponse("Send the length of the file with it, as Content-Length.", 411)
         if int(length) > limit + _AROUND_A_FILE:
             return PlainTextResponse(f"A file may have up to {limit:,} bytes here.", 413)
         return None
