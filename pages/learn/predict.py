@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from secrets import randbelow
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -36,6 +37,15 @@ _BRACKETS = {"below 0.5 %": 0.5, "0.5 to 1 %": 1.0, "1 to 2 %": 2.0, "2 % or mor
 """What one can bet on -> the percentage that the difference is below."""
 
 
+class Bet(NamedTuple):
+    """What one bets in a round."""
+
+    stop: int
+    """The fold after which the rule stops."""
+    bracket: str
+    """How far the mean is then from that of all folds; one of _BRACKETS."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Game:
     """One visitor's game; it ends with the visit, the round's number is in the address."""
@@ -48,7 +58,8 @@ class Game:
     """What became of this round's bet; empty before it."""
     warning: str = ""
     hall: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """Bets of phones that follow this lecture, as they were when the lecturer bet."""
+    """Number of a phone that follows this lecture -> its picks, as they were at the lecturer's bet:
+    the place of its stop and of its bracket among those that can be bet on."""
 
 
 def show() -> None:
@@ -134,7 +145,7 @@ def _bet(current: GameRound) -> None:
     verdict = ":red[**wrong**]"
     if bracket == bracket_of(_difference(current)):
         verdict = ":green[**right**]"
-    points = points_of(stop, bracket, current)
+    points = points_of(Bet(stop, bracket), current)
     game.points += points
     game.rounds += 1
     game.warning = ""
@@ -145,43 +156,44 @@ def _bet(current: GameRound) -> None:
     )
 
 
-def points_of(stop: int, bracket: str, current: GameRound) -> int:
-    """Of a bet: two for the fold of the stop, one for a fold beside it, one for the mean."""
-    points = max(2 - abs(stop - current.stop), 0)
-    if bracket == bracket_of(_difference(current)):
+def points_of(bet: Bet, current: GameRound) -> int:
+    """Two for the fold of the stop, one for a fold beside it, one for the mean."""
+    points = max(2 - abs(bet.stop - current.stop), 0)
+    if bet.bracket == bracket_of(_difference(current)):
         points += 1
     return points
 
 
 def _show_hall(current: GameRound, hall: Mapping[int, tuple[int, ...]]) -> None:
-    """How the hall bet and who was nearest; each phone is told its own points."""
-    stops = list(_stops(current.k))
+    """How the hall bet and who was nearest; each phone is told its own points.
+
+    Args:
+        current: The round.
+        hall: The picks of phones, as in `Game`.
+    """
+    stops = _stops(current.k)
     brackets = list(_BRACKETS)
     bets_on_fold: Counter[int] = Counter()
     bets_on_bracket: Counter[str] = Counter()
     points = {}
-    words = {}
-    for phone, (stop_pick, bracket_pick) in hall.items():
-        stop = stops[stop_pick]
-        bracket = brackets[bracket_pick]
-        bets_on_fold[stop] += 1
-        bets_on_bracket[bracket] += 1
-        points[phone] = points_of(stop, bracket, current)
-        words[phone] = (
-            f"You bet on fold {stop} and {bracket}: {points[phone]} of {MOST} points. The rule "
-            f"stopped after fold {current.stop}, off by {_difference(current):.1f} %."
+    outcomes = {}
+    for phone, (stop_place, bracket_place) in hall.items():
+        bet = Bet(stops[stop_place], brackets[bracket_place])
+        bets_on_fold[bet.stop] += 1
+        bets_on_bracket[bet.bracket] += 1
+        points[phone] = points_of(bet, current)
+        outcomes[phone] = (
+            f"You bet on fold {bet.stop} and {bet.bracket}: {points[phone]} of {MOST} points. The "
+            f"rule stopped after fold {current.stop}, off by {_difference(current):.1f} %."
         )
     st.markdown(_nearest_words(points))
-    fold_words = []
-    for stop in stops:
-        if bets_on_fold[stop]:
-            fold_words.append(f"fold {stop}: **{bets_on_fold[stop]}**")
+    fold_words = [f"fold {stop}: **{bets_on_fold[stop]}**" for stop in sorted(bets_on_fold)]
     bracket_words = []
     for bracket in brackets:
-        if bets_on_bracket[bracket]:
+        if bracket in bets_on_bracket:
             bracket_words.append(f"{bracket}: **{bets_on_bracket[bracket]}**")
     st.markdown(f"Bets on {', '.join(fold_words)}; on {', '.join(bracket_words)}.")
-    tell_phones(words, f"The rule stopped after fold {current.stop}. You did not bet.")
+    tell_phones(outcomes, f"The rule stopped after fold {current.stop}. You did not bet.")
 
 
 def _nearest_words(points: Mapping[int, int]) -> str:
@@ -191,10 +203,7 @@ def _nearest_words(points: Mapping[int, int]) -> str:
         points: Number of a phone -> its points.
     """
     most = max(points.values())
-    nearest = []
-    for phone in sorted(points):
-        if points[phone] == most:
-            nearest.append(str(phone))
+    nearest = [str(phone) for phone in sorted(points) if points[phone] == most]
     noun = "phone"
     if len(nearest) > 1:
         noun = "phones"

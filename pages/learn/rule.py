@@ -101,7 +101,6 @@ def _spec_of(run: RunRecord, alpha: float) -> RunSpec:
 
 def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
     """The numbers of the rule where it stops, or after the last fold, at each alpha."""
-    k = len(played)
     row = SliderNumbers([], [], [])
     stops = stops_at(played, np.array(ALPHAS)).tolist()
     for alpha, stop in zip(ALPHAS, stops, strict=True):
@@ -123,17 +122,26 @@ def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
             ]
         )
         row.notes.append([f"after fold {stop}", f"from {before:.4f}", comparison, decision])
-        if stop < k:
-            percent = difference_percent(played[stop - 1].mean, played[-1].mean)
-            row.sentences.append(
-                f"With alpha {text}, the rule stops after fold {stop} and saves {k - stop} of {k} "
-                f"folds. Its mean differs by {percent:.1f} % from the mean of all {k}."
-            )
-        else:
-            row.sentences.append(
-                f"With alpha {text}, the rule needs all {k} folds, and nothing is saved."
-            )
+        row.sentences.append(_stop_sentence(played, stop, text))
     return row
+
+
+def _stop_sentence(played: Sequence[Moment], stop: int, alpha: str) -> str:
+    """What the rule saves and how far its mean is from that of all folds.
+
+    Args:
+        played: All moments of the run.
+        stop: The fold after which the rule stops.
+        alpha: As it is written.
+    """
+    k = len(played)
+    if stop == k:
+        return f"With alpha {alpha}, the rule needs all {k} folds, and nothing is saved."
+    percent = difference_percent(played[stop - 1].mean, played[-1].mean)
+    return (
+        f"With alpha {alpha}, the rule stops after fold {stop} and saves {k - stop} of {k} folds. "
+        f"Its mean differs by {percent:.1f} % from the mean of all {k}."
+    )
 
 
 def _width(moment: Moment) -> float:
