@@ -547,7 +547,7 @@ def _print_stops() -> None:
     heads = ["stop after", "share of runs", "Student's t holds", "allowing for the stop"]
     rows = [
         [str(one.stop or "**any**"), *map(_percent, (one.share, one.plain, one.wide))]
-        for one in at_the_stop(1e-4, 0.01)
+        for one in at_the_stop(1e-4, 0.01, runs=500_000)
     ]
     table(heads, rows)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ecv_core.energy.parts import with_own_joules
-from ecv_core.energy.savings import energy_of, folds_once, tallies
+from ecv_core.energy.savings import energy_of, folds_once, saved_together, sum_of_ranges, tallies
 from ecv_core.figures.words import duration, grams, watt_hours_alike, watt_hours_range
 from ecv_core.records.run import RunRecord
 from pages.shared.widgets.answer_card import Amount
@@ -55,21 +54,16 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
     name = "energy"
     if len(metered) < len(runs):
         name = f"energy of {len(metered)} of {len(runs)} runs"
-    least = 0.0
-    most = 0.0
-    grams_co2e = 0.0
-    for fold in folds_once(metered):
-        least_of_fold, most_of_fold = fold.energy.range
-        least += least_of_fold
-        most += most_of_fold
-        grams_co2e += fold.energy.grams_co2e
-    used = watt_hours_range(least, most)
+    folds = folds_once(metered)
+    emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
+    joules = sum_of_ranges(fold.energy.range for fold in folds)
+    used = watt_hours_range(*joules)
     saved = ""
-    saving = _saved_energy(metered)
-    if saving is not None:
-        used, saved_joules = watt_hours_alike((least, most), saving.joules_range)
-        saved = f"{saved_joules}, {_about(metered)}{saving.percent:.0f} %"
-    return Amount(name=name, used=f"{used} ({grams(grams_co2e)} CO2e)", saved=saved)
+    percent = _saved_percent(metered)
+    if percent:
+        used, saved_joules = watt_hours_alike(joules, saved_together(map(energy_of, metered)))
+        saved = f"{saved_joules}, {_about(metered)}{percent:.0f} %"
+    return Amount(name=name, used=f"{used} ({emissions} CO2e)", saved=saved)
 
 
 def _metered(runs: Sequence[RunRecord]) -> list[RunRecord]:
@@ -81,33 +75,16 @@ def _metered(runs: Sequence[RunRecord]) -> list[RunRecord]:
     return with_own_joules(metered) or metered
 
 
-class _Saving(NamedTuple):
-    """What stops saved of the energy."""
-
-    joules_range: tuple[float, float]
-    """From the least to the most that it may be."""
-    percent: float
-    """Of the energy of all folds."""
-
-
-def _saved_energy(runs: Sequence[RunRecord]) -> _Saving | None:
-    """What stops saved in these runs together; None where no stop saved any."""
-    least = 0.0
-    most = 0.0
+def _saved_percent(runs: Sequence[RunRecord]) -> float:
+    """What stops saved in these runs together, of the energy of all folds; 0 for nothing."""
     saved = 0.0
     of_all_folds = 0.0
     for run in runs:
-        facts = energy_of(run)
         of_all_folds += tallies(run.folds, run.k)[-1].joules
-        if facts.saved_joules is None or facts.saved_range is None:
-            continue
-        saved += facts.saved_joules
-        least_of_run, most_of_run = facts.saved_range
-        least += least_of_run
-        most += most_of_run
+        saved += energy_of(run).saved_joules or 0.0
     if not saved:
-        return None
-    return _Saving((least, most), 100 * saved / of_all_folds)
+        return 0.0
+    return 100 * saved / of_all_folds
 
 
 def _time(runs: Sequence[RunRecord]) -> Amount:
