@@ -307,6 +307,11 @@ def answer(options: argparse.Namespace, document: dict[str, Any], text: str) -> 
         print(text)
 
 
+def say(text: str) -> None:
+    """Tell a person something that is no part of the answer, which goes to stdout."""
+    print(text, file=sys.stderr)
+
+
 def write_json(document: dict[str, Any], target: str | None) -> None:
     """Write the document to this file, to stdout for '-', or nowhere for None."""
     if target is None:

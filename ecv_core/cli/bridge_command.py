@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 
-from ecv_core.cli import answer
+from ecv_core.cli import answer, say
 from ecv_core.cli.options import DATASET, add_json
 from ecv_core.cli.run_command import spec_of, summary
 from ecv_core.cli.track_commands import add_tracked
@@ -42,29 +41,25 @@ def bridge_command(options: argparse.Namespace) -> None:
     from ecv_core.store.results import Results
     from ecv_core.store.store import open_store
 
-    name, model, check = options.library, options.model, options.check
-    library = bridge.LIBRARIES[name]
-    options.algorithm = f"{library.title} {model}"
-    options.param.append(f"{name}={library.version}")  # other versions make another run
+    check = options.check
+    library = bridge.LIBRARIES[options.library]
+    options.algorithm = f"{library.title} {options.model}"
+    options.param.append(f"{options.library}={library.version}")  # other versions, another run
     spec = spec_of(options)
     bridge.check_served(spec, check=check)
-    cv = Tracked(spec, None, keep=True, resume=not options.new, said=True)
-    python = bridge.environment(library, _say)
+    cv = Tracked(spec, None, keep=True, resume=not options.new, metric_named=True)
+    python = bridge.environment(library, say)
     try:
         for fold in cv:
-            lists, own = bridge.fit(name, python, model, spec, fold, check=check)
+            lists, own = bridge.fit(options.library, python, options.model, spec, fold, check=check)
             cv.report(lists)
             moment = cv.run.record.moments[-1]
             score = f"fold {moment.fold}: {spec.metric_name} {moment.score:.4f}"
             if not math.isnan(own):
                 score += f", {library.title}'s evaluator {own:.4f} ({own - moment.score:+.0e})"
-            _say(f"{score}. {moment.decision.reason}")
+            say(f"{score}. {moment.decision.reason}")
     except InputError:
         cv.forget_if_empty()
         raise
     run = Results(open_store()).with_user_scores(cv.run.record)
     answer(options, run_document(run, run.user_scores), summary(run))
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ecv_core import dataset as datasets
-from ecv_core.cli import program
+from ecv_core.cli import program, say
 from ecv_core.cli.options import DATASET, add_split_options, named_values
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import ENCODINGS, NONE, OPTIONS, SEPARATORS, TimeUnit
 from ecv_core.dataset.own.recognise import Recognised, first_look, returns
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.tasks import Task
 
 
@@ -73,9 +73,7 @@ def download_command(options: argparse.Namespace) -> None:
     if datasets.available(entry):
         print(f"{entry.id} is on disk already")
         return
-    print(
-        f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}", file=sys.stderr
-    )
+    say(f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}")
     from tqdm import tqdm
 
     with tqdm(unit="B", unit_scale=True, desc=entry.id, disable=None) as bar:
@@ -211,8 +209,8 @@ def add_command(options: argparse.Namespace) -> None:
             lossy=options.yes,
         )
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
-    print(f"{recognised.layout.form.value}: {columns}", file=sys.stderr)
-    print(*first_look(recognised), sep="\n", file=sys.stderr)
+    say(f"{recognised.layout.form.value}: {columns}")
+    say("\n".join(first_look(recognised)))
     _offer_to_leave_out(recognised)
     print("\n".join(summary(about)))
     algorithm = (about.task or Task.TOP_N).usual_algorithm
@@ -234,7 +232,7 @@ def _offer_to_leave_out(recognised: Recognised) -> None:
     layout = recognised.layout
     for place in returns(recognised):
         if place != layout.above_zero:
-            print(f"--above-zero {layout.names[place]} leaves such rows out.", file=sys.stderr)
+            say(f"--above-zero {layout.names[place]} leaves such rows out.")
 
 
 def summary(about: own.About) -> list[str]:
@@ -253,7 +251,7 @@ def summary(about: own.About) -> list[str]:
     lines.append(
         f"{about.raw_users:,} users, {about.raw_items:,} items; after 5-core pruning "
         f"{about.users:,} users, {about.items:,} items, {about.interactions:,} interactions, "
-        f"density {about.density:.3%}"
+        f"density {percent_text(about.density)}"
     )
     if about.busiest_words:
         lines.append(f"{about.busiest_words} (--no-bots leaves it out)")

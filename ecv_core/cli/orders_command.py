@@ -11,6 +11,7 @@ from ecv_core.cli import answer
 from ecv_core.cli.options import add_json, add_rule_params, add_setting, asked_rule_params
 from ecv_core.cli.score_file import add_direction, direction_words, file_facts, read_score_file
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES, axis_of, rule, rule_for
 
@@ -142,5 +143,5 @@ def _summary(document: dict[str, Any], words: str) -> str:
         f"{document['mean_difference_percent']:.2f} %, in 95 % of orders by at most "
         f"{quantiles['0.95']:.2f} %\n"
         f"the interval at the stop holds the {document['k']}-fold mean in "
-        f"{document['coverage']:.1%} of orders"
+        f"{percent_text(document['coverage'], '.1f')} of orders"
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from ecv_core.cli import answer
+from ecv_core.cli import answer, say
 from ecv_core.cli.options import add_json, add_rule_param
 from ecv_core.figures.words import FigureKind, ends_words, shown_interval
 from ecv_core.stopping import PAPERS_RULE, axis_of
@@ -113,7 +112,7 @@ def board_command(options: argparse.Namespace) -> None:
         return
     page, refused = site(options.file)
     for name, why in refused.items():
-        print(f"{name} is left out: {why}", file=sys.stderr)
+        say(f"{name} is left out: {why}")
     path = options.file / "index.html"
     write_result(path, page)
     print(path)

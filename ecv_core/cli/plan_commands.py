@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from ecv_core import dataset as datasets
 from ecv_core import models, splits, stopping
-from ecv_core.cli import answer
+from ecv_core.cli import answer, say
 from ecv_core.cli.options import (
     ALGORITHM,
     DATASET,
@@ -107,7 +107,7 @@ def study_command(options: argparse.Namespace) -> None:
             print(f"{_result(cell.run)}, computed before")
         elif not (cell.recorded or cell.answered):
             to_compute.append(cell)
-    print(f"{counted(len(possible), 'run')}, {len(to_compute)} to compute", file=sys.stderr)
+    say(f"{counted(len(possible), 'run')}, {len(to_compute)} to compute")
     if to_compute:
         keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in possible])
     failures = _compute_study(store, to_compute, options)
@@ -209,7 +209,7 @@ def _without_obstacles(cells: Sequence[Cell]) -> list[Cell]:
     obstacles = dict(studies.with_obstacles(cell for cell in cells if not cell.recorded))
     sentences = [sentence for sentence in obstacles.values() if sentence]
     for sentence in dict.fromkeys(sentences):
-        print(f"left out: {sentence}", file=sys.stderr)
+        say(f"left out: {sentence}")
     return [cell for cell in cells if obstacles.get(cell) is None]
 
 
@@ -275,15 +275,12 @@ def tune_command(options: argparse.Namespace) -> None:
     )
     store = open_store()
     for name, values in plan.left_out.items():
-        print(
-            f"left out: {name} {', '.join(map(str, values))}, more than {plan.spec.dataset} has",
-            file=sys.stderr,
-        )
+        say(f"left out: {name} {', '.join(map(str, values))}, more than {plan.spec.dataset} has")
     folds = plan.budget * plan.spec.k
     how_many = counted(folds, "fold")
     if not plan.all_folds:
         how_many = f"at most {how_many}"
-    print(f"{counted(plan.budget, 'configuration')}, {how_many}", file=sys.stderr)
+    say(f"{counted(plan.budget, 'configuration')}, {how_many}")
     with (
         tqdm(total=folds, unit="fold", disable=None, leave=False) as bar,
         executor_of(options, no_energy=options.no_energy) as executor,

@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from ecv_core import models, stopping
-from ecv_core.cli import write_json
+from ecv_core.cli import say, write_json
 from ecv_core.cli.options import (
     DATASET,
     OF_SPLITS,
@@ -76,7 +76,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _choices()
-    parser.set_defaults(n=None)
+    parser.set_defaults(n=None)  # the metric may say it too: ndcg@5
 
 
 def _choices() -> str:
@@ -135,9 +135,7 @@ def go_on(store: Store, run: RunRecord, options: argparse.Namespace, *, full: bo
 
     if not Queue(store).resume(run.run_id, full=full):
         raise InputError(f"run {run.run_id} is already running in another program; wait for it")
-    print(
-        f"continuing run {run.run_id}, which has {len(run.folds)} of {run.k} folds", file=sys.stderr
-    )
+    say(f"continuing run {run.run_id}, which has {len(run.folds)} of {run.k} folds")
     carry_out(store, store.run(run.run_id), options)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
-from ecv_core.cli import write_json
+from ecv_core.cli import say, write_json
 from ecv_core.cli.options import DATASET, OF_SPLITS, RUN, add_fold_options, add_settings
 from ecv_core.jobs.plans import track
 from ecv_core.jobs.plans.track import NoFold
@@ -136,7 +135,7 @@ def track_command(options: argparse.Namespace) -> None:
     run_id = track.begin(store, spec, owner=OUTSIDE, resume=not options.new)
     done = len(store.run(run_id).folds)
     if done:
-        _say(f"continuing with {done} of {spec.max_folds} folds; --new starts a new run")
+        say(f"continuing with {done} of {spec.max_folds} folds; --new starts a new run")
     print(run_id)
 
 
@@ -184,9 +183,9 @@ def tell_command(options: argparse.Namespace) -> None:
         joules=options.joules,
     )
     if result.note:
-        _say(result.note)
+        say(result.note)
     if run.doubt:
-        _say(run.doubt)
+        say(run.doubt)
     score = f"{run.spec.metric_name} {result.score:.4f}"
     print(f"fold {options.fold}: {score}. {_words_after_fold(run, options.fold)}")
 
@@ -233,7 +232,3 @@ def _words_after_fold(run: RunRecord, fold: int) -> str:
     if run.stopped_early and len(run.folds) > run.folds_used:
         return f"The fold is saved; the run stopped after {run.folds_used} folds."
     return run.moments[-1].decision.reason
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
@@ -17,8 +17,8 @@ from ecv_core.analysis import exploration
 from ecv_core.analysis.exploration import DRAWS
 from ecv_core.analysis.orders.outcomes import Outcome
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, SaveAttempts
 from ecv_core.jobs.plans import select as selections
 from ecv_core.jobs.plans import study as studies
@@ -163,7 +163,7 @@ def _compute(
             on_fold(Run(run))
 
     callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
-    with kept_or_not(keep and own_rule is None) as store, closing(executor_on(on)) as executor:
+    with _workplace(on, keep=keep and own_rule is None) as (store, executor):
         (run_id,) = store.create([spec], owner=this_process(), anew=anew)
         plan_runs = PlanRuns(
             store, runs=[store.run(run_id)], rule=own_rule, anew=anew, callbacks=callbacks
@@ -174,13 +174,25 @@ def _compute(
 
 
 @contextmanager
-def kept_or_not(keep: bool) -> Iterator[Store]:
-    """The database, or one that is gone afterwards."""
-    if keep:
-        yield open_store()
-        return
-    with tempfile.TemporaryDirectory(prefix="ecv-") as folder:
-        yield open_store(f"sqlite:///{folder}/run.sqlite")
+def _workplace(
+    on: str | None, *, keep: bool, in_memory: bool = False
+) -> Iterator[tuple[Store, Executor]]:
+    """The database that runs are in, and what computes their folds.
+
+    Args:
+        on: where folds are computed, as of `evaluate`.
+        keep: whether it is the usual database; otherwise it is one that is gone afterwards.
+        in_memory: whether some of the models are in memory, and so computed in this process.
+
+    Raises:
+        InputError: for a place that cannot be had, or models in memory elsewhere.
+    """
+    with closing(executor_for(on, in_memory=in_memory)) as executor:
+        if keep:
+            yield open_store(), executor
+            return
+        with tempfile.TemporaryDirectory(prefix="ecv-") as folder:
+            yield open_store(f"sqlite:///{folder}/run.sqlite"), executor
 
 
 @kinds_checked
@@ -223,25 +235,18 @@ def study(
     def show_fold(run: RunRecord) -> None:
         on_fold(Run(run))
 
-    with ExitStack() as stack:
-        models: list[str | Mapping[str, Any]] = []
-        in_memory = False
-        for algorithm_id, model_settings in stack.enter_context(as_settings(algorithms)):
-            if model_settings:  # of a model in memory
-                in_memory = True
-                models.append(model_settings)
-            else:
-                models.append(algorithm_id)
+    callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
+    with as_settings(algorithms) as named:
+        # An id stands for itself; a model in memory has settings, which say how it is held.
+        models = [model_settings or algorithm_id for algorithm_id, model_settings in named]
         cells = studies.planned(dataset_ids, models, split_ids, **all_settings)
         _check_possible(cells)
-        executor = executor_for(on, in_memory=in_memory)
-        stack.enter_context(closing(executor))
-        store = stack.enter_context(kept_or_not(keep))
-        keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells])
-        with_earlier_runs = studies.filled(cells, store)
-        open_cells = [cell for cell in with_earlier_runs if not cell.answered]
-        callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
-        computed = studies.compute(store, open_cells, executor=executor, callbacks=callbacks)
+        in_memory = any(model_settings for _, model_settings in named)
+        with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
+            keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells])
+            with_earlier_runs = studies.filled(cells, store)
+            open_cells = [cell for cell in with_earlier_runs if not cell.answered]
+            computed = studies.compute(store, open_cells, executor=executor, callbacks=callbacks)
     return _runs_of(cells, [*with_earlier_runs, *computed])
 
 
@@ -336,8 +341,7 @@ def select(
     limit = None
     if budget is not None:
         limit = Budget.parse(budget)
-    with ExitStack() as stack:
-        entries = stack.enter_context(as_settings(contenders))
+    with as_settings(contenders) as entries:
         named = _named(name, entries, settings)
         spec = named[0].spec
         terms = selections.terms_for(
@@ -348,13 +352,16 @@ def select(
             expected_loss=expected_loss,
             budget=limit,
         )
-        executor = executor_for(on, in_memory=any(model for _, model in entries))
-        stack.enter_context(closing(executor))
-        store = stack.enter_context(kept_or_not(keep))
-        callbacks = Callbacks(trouble=SaveAttempts(log.warning))
-        _, standing = selections.compute(
-            store, named, terms, executor=executor, on_fold=on_fold, callbacks=callbacks
-        )
+        in_memory = any(model_settings for _, model_settings in entries)
+        with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
+            _, standing = selections.compute(
+                store,
+                named,
+                terms,
+                executor=executor,
+                on_fold=on_fold,
+                callbacks=Callbacks(trouble=SaveAttempts(log.warning)),
+            )
     return Selected(standing, name, spec.metric_name)
 
 
@@ -366,15 +373,15 @@ def _named(
     """Contenders with their specs. Args: entries: as of `as_settings`."""
     tracked = selections.tracked_names(open_store(), dataset)
     contenders = []
-    for name, model in entries:
-        if model:
-            spec = make_spec(dataset=dataset, rule=NEVER_STOPS, **model, **settings)
+    for name, model_settings in entries:
+        if model_settings:
+            spec = make_spec(dataset=dataset, rule=NEVER_STOPS, **model_settings, **settings)
             fold.check_needs(spec)
             contenders.append(Contender(name, spec))
         else:
             contenders += selections.named_contenders(dataset, [name], tracked=tracked, **settings)
     if not contenders:
-        return selections.named_contenders(dataset, [], **settings)
+        selections.named_contenders(dataset, [], **settings)  # which says how many it takes
     return contenders
 
 
@@ -428,10 +435,11 @@ def tune(
     def show_fold(_: RunRecord) -> None:
         on_fold()
 
-    with ExitStack() as stack:
-        model: dict[str, Any] = {"algorithm": algorithm}
-        if in_memory:
-            model = stack.enter_context(tunable(algorithm, own or {}))
+    callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
+    model: AbstractContextManager[dict[str, Any]] = nullcontext({"algorithm": algorithm})
+    if in_memory:
+        model = tunable(algorithm, own or {})
+    with model as model_settings:
         plan = tunings.make_tuning(
             dataset=dataset_id(dataset),
             space=declared,
@@ -441,13 +449,11 @@ def tune(
             confidence=confidence,
             indifference=indifference,
             all_folds=all_folds,
-            **model,
+            **model_settings,
             **settings,
         )
-        executor = stack.enter_context(closing(executor_for(on, in_memory=in_memory)))
-        store = stack.enter_context(kept_or_not(keep))
-        callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
-        return tunings.tune(store, plan, executor=executor, callbacks=callbacks)
+        with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
+            return tunings.tune(store, plan, executor=executor, callbacks=callbacks)
 
 
 @kinds_checked

@@ -84,7 +84,7 @@ def track(
         own_rule,
         keep=keep and own_rule is None,
         resume=resume,
-        said=settings.get("metric") is not None,
+        metric_named=settings.get("metric") is not None,
     )
 
 
@@ -115,13 +115,19 @@ class Tracked:
     """
 
     def __init__(
-        self, spec: RunSpec, rule: StoppingRule | None, *, keep: bool, resume: bool, said: bool
+        self,
+        spec: RunSpec,
+        rule: StoppingRule | None,
+        *,
+        keep: bool,
+        resume: bool,
+        metric_named: bool,
     ) -> None:
         self.spec = spec
         """Everything that was set."""
         self._rule = rule
         self._resume = resume
-        self._said = said
+        self._metric_named = metric_named
         address = None
         if not keep:
             address = self._temporary_database()
@@ -171,7 +177,7 @@ class Tracked:
         if current.reported:
             raise InputError(f"fold {index} has been reported already; report once a fold")
         fitted = time.perf_counter()
-        measured = measure(current.fold, reported, rule=self._rule, metric_named=self._said)
+        measured = measure(current.fold, reported, rule=self._rule, metric_named=self._metric_named)
         end = time.perf_counter()
         processor_seconds = own_seconds_since(current.used)
         energy = current.meter.stop()

@@ -32,8 +32,7 @@ def test_a_file_is_added_run_and_removed(shop, capsys):
     assert said.out.splitlines() == [
         "36 of 37 rows can be used",
         "  1 cannot: no user",
-        "6 users, 6 items; after 5-core pruning 6 users, 6 items, 36 interactions, "
-        "density 100.000%",
+        "6 users, 6 items; after 5-core pruning 6 users, 6 items, 36 interactions, density 100 %",
         "added as shop; run it with: python -m ecv_core run shop item-knn",
     ]
     assert "delimited text: user_id = wer, item_id = was, rating = wieviel" in said.err
