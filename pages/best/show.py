@@ -183,11 +183,10 @@ def _certainty(selection: Shown) -> Certainty:
     if not selection.decided:
         return Certainty.OPEN
     verdict = selection.played.verdict
-    if verdict.tied:
+    all_shown_worse = set(verdict.losers) <= set(verdict.worse)
+    if verdict.tied or not (selection.terms.certain or all_shown_worse):
         return Certainty.CLOSE
-    if selection.terms.certain or set(verdict.losers) <= set(verdict.worse):
-        return Certainty.SURE
-    return Certainty.CLOSE
+    return Certainty.SURE
 
 
 def _amounts(selection: Shown) -> list[Amount]:

@@ -181,7 +181,7 @@ def _show_parts(
 def _pictures(
     done: Summary, systems: list[Scores], alpha: float
 ) -> dict[str, Callable[[], Figure]]:
-    """What draws the figures for print, at one alpha."""
+    """Name of each figure for print -> what draws it, at one alpha."""
     cells = done.cells[done.cells["alpha"] == alpha]
 
     def heatmap(value: str, scale: CellScale) -> Callable[[], Figure]:

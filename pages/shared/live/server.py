@@ -121,15 +121,15 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     allow_handles()
     listener.loop = asyncio.get_running_loop()
     with _end_with_the_terminal():
-        running = asyncio.create_task(asyncio.to_thread(_begin))
-        telling = asyncio.gather(events.look_and_tell(), tell_systemd(), give_back_memory())
+        beginning = asyncio.create_task(asyncio.to_thread(_begin))
+        going_on = asyncio.gather(events.look_and_tell(), tell_systemd(), give_back_memory())
         try:
             yield
         finally:
-            telling.cancel()
+            going_on.cancel()
             with suppress(asyncio.CancelledError):
-                await telling
-            await running
+                await going_on
+            await beginning
             await listener.end()
             with suppress(EcvError):
                 runner = await asyncio.to_thread(manager)

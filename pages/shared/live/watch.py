@@ -211,6 +211,6 @@ class Watch:
         """As `Store.group`; runs that are all active are not read again. Raises: StoreError."""
         active = [run for run in self.now().runs if run.group == group_id]
         runs = {run.run_id: run for run in self.active() if run.group == group_id}
-        if active and len(runs) == active[0].of_group:
+        if active and len(runs) == active[0].of_group:  # so that none has ended
             return [runs[run.run_id] for run in active if run.run_id in runs]
         return self._store.group(group_id)

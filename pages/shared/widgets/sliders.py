@@ -126,7 +126,7 @@ def _draw_slider(
         if alphas[0] <= before <= alphas[-1]:
             st.session_state[key] = nearest(alphas, before)
     box = f"{name}-box"
-    if key == KEY:
+    if key == KEY:  # look.css keeps this box in sight
         box = "explore-slider"
     with st.container(key=box):
         alpha = st.select_slider(
