@@ -25,6 +25,7 @@ from ecv_core.estimators.fold_scores import (
     report_failed_fits,
 )
 from ecv_core.evaluation import Kind, Metric
+from ecv_core.evaluation.metrics import SCIKIT_LEARN
 from ecv_core.evaluation.scoring import Scoring, whole_fold
 from ecv_core.figures.words import interval_words_with, verdict
 from ecv_core.jobs.heartbeat import signs_of_life
@@ -440,7 +441,7 @@ def _metric(score: str, kind: Kind) -> Metric:
             plain += character
         else:
             plain += "-"
-    return Metric(f"sklearn-{plain[:32]}", title=score, kind=kind)
+    return Metric(f"{SCIKIT_LEARN}{plain[:32]}", title=score, kind=kind)
 
 
 def _identified(spec: RunSpec, estimator: Any, table: SplitSamples) -> RunSpec:

@@ -758,6 +758,11 @@ def metric(metric_id: str) -> Metric:
     return METRICS[metric_id]
 
 
+SCIKIT_LEARN = "sklearn-"
+"""Before the id of a score of scikit-learn's that other code computes; after it comes the id of the
+project's metric of the same range, where there is one: 'sklearn-accuracy'."""
+
+
 def metric_of(spec: RunSpec) -> Metric:
     """The metric of a run, whether its code is here or not. Raises: as `metric_described_by`."""
     return metric_described_by(spec.metric, spec.own_metric)
@@ -773,6 +778,9 @@ def metric_described_by(metric_id: str, about: Params = ()) -> Metric:
     if metric_id in METRICS and METRICS[metric_id].about == about:
         return METRICS[metric_id]
     facts: dict[str, Any] = dict(about)
+    namesake = _PROJECTS.get(metric_id.removeprefix(SCIKIT_LEARN))
+    if namesake is not None:
+        facts |= {"low": namesake.low, "high": namesake.high}
     flags = (facts.get("higher_is_better"), facts.get("whole"))
     if metric_id in _PROJECTS or not all(isinstance(flag, bool) for flag in flags):
         raise InputError(f"what is said of the metric '{metric_id}' cannot be: {facts!r:.80}")

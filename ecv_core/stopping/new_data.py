@@ -51,10 +51,14 @@ class NewDataInterval:
     def within(self, low: float, high: float) -> NewDataInterval:
         """The same interval, cut at the least and the most that the metric can be.
 
+        One that lies outside altogether stays as it is: its scores have another scale.
+
         >>> import ecv_core as ecv
         >>> ecv.NewDataInterval(low=-0.05, high=0.1).within(0, 1)
         NewDataInterval(low=0.0, high=0.1)
         """
+        if self.high < low or high < self.low:
+            return self
         return NewDataInterval(low=float(max(self.low, low)), high=float(min(self.high, high)))
 
 

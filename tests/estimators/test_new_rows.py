@@ -149,6 +149,16 @@ def test_blocks_of_a_jackknife_do_not_pass_for_more_rows_where_splits_are_repeat
     assert result.new_data.interval.width == pytest.approx(2 * half, rel=0.01)
 
 
+@pytest.mark.parametrize("scoring", [None, "roc_auc", "balanced_accuracy"])
+def test_a_share_that_is_1_in_every_fold_ends_at_1(scoring):
+    y = np.arange(60) % 2
+    X = np.column_stack([10.0 * y, np.arange(60.0)])  # the classes lie far apart
+    result = ecv.cross_validate(LogisticRegression(), X, y, rule="never", scoring=scoring)
+    assert result.run.mean == 1
+    assert 0 <= result.new_data.interval.low < 1
+    assert result.new_data.interval.high == 1
+
+
 def test_new_data_of_grouped_folds_are_groups():
     groups = np.arange(569) // 8
     model = LogisticRegression(solver="liblinear")

@@ -62,6 +62,8 @@ def test_an_interval_is_cut_where_the_metric_ends_and_nowhere_else():
     assert interval.within(0, 1) == ecv.NewDataInterval(low=0.0, high=1.0)
     assert interval.within(-math.inf, 1) == ecv.NewDataInterval(low=-0.25, high=1.0)
     assert interval.within(-1, 2) == interval
+    in_percent = ecv.NewDataInterval(low=31.0, high=34.0)
+    assert in_percent.within(0, 1) == in_percent
 
 
 @given(
