@@ -30,7 +30,6 @@ from pages.shared.live.state import KEPT, sentence
 from pages.shared.widgets.dataset_picker import picked_dataset
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.setting_widgets import (
-    about,
     asked_split,
     help_of,
     offer_usual_k,
@@ -43,6 +42,7 @@ from pages.shared.widgets.setting_widgets import (
     strategy_parameters,
     strategy_select,
     titles_in,
+    widget_arguments,
 )
 
 # Algorithms and their parameters.
@@ -197,7 +197,7 @@ def fold_settings(task: Task) -> dict[str, Any]:
     split = asked_split()
     offer_usual_k(split)
     k = setting_widget("k", left)
-    metric = metric_select(middle, task.together, **about("metric"))
+    metric = metric_select(middle, task.together, **widget_arguments("metric"))
     n = SETTINGS["n"].default
     if METRICS[metric].task.ranks:
         n = setting_widget("n", right)
@@ -278,7 +278,9 @@ def score_settings(metric: str) -> dict[str, Any]:
         )
         if ranking == SAMPLED:
             with st.container(horizontal=True):
-                negatives = st.number_input(value=NEGATIVES, **about("negatives", width=160))
+                negatives = st.number_input(
+                    value=NEGATIVES, **widget_arguments("negatives", width=160)
+                )
                 picked["negatives"] = int(negatives)
                 picked["negative_sampling"] = setting_widget("negative_sampling")
         picked |= other_settings(SCORES, _PLACED_FOLDS)
@@ -315,7 +317,7 @@ def stop_settings(k: int) -> dict[str, Any]:
         required=True,
         format_func=rule_titles().__getitem__,
         disabled=k == 1,
-        **about("rule", help=explained(rules, "stopping-rule")),
+        **widget_arguments("rule", help=explained(rules, "stopping-rule")),
     )
     rule = RULES[rule_id]
     picked: dict[str, Any] = {"rule": rule.id}
@@ -450,7 +452,7 @@ def _cheap_models() -> list[str]:
 
 def _min_folds(rule: Rule, k: int) -> int:
     """The minimum number of folds, which is what some rules are about."""
-    look = about("min_folds", key=min_folds_key(rule.id), bind=None)
+    look = widget_arguments("min_folds", key=min_folds_key(rule.id), bind=None)
     if rule.axis is not None and rule.axis.name == "min_folds":
         look["label"] = rule.axis.label
     folds = st.number_input(
@@ -476,7 +478,7 @@ def _country() -> str:
         options=codes,
         index=codes.index(SETTINGS["country"].default),
         format_func=names.__getitem__,
-        **about("country"),
+        **widget_arguments("country"),
     )
     country = by_code[code]
     st.caption(f"{country.grams_co2e_per_kwh:.0f} g CO2e per kWh ({country.year}).")

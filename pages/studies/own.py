@@ -48,7 +48,7 @@ from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.dataset_picker import INTERACTIONS
 from pages.shared.widgets.place import place_picker
-from pages.shared.widgets.setting_widgets import about, setting_widget, split_titles
+from pages.shared.widgets.setting_widgets import setting_widget, split_titles, widget_arguments
 from pages.shared.widgets.tables import number, table
 from pages.shared.widgets.words import plan_label
 
@@ -471,7 +471,7 @@ def _of_form(
     **changed: Any,  # noqa: ANN401 - arguments of a widget
 ) -> dict[str, Any]:
     """As on the Run page, but under a key of this form's own, and not in the address."""
-    return about(name, key=f"new_{name}{suffix}", bind=None, **changed)
+    return widget_arguments(name, key=f"new_{name}{suffix}", bind=None, **changed)
 
 
 def _pills(

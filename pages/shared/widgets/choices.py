@@ -28,7 +28,7 @@ def pick_one(
     *,
     usual: str = "",
     words: Callable[[str], str] = str,
-    **about: Any,  # noqa: ANN401  arguments of the widget
+    **changed: Any,  # noqa: ANN401  arguments of the widget
 ) -> str:
     """One of the options, picked in a box; an earlier pick that is none of them is forgotten.
 
@@ -38,13 +38,13 @@ def pick_one(
         key: of the widget, and in the address.
         usual: what is picked at first; the first option if it is none of them.
         words: an option as shown.
-        about: width, help and what else the box takes.
+        changed: width, help and what else the box takes.
     """
     if st.session_state.get(key, options[0]) not in options:
         del st.session_state[key]
     if usual not in options:
         usual = options[0]
-    arguments: dict[str, Any] = {"width": 260, "format_func": words, **KEPT, **about}
+    arguments: dict[str, Any] = {"width": 260, "format_func": words, **KEPT, **changed}
     picked = st.selectbox(label, options, index=options.index(usual), key=key, **arguments)
     return str(picked or usual)
 
@@ -53,7 +53,7 @@ def pick_several(
     label: str,
     titles: Mapping[str, str],
     key: str,
-    **about: Any,  # noqa: ANN401  arguments of the widget
+    **changed: Any,  # noqa: ANN401  arguments of the widget
 ) -> list[str]:
     """Some of several pills, at first all; earlier picks among other pills are forgotten.
 
@@ -61,7 +61,7 @@ def pick_several(
         label: of the pills.
         titles: what can be picked -> as shown.
         key: of the widget, and in the address.
-        about: help and what else the pills take.
+        changed: help and what else the pills take.
     """
     labels = {option: escaped(title) for option, title in titles.items()}
     label_from_link(key, labels, strict=True, hidden=True)
@@ -76,7 +76,7 @@ def pick_several(
         format_func=labels.__getitem__,
         key=key,
         **KEPT,
-        **about,
+        **changed,
     )
 
 
@@ -84,10 +84,10 @@ def switch(
     label: str,
     options: Sequence[str],
     key: str,
-    **about: Any,  # noqa: ANN401  arguments of the widget
+    **changed: Any,  # noqa: ANN401  arguments of the widget
 ) -> str:
     """One of a few options that are all seen, at first the first."""
-    arguments: dict[str, Any] = {"default": options[0], "required": True, **KEPT, **about}
+    arguments: dict[str, Any] = {"default": options[0], "required": True, **KEPT, **changed}
     return str(st.segmented_control(label, options, key=key, **arguments) or options[0])
 
 

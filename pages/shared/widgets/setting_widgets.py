@@ -57,15 +57,15 @@ def typed_widget(
     kind: type,
     default: Any,  # noqa: ANN401 - of this type, or None
     place: DeltaGenerator | None = None,
-    **about: Any,  # noqa: ANN401 - arguments of the widget
+    **arguments: Any,  # noqa: ANN401 - arguments of the widget
 ) -> Any:  # noqa: ANN401 - of this type, or None where that is the default
     """A toggle, a field for text or one for a number."""
     here = place or st
     if kind is bool:
-        return here.toggle(value=bool(default), **about)
+        return here.toggle(value=bool(default), **arguments)
     if kind is str:
-        return here.text_input(value=default, **about)
-    value = here.number_input(value=default, **about)
+        return here.text_input(value=default, **arguments)
+    value = here.number_input(value=default, **arguments)
     if value is None:
         return None
     return kind(value)
@@ -73,24 +73,29 @@ def typed_widget(
 
 def parameter_widget(
     parameter: Parameter,
-    **about: Any,  # noqa: ANN401 - arguments of the widget
+    **arguments: Any,  # noqa: ANN401 - arguments of the widget
 ) -> ParamValue:
-    """The widget that a parameter's type asks for; `about` is its label, key, help and more."""
+    """The widget that a parameter's type asks for.
+
+    Args:
+        parameter: what can be set.
+        arguments: label, key, help and what else the widget takes.
+    """
     default = parameter.default
     if parameter.choices:
         choices = list(parameter.choices)
         index = choices.index(str(default))
-        return str(st.selectbox(options=choices, index=index, width=200, **about))
+        return str(st.selectbox(options=choices, index=index, width=200, **arguments))
     kind = type(default)
     if kind in (int, float):
-        about["width"] = 200
+        arguments["width"] = 200
         if parameter.low is not None:
-            about["min_value"] = kind(parameter.low)
+            arguments["min_value"] = kind(parameter.low)
         if parameter.high is not None:
-            about["max_value"] = kind(parameter.high)
+            arguments["max_value"] = kind(parameter.high)
     if kind is float:
-        about["format"] = "%g"
-    return typed_widget(kind, default, **about)
+        arguments["format"] = "%g"
+    return typed_widget(kind, default, **arguments)
 
 
 _TERMS = {
@@ -128,7 +133,7 @@ def help_of(text: str, terms: Sequence[str]) -> str | None:
     return text or None
 
 
-def about(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN401 - arguments of a widget
+def widget_arguments(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN401 - arguments of a widget
     """Label, key, help and place in the address of a setting's widget, as its arguments.
 
     Args:
@@ -162,7 +167,7 @@ def setting_widget(
         changed: what is otherwise on this page.
     """
     setting = SETTINGS[name]
-    arguments = about(name, **changed)
+    arguments = widget_arguments(name, **changed)
     if not setting.choices:
         return typed_widget(setting.kind, setting.default, place, **arguments)
     labels = choice_labels(setting)
@@ -213,7 +218,7 @@ def strategy_select(options: Sequence[str]) -> str:
     """The picked id; the first one to begin with."""
     if st.session_state.get(SPLIT, options[0]) not in options:  # of another page or task
         del st.session_state[SPLIT]
-    picked = st.selectbox(options=options, format_func=titled, **about(SPLIT))
+    picked = st.selectbox(options=options, format_func=titled, **widget_arguments(SPLIT))
     return picked or options[0]
 
 
