@@ -22,13 +22,13 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import IntervalKind, RunRecord, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
-from ecv_core.store.imports import origins
 from ecv_core.store.listing import groups_of
 from ecv_core.store.lookup import find_run
+from ecv_core.store.made_with import imported_sentence, made_with
 from ecv_core.store.outputs import write_output
 from ecv_core.store.recorded import recorded_under_splits
 from ecv_core.store.results import Results
-from ecv_core.store.store import open_store
+from ecv_core.store.store import Store, open_store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -347,20 +347,18 @@ def report(run: Run | Runs | str, path: str | PathLike[str] | None = None) -> st
         run = Runs([run])
     content: str | bytes
     if isinstance(run, Runs):
-        content = _report_of_runs(run, suffix)
+        content = _report_of_runs(run, suffix, store)
     else:
         record = run._with_user_scores()
-        made_with = None
-        origin = origins(store).get(record.run_id)
-        if origin is not None:
-            made_with = origin.made_with
-        content = run_report(record, made_with)
+        environment = made_with([record], store)
+        origin = imported_sentence(record.run_id, store)
+        content = run_report(record, environment, origin=origin)
     if path is not None:
         write_output(Path(path), content)
     return content
 
 
-def _report_of_runs(runs: Runs, suffix: str) -> str | bytes:
+def _report_of_runs(runs: Runs, suffix: str, store: Store) -> str | bytes:
     """As `report`, in the form of a file's name."""
     from ecv_core.figures.report.runs_report import runs_content, runs_csv, runs_html
     from ecv_core.figures.report.runs_table import runs_latex
@@ -372,7 +370,9 @@ def _report_of_runs(runs: Runs, suffix: str) -> str | bytes:
         return runs_latex(records)
     if suffix == ".csv":
         return runs_csv(records)
-    content = runs_content(records, groups=groups_of(open_store(), records))
+    groups = groups_of(store, records)
+    environment = made_with(records, store)
+    content = runs_content(records, groups=groups, made_with=environment)
     if suffix == ".pdf":
         from ecv_core.figures.report.runs_pdf import runs_pdf
 

@@ -234,22 +234,22 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
         f"share of orders of the folds that end more than {advice.within_percent:g} % from the "
         "k-fold mean."
     )
-    folds = number("folds", "%.1f", "Expected folds used, over all orders of the folds.")
-    cost = number(f"share of {explored.cost}", "%.0f %%", "Of all folds, averaged over runs.")
-    difference = number(None, "%.2f %%", "The difference that 95 % of orders do not exceed.")
-    kept_by = text(
+    columns = {
+        "folds": number("folds", "%.1f", "Expected folds used, over all orders of the folds."),
+        "cost": number(f"share of {explored.cost}", "%.0f %%", "Of all folds, averaged over runs."),
+        "risk": number("risk", "%.1f %%", risk.capitalize()),
+        "95 % of orders within": number(
+            None, "%.2f %%", "The difference that 95 % of orders do not exceed."
+        ),
+    }
+    columns["runs that keep it"] = text(
         None,
         "How many of the runs keep the promise individually. The promise is about their average.",
     )
-    checked = text(
+    columns["kept on other datasets"] = text(
         None,
         "On how many datasets the promise is kept where the setting was chosen on all the others.",
     )
-    columns = {"folds": folds, "cost": cost}
-    columns["risk"] = number("risk", "%.1f %%", risk.capitalize())
-    columns["95 % of orders within"] = difference
-    columns["runs that keep it"] = kept_by
-    columns["kept on other datasets"] = checked
     columns["orders"] = text(None, "Whether all orders were counted, or some were drawn.")
     rules = ", ".join(frame["rule"])
     alt = f"{len(frame)} options, cheapest first: {rules}."

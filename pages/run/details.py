@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
@@ -20,11 +20,10 @@ from ecv_core.figures.words import metric_label, readings_words, run_name
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.store.document import command_of, run_document
-from ecv_core.store.environment import environment
-from ecv_core.store.imports import origins
+from ecv_core.store.made_with import imported_sentence
 from ecv_core.untrusted.disarming import csv_of
-from pages.shared.live.runs import imported_sentence
 from pages.shared.live.state import results, sentence, store
+from pages.shared.widgets.cite import made_with
 from pages.shared.widgets.tables import file_name, number, table
 
 if TYPE_CHECKING:
@@ -132,12 +131,8 @@ def figure_1(shown: RunRecord) -> Callable[[], Figure]:
 
 
 def _report(run: RunRecord) -> str:
-    origin = origins(store()).get(run.run_id)
-    made_with = None
-    if origin:
-        made_with = origin.made_with
     with_scores = results().with_user_scores(run)
-    return run_report(with_scores, made_with, origin=imported_sentence(run.run_id))
+    return run_report(with_scores, made_with([run]), origin=imported_sentence(run.run_id, store()))
 
 
 def _csv(run: RunRecord) -> str:
@@ -145,12 +140,8 @@ def _csv(run: RunRecord) -> str:
 
 
 def _document(run: RunRecord) -> str:
-    origin = origins(store()).get(run.run_id)
-    made_with: Mapping[str, Any] = environment()
-    if origin:
-        made_with = origin.made_with
     document = run_document(run, results().user_scores(run))
-    return json.dumps(document | {"made_with": made_with}, indent=2)
+    return json.dumps(document | {"made_with": made_with([run])}, indent=2)
 
 
 def repeat_command(run: RunRecord) -> None:

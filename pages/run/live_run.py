@@ -24,6 +24,7 @@ from ecv_core.figures.words import (
 from ecv_core.models import computed_here
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord, RunState
+from ecv_core.store.made_with import imported_sentence
 from ecv_core.store.ownership import leases
 from pages.run.answer import run_answer
 from pages.run.details import downloads, figure_1, fold_table, newest, repeat_command
@@ -39,7 +40,6 @@ from pages.shared.live.runs import (
     act_and_rerun,
     damaged_folds,
     ids_of,
-    imported_sentence,
     opened_runs,
 )
 from pages.shared.live.state import escaped, results, sentence, store
@@ -274,7 +274,7 @@ def _say_origin(run: RunRecord) -> None:
         place = store().place_of(run.group)
         if place:
             st.caption(f"Computed on {escaped(place_title(place))}.")
-    imported = imported_sentence(run.run_id)
+    imported = imported_sentence(run.run_id, store())
     if imported:
         st.caption(escaped(imported))
     elif not run.spec.tracked:

@@ -14,7 +14,7 @@ import ecv_core as ecv
 from ecv_core.fold import folds_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import DatasetError, InputError, RunError, UnknownName
-from ecv_core.store.recorded import recorded_runs
+from ecv_core.store.recorded import recorded_environment, recorded_runs
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -255,3 +255,16 @@ def test_a_report_is_written_and_given(tmp_path: Path):
     assert (tmp_path / "run.html").read_text("utf-8") == text
     assert run.run_id in text
     assert ecv.report(run.run_id)[:100] == text[:100]
+
+
+def test_a_report_of_a_recorded_run_names_the_machine_that_recorded_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("os.cpu_count", lambda: 77)
+    recorded = recorded_environment("ml-100k--ease")
+    assert recorded is not None
+    runs = ecv.runs(recorded=True, dataset="ml-100k", algorithm="ease")
+    for reported in ("ml-100k--ease", runs[:1]):
+        text = ecv.report(reported)
+        assert f"{recorded['cores']} cores" in text
+        assert "77 cores" not in text

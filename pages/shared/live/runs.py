@@ -12,7 +12,6 @@ from ecv_core.access.roles import Action
 from ecv_core.energy.meter import SOURCES
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
-from ecv_core.store.imports import origins
 from ecv_core.store.listing import ListedRun
 from pages.shared.live.acting import acting
 from pages.shared.live.events import RUNS, topic
@@ -102,20 +101,6 @@ def remaining_seconds(run: RunRecord) -> float | None:
 def source_sentence(source: str) -> str:
     """How the energy is known, said honestly, as Markdown."""
     return f"{glossary_link('energy', 'Energy')}: {SOURCES.get(source, source)}."
-
-
-def imported_sentence(run_id: str) -> str:
-    """Where a run came from, in one plain sentence; empty for one that ran here."""
-    origin = origins(store()).get(run_id)
-    if origin is None:
-        return ""
-    there = ""
-    if origin.original_id != run_id:
-        there = f", where it is run {origin.original_id}"
-    return (
-        f"Imported on {origin.imported_at:%Y-%m-%d} from {origin.file_name}{there}: it was "
-        "computed elsewhere, so its seconds and energy are another machine's."
-    )
 
 
 def damaged_folds(runs: Iterable[Known]) -> None:

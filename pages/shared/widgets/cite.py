@@ -14,9 +14,7 @@ from ecv_core.figures.report.latex import PAPER_NAMES, PAPER_URL
 from ecv_core.figures.words import dataset_title
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import Role, RunSpec
-from ecv_core.store.environment import environment
-from ecv_core.store.imports import origins
-from ecv_core.store.recorded import recorded_environment
+from ecv_core.store.made_with import made_with as environment_of
 from pages.shared.charts.plot import print_figures
 from pages.shared.live.state import escaped, sentences, store
 from pages.shared.widgets.setting_widgets import split_download
@@ -87,19 +85,5 @@ def _folds(specs: Iterable[RunSpec], key: str) -> None:
 
 
 def made_with(runs: Sequence[RunRecord]) -> Mapping[str, Any]:
-    """The environment that all these runs share; where they differ it says so instead."""
-    imported = origins(store())
-    environments: list[Mapping[str, Any]] = []
-    for run in runs:
-        origin = imported.get(run.run_id)
-        if origin is not None:
-            of_run = origin.made_with
-        else:
-            of_run = recorded_environment(run.run_id) or environment()
-        if of_run not in environments:
-            environments.append(of_run)
-    if len(environments) > 1:
-        return {"machine": f"{len(environments)} different ones, named in each run's JSON"}
-    if environments:
-        return environments[0]
-    return environment()
+    """The machine and the versions that runs of this dashboard were computed with."""
+    return environment_of(runs, store())
