@@ -121,6 +121,7 @@ class SplitSamples:
         """Who the samples are: themselves, or their groups where none is on both sides."""
         self.grouped = False
         """Whether they are their groups."""
+        # Groups count only where whole groups are held out: else their samples are on both sides.
         if split_params.get("groups") is not None:
             codes = np.unique(np.asarray(split_params["groups"]), return_inverse=True)[1]
             if not self._any_on_both_sides(codes):
@@ -207,7 +208,9 @@ class SplitSamples:
             return 0.0
         ratios = []
         for train, test in self.folds:
-            ratios.append(len(np.unique(self.units[test])) / len(np.unique(self.units[train])))
+            held_out_units = np.unique(self.units[test])
+            training_units = np.unique(self.units[train])
+            ratios.append(len(held_out_units) / len(training_units))
         return float(np.mean(ratios))
 
     def check_by_chance(self, why: str) -> None:

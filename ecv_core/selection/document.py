@@ -182,9 +182,11 @@ def winner_new_data(
     error = 1 - terms.confidence
     try:
         plain = new_data_interval(users, terms.confidence, k=terms.k)
+        # Any of the contenders may be the one that looks best by chance (Bonferroni).
         strict = new_data_interval(users, 1 - error / len(contenders), k=terms.k)
     except InputError:  # a single user, or a fold without anybody
         return None
+    # Chance has made the best look too good, so only the worse side reaches further.
     interval = NewDataInterval(low=plain.low, high=strict.high)
     if terms.higher_is_better:
         interval = NewDataInterval(low=strict.low, high=plain.high)
@@ -677,7 +679,8 @@ class _Step:
             return self._leader_lane()
         lane = before
         gap = self.selection_round.gaps.get(place)
-        stays_out = before.state in (*_DROPPED, "placed") and place not in self.selection_round.left
+        was_out = before.state in (*_DROPPED, "placed")
+        stays_out = was_out and place not in self.selection_round.left
         if gap is not None and not stays_out:
             lane = self._lane_behind_leader(place, gap)
         if self.verdict is None or lane.state not in _DROPPED:

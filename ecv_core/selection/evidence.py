@@ -268,7 +268,7 @@ class Spread:
     def errors(self, k: int | None) -> Floats:
         """Standard errors: of the k-fold differences; with None on new data, of endless folds."""
         remaining = 1 / self.folds
-        if k is not None:
+        if k is not None:  # those seen are a part of all k
             remaining = np.maximum(remaining - 1 / k, 0)
         errors = np.sqrt(self.variances * remaining)
         errors[np.isnan(self.variances) | (self.freedom <= 0)] = np.inf

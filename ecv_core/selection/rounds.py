@@ -557,7 +557,7 @@ class Selection:
         for rival in rivals:
             if rival in look.full:
                 tied = rival not in worse
-            else:
+            else:  # ahead by the indifference at most, unless the budget ended it
                 tied = not spent
             if tied:
                 ties.append((look.leader, rival))
@@ -587,21 +587,23 @@ class Selection:
         Returns:
             whose place is known now.
         """
-        last = look.n == self._terms.k
+        all_ran = look.n == self._terms.k
         best_first = sorted(self.left, key=self._signed_mean, reverse=True)
         margin = self._terms.indifference * abs(self._mean(best_first[0]))
         unsettled: set[int] = set()
         for place, contender in enumerate(best_first):
-            open_rivals = self._settle_pairs(contender, best_first[place + 1 :], margin, last=last)
+            open_rivals = self._settle_pairs(
+                contender, best_first[place + 1 :], margin, all_ran=all_ran
+            )
             if open_rivals:
                 unsettled.update(open_rivals, [contender])
         self.left = [contender for contender in best_first if contender in unsettled]
-        self.decided = last or not self.left
+        self.decided = all_ran or not self.left
         self.wanted = dict.fromkeys(self.left, look.n + 1)
         return set(best_first) - unsettled
 
     def _settle_pairs(
-        self, contender: int, after: Sequence[int], margin: float, *, last: bool
+        self, contender: int, after: Sequence[int], margin: float, *, all_ran: bool
     ) -> list[int]:
         """Settle who is better of a contender and each of those whose means come after its own.
 
@@ -609,22 +611,22 @@ class Selection:
             contender: its place.
             after: places of the others.
             margin: a smaller difference is a tie, in units of the score.
-            last: whether all folds are used, so that every pair has to be settled.
+            all_ran: whether all folds have run, so that every pair has to be settled.
         Returns:
             those with whom it has to run on.
         """
         spread = self._spread(contender, after, ANY_NOISE)
         half_widths = self._half_widths(spread)
         worse: tuple[int, ...] = ()
-        if last:
+        if all_ran:
             worse = self._worse_on_new_data(contender, after)
         unsettled = []
         for other, mean, width in zip(after, spread.means, half_widths, strict=True):
             if (contender, other) in self._better:
                 continue
             within = abs(mean) + width <= margin  # two one-sided tests, see `_equivalent_ties`
-            tied = within or (last and other not in worse)
-            if not (tied or last or mean - width > 0):
+            tied = within or (all_ran and other not in worse)
+            if not (tied or all_ran or mean - width > 0):
                 unsettled.append(other)
                 continue
             self._settle_pair(contender, other, tied=tied)

@@ -138,18 +138,20 @@ def adjusted(
     """
     k = len(scores)
     sizes = chosen.sum(axis=1)
+    # What the cheap models predict of each fold's mean: Z, by a regression in each set of folds.
     used = chosen.any(axis=0)
-    every = np.concatenate([np.asarray(values)[None], aids.helpers])
-    moments = user_moments(every[:, used], chosen[:, used])
+    model_and_helpers = np.concatenate([np.asarray(values)[None], aids.helpers])
+    moments = user_moments(model_and_helpers[:, used], chosen[:, used])
     regression = _Regression.of(np.nan_to_num(moments.covariances))
     predicted = regression.slopes @ aids.fold_means
-    of_folds = _variance_of_folds(predicted, regression.slopes, aids)
+    variance_of_folds = _variance_of_folds(predicted, regression.slopes, aids)
 
+    # How far the prediction counts: as far as folds deviate from their mean as predicted.
     plain_means = _means_of(scores, chosen)
     predicted_means = _means_of(predicted, chosen)
-    distances = np.where(chosen, np.where(chosen, scores, 0.0) - plain_means[:, None], 0.0)
+    distances = np.where(chosen, scores - plain_means[:, None], 0.0)
     predicted_distances = np.where(chosen, predicted - predicted_means[:, None], 0.0)
-    weights = _weights(regression, of_folds, distances, predicted_distances)
+    weights = _weights(regression, variance_of_folds, distances, predicted_distances)
     # A correction needs more degrees of freedom than slopes that were estimated.
     _, freedom = _left_over(moments, weights, regression.slopes)
     weights = np.where(freedom > regression.rank + 1, weights, 0.0)
@@ -158,8 +160,10 @@ def adjusted(
     users, freedom = _left_over(moments, weights, regression.slopes)
     degrees_of_freedom = np.where(weights > 0, np.maximum(freedom - regression.rank, 1), freedom)
     leverage = _leverage(regression, aids.fold_means, chosen, degrees_of_freedom)
-    users = users * (freedom / degrees_of_freedom + weights**2 * leverage) + weights**2 * of_folds
+    users *= freedom / degrees_of_freedom + weights**2 * leverage
+    users += weights**2 * variance_of_folds
 
+    # A set of easy folds has a prediction above that of all folds, and is corrected downwards.
     means = plain_means - weights * (predicted_means - predicted.mean(axis=1))
     means[sizes == k] = plain_means[sizes == k]
     corrected_distances = distances - weights[:, None] * predicted_distances

@@ -177,8 +177,10 @@ def least_alphas(deviations: NDArray[np.float64], confidence: float) -> NDArray[
     k = deviations.shape[1]
     first = EFold(alpha=1.0).first
     widths = 2 * t_factors(k, confidence) * deviations
+    widths_now = widths[:, first - 1 :]
+    widths_before = widths[:, first - 2 : -1]  # one fold earlier
     least = np.full(deviations.shape, np.inf)
-    least[:, first - 1 :] = least_alpha(widths[:, first - 2 : -1], widths[:, first - 1 :])
+    least[:, first - 1 :] = least_alpha(widths_before, widths_now)
     return least
 
 

@@ -116,16 +116,18 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     present = ~np.isnan(values[0])
     users_in_fold = present.sum(axis=1).astype(np.float64)
     patterns = _Patterns.of(present)
+    # Pairs of folds serve all sets at once; of many folds they take gigabytes, so that a few sets
+    # are better gone through one by one.
     by_pairs = len(present) <= _BY_PAIRS or len(chosen) >= len(present)
     pairs = _Pairs.none(patterns)
     if by_pairs:
         pairs = _Pairs.of(patterns)
     # Those of one pattern side by side; who is not there has the fold's mean, and no say.
-    order = np.argsort(patterns.of_user, kind="stable")
-    pattern_of_user = patterns.of_user[order]
+    users_by_pattern = np.argsort(patterns.of_user, kind="stable")
+    pattern_of_user = patterns.of_user[users_by_pattern]
     means = np.nansum(values, axis=2, dtype=np.float64, keepdims=True)
     means /= np.maximum(users_in_fold, 1)[:, None]
-    filled = np.take(np.where(present, values, means), order, axis=2)
+    filled = np.take(np.where(present, values, means), users_by_pattern, axis=2)
 
     sets = chosen.astype(np.float64)
     sizes = sets.sum(axis=1)
@@ -255,7 +257,7 @@ class _Pairs:
         first, second = np.triu_indices(patterns.in_fold.shape[1], 1)
         in_both = (patterns.in_fold[:, first] * patterns.in_fold[:, second]).T
         common = in_both @ patterns.people
-        if not common.any():
+        if not common.any():  # nobody is in two folds
             return cls.none(patterns)
         return cls(first=first, second=second, in_both=in_both, common=common)
 
@@ -564,13 +566,15 @@ class FoldVariance:
         reaches = reach(np.nan_to_num(self.ratios, posinf=0), self.sizes, error)
         normal_quantile = -scipy.special.ndtri(error / 2)
         t_quantiles = -scipy.special.stdtrit(self.users_freedom, error / 2)
-        # `reach` is in quantiles of a normal distribution, and few users ask for Student's t in
-        # its place. An error of 1 has a quantile of 0, and a reach of 0 with it.
+        # A reach is for a normal distribution of the users' part. Few users ask for Student's t, so
+        # its quantile takes the place of the normal one. (An error of 1 has a quantile of 0, and
+        # a reach of 0 with it.)
         divisor = normal_quantile or 1
         standard_errors = np.sqrt(self.users * unseen)
         half_widths = t_quantiles / divisor * reaches * standard_errors
         if self.hits is None or self.samples is None:
             return np.asarray(half_widths, dtype=np.float64)
+        # Shares of hits have an interval of their own, where nobody is in two folds.
         distances = share_distance(self.hits, self.samples, k / self.sizes, normal_quantile)
         half_widths_of_shares = distances / divisor * reaches
         return np.where(np.isnan(distances), half_widths, half_widths_of_shares)
