@@ -104,9 +104,9 @@ def randomization_p(differences: ArrayLike, *, flips: int = FLIPS) -> float:
     as_far = 1
     for start in range(0, flips, flips_per_block):
         drawn = min(flips_per_block, flips - start)
-        signs = rng.integers(2, size=(drawn, len(values)), dtype=np.int8)
-        # Signs are 2 * drawn - 1, so this is the sum of the values with their signs.
-        sums = 2 * (signs @ values) - values.sum()
+        is_positive = rng.integers(2, size=(drawn, len(values)), dtype=np.int8)
+        # A sign is 2 * is_positive - 1, so this is the sum of the values with their signs.
+        sums = 2 * (is_positive @ values) - values.sum()
         as_far += int((np.abs(sums) >= least).sum())
     return as_far / (flips + 1)
 

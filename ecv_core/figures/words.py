@@ -94,6 +94,18 @@ def in_order(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*registered, *alphabetical]))
 
 
+def runs_in_order(runs: Iterable[RunRecord]) -> list[RunRecord]:
+    """Runs by dataset and then by algorithm, as `in_order` has them."""
+    runs = list(runs)
+    datasets = in_order(run.spec.dataset for run in runs)
+    algorithms = in_order(run.spec.algorithm for run in runs)
+
+    def place(run: RunRecord) -> tuple[int, int]:
+        return datasets.index(run.spec.dataset), algorithms.index(run.spec.algorithm)
+
+    return sorted(runs, key=place)
+
+
 def dataset_title(dataset: str) -> str:
     """A dataset's id as people read it: 'MovieLens 100K'; an id that is not known stays."""
     try:

@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from ecv_core import models
+from ecv_core.records.parameters import changed
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import RunRecord
 from ecv_core.stopping import mean_interval, within
@@ -120,14 +121,11 @@ def entry_of(run: RunRecord, *, by: str) -> Entry:
     """
     algorithm = models.of(run.spec)
     scores = [fold.score for fold in run.folds]
-    defaults = dict(algorithm.resolve({}))
-    changed = []
-    for name, value in run.spec.params:
-        if defaults.get(name) != value:
-            changed.append(f"{name} {value}")
+    changes = changed(run.spec.params, dict(algorithm.resolve({})))
     method = algorithm.title
-    if changed:
-        method += f" ({', '.join(changed)})"
+    if changes:
+        settings = [f"{name} {value}" for name, value in changes.items()]
+        method += f" ({', '.join(settings)})"
     protocol = f"{run.spec.split}, k = {run.spec.k}"
     if run.spec.split == "record-k-fold" and run.spec.k == 10:
         protocol = NINETY_TEN
@@ -141,7 +139,7 @@ def entry_of(run: RunRecord, *, by: str) -> Entry:
         folds=len(scores),
         run_id=run.run_id,
         algorithm=run.spec.algorithm,
-        defaults=not changed,
+        defaults=not changes,
     )
 
 
@@ -152,6 +150,7 @@ def _interval(run: RunRecord) -> tuple[float, float] | None:
     has_users = all(fold.fold in users for fold in run.folds)
     if 1 < len(run.folds) < run.spec.k and has_users:
         folds = [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
+        # The tolerance decides when the rule stops, and nothing of its interval.
         rule = within(1.0, k=run.spec.k, metric=run.spec.metric_name)
         interval = rule.interval(folds)
     if interval is None:

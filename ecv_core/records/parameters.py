@@ -237,6 +237,11 @@ def scientific(value: float) -> str:
     return f"{float(mantissa):g}e{int(exponent)}"
 
 
+def changed(params: Params, defaults: Mapping[str, Any]) -> dict[str, ParamValue]:
+    """The parameters that are not at their defaults, with their values."""
+    return {name: value for name, value in params if defaults.get(name) != value}
+
+
 def percent_text(share: float, digits: str = ".3g") -> str:
     """A share as a percentage: '2.5 %'; `digits` as in a format string."""
     return f"{100 * share:{digits}} %"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ecv_core import models
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import ParamValue
+from ecv_core.records.parameters import ParamValue, changed
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.configurations import Configuration, contender_word
@@ -40,14 +40,10 @@ def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
 
 def contender_name(spec: RunSpec) -> str:
     """As `parse_contender` reads it, with the parameters that are not at their defaults."""
-    defaults = dict(models.of(spec).resolve({}))
-    changed = {}
-    for name, value in spec.params:
-        if defaults.get(name) != value:
-            changed[name] = value
-    if not changed:
+    changes = changed(spec.params, dict(models.of(spec).resolve({})))
+    if not changes:
         return spec.algorithm
-    return contender_word(spec.algorithm, changed)
+    return contender_word(spec.algorithm, changes)
 
 
 def contender_title(name: str) -> str:

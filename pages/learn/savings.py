@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 
 from ecv_core.figures.study_summary import Summary, scores_frame, systems_of
+from ecv_core.figures.words import runs_in_order
 from ecv_core.records.run import RunRecord
 from pages.learn.material.recorded_runs import complete_runs
-from pages.shared.widgets.choices import ordered
 from pages.studies.figures import draw_slider, show_energy_sources, show_headline, show_stops
 from pages.studies.view import studied
 
 
 def show() -> None:
     """The slider, the sums, the folds of every run: the study as its page has it."""
-    runs = ordered(complete_runs())
+    runs = runs_in_order(complete_runs())
     done = studied(systems_of(runs), ranked=False)
     draw_slider(done, partial(_show_parts, done, runs))
 

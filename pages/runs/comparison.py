@@ -8,12 +8,11 @@ from importlib import import_module
 import streamlit as st
 
 from ecv_core.figures.report.describe import Description, describe_runs
-from ecv_core.figures.words import counted, dataset_title
+from ecv_core.figures.words import counted, dataset_title, runs_in_order
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.runs import COMPARED, Known, follow_runs, ids_of, whole
 from pages.shared.live.state import escaped, results, run_list, sentences
-from pages.shared.widgets.choices import ordered
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.words import choice_label
@@ -141,7 +140,7 @@ def _recorded_runs_by_key() -> dict[str, RunRecord]:
     """The recorded runs, as `_runs` has them."""
     runs: list[RunRecord] = []
     with sentences():  # a damaged recorded file does not hide one's own runs
-        runs = ordered(recorded_runs())
+        runs = runs_in_order(recorded_runs())
     return {f"{run.spec.dataset}--{run.spec.algorithm}": run for run in runs}
 
 

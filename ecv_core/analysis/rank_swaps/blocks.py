@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import changed
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import Role, RunSpec
 from ecv_core.splits import IMPORTED, SPLITS
@@ -48,10 +49,8 @@ def split_label(spec: RunSpec) -> str:
     words = [spec.split]
     if spec.k != strategy.default_k:
         words.append(f"k = {spec.k}")
-    defaults = dict(strategy.resolve({}))
-    for name, value in spec.split_params:
-        if defaults.get(name) != value:
-            words.append(f"{name} = {value}")
+    for name, value in changed(spec.split_params, dict(strategy.resolve({}))).items():
+        words.append(f"{name} = {value}")
     return ", ".join(words)
 
 

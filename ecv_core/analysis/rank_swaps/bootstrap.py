@@ -55,26 +55,25 @@ def resampled_scores(cubes: Sequence[UserCube], *, resamples: int = RESAMPLES) -
     """
     if not cubes:
         return []
-    # Of each split: a row of scores for every algorithm and fold, with 0 for users without a score;
-    # then a row for every fold, with 1 for users who have one. Their means over the users drawn are
-    # a fold's sum of scores and its number of users, both divided by the number of all users.
-    rows = []
+    # Of each split a block: a row of scores for every algorithm and fold, with 0 for users without
+    # a score; then a row for every fold, with 1 for users who have one. Their means over the users
+    # drawn are a fold's sum of scores and its number of users, both divided by the number of all.
+    blocks = []
     for cube in cubes:
         scores = np.nan_to_num(cube, nan=0.0).astype(np.float64)
-        rows.append(scores.reshape(-1, cube.shape[-1]))
         has_score = ~np.isnan(cube[0])
-        rows.append(has_score.astype(np.float64))
-    drawn = bootstrap_means(np.concatenate(rows), resamples=resamples)
-    ends = np.cumsum([len(part) for part in rows])
-    parts = np.split(drawn, ends[:-1])
+        blocks.append(np.concatenate([scores.reshape(-1, cube.shape[-1]), has_score]))
+    drawn = bootstrap_means(np.concatenate(blocks), resamples=resamples)
+    ends = np.cumsum([len(block) for block in blocks])
     samples = []
-    for cube, sums, user_shares in zip(cubes, parts[::2], parts[1::2], strict=True):
+    for cube, means in zip(cubes, np.split(drawn, ends[:-1]), strict=True):
         algorithms, folds, _ = cube.shape
-        sums = sums.reshape(algorithms, folds, resamples)
-        counts = user_shares > 0
+        sums = means[:-folds].reshape(algorithms, folds, resamples)
+        user_shares = means[-folds:]
+        has_users = user_shares > 0
         with np.errstate(invalid="ignore", divide="ignore"):
-            fold_means = np.where(counts, sums / user_shares, 0.0)
-            samples.append(fold_means.sum(axis=1) / counts.sum(axis=0))
+            fold_means = np.where(has_users, sums / user_shares, 0.0)
+            samples.append(fold_means.sum(axis=1) / has_users.sum(axis=0))
     return samples
 
 

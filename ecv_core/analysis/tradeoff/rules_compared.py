@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ecv_core.analysis.orders.outcomes import Curve, Floats
 from ecv_core.analysis.tradeoff.curves import Tradeoff, joules_of
@@ -77,18 +78,8 @@ class Line:
             weights: of every system of the study; shape (systems,).
         """
         curves = list(rule.curves.values())
-        settings = curves[0].settings
-        costs = rule.costs
-        differences = rule.differences
-        if RULES[rule.rule].by_sets:
-            # The larger its setting, the earlier such a rule stops.
-            order = np.arange(len(settings))[::-1]
-            ends_with_all_folds = False
-        else:
-            order = np.argsort(costs.mean(axis=0), kind="stable")
-            last = order[-1]
-            is_exact = (differences[:, last] == 0).all() and (costs[:, last] >= 100).all()
-            ends_with_all_folds = bool(is_exact)
+        order = _cheapest_first(rule)
+        ends_with_all_folds = _uses_all_folds(rule, order[-1])
 
         def along(values: Floats, with_all_folds: float = 0.0) -> Floats:
             """The values from the cheapest setting to all folds, along the last axis."""
@@ -105,9 +96,9 @@ class Line:
         cost_errors = along(_errors(curves, "cost_percent"))
         difference_errors = along(_errors(curves, "mean_difference_percent"))
         return cls(
-            settings=along(settings),
-            cost=cost_weights @ along(costs, with_all_folds=100.0),
-            difference=equal_weights @ along(differences),
+            settings=along(curves[0].settings),
+            cost=cost_weights @ along(rule.costs, with_all_folds=100.0),
+            difference=equal_weights @ along(rule.differences),
             cost_error=_error_of_mean(cost_weights, cost_errors),
             difference_error=_error_of_mean(equal_weights, difference_errors),
         )
@@ -147,6 +138,21 @@ class Line:
             value=_interpolated(self.cost, place, share),
             error=error,
         )
+
+
+def _cheapest_first(rule: RuleCurve) -> NDArray[np.intp]:
+    """The places of a rule's settings, from the one that costs least; shape (settings,)."""
+    costs = rule.costs
+    if RULES[rule.rule].by_sets:
+        # The larger its setting, the earlier such a rule stops.
+        return np.arange(costs.shape[1])[::-1]
+    return np.argsort(costs.mean(axis=0), kind="stable")
+
+
+def _uses_all_folds(rule: RuleCurve, setting: int) -> bool:
+    """Whether a rule lets all folds run on every system at the setting in this place."""
+    differences = rule.differences[:, setting]
+    return bool((differences == 0).all() and (rule.costs[:, setting] >= 100).all())
 
 
 def _errors(curves: Sequence[Curve], name: str) -> Floats:

@@ -25,7 +25,7 @@ from ecv_core.figures.report.pictures import Make, printed
 from ecv_core.figures.report.saving import FORMS, Form, saved
 from ecv_core.figures.study_summary import recorded_study, systems_of
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
-from ecv_core.figures.words import alpha_text, in_order, rule_words, run_title
+from ecv_core.figures.words import alpha_text, rule_words, run_title, runs_in_order
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.splits import check_exchangeable
@@ -78,7 +78,7 @@ def check_begun(run: RunRecord) -> None:
 def picture_of_study(kind: str, alpha: float, folder: Path) -> tuple[Make, str]:
     """What draws a figure of the recorded study, and its title; as `picture_of_run`."""
     _check_kind(kind, OF_A_STUDY, "a study")
-    orders = _orders_of(_study_in_order(folder), alpha)
+    orders = _orders_of(runs_in_order(recorded_study(folder)), alpha)
     cells = cells_frame(orders.tradeoff, [orders.alpha])
     cells_at = partial(heatmap_at, cells, orders.alpha)
     match kind:
@@ -132,16 +132,6 @@ def check_folder(path: Path) -> None:
     """Refuse a file in a folder that does not exist. Raises: InputError."""
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
-
-
-def _study_in_order(folder: Path) -> list[RunRecord]:
-    """The complete runs of the study, as rows and columns are to come."""
-    runs = recorded_study(folder)
-    datasets = in_order(run.spec.dataset for run in runs)
-    algorithms = in_order(run.spec.algorithm for run in runs)
-    runs.sort(key=lambda run: algorithms.index(run.spec.algorithm))
-    runs.sort(key=lambda run: datasets.index(run.spec.dataset))
-    return runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

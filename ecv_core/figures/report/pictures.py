@@ -357,7 +357,8 @@ def _draw_note(
     side = note.get("xanchor", "center")
     if note.get("xref", "x") != "paper":
         low, high = axes.get_xlim()
-        # The axis is about 0.68 times as long as the figure is wide.
+        # The axis is about 0.68 times as long as the figure is wide. Half the words, as a share of
+        # it, is how near their middle may come to one of its ends.
         half = min(_text_inches(len(text)) / (0.68 * width) / 2, 0.5)
         x = min(max((x - low) / (high - low), half), 1 - half)
         side = "center"
@@ -379,9 +380,8 @@ def _draw_note(
         color=note["font"]["color"],
         annotation_clip=False,
     )
-    words.set_in_layout(
-        upwards == "axes fraction"
-    )  # among the marks they need no room of their own
+    is_among_marks = upwards == "data"
+    words.set_in_layout(not is_among_marks)  # among the marks they need no room of their own
 
 
 # Heatmaps, as tables of shaded cells.

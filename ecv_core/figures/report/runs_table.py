@@ -215,17 +215,21 @@ def csv_row(row: RunRow) -> dict[str, object]:
         score = run.at_stop.mean
     joules_low, joules_high = facts.joules_range
     saved_low, saved_high = facts.saved_range or (None, None)
-    return {
+    setting: dict[str, object] = {
         "run_id": run.run_id,
         "dataset": run.spec.dataset,
         "algorithm": run.spec.algorithm,
         "metric": run.spec.metric_name,
+    }
+    outcome = {
         "score": score,
         "p_holm": row.cells[HEADERS.index("p")],
         "folds_used": run.folds_used,
         "folds_computed_before": sum(fold.reused for fold in run.folds),
         "k": run.k,
         "rule": rule_words(run.spec),
+    }
+    cost = {
         "joules": facts.joules,
         "joules_low": joules_low,
         "joules_high": joules_high,
@@ -236,3 +240,4 @@ def csv_row(row: RunRow) -> dict[str, object]:
         "energy_source": facts.source,
         "started_at": f"{run.created_at:%Y-%m-%dT%H:%M:%SZ}",
     }
+    return setting | outcome | cost

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.typing import UploadedFile
 
 from ecv_core.access.roles import Action
-from ecv_core.figures.words import algorithm_title, counted, dataset_title, in_order, titles_of
+from ecv_core.figures.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    in_order,
+    runs_in_order,
+    titles_of,
+)
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.untrusted.limits import max_upload_mb
@@ -130,19 +137,7 @@ def pick_runs(
     for run in runs:
         if run.spec.dataset in picked_datasets and run.spec.algorithm in picked_algorithms:
             picked.append(run)
-    return ordered(picked)
-
-
-def ordered(runs: Iterable[RunRecord]) -> list[RunRecord]:
-    """By dataset and then by algorithm, in the order of both."""
-    runs = list(runs)
-    datasets = in_order(run.spec.dataset for run in runs)
-    algorithms = in_order(run.spec.algorithm for run in runs)
-
-    def place(run: RunRecord) -> tuple[int, int]:
-        return datasets.index(run.spec.dataset), algorithms.index(run.spec.algorithm)
-
-    return sorted(runs, key=place)
+    return runs_in_order(picked)
 
 
 def runs_words(runs: Sequence[RunRecord]) -> str:
