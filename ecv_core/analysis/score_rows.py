@@ -245,11 +245,11 @@ def rows_of_one_metric(
         The table as it is, None and nothing where there is no such column.
     Raises: SeveralMetrics.
     """
-    from pyarrow import compute
-
     for column in columns:
         if not names_metrics(column) or not is_text(table, column):
             continue
+        from pyarrow import compute  # here, as most files need none of what it loads
+
         metrics = [str(name) for name in compute.unique(table[column]).to_pylist()]
         chosen = chosen_metric(metrics, metric, file)
         others = [name for name in metrics if name != chosen]

@@ -10,7 +10,7 @@ import math
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
+    from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure
 
 _SCALE = 0.38
@@ -34,9 +34,9 @@ _DASHES: dict[str, Any] = {
     "dash": "--",
     "dot": ":",
     "dashdot": "-.",
-    "longdash": (0, (8, 3)),
-    "longdashdot": (0, (8, 3, 2, 3)),
 }
+_ROUND_STEPS = (1, 2, 2.5, 5, 10)
+"""Between ticks, times a power of ten."""
 _MARKS = {
     "circle": "o",
     "diamond": "D",
@@ -80,9 +80,9 @@ def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -
     sides = _add_sides(figure, layout)
     axes = sides["y"]
     _draw_traces(sides, chart["data"])
-    _dress_axis(axes, "x", layout.get("xaxis", {}))
+    _dress_axis(axes.xaxis, layout.get("xaxis", {}))
     for name, side in sides.items():
-        _dress_axis(side, "y", layout.get(name.replace("y", "yaxis"), {}))
+        _dress_axis(side.yaxis, layout.get(name.replace("y", "yaxis"), {}))
     for shape in layout.get("shapes", ()):
         _draw_shape(axes, shape)
     domain = layout.get("yaxis", {}).get("domain", (0, 1))
@@ -265,55 +265,55 @@ def _draw_texts(axes: Axes, trace: _Trace, x: NDArray[np.float64], y: NDArray[np
 # Axes, shapes and notes.
 
 
-def _dress_axis(axes: Axes, kind: Literal["x", "y"], looks: Mapping[str, Any]) -> None:
+def _dress_axis(axis: XAxis | YAxis, looks: Mapping[str, Any]) -> None:
     """Title, range, ticks, grid and colour of an axis, as the chart's layout has them."""
-    axis: Axis = getattr(axes, f"{kind}axis")
     title = looks.get("title", {})
     axis.set_label_text(_plain(title.get("text", "")))
     axis.label.set(rotation_mode="anchor")  # every backend places it by its middle
-    _set_range(axes, kind, looks)
-    _set_ticks(axes, kind, looks)
+    _set_range(axis, looks)
+    _set_ticks(axis, looks)
     colour = title.get("font", {}).get("color")
     if colour:
         axis.label.set_color(colour)
-        axes.tick_params(axis=kind, colors=colour)
+        axis.set_tick_params(colors=colour)
     if "gridcolor" in looks and looks.get("showgrid", True):
-        axes.grid(axis=kind)
-        axes.set_axisbelow(True)
+        axis.grid()
+        axis.axes.set_axisbelow(True)
     axis.set_visible(looks.get("visible", True))
 
 
-def _set_range(axes: Axes, kind: Literal["x", "y"], looks: Mapping[str, Any]) -> None:
+def _set_range(axis: XAxis | YAxis, looks: Mapping[str, Any]) -> None:
+    name = axis.axis_name
     ends = looks.get("range")
     if looks.get("type") == "log":
-        axes.set(**{f"{kind}scale": "log"})
+        axis.axes.set(**{f"{name}scale": "log"})
         if ends:  # Plotly has the exponents there
             ends = [10.0**end for end in ends]
     if ends:
-        axes.set(**{f"{kind}lim": tuple(ends)})
+        axis.axes.set(**{f"{name}lim": tuple(ends)})
 
 
-def _set_ticks(axes: Axes, kind: Literal["x", "y"], looks: Mapping[str, Any]) -> None:
+def _set_ticks(axis: XAxis | YAxis, looks: Mapping[str, Any]) -> None:
     """Those that the layout names, or a few round numbers; none outside of the axis."""
-    axis: Axis = getattr(axes, f"{kind}axis")
+    from matplotlib.ticker import MaxNLocator
+
     low, high = sorted(axis.get_view_interval())
     values = looks.get("tickvals")
-    if looks.get("tickmode") == "linear" and kind == "x":
+    if looks.get("tickmode") == "linear":
         values = range(math.ceil(low), math.floor(high) + 1)
     if values is not None:
         _set_named_ticks(axis, values, looks.get("ticktext") or values)
         return
     if looks.get("type") == "log":
         return
-    axes.locator_params(axis=kind, nbins=6)
-    ticks = axis.get_major_locator().tick_values(low, high)
+    ticks = MaxNLocator(nbins=6, steps=_ROUND_STEPS).tick_values(low, high)
     axis.set_ticks([tick for tick in ticks if low <= tick <= high])
     suffix = looks.get("ticksuffix")
     if suffix:
         axis.set_major_formatter("{x:g}" + suffix)
 
 
-def _set_named_ticks(axis: Axis, values: Sequence[float], names: Sequence[object]) -> None:
+def _set_named_ticks(axis: XAxis | YAxis, values: Sequence[float], names: Sequence[object]) -> None:
     low, high = sorted(axis.get_view_interval())
     shown = {}
     for value, name in zip(values, names, strict=True):
@@ -324,17 +324,15 @@ def _set_named_ticks(axis: Axis, values: Sequence[float], names: Sequence[object
 
 
 def _draw_shape(axes: Axes, shape: Mapping[str, Any]) -> None:
-    """A line, or what is shaded across."""
+    """An upright line over a part of the height, or what is shaded behind the marks."""
     if shape["type"] == "rect":
         axes.axvspan(shape["x0"], shape["x1"], color=_colour(shape["fillcolor"]), lw=0, zorder=0)
         return
     line = shape["line"]
-    low, high = axes.get_ylim()
-    start = low + (high - low) * shape["y0"]
-    end = low + (high - low) * shape["y1"]
-    axes.plot(
-        [shape["x0"], shape["x1"]],
-        [start, end],
+    axes.axvline(
+        shape["x0"],
+        shape["y0"],
+        shape["y1"],
         color=_colour(line["color"]),
         lw=line["width"] * _SCALE,
         ls=_DASHES[line.get("dash", "solid")],
