@@ -27,9 +27,11 @@ def grades_figure(frame: pd.DataFrame, *, held_out: bool, dark: bool = False) ->
         dark: Whether the page is dark.
     """
     colours = palette(dark)
-    column = "held_out" if held_out else "seen"
+    column = "seen"
+    if held_out:
+        column = "held_out"
     rows = frame.sort_values(column)  # Plotly draws the first row at the bottom
-    best = len(rows) - 1
+    best = len(rows) - 1  # so the last one is the best, and looks otherwise than the others
     figure = go.Figure()
     figure.add_bar(
         orientation="h",
@@ -74,17 +76,17 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
     earlier = frame[~is_newest]
     low = float(frame["score"].min())
     high = float(frame["score"].max())
-    room = (high - low) * 0.08 or 0.01
+    room = (high - low) * 0.08 or 0.01  # where all scores are equal there is some, too
     figure = go.Figure()
     # One trace with gaps: a hundred lines cost as much as one.
-    x: list[float | None] = []
-    y: list[float | None] = []
+    folds: list[float | None] = []
+    means: list[float | None] = []
     for _, rows in earlier.groupby("draw"):
-        x += [*rows["n"].tolist(), None]
-        y += [*rows["mean"].tolist(), None]
+        folds += [*rows["n"].tolist(), None]
+        means += [*rows["mean"].tolist(), None]
     figure.add_scatter(
-        x=x,
-        y=y,
+        x=folds,
+        y=means,
         mode="lines",
         line={"color": colours.muted, "width": 1.5},
         opacity=0.55,
