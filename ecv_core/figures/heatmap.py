@@ -203,11 +203,14 @@ def _number_text(number: float, digits: int) -> str:
     return f"{number:.{digits}f}"
 
 
-def heatmap_at(frame: pd.DataFrame, alpha: float, *, value: str, scale: CellScale) -> go.Figure:
+def heatmap_at(
+    frame: pd.DataFrame, alpha: float, *, value: str, scale: CellScale, dark: bool = False
+) -> go.Figure:
     """The frame at one alpha, with its numbers; arguments as above."""
     frame = frame[frame["alpha"] == alpha]
     steps = heatmap_steps(frame, [alpha], [""], value=value, digits=scale.digits, title="")
-    return stepped(heatmap_figure(frame, value=value, scale=scale, hover=""), steps)
+    figure = heatmap_figure(frame, value=value, scale=scale, hover="", dark=dark)
+    return stepped(figure, steps)
 
 
 def cells_trace(

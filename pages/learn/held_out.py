@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from pages.learn.material.dealing import MEMORISER, Grades, grades
 from pages.learn.material.drawings import grades_figure
-from pages.learn.parts import show_takeaway
+from pages.learn.parts import save_chart, show_takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.choices import switch
 
@@ -37,6 +38,7 @@ def show() -> None:
         name="seen and held out",
         alt=grades_words(frame, held_out=held_out),
     )
+    _save(frame, held_out=held_out)
     memoriser = next(model for model in models if model.algorithm == MEMORISER)
     if held_out:
         best = max(models, key=lambda model: model.held_out)
@@ -52,6 +54,24 @@ def show() -> None:
         )
     st.caption(
         "Computed on the made-up dataset that comes with e-fold: 943 users, fold 1 of 10 held out."
+    )
+
+
+def _save(frame: pd.DataFrame, *, held_out: bool) -> None:
+    """The menu that saves both pictures, as steps."""
+    both = (False, True)
+
+    def draw(*, dark: bool) -> list[go.Figure]:
+        return [grades_figure(frame, held_out=grade, dark=dark) for grade in both]
+
+    save_chart(
+        "held_out",
+        draw,
+        under="Four models on a made-up dataset, fold 1 of k = 10 held out",
+        sentences=[grades_words(frame, held_out=grade) for grade in both],
+        step_names=[SEEN, HELD_OUT],
+        first=int(held_out),
+        moves=False,
     )
 
 

@@ -13,7 +13,7 @@ from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.palette import FIGURE_1_SCALE, Steps
 from pages.learn.material.dealing import Width, widths
 from pages.learn.material.recorded_runs import CONFIDENCE, replayed
-from pages.learn.parts import Guide, SliderNumbers, guide
+from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.sliders import numbers, slider_watch
@@ -39,7 +39,7 @@ def show() -> None:
         _draw_slider(guide_run.k)
     formula = _formula_numbers(by_folds)
     numbers(SLIDER, key="learn-formula-said", sentences=formula.sentences)
-    _draw_picture(guide_run, by_folds)
+    _draw_picture(guide_run, by_folds, formula.sentences)
     numbers(
         SLIDER,
         key="learn-formula-counted",
@@ -53,7 +53,7 @@ def show() -> None:
     )
 
 
-def _draw_picture(guide_run: Guide, by_folds: Sequence[Width]) -> None:
+def _draw_picture(guide_run: Guide, by_folds: Sequence[Width], sentences: Sequence[str]) -> None:
     """Figure 1 after each number of folds from 2 on: one score has no interval."""
     k = guide_run.k
     metric = guide_run.metric
@@ -86,6 +86,13 @@ def _draw_picture(guide_run: Guide, by_folds: Sequence[Width]) -> None:
         alt="95 % intervals of the mean, narrower with every fold.",
         slider=SLIDER,
         steps=steps,
+    )
+    save_chart(
+        "interval",
+        draw,
+        under=f"{guide_run.note} {metric}, k = {k}",
+        sentences=sentences,
+        step_names=[f"n = {width.n}" for width in by_folds],
     )
 
 

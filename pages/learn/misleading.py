@@ -42,11 +42,16 @@ def _show_chance() -> None:
         f"the mean). The mean of all {guide_run.k} is **{chance.times_too_narrow:.0f} times as far "
         "away** as that."
     )
+    title = run_title(guide_run.run)
+    stop_words = f"The rule stops after {stop.n} folds with {stop.mean:.4f}"
+    stop_words += f"; the mean of all {guide_run.k} is {moments[-1].mean:.4f}."
     draw_figure_1(
         moments,
         guide_run.run,
+        chapter="misleading",
+        sentence=stop_words,
         stopped_at=stop.n,
-        title=run_title(guide_run.run),
+        title=title,
         version=(chance.order, guide_run.version),
         key="learn-chance",
         name="trap chance",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared.widgets.component import component
+from pages.learn.parts import save_component
+from pages.shared.widgets.component import component, component_parts
 
 N = 5
 ITEMS = (
@@ -18,16 +19,21 @@ ITEMS = (
 )
 """Made-up titles in the order in which the list begins, and whether the user took them."""
 
-_ranked = component(
-    __file__, "ecv_ranked", html='<div class="ecv-rank-list"></div>', css="ndcg.css", js=["ndcg.js"]
-)
+_HTML = '<div class="ecv-rank-list"></div>'
+_STYLE = "ndcg.css"
+_SCRIPTS = ["ndcg.js"]
+_ranked = component(__file__, "ecv_ranked", html=_HTML, css=_STYLE, js=_SCRIPTS)
 
 
 def show() -> None:
     """The list with its own buttons, and the score beside it."""
-    _ranked(
-        key="learn-ranked",
-        data={"n": N, "items": [{"name": name, "hit": hit} for name, hit in ITEMS]},
+    data = {"n": N, "items": [{"name": name, "hit": hit} for name, hit in ITEMS]}
+    _ranked(key="learn-ranked", data=data)
+    save_component(
+        "ndcg",
+        component_parts(__file__, html=_HTML, css=_STYLE, js=_SCRIPTS),
+        data,
+        under=f"nDCG@{N}: a hit at rank r counts 1 / log2(r + 1), the ideal has all hits on top",
     )
     st.caption(
         "Drag an item, or move it with its arrow buttons. A hit at rank r counts 1 / log2(r + 1); "

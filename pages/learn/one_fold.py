@@ -5,14 +5,17 @@ from __future__ import annotations
 from functools import partial
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from pages.learn.material.dealing import draws_frame
 from pages.learn.material.drawings import wander_figure
-from pages.learn.parts import guide, show_takeaway
+from pages.learn.parts import Guide, guide, save_chart, show_takeaway
 from pages.shared.charts.plot import plot
 
 MOST_DRAWS = 60
+_SAVED_DRAWS = 20
+"""That a saved picture has at least."""
 PARAMETER = "draws"
 """In the address; the draws themselves are always the same."""
 
@@ -52,6 +55,7 @@ def show() -> None:
         name="means of draws",
         alt=alt,
     )
+    _save(guide_run, draws)
     percent = 100 * abs(first - whole) / whole
     if draws == 1:
         show_takeaway(
@@ -67,6 +71,39 @@ def show() -> None:
     st.caption(
         f"{guide_run.note} All draws meet in the end because by then all {k} folds are "
         "drawn; other data would give another mean."
+    )
+
+
+def _save(guide_run: Guide, draws: int) -> None:
+    """The menu that saves the draws, one after the other, as steps."""
+    saved_draws = max(draws, _SAVED_DRAWS)
+    frame = draws_frame(guide_run.scores, saved_draws)
+    whole = float(guide_run.scores.mean())
+    first_means = frame.loc[frame["n"] == 1, "mean"]
+    names = []
+    sentences = []
+    for draw, first in enumerate(first_means, start=1):
+        percent = 100 * abs(first - whole) / whole
+        names.append(f"draw {draw}")
+        sentences.append(
+            f"Draw {draw}: the first fold says {first:.4f}, {percent:.1f} % from the mean of all "
+            f"{guide_run.k}, {whole:.4f}."
+        )
+
+    def draw_all(*, dark: bool) -> list[go.Figure]:
+        figures = []
+        for draw in range(1, saved_draws + 1):
+            drawn = frame[frame["draw"] <= draw]
+            figures.append(wander_figure(drawn, metric=guide_run.metric, dark=dark))
+        return figures
+
+    save_chart(
+        "one_fold",
+        draw_all,
+        under=f"{guide_run.note} {guide_run.metric}, k = {guide_run.k}",
+        sentences=sentences,
+        step_names=names,
+        first=draws - 1,
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,8 +15,14 @@ from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.words import metric_label, run_title
 from ecv_core.records.run import Moment, RunRecord
+from pages.learn.course import CHAPTERS
 from pages.learn.material.recorded_runs import CONFIDENCE, complete_runs, guide_run, scores_of
 from pages.shared.charts.plot import plot
+from pages.shared.charts.save_picture import save_page, save_picture
+from pages.shared.widgets.component import ComponentParts
+
+if TYPE_CHECKING:
+    from ecv_core.figures.report.moving import MakeFigures, MovingChart
 
 
 def show_takeaway(text: str) -> None:
@@ -73,10 +79,76 @@ class SliderNumbers(NamedTuple):
 _HEIGHT = 385
 
 
+def save_chart(
+    chapter: str,
+    make: MakeFigures,
+    *,
+    under: str,
+    sentences: Sequence[str],
+    step_names: Sequence[str] = (),
+    first: int = 0,
+    moves: bool = True,
+) -> None:
+    """A menu that saves a chapter's chart as files.
+
+    Args:
+        chapter: Its id.
+        make: Gives a figure for each step.
+        under: The line below the title: what the numbers are, and of which run.
+        sentences: What each step shows.
+        step_names: What each step is called; none where its sentence says as much.
+        first: The step that a page shows at first.
+        moves: Whether there are animated pictures of it.
+    """
+
+    def chart() -> MovingChart:
+        from ecv_core.figures.report.moving import MovingChart
+
+        return MovingChart(
+            title=CHAPTERS[chapter].question,
+            under=under,
+            make=make,
+            sentences=sentences,
+            step_names=step_names,
+            first=first,
+        )
+
+    save_picture(chart, name=CHAPTERS[chapter].question, key=f"chapter-{chapter}", moves=moves)
+
+
+def save_component(
+    chapter: str, parts: ComponentParts, data: Mapping[str, object], *, under: str
+) -> None:
+    """A menu that saves a chapter's picture with its own buttons as a page.
+
+    Args:
+        chapter: Its id.
+        parts: What the picture is made of.
+        data: What it draws.
+        under: The line below the title.
+    """
+
+    def page() -> str:
+        from ecv_core.figures.report.component_page import component_page
+
+        return component_page(
+            title=CHAPTERS[chapter].question,
+            under=under,
+            html=parts.html,
+            style=parts.style,
+            script=parts.script,
+            data=data,
+        )
+
+    save_page(page, name=CHAPTERS[chapter].question, key=f"chapter-{chapter}")
+
+
 def draw_figure_1(
     moments: Sequence[Moment],
     run: RunRecord,
     *,
+    chapter: str,
+    sentence: str,
     stopped_at: int | None,
     title: str,
     version: Hashable,
@@ -88,6 +160,8 @@ def draw_figure_1(
     Args:
         moments: Those that are shown.
         run: Whose folds they are.
+        chapter: The id of the chapter that it is in.
+        sentence: What a saved picture says below its title.
         stopped_at: Folds used; None where it does not stop.
         title: The run, in the sentence for those who do not see the figure.
         version: Of the moments.
@@ -111,3 +185,9 @@ def draw_figure_1(
 
     alt = alt_text(frame, k=run.k, metric=metric, stopped_at=stopped_at, title=title)
     plot(draw, version=version, key=key, name=name, alt=alt)
+
+    def figures(*, dark: bool) -> list[go.Figure]:
+        return [draw(dark=dark)]
+
+    under = f"{title}, {metric}, k = {run.k}"
+    save_chart(chapter, figures, under=under, sentences=[sentence], moves=False)

@@ -226,12 +226,19 @@ def _difference(current: GameRound) -> float:
 
 def _draw_picture(current: GameRound, folds: int, stopped_at: int | None) -> None:
     """The first folds, with the stop where it is known."""
+    version = (current.number, current.run.run_id, folds)
+    alpha = alpha_text(current.alpha)
+    sentence = f"After which fold does the rule stop with alpha {alpha}?"
+    if stopped_at is not None:
+        sentence = f"With alpha {alpha}, the rule stopped after fold {stopped_at}."
     draw_figure_1(
         current.moments[:folds],
         current.run,
+        chapter="predict",
+        sentence=sentence,
         stopped_at=stopped_at,
         title="A hidden run",
-        version=(current.number, current.run.run_id, folds),
+        version=version,
         key="learn-predict",
         name=f"round {current.number}",
     )

@@ -18,7 +18,7 @@ from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
 from ecv_core.stopping.efold import least_alpha, products
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.material.recorded_runs import CONFIDENCE, replayed, stops_at
-from pages.learn.parts import Guide, SliderNumbers, guide
+from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.sliders import USUAL_ALPHA, alpha_slider, numbers
 
@@ -91,6 +91,14 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
         alt="Interval width times its last change after each fold, against the line alpha.",
         slider=SLIDER,
         steps=steps,
+    )
+    save_chart(
+        "rule",
+        draw,
+        under=f"{guide_run.note} {guide_run.metric}, k = {guide_run.k}",
+        sentences=sentences,
+        step_names=[f"alpha {alpha_text(alpha)}" for alpha in ALPHAS],
+        first=ALPHAS.index(USUAL_ALPHA),
     )
 
 

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import plotly.graph_objects as go
+
+from ecv_core.figures.heatmap import heatmap_at
+from ecv_core.figures.palette import stop_scale
 from ecv_core.figures.study_summary import Summary, scores_frame, systems_of
 from ecv_core.figures.words import runs_in_order
 from ecv_core.records.run import RunRecord
 from pages.learn.material.recorded_runs import complete_runs
-from pages.studies.figures import draw_slider, show_energy_sources, show_headline, show_stops
+from pages.learn.parts import save_chart
+from pages.studies.figures import (
+    draw_slider,
+    headline_sentences,
+    show_energy_sources,
+    show_headline,
+    show_stops,
+)
 from pages.studies.view import studied
 
 
@@ -23,4 +34,26 @@ def show() -> None:
 def _show_parts(done: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
     show_headline(done, [run.spec for run in runs])
     show_stops(done, scores_frame(runs))
+    _save(done, runs, alpha)
     show_energy_sources(done, runs)
+
+
+def _save(done: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
+    """The menu that saves the stops at each alpha, as steps."""
+    scale = stop_scale(done.k)
+
+    def draw(*, dark: bool) -> list[go.Figure]:
+        figures = []
+        for step in done.alphas:
+            figures.append(heatmap_at(done.cells, step, value="mean_stop", scale=scale, dark=dark))
+        return figures
+
+    specs = [run.spec for run in runs]
+    save_chart(
+        "savings",
+        draw,
+        under=f"Mean stop of {len(runs)} recorded runs in every order of the folds, k = {done.k}",
+        sentences=headline_sentences(done, specs),
+        step_names=[f"alpha {text}" for text in done.texts],
+        first=done.alphas.index(alpha),
+    )

@@ -67,7 +67,14 @@ _UNITS: dict[Cost, str] = {"energy": "joules", "time": "seconds"}
 
 
 def show_headline(done: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost = "energy") -> None:
-    """Folds, cost and difference, in a sentence that follows the alpha slider.
+    """The headline at the alpha of the slider; arguments as of `headline_sentences`."""
+    numbers(SLIDER, key="study-numbers", sentences=headline_sentences(done, specs, cost=cost))
+
+
+def headline_sentences(
+    done: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost = "energy"
+) -> list[str]:
+    """Folds, cost and difference, in a sentence for each alpha of the slider.
 
     Args:
         done: The study.
@@ -86,7 +93,7 @@ def show_headline(done: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost = 
         if headline_of_paper is not None:
             sentence += _paper_sentence(headline_of_paper.iloc[place], len(places_of_paper))
         sentences.append(sentence + _sums_sentence(row, run_count, cost))
-    numbers(SLIDER, key="study-numbers", sentences=sentences)
+    return sentences
 
 
 def _headline_sentence(row: pd.Series, alpha: str, *, k: int, run_count: int, cost: Cost) -> str:

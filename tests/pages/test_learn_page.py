@@ -249,3 +249,28 @@ def test_without_recorded_runs_a_chapter_says_so_in_a_sentence(
     (error,) = app.error
     assert "No recorded run came with this copy" in error.value
     assert app.button(key="learn-next")
+
+
+@pytest.mark.parametrize(
+    ("chapter", "moves"),
+    [
+        ("held_out", False),
+        ("folds", False),
+        ("ndcg", False),
+        ("one_fold", True),
+        ("interval", True),
+        ("rule", True),
+        ("misleading", False),
+        ("savings", True),
+        ("choosing", True),
+        ("predict", False),
+    ],
+)
+def test_every_picture_can_be_saved_as_a_page_and_as_a_picture_where_it_moves(
+    learn, chapter, moves
+):
+    app = learn(chapter=chapter)
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert [label for label in labels if label.startswith("Web page")]
+    assert ("Animated WebP" in labels) == moves
+    assert ("Animated GIF" in labels) == moves

@@ -24,6 +24,7 @@ from ecv_core.store.outputs import write_result
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+    from markupsafe import Markup
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
@@ -34,20 +35,26 @@ SECONDS = 1.2
 """For which each step is shown; the last one for longer, before a picture begins again."""
 _LAST_SECONDS = 4.0
 _LONGEST_SECONDS = 24.0
-"""That a chart with many steps plays: each of them is then shown for a shorter time."""
+"""That a page with many steps plays: each of them is then shown for a shorter time."""
+_MOST_PICTURED = 20
+"""Steps of a picture."""
+_LEGEND_ON_PHONES = 130
+"""Pixels that the legend of a page needs there beside those that it has."""
 _WIDTH = 6.4
 _LEAST_HEIGHT = 4.0
 """Inches. A picture of many rows is higher."""
-_WORDS_HEIGHT = 0.8
-"""Inches of the sentence below a chart."""
-_DPI = 150
-"""A picture has 960 x 600 pixels."""
+_PIXELS_ACROSS = 960
+"""The picture of a run has 960 x 600 pixels."""
+_MOST_PIXELS_DOWN = 840
+"""Of a chart."""
 _SENTENCE_LINES = 3
+"""For which there is room below every chart."""
 _SENTENCE_LETTERS = 100
 """In a line below a picture."""
 _HEADING_LETTERS = 88
-_HEADING_LINE = 0.16
-"""Inches of a line above a picture."""
+_LINE_HEIGHT = 0.16
+"""Inches of a line above or below a chart."""
+_BAND_MARGIN = 0.04
 _GROUNDS = {False: "white", True: DARK.ground}
 """Whether a picture is dark -> the colour that it stands on."""
 
@@ -136,8 +143,6 @@ def moving_html(chart: MovingChart) -> str:
         "names": list(chart.step_names),
         "seconds": chart.seconds,
     }
-    # No text can end the element that the steps stand in.
-    steps_json = json.dumps(steps, separators=(",", ":")).replace("<", "\\u003c")
     page = templates().get_template("moving.html")
     return page.render(
         title=chart.title,
@@ -146,10 +151,27 @@ def moving_html(chart: MovingChart) -> str:
         first=chart.first,
         last=len(chart.sentences) - 1,
         height=int(light[0].layout.height),
-        dark=DARK,
-        steps=Markup(steps_json),
+        narrow_height=_narrow_height(light[0]),
+        steps=script_json(steps),
         plotly=Markup(get_plotlyjs()),
     )
+
+
+def _narrow_height(figure: go.Figure) -> int:
+    """Pixels of a chart on a phone, where a legend has a line for each of its names."""
+    height = int(figure.layout.height)
+    for trace in figure.data:
+        if trace.showlegend is not False:
+            return height + _LEGEND_ON_PHONES
+    return height
+
+
+def script_json(value: object) -> Markup:
+    """A value as JSON that no text in it can make an end of the element around it."""
+    from markupsafe import Markup
+
+    text = json.dumps(value, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c"))
 
 
 def _plain_figures(figures: Sequence[go.Figure]) -> list[object]:
@@ -171,7 +193,8 @@ def moving_picture(
         dark: whether it is for a dark page.
 
     Returns:
-        A picture of 960 x 600 pixels, or higher where the chart has many rows.
+        A picture of 960 x 600 pixels, or higher where the chart has many rows. Of a chart with many
+        steps it has some, the first and the last among them.
     """
     look = _Look(
         heading=_wrapped([chart.title, chart.under], _HEADING_LETTERS),
@@ -179,10 +202,11 @@ def moving_picture(
         ground=_GROUNDS[dark],
         sentence_lines=_most_lines(chart.sentences),
     )
+    figures = chart.make(dark=dark)
     images = []
-    for figure, sentence in zip(chart.make(dark=dark), chart.sentences, strict=True):
-        images.append(_image(figure, sentence, look))
-    milliseconds = [round(1000 * chart.seconds)] * len(images)
+    for step in pictured_steps(len(figures)):
+        images.append(_image(figures[step], chart.sentences[step], look))
+    milliseconds = [round(1000 * SECONDS)] * len(images)
     milliseconds[-1] = round(1000 * _LAST_SECONDS)
     first, *others = images
     file = io.BytesIO()
@@ -195,6 +219,13 @@ def moving_picture(
         loop=0,
     )
     return file.getvalue()
+
+
+def pictured_steps(steps: int) -> list[int]:
+    """Which of so many steps a picture has, at equal distances."""
+    pictured = min(steps, _MOST_PICTURED)
+    gaps = max(pictured - 1, 1)
+    return [place * (steps - 1) // gaps for place in range(pictured)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,37 +242,58 @@ class _Look:
 
 def _image(figure: go.Figure, sentence: str, look: _Look) -> Image:
     """A step as pixels: the heading, the chart, the sentence."""
-    from matplotlib.figure import Figure
     from PIL import Image
 
     lines = _wrapped([sentence], _SENTENCE_LETTERS)
     missing_lines = look.sentence_lines - len(lines)
-    lines += [""] * missing_lines
-    heading_height = _HEADING_LINE * len(look.heading) + 0.08
-    least_height = _LEAST_HEIGHT - heading_height
-    height = max(least_height, figure.layout.height / PIXELS_PER_INCH + _WORDS_HEIGHT)
+    lines += [""] * missing_lines  # the chart has the same place at each step
+    words_height = _band_height(look.heading) + _band_height(lines)
+    height = max(_LEAST_HEIGHT - words_height, figure.layout.height / PIXELS_PER_INCH)
 
     def step() -> go.Figure:
         return figure
 
     with styled({"axes.facecolor": look.ground}, colours=look.colours):
-        heading = Figure(figsize=(_WIDTH, heading_height))
-        heading.text(0.01, 0, "\n".join(look.heading), fontsize=9, linespacing=1.3, va="bottom")
-        drawn = printed(step, width=_WIDTH, height=height)
-        drawn.supxlabel("\n".join(lines), fontsize=8, x=0.01, ha="left", linespacing=1.3)
-        parts = [_pixels(heading, look.ground), _pixels(drawn, look.ground)]
-    image = Image.new("RGB", (parts[0].width, parts[0].height + parts[1].height))
-    image.paste(parts[0], (0, 0))
-    image.paste(parts[1], (0, parts[0].height))
+        chart = printed(step, width=_WIDTH, height=height)
+        heading = _band(look.heading, size=9)
+        words = _band(lines, size=8)
+        parts = [_pixels(part, look.ground) for part in (heading, chart, words)]
+    size = (_PIXELS_ACROSS, sum(part.height for part in parts))
+    image = Image.new("RGB", size, look.ground)
+    top = 0
+    for part in parts:
+        left = (_PIXELS_ACROSS - part.width) // 2
+        image.paste(part, (left, top))
+        top += part.height
     return image
 
 
+def _band(lines: Sequence[str], *, size: float) -> Figure:
+    """Lines of text across a picture.
+
+    Args:
+        lines: of the text.
+        size: of its type, in points.
+    """
+    from matplotlib.figure import Figure
+
+    band = Figure(figsize=(_WIDTH, _band_height(lines)))
+    band.text(0.01, 1, "\n".join(lines), fontsize=size, linespacing=1.3, va="top")
+    return band
+
+
+def _band_height(lines: Sequence[str]) -> float:
+    return _LINE_HEIGHT * len(lines) + _BAND_MARGIN
+
+
 def _pixels(figure: Figure, ground: str) -> Image:
-    """A matplotlib figure as pixels."""
+    """A matplotlib figure as pixels: as wide as a picture is, unless it were too high then."""
     from PIL import Image
 
     file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=_DPI, facecolor=ground)
+    width, height = figure.get_size_inches()
+    dpi = min(_PIXELS_ACROSS / width, _MOST_PIXELS_DOWN / height)
+    figure.savefig(file, format="png", dpi=dpi, facecolor=ground)
     file.seek(0)
     return Image.open(file).convert("RGB")
 

@@ -305,6 +305,7 @@ def _set_ticks(axis: XAxis | YAxis, looks: Mapping[str, Any]) -> None:
         _set_named_ticks(axis, values, looks.get("ticktext") or values)
         return
     if looks.get("type") == "log":
+        axis.set_major_formatter("{x:g}")
         return
     ticks = MaxNLocator(nbins=6, steps=_ROUND_STEPS).tick_values(low, high)
     axis.set_ticks([tick for tick in ticks if low <= tick <= high])
@@ -329,14 +330,15 @@ def _draw_shape(axes: Axes, shape: Mapping[str, Any]) -> None:
         axes.axvspan(shape["x0"], shape["x1"], color=_colour(shape["fillcolor"]), lw=0, zorder=0)
         return
     line = shape["line"]
-    axes.axvline(
-        shape["x0"],
-        shape["y0"],
-        shape["y1"],
-        color=_colour(line["color"]),
-        lw=line["width"] * _SCALE,
-        ls=_DASHES[line.get("dash", "solid")],
-    )
+    look = {
+        "color": _colour(line["color"]),
+        "lw": line["width"] * _SCALE,
+        "ls": _DASHES[line.get("dash", "solid")],
+    }
+    if shape.get("yref") == "y":  # across, at a height
+        axes.axhline(shape["y0"], shape["x0"], shape["x1"], **look)
+    else:
+        axes.axvline(shape["x0"], shape["y0"], shape["y1"], **look)
 
 
 def _draw_note(
@@ -443,7 +445,7 @@ def _draw_table(axes: Axes, heatmap: _Trace, top: float) -> None:
         fill, ink = _shade(share)
         corner = (column + 0.02, top + row + 0.04)
         axes.add_patch(Rectangle(corner, 0.96, 0.92, fc=fill, lw=0))
-        axes.text(
+        number = axes.text(
             column + 0.5,
             top + row + 0.5,
             _plain(texts[row][column]) or "-",
@@ -452,6 +454,7 @@ def _draw_table(axes: Axes, heatmap: _Trace, top: float) -> None:
             size=SMALL,
             color=ink,
         )
+        number.set_in_layout(False)  # it is inside its cell
 
 
 def _shade(share: float) -> tuple[tuple[float, ...] | str, str]:

@@ -14,7 +14,7 @@ from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
 from ecv_core.energy.parts import energy_parts, parts_sentence
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold_plot import run_alt_text, run_figure
-from ecv_core.figures.palette import LIGHT
+from ecv_core.figures.palette import DARK, LIGHT
 from ecv_core.figures.report.describe import describe_methods, moment_numbers
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.report.saving import PAGE, inline
@@ -282,4 +282,5 @@ def templates() -> Environment:
         keep_trailing_newline=True,
     )
     templates.globals["colours"] = LIGHT
+    templates.globals["dark"] = DARK
     return templates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
@@ -14,6 +14,27 @@ if TYPE_CHECKING:
 
 def ignore() -> None:
     """What a component's press does by itself: nothing; the script that it starts reads it."""
+
+
+class ComponentParts(NamedTuple):
+    """What a component is made of, as text."""
+
+    html: str
+    """That it begins with."""
+    script: str
+    """A module."""
+    style: str
+    """A style sheet; empty where it has none."""
+
+
+def component_parts(module: str, *, html: str, js: Sequence[str], css: str = "") -> ComponentParts:
+    """Read the files of a component; the arguments are those of `component`."""
+    folder = Path(module).parent
+    script = "".join((folder / file).read_text(encoding="utf-8") for file in js)
+    style = ""
+    if css:
+        style = (folder / css).read_text(encoding="utf-8")
+    return ComponentParts(html, script, style)
 
 
 def component(
@@ -28,9 +49,7 @@ def component(
         js: names of the scripts, which make one module together.
         css: name of the style sheet, if there is one.
     """
-    folder = Path(module).parent
-    script = "".join((folder / file).read_text(encoding="utf-8") for file in js)
-    style = None
-    if css:
-        style = (folder / css).read_text(encoding="utf-8")
-    return st.components.v2.component(name, html=html, css=style, js=script, isolate_styles=False)
+    parts = component_parts(module, html=html, js=js, css=css)
+    return st.components.v2.component(
+        name, html=html, css=parts.style or None, js=parts.script, isolate_styles=False
+    )

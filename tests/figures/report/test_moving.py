@@ -4,11 +4,12 @@ import io
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from PIL import Image
 
-from ecv_core.figures.report.moving import moving_html, moving_picture, moving_run
+from ecv_core.figures.report.moving import moving_html, moving_picture, moving_run, pictured_steps
 from ecv_core.papers.figure_file import write_figure
 from ecv_core.records.errors import InputError
 
@@ -50,6 +51,15 @@ def test_a_picture_has_a_frame_for_each_step_and_waits_at_the_end(a_run, form):
         image.load()
         durations.append(image.info["duration"])
     assert durations == [1200, 1200, 1200, 4000]
+
+
+def test_a_picture_of_many_steps_has_some_of_them_the_first_and_the_last():
+    assert pictured_steps(4) == [0, 1, 2, 3]
+    assert pictured_steps(1) == [0]
+    steps = pictured_steps(71)
+    assert (len(steps), steps[0], steps[-1]) == (20, 0, 70)
+    gaps = {after - before for before, after in pairwise(steps)}
+    assert gaps <= {3, 4}  # 70 steps in 19 gaps
 
 
 def test_only_a_run_plays(a_run, tmp_path):

@@ -9,6 +9,7 @@ from functools import partial
 from xml.etree import ElementTree
 
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -291,3 +292,21 @@ def test_a_mean_has_its_interval_and_one_without_has_none():
     assert [one.get_text() for one in axes.get_yticklabels()] == ["A", "B"]
     (title,) = [one for one in axes.texts if one.get_text() == "nDCG@10 of a on d"]
     assert title.get_window_extent().y0 >= axes.get_window_extent().y1 - 1  # above all marks
+
+
+def test_a_line_across_the_whole_axis_is_drawn_at_its_height():
+    figure = go.Figure(go.Scatter(x=[1, 10], y=[0.2, 0.4], mode="lines", line={"color": "#000"}))
+    figure.add_hline(y=0.3, line={"color": "#000", "width": 2})
+    figure.update_layout(height=400, xaxis={"range": [0, 11]})
+    across = printed(lambda: figure).axes[0].lines[-1]
+    assert list(across.get_ydata()) == [0.3, 0.3]
+    assert list(across.get_xdata()) == [0, 1]  # from one end to the other
+
+
+def test_ticks_of_a_logarithmic_axis_are_numbers_not_tex():
+    figure = go.Figure(go.Scatter(x=[1, 2], y=[1e-5, 1e-2], mode="lines", line={"color": "#000"}))
+    figure.update_layout(height=400, yaxis={"type": "log", "range": [-6, -1]})
+    axes = drawn(partial(printed, lambda: figure)).axes[0]
+    ticks = {tick.get_text() for tick in axes.get_yticklabels()}
+    assert "0.0001" in ticks
+    assert not [tick for tick in ticks if "$" in tick]

@@ -6,6 +6,7 @@ const slider = document.getElementById("step");
 const stepName = document.getElementById("name");
 const last = steps.sentences.length - 1;
 const options = { responsive: true, displayModeBar: false };
+const LONG_NOTE = 45; // letters
 let timer = 0;
 
 // The page says how high the chart is, for on a phone its legend needs more room.
@@ -14,7 +15,10 @@ for (const { layout } of [...steps.light, ...steps.dark]) delete layout.height;
 // On a phone type is smaller, so that lines keep to the chart.
 const fitted = (layout) => {
   if (chart.clientWidth > 560) return layout;
-  const notes = (layout.annotations ?? []).map((note) => ({ ...note, font: { ...note.font, size: 11 } }));
+  const notes = (layout.annotations ?? []).map((note) => {
+    const size = note.text.length > LONG_NOTE ? 11 : 13;
+    return { ...note, font: { ...note.font, size } };
+  });
   return { ...layout, font: { ...layout.font, size: 12 }, annotations: notes };
 };
 

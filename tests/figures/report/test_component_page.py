@@ -1,0 +1,26 @@
+"""A component of the dashboard as one page: its script and style are in it, its data is text."""
+
+import json
+import re
+
+from ecv_core.figures.report.component_page import component_page
+
+HOSTILE = "</script><script>alert('x')</script>"
+
+
+def test_the_page_has_all_that_the_component_needs_and_loads_nothing():
+    page = component_page(
+        title="What is a <fold>?",
+        under="made up",
+        html='<div class="board"></div>',
+        style=".board { color: red; }",
+        script="export default function ({ data, parentElement }) { return data; }",
+        data={"name": HOSTILE},
+    )
+    assert "What is a &lt;fold&gt;?" in page
+    assert '<div id="picture"><div class="board"></div></div>' in page
+    assert "const drawPicture = function ({ data, parentElement })" in page
+    assert HOSTILE not in page
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page).group(1)
+    assert json.loads(data) == {"name": HOSTILE}
+    assert not re.search(r"<(script|img|link|iframe)[^>]* src=", page)
