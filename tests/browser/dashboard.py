@@ -49,6 +49,8 @@ TEST_FLAGS = [
 class Dashboard:
     """The dashboard as `make run` starts it, on its own database; it can be killed."""
 
+    script = "app.py"
+
     def __init__(self, folder: Path, data_dir: Path, **settings: str) -> None:
         self.folder = folder
         self.database_url = f"sqlite:///{folder / 'runs.sqlite'}"
@@ -67,7 +69,7 @@ class Dashboard:
 
     def start(self, *, first_time: bool = False) -> None:
         """Start it; `first_time` as for a person who never ran Streamlit before."""
-        command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+        command = [sys.executable, "-m", "streamlit", "run", self.script]
         command += ["--server.port", str(self.port)]
         if first_time:
             self._environment |= {"HOME": str(self.folder), "BROWSER": "true"}
