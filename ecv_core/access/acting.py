@@ -105,7 +105,7 @@ class Acting:
     def _check_place(self, place: str) -> None:
         if place and place not in self.places:
             raise RightsError(
-                f"folds are not computed on '{place}' here; choose from: {', '.join(self.places)}"
+                f"folds cannot be computed on '{place}' here; choose from: {', '.join(self.places)}"
             )
 
     # -- runs ---------------------------------------------------------------------------------
@@ -168,12 +168,16 @@ class Acting:
     def begin_study(self, cells: Sequence[Cell], *, place: str = "") -> str:
         check(Action.START_MANY, self.actor)
         self._check_place(place)
+
+        def may_go_on(run: RunRecord) -> bool:
+            return self.may(Action.GO_ON, run.started_by)
+
         return study.begin(
             self._store,
             self,
             cells,
             started_by=self.actor.id,
-            may_go_on=lambda run: self.may(Action.GO_ON, run.started_by),
+            may_go_on=may_go_on,
             place=place,
         )
 
@@ -183,10 +187,11 @@ class Acting:
 
     def cancel_study(self, cells: Sequence[Cell]) -> None:
         check(Action.CANCEL, self.actor)
-        study.cancel(
-            self,
-            [cell for cell in cells if cell.run and self.may(Action.CANCEL, cell.run.started_by)],
-        )
+        own_cells = []
+        for cell in cells:
+            if cell.run is not None and self.may(Action.CANCEL, cell.run.started_by):
+                own_cells.append(cell)
+        study.cancel(self, own_cells)
 
     def begin_selection(
         self, contenders: Sequence[tuple[str, RunSpec]], terms: Terms, *, place: str = ""
@@ -200,7 +205,7 @@ class Acting:
 
     def go_on_with_selection(self, selection_id: str) -> None:
         self._check_plan(Action.START_MANY, SELECTION, selection_id)
-        manager = self._manager()
+        manager = self._manager()  # made first, as it computes what is queued
         select.go_on(self._store, selection_id)
         manager.wake()
 
@@ -226,21 +231,23 @@ def run_refusal(limits: Limits, specs: Sequence[RunSpec]) -> str | None:
 
 
 def _algorithm_refusal(limits: Limits, spec: RunSpec) -> str | None:
+    """Why a visitor may not run the algorithm, or a cheap model that it is adjusted by."""
     for name in (spec.algorithm, *cheap_models(spec)):
         if name not in limits.algorithms or spec.tracked:
             return (
-                f"visitors run quick algorithms only, and {_title(name)} is none of them; "
+                f"visitors can run quick algorithms only, and {_title(name)} is not one of them; "
                 f"choose from: {', '.join(map(_title, limits.algorithms))}"
             )
     return None
 
 
 def _dataset_refusal(limits: Limits, dataset: str) -> str | None:
+    """Why a visitor may not use a dataset; None where they may."""
     entry = datasets.catalogue().get(dataset)
     if entry is None or not datasets.available(entry):
         return f"'{dataset}' is not on this machine; choose a dataset that is"
     if limits.datasets and dataset not in limits.datasets:
-        return f"visitors run on these datasets only: {', '.join(limits.datasets)}"
+        return f"visitors can use these datasets only: {', '.join(limits.datasets)}"
     return None
 
 

@@ -53,19 +53,19 @@ class Actor:
 
 OWNER = Actor(id="", role=PersonRole.OWNER)
 
-_MAY: Mapping[PersonRole, frozenset[Action]] = {
+_ALLOWED: Mapping[PersonRole, frozenset[Action]] = {
     PersonRole.OWNER: frozenset(Action),
     PersonRole.VISITOR: frozenset({Action.START, Action.GO_ON, Action.CANCEL}),
     PersonRole.VIEWER: frozenset(),
     PersonRole.EDITOR: frozenset(Action),
     PersonRole.NOBODY: frozenset(),
 }
-_WHY: Mapping[PersonRole, str] = {
+_REFUSALS: Mapping[PersonRole, str] = {
     PersonRole.VISITOR: "this dashboard is public, so visitors cannot {}",
     PersonRole.VIEWER: (
         "you are a viewer here and cannot {}; ask to be listed as an editor (ECV_EDITORS)"
     ),
-    PersonRole.NOBODY: "who is not signed in cannot {}; sign in first",
+    PersonRole.NOBODY: "you are not signed in, so you cannot {}; sign in first",
 }
 
 
@@ -73,19 +73,21 @@ def refusal(action: Action, actor: Actor, *starters: str) -> str | None:
     """Why somebody may not do this, as one sentence; None where they may.
 
     Args:
+        action: what is to be done.
+        actor: who is to do it.
         starters: the ids of those who started what it is done to; empty for what is nobody's, such
             as runs of a command line.
     """
-    if action not in _MAY[actor.role]:
-        return _WHY[actor.role].format(action.value)
+    if action not in _ALLOWED[actor.role]:
+        return _REFUSALS[actor.role].format(action.value)
     if actor.role is PersonRole.OWNER:
         return None
-    allowed = {actor.id}
+    allowed_starters = {actor.id}
     if actor.role is PersonRole.EDITOR:
-        allowed.add("")
-    if actor.id and allowed.issuperset(starters):
+        allowed_starters.add("")  # what is nobody's
+    if actor.id and allowed_starters.issuperset(starters):
         return None
-    return f"you can {action.value} only where they are yours: this belongs to somebody else"
+    return f"you can {action.value} only where they are your own; this belongs to somebody else"
 
 
 def check(action: Action, actor: Actor, *starters: str) -> None:

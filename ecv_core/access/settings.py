@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ _ADDRESS = re.compile(r"[!-?A-~]+@[!-?A-~]+")
 """An email address in ASCII with a single at-sign. Of some other letters `lower()` makes the
 letters of somebody else's address."""
 _MOST = 1_000_000
+"""Of a limit that is a number."""
 _PROXIES = "FORWARDED_ALLOW_IPS"
 """Uvicorn's variable; without it the proxies of this machine are believed."""
 
@@ -127,11 +129,16 @@ def member(claims: Mapping[str, object], access: AccessSettings, now: float) -> 
 
 
 def signed_in_until(claims: Mapping[str, object]) -> float:
-    """The time, in Unix seconds, at which one has to sign in again; 0 where no token says when."""
-    issued = claims.get("iat")
-    if isinstance(issued, int | float):
-        return issued + SIGNED_IN_SECONDS
-    return 0.0
+    """When one has to sign in again, in Unix seconds; minus infinity where no token says when."""
+    return issued_at(claims) + SIGNED_IN_SECONDS
+
+
+def issued_at(claims: Mapping[str, object]) -> float:
+    """When an identity token was issued, in Unix seconds; minus infinity where it does not say."""
+    seconds = claims.get("iat")
+    if isinstance(seconds, int | float):
+        return float(seconds)
+    return -math.inf
 
 
 def _names_without_issuer(claims: Mapping[str, object]) -> set[str]:
@@ -154,10 +161,12 @@ def _names_without_issuer(claims: Mapping[str, object]) -> set[str]:
 
 
 def _text(claims: Mapping[str, object], name: str) -> str:
+    """A claim as text; empty where there is none."""
     return str(claims.get(name) or "")
 
 
 def _mode() -> Mode:
+    """The mode that ECV_MODE names. Raises: InputError."""
     word = os.environ.get("ECV_MODE", "").strip()
     try:
         return Mode(word)
@@ -186,6 +195,7 @@ def _refuse_any_proxy() -> None:
 
 
 def _team_settings() -> AccessSettings:
+    """Who of a team may do what. Raises: InputError where nobody could change anything."""
     editors = _people("ECV_EDITORS")
     if not editors:
         raise InputError(
@@ -197,6 +207,7 @@ def _team_settings() -> AccessSettings:
 
 
 def _public_limits() -> Limits:
+    """What visitors may run, as the environment says. Raises: InputError."""
     usual = Limits()
     algorithms = _names("ECV_PUBLIC_ALGORITHMS") or usual.algorithms
     for name in algorithms:

@@ -6,9 +6,13 @@ server keeps, in memory, which sign-ins it has seen of a person, and which are o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-_NEVER = float("-inf")
+from ecv_core.access.settings import issued_at
+
+_NEVER = -math.inf
+"""Before every time, in Unix seconds."""
 
 
 class SignOuts:
@@ -21,18 +25,23 @@ class SignOuts:
         self._over: dict[str, float] = {}
         """A person -> tokens issued up to this time, in Unix seconds, let nobody in."""
 
+    def see(self, claims: Mapping[str, object]) -> None:
+        """Note a token that is shown here, so that signing out ends this sign-in too.
+
+        Args:
+            claims: of the identity token.
+        """
+        person = _person(claims)
+        newest = self._newest.get(person, _NEVER)
+        self._newest[person] = max(issued_at(claims), newest)
+
     def is_over(self, claims: Mapping[str, object]) -> bool:
         """Whether the person of this token has signed out since it was issued.
 
         Args:
             claims: of the identity token.
         """
-        person = _person(claims)
-        issued = _issued(claims)
-        newest = self._newest.get(person, _NEVER)
-        self._newest[person] = max(issued, newest)
-        over = self._over.get(person, _NEVER)
-        return issued <= over
+        return issued_at(claims) <= self._over.get(_person(claims), _NEVER)
 
     def sign_out(self, claims: Mapping[str, object]) -> None:
         """End every sign-in of this person that was seen so far.
@@ -40,17 +49,11 @@ class SignOuts:
         Args:
             claims: of the identity token of the tab where somebody signs out.
         """
-        self.is_over(claims)  # so that this one is seen, too
+        self.see(claims)
         person = _person(claims)
         self._over[person] = self._newest[person]
 
 
 def _person(claims: Mapping[str, object]) -> str:
+    """The issuer and the subject, who name a person for good."""
     return f"{claims.get('iss')}#{claims.get('sub')}"
-
-
-def _issued(claims: Mapping[str, object]) -> float:
-    issued = claims.get("iat")
-    if isinstance(issued, int | float):
-        return float(issued)
-    return _NEVER

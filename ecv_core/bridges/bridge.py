@@ -99,15 +99,15 @@ def environment(library: Library, say: Callable[[str], None]) -> Path:
         with FileLock(f"{folder}.lock"):
             if not made_of.is_file() or made_of.read_text("utf-8") != contents:
                 pins = " ".join(library.pins)
-                say(f"makes an environment for {library.title}, once, with {pins}: {folder}")
+                say(f"making an environment for {library.title}, once, with {pins}: {folder}")
                 _run_quietly([sys.executable, "-m", "venv", "--clear", str(folder)])
                 _install(python, library)
                 made_of.write_text(contents, "utf-8")
     except OSError as error:
         raise RunError(
             f"the environment of {library.title} cannot be made in {folder}: "
-            f"{error.strerror or error}; it takes Python 3.11 or 3.12, a package index that pip "
-            "reaches, with pip's own settings, and some GB of disk"
+            f"{error.strerror or error}; it needs Python 3.11 or 3.12, a package index that pip "
+            "reaches by its own settings, and some GB of disk"
         ) from error
     return python
 

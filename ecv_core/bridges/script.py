@@ -71,7 +71,7 @@ def recbole_class(name: str) -> Any:
     except (ValueError, ModuleNotFoundError):
         refuse(f"RecBole has no model '{name}'; its names are like BPR, EASE, LightGCN")
     if model_class.type not in (ModelType.GENERAL, ModelType.TRADITIONAL):
-        refuse(f"{name} needs more than who has what; only general recommenders are bridged")
+        refuse(f"{name} needs more than users and items; only general recommenders can be used")
     return model_class
 
 
@@ -126,24 +126,24 @@ def recbole_lists(job: Job, parts: Parts, model: Any, dataset: Any, testing: Any
     from recbole.utils.case_study import full_sort_scores
 
     users = np.unique(parts["test"][:, 0])
-    rows = dataset.token2id("user_id", users.astype(str))
+    user_numbers = dataset.token2id("user_id", users.astype(str))
     # The first item is RecBole's padding, which it gives no score.
     real_items = dataset.id2token("item_id", np.arange(1, dataset.item_num)).astype(int)
     items = np.concatenate([[-1], real_items])
     left_out = np.zeros(len(items), dtype=bool)
     if job["train_items"]:
         left_out = ~np.isin(items, parts["train"][:, 1])
-    blocks = len(rows) * len(items) // CELLS + 1
+    blocks = len(users) * len(items) // CELLS + 1
     lists = {}
-    for block in np.array_split(np.arange(len(rows)), blocks):
-        scores = full_sort_scores(rows[block], model, testing, device=model.device)
+    for block in np.array_split(np.arange(len(users)), blocks):
+        scores = full_sort_scores(user_numbers[block], model, testing, device=model.device)
         scores = scores.cpu().numpy()
         scores[:, left_out] = -np.inf
-        for user, row in zip(users[block], scores, strict=True):
+        for user, user_scores in zip(users[block], scores, strict=True):
             # Of items with equal scores the one with the lower number comes first, as in e-fold.
-            order = np.lexsort((items, -row))[: job["n"]]
+            best = np.lexsort((items, -user_scores))[: job["n"]]
             # What a user has already is at minus infinity, and belongs to no list.
-            lists[int(user)] = items[order[np.isfinite(row[order])]]
+            lists[int(user)] = items[best[np.isfinite(user_scores[best])]]
     return lists
 
 
@@ -179,12 +179,15 @@ def cornac_model(job: Job) -> Any:
         refuse(f"Cornac has no model '{job['model']}'; its names are like BPR, EASE, WMF, VAECF")
     if issubclass(model_class, (models.NextBasketRecommender, models.NextItemRecommender)):
         refuse(
-            f"{job['model']} needs sessions or baskets; only models of users and items are bridged"
+            f"{job['model']} needs sessions or baskets; only models of users and items can be used"
         )
     accepted = inspect.signature(model_class).parameters
     check_params(job, accepted.keys() - {"seed"})
-    settings = {"verbose": False, "seed": job["seed"], **job["params"]}
-    return model_class(**{name: settings[name] for name in settings if name in accepted})
+    settings = dict(job["params"])
+    for name, value in {"verbose": False, "seed": job["seed"]}.items():
+        if name in accepted:
+            settings.setdefault(name, value)
+    return model_class(**settings)
 
 
 def cornac_lists(job: Job, parts: Parts, model: Any, method: Any) -> Lists:
@@ -195,17 +198,18 @@ def cornac_lists(job: Job, parts: Parts, model: Any, method: Any) -> Lists:
     count = len(items)
     if job["train_items"]:
         count = method.train_set.num_items  # Cornac numbers the items of training first
-    free = {}
+    is_candidate = {}
     for user in np.unique(parts["test"][:, 0]).tolist():
-        free[user] = np.ones(count, np.bool_)
+        is_candidate[user] = np.ones(count, np.bool_)
     for pairs in (parts["train"], parts["validation"]):
         for user, item in pairs.tolist():
-            if user in free:
-                free[user][number_of_item[item]] = False
+            if user in is_candidate:
+                is_candidate[user][number_of_item[item]] = False
     lists = {}
-    for user, candidates in free.items():
-        length = min(job["n"], int(candidates.sum()))
-        ranked, _ = model.rank(number_of_user[user], np.flatnonzero(candidates), k=length)
+    for user, is_candidate_of_user in is_candidate.items():
+        candidates = np.flatnonzero(is_candidate_of_user)
+        length = min(job["n"], len(candidates))
+        ranked, _ = model.rank(number_of_user[user], candidates, k=length)
         lists[user] = items[ranked[:length]]
     return lists
 
@@ -234,7 +238,7 @@ def check_params(job: Job, accepted: Collection[str]) -> None:
     """Refuse parameters that the model does not have, or that are not for users to set."""
     for name in job["params"]:
         if name not in accepted:
-            refuse(f"{name} cannot be set; what can: {', '.join(sorted(accepted))}")
+            refuse(f"{name} cannot be set; these can: {', '.join(sorted(accepted))}")
 
 
 def refuse(sentence: str) -> NoReturn:

@@ -265,7 +265,7 @@ def tune_command(options: argparse.Namespace) -> None:
         dataset=options.dataset,
         algorithm=options.algorithm,
         space=options.space,
-        own=own,
+        own_values=own,
         sampler=options.sampler,
         budget=options.budget,
         confidence=options.confidence,

@@ -299,7 +299,7 @@ class _IdLimit:
         self._bytes += chunks[-1].dictionary.nbytes
         if self._bytes < self._next_look:
             return
-        ids = pa.chunked_array(chunks).unify_dictionaries().chunk(0).dictionary
+        ids = _joined(chunks).dictionary
         check_ids(ids)
         # A look takes time in proportion, so the next comes once there is a quarter more.
         self._next_look = self._bytes + max(_FIRST_LOOK - int(ids.nbytes), self._bytes // 4)
@@ -358,15 +358,32 @@ def _join(chunks: dict[str, list[Any]], name: str) -> Interactions:
 
 def _codes_and_ids(chunks: list[pa.DictionaryArray]) -> tuple[Codes, Ids]:
     """Codes in the order of first appearance, and the ids. Raises: Unreadable."""
-    column = pa.chunked_array(chunks).unify_dictionaries().combine_chunks()
+    column = _joined(chunks)
     check_ids(column.dictionary)
     ids = np.array(column.dictionary.to_pylist(), dtype=np.str_)  # at the width of the longest
     return column.indices.to_numpy().astype(np.int32, copy=False), ids
 
 
+def _joined(chunks: list[pa.DictionaryArray]) -> pa.DictionaryArray:
+    """All chunks as one, the ids in the order in which they first appear.
+
+    Batches of one row group of a Parquet file share all its ids, which are looked at once: batch by
+    batch, that would take time that grows with the square of the rows.
+    """
+    with_other_ids = []
+    begin = 0
+    for end in range(1, len(chunks) + 1):
+        ids = chunks[begin].dictionary
+        if end == len(chunks) or not chunks[end].dictionary.equals(ids):
+            codes = pa.concat_arrays([chunk.indices for chunk in chunks[begin:end]])
+            with_other_ids.append(pa.DictionaryArray.from_arrays(codes, ids))
+            begin = end
+    return pa.chunked_array(with_other_ids).unify_dictionaries().combine_chunks()
+
+
 def _baskets(chunks: list[pa.DictionaryArray]) -> Codes:
     """Baskets from 0: numbers in their order, texts in the order in which they first appear."""
-    column = pa.chunked_array(chunks).unify_dictionaries().combine_chunks()
+    column = _joined(chunks)
     codes: Codes = column.indices.to_numpy().astype(np.int32, copy=False)
     for kind in (pa.int64(), pa.float64()):
         try:

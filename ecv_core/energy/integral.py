@@ -138,24 +138,25 @@ def _stretches_of_counter(at: _Floats, counts: _Floats) -> _Stretches | None:
     ends = at[1:][later]
     seconds = ends - begins
     rises = np.diff(counts)[later]
-    anew = rises < 0
-    if not rises[~anew].any():
+    began_anew = rises < 0  # a counter that begins at 0 again tells nothing of the time between
+    counted_joules = rises[~began_anew]
+    counted_seconds = seconds[~began_anew]
+    if not counted_joules.any():
         return None
-    mean = float(rises[~anew].sum() / seconds[~anew].sum())
-    seen = rises[~anew] / seconds[~anew]
+    counted_watts = counted_joules / counted_seconds
+    mean_watts = float(counted_joules.sum() / counted_seconds.sum())
     step = 0.0
     if (rises == 0).any():
         step = float(rises.max())
-    watts = np.where(anew, mean, rises / seconds)
     return _Stretches(
         begins=begins,
         ends=ends,
-        watts=watts,
-        gaps=np.where(anew, seconds, 0.0),
-        watts_before=mean,
-        watts_after=mean,
-        least_watts=float(seen.min()),
-        most_watts=float(seen.max()),
+        watts=np.where(began_anew, mean_watts, rises / seconds),
+        gaps=np.where(began_anew, seconds, 0.0),
+        watts_before=mean_watts,
+        watts_after=mean_watts,
+        least_watts=float(counted_watts.min()),
+        most_watts=float(counted_watts.max()),
         step=step,
     )
 

@@ -57,12 +57,12 @@ class Load:
 
         None where they are too close to each other to tell.
         """
-        room = (self.seconds - before.seconds) * (psutil.cpu_count() or 1)
-        if room < 10 * TICK_SECONDS:
+        processor_seconds = (self.seconds - before.seconds) * (psutil.cpu_count() or 1)
+        if processor_seconds < 10 * TICK_SECONDS:
             return None
         ours = self.own - before.own + self.program - before.program
         others = self.machine - before.machine - ours
-        return min(max(others - 2 * TICK_SECONDS, 0.0) / room, 1.0)
+        return min(max(others - 2 * TICK_SECONDS, 0.0) / processor_seconds, 1.0)
 
 
 def own_seconds() -> float:
@@ -167,18 +167,19 @@ def memory_words(folds: Sequence[FoldResult]) -> str:
 
     Folds that had been computed before have a sentence of their own where it differs.
     """
-    now = _memory_of(folds, reused=False)
-    before = _memory_of(folds, reused=True)
-    if not before or before == now:
-        return _memory_sentence("Memory", now)
-    of_reused = _memory_sentence("Memory of the folds that had been computed before", before)
-    return f"{_memory_sentence('Memory', now)} {of_reused}".strip()
+    computed = _memory_of(folds, reused=False)
+    reused = _memory_of(folds, reused=True)
+    if not reused or reused == computed:
+        return _memory_sentence("Memory", computed)
+    of_reused = _memory_sentence("Memory of the folds that had been computed before", reused)
+    return f"{_memory_sentence('Memory', computed)} {of_reused}".strip()
 
 
-def _memory_sentence(memory: str, how: str) -> str:
-    if not how:
+def _memory_sentence(memory: str, power: str) -> str:
+    """A sentence of the memory's power, as of `_memory_of`; empty where that is not known."""
+    if not power:
         return ""
-    return f"{memory} is assumed to draw about {how}."
+    return f"{memory} is assumed to draw about {power}."
 
 
 def _memory_of(folds: Sequence[FoldResult], *, reused: bool) -> str:

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 import psutil
@@ -134,7 +134,9 @@ def country_in_words(code: str) -> str:
     country = countries().get(code.upper())
     if country is None:
         return code
-    return f"the {country.name}" if _WITH_ARTICLE.fullmatch(country.name) else country.name
+    if _WITH_ARTICLE.fullmatch(country.name):
+        return f"the {country.name}"
+    return country.name
 
 
 def with_emissions(energy: Energy, code: str) -> Energy:
@@ -165,13 +167,14 @@ def intensity_words(code: str) -> str:
 
 def recalled(name: str) -> Any:  # noqa: ANN401  JSON values
     """What `remember` was told under this name since the machine was started; None for nothing."""
-    return _found().get(name)
+    return _facts_of_machine().get(name)
 
 
 def remember(name: str, value: object) -> None:
     """Keep plain JSON values; where that cannot be done, they are found out again."""
     with suppress(OSError), replacing(_machine_file()) as part:
-        part.write_text(json.dumps({"boot": _boot(), "found": _found() | {name: value}}))
+        facts = _facts_of_machine() | {name: value}
+        part.write_text(json.dumps({"boot": _boot(), "found": facts}))
 
 
 def _machine_file() -> Path:
@@ -180,10 +183,12 @@ def _machine_file() -> Path:
 
 
 def _boot() -> str:
+    """When the machine was started, in Unix seconds."""
     return f"{psutil.boot_time():.0f}"
 
 
-def _found() -> dict[str, Any]:
+def _facts_of_machine() -> dict[str, Any]:
+    """All that was remembered, by name; nothing where the machine was started again since."""
     with suppress(OSError, ValueError, TypeError, AttributeError):
         kept = json.loads(private_text(_machine_file()))
         if kept.get("boot") == _boot():
@@ -220,9 +225,12 @@ class CodeCarbonMeter:
         self._processor_watts = processor_watts
         self._memory_watts, self._memory_basis = memory_power(memory_watts)
         self._tracker: Any = None
+        """CodeCarbon's, once it has probed the hardware."""
         self._source = ""
         self._task = ""
-        self._missing = False
+        """The name of the task that is measured now; empty where none is."""
+        self._is_missing = False
+        """Whether it was said that CodeCarbon is not installed."""
 
     def start(self) -> None:
         """Begin a task; a failure is logged and the fold goes on unmetered."""
@@ -232,9 +240,9 @@ class CodeCarbonMeter:
             self._task = uuid4().hex  # a name used twice would count twice
             self._tracker.start_task(self._task)
         except ModuleNotFoundError as error:
-            if not self._missing:
+            if not self._is_missing:
                 log.warning("folds go unmetered: %s", what_to_install(error) or error)
-            self._missing = True
+            self._is_missing = True
             self._task = ""
         except Exception:  # a failing meter never fails a fold
             log.warning("the energy meter did not start; this fold goes unmetered", exc_info=True)
@@ -352,49 +360,56 @@ def _look_up_processor() -> None:
 
 
 LOOK_SECONDS = 0.25
-"""So long it is looked whether the machine is idle."""
+"""How long the machine is watched to see whether it is idle."""
 MEASURED_SECONDS = 2.0
-"""So long the idle machine is measured."""
+"""How long the idle machine is measured."""
 
 
-def known_idle_watts(name: str) -> tuple[float, str] | None:
+class IdlePower(NamedTuple):
+    """The power of the idle machine."""
+
+    watts: float
+    source: str
+    """How it is known, as `Energy.source`."""
+
+
+def known_idle_watts(name: str) -> IdlePower | None:
     """What `idle_watts` has given under this name since the machine was started."""
     with suppress(TypeError, ValueError):
         watts, source = recalled(f"idle {name}")
-        return float(watts), str(source)
+        return IdlePower(float(watts), str(source))
     return None
 
 
-def idle_watts(meter: EnergyMeter, name: str) -> tuple[float, str] | None:
+def idle_watts(meter: EnergyMeter, name: str) -> IdlePower | None:
     """The power of the idle machine, measured by this meter.
 
     Args:
         meter: that measures it.
         name: of what the meter assumes, under which the answer is remembered.
-    Returns: watts, and how they are known, as `Energy.source`; None where the machine is not idle
-        now, or nothing can be measured.
+    Returns: None where the machine is not idle now, or nothing can be measured.
     """
-    before = Load.now()
+    load_before = Load.now()
     time.sleep(LOOK_SECONDS)
-    if not _idle(before):
+    if not _is_idle_since(load_before):
         return None
     meter.start()
-    before = Load.now()
+    load_before = Load.now()
     time.sleep(MEASURED_SECONDS)
-    seconds = Load.now().seconds - before.seconds
+    seconds = Load.now().seconds - load_before.seconds
     energy = meter.stop()
-    if energy.source == "none" or not _idle(before):
+    if energy.source == "none" or not _is_idle_since(load_before):
         return None
-    watts = energy.joules / seconds
-    remember(f"idle {name}", (watts, energy.source))
-    return watts, energy.source
+    power = IdlePower(energy.joules / seconds, energy.source)
+    remember(f"idle {name}", power)
+    return power
 
 
-def _idle(before: Load) -> bool:
-    """Whether next to nothing has been done on the machine since."""
+def _is_idle_since(before: Load) -> bool:
+    """Whether next to nothing has been done on the machine since this reading."""
     now = Load.now()
-    room = (now.seconds - before.seconds) * (psutil.cpu_count() or 1)
-    return now.machine - before.machine <= QUIET * room
+    processor_seconds = (now.seconds - before.seconds) * (psutil.cpu_count() or 1)
+    return now.machine - before.machine <= QUIET * processor_seconds
 
 
 class WatchedMeter:
@@ -412,16 +427,17 @@ class WatchedMeter:
         self._name = name
         self._load_at_start = Load.now()
         self._load_at_last_stop = self._load_at_start
-        self._idle_power: tuple[float, str] | None = None
-        """Watts, and the source that measured them."""
-        self._try_again = 0.0
-        self._seconds = 0.0
+        self._idle_power: IdlePower | None = None
+        """None while it is not known."""
+        self._try_again_at = 0.0
+        """From when on, by `time.monotonic`, the idle machine may be measured once more."""
+        self._fold_seconds = 0.0
         """That folds have taken so far."""
 
     def start(self) -> None:
         """Begin measuring; before that the idle machine, where that is not known and pays."""
         if self._idle_power is None and self._name:
-            self._idle_power = known_idle_watts(self._name) or self._measured_idle_watts()
+            self._idle_power = known_idle_watts(self._name) or self._measured_idle_power()
         self._meter.start()
         self._load_at_start = Load.now()
 
@@ -436,7 +452,7 @@ class WatchedMeter:
         if seconds < SHORT_SECONDS and since_last_stop < MOST_LOOKED_BACK_SECONDS:
             load_before = self._load_at_last_stop
         self._load_at_last_stop = load
-        self._seconds += seconds
+        self._fold_seconds += seconds
         return replace(
             energy,
             other_work=load.others_since(load_before),
@@ -446,26 +462,23 @@ class WatchedMeter:
 
     def _idle_joules(self, source: str, seconds: float) -> float | None:
         """What the idle machine uses in this time; None where this source has not measured it."""
-        if self._idle_power is None:
+        if self._idle_power is None or self._idle_power.source != source:
             return None
-        watts, source_of_watts = self._idle_power
-        if source_of_watts != source:
-            return None
-        return watts * seconds
+        return self._idle_power.watts * seconds
 
-    def _measured_idle_watts(self) -> tuple[float, str] | None:
-        """Those of `idle_watts`; None where it was tried just now, or folds were too short."""
-        if self._seconds < LONG_SECONDS or time.monotonic() < self._try_again:
+    def _measured_idle_power(self) -> IdlePower | None:
+        """That of `idle_watts`; None where it was tried just now, or folds were too short."""
+        if self._fold_seconds < LONG_SECONDS or time.monotonic() < self._try_again_at:
             return None
-        self._try_again = time.monotonic() + IDLE_RETRY_SECONDS
+        self._try_again_at = time.monotonic() + IDLE_RETRY_SECONDS
         return idle_watts(self._meter, self._name)
 
 
 LONG_SECONDS = 10.0
-"""After so much of folds nobody minds the two seconds in which the idle machine is measured."""
+"""The idle machine is measured once folds have taken so long, when two seconds matter little."""
 IDLE_RETRY_SECONDS = 60.0
-"""After so long it is looked again whether a machine is idle that was not."""
+"""How long a meter waits before it tries again to find the machine idle."""
 MOST_LOOKED_BACK_SECONDS = 2.0
 """How far before the end of a short fold other programs are looked at as well."""
 SHORT_SECONDS = 0.5
-"""Of a fold, whose window is too short to tell other work from noise."""
+"""A fold that took less is too short to tell other work from noise."""

@@ -28,8 +28,9 @@ MEMORY = "memory, at a constant power"
 GPU = "GPU, measured"
 MEASURED = frozenset({PROCESSOR["rapl"], GPU, WHOLE["plug"], WHOLE["slurm"]})
 TOLD = frozenset({WHOLE["command"], WHOLE["plugin"]})
+"""Parts that a meter of one's own reported; MEASURED are those that a meter of known kind read."""
 _ASSUMED = [name for source, name in PROCESSOR.items() if source != "rapl"]
-_BASIS = {
+_BASES = {
     PROCESSOR["cpu-load"]: "; each second P x (0.1 + 0.9 x load³), with P at full load assumed",
     MEMORY: "; the same power for each module, whatever it does",
 }
@@ -86,26 +87,26 @@ def with_own_joules(runs: Iterable[AnyMetered]) -> list[AnyMetered]:
 def left_out_words(runs: Iterable[Metered]) -> str:
     """How many runs are left out of a sum of joules, in a sentence; empty where none is."""
     metered = list(runs)
-    out = len(metered) - len(with_own_joules(metered))
-    if not out:
+    left_out = len(metered) - len(with_own_joules(metered))
+    if not left_out:
         return ""
     if len(metered) == 1:
         return (
             "Other programs used the machine during this run, so its energy is left out of all "
             "sums."
         )
-    if out == len(metered):
+    if left_out == len(metered):
         return (
-            f"Other programs used the machine during all {out} runs, so their energy is only "
+            f"Other programs used the machine during all {left_out} runs, so their energy is only "
             "approximate."
         )
-    if out == 1:
+    if left_out == 1:
         return (
             f"1 of {len(metered)} runs is left out of the sums of energy, because other "
             "programs used the machine during it."
         )
     return (
-        f"{out} of {len(metered)} runs are left out of the sums of energy, because other "
+        f"{left_out} of {len(metered)} runs are left out of the sums of energy, because other "
         "programs used the machine during them."
     )
 
@@ -120,9 +121,9 @@ def left_in_words(runs: Iterable[Metered]) -> str:
     if not disturbed:
         return ""
     if len(metered) == 1:
-        which = metered[0].other_work
-        if isinstance(which, str):
-            return f"The energy of this run is too high, because {which}."
+        reason = metered[0].other_work
+        if isinstance(reason, str):
+            return f"The energy of this run is too high, because {reason}."
         return "Other programs used the machine during this run, so its energy is too high."
     return (
         f"Other programs used the machine during {disturbed} of {len(metered)} runs, so this "
@@ -152,7 +153,9 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
     parts = []
     for name in (PROCESSOR["rapl"], GPU, *WHOLE.values(), *_ASSUMED, MEMORY):
         if joules[name] > 0:
-            watts = joules[name] / seconds if seconds else 0.0
+            watts = 0.0
+            if seconds:
+                watts = joules[name] / seconds
             percent = 100 * joules[name] / whole
             parts.append(EnergyPart(name=name, joules=joules[name], percent=percent, watts=watts))
     return tuple(parts)
@@ -187,7 +190,7 @@ def parts_sentence(parts: Iterable[EnergyPart]) -> str:
     )
 
 
-def why(run: RunRecord) -> list[str]:
+def energy_lines(run: RunRecord) -> list[str]:
     """How the energy of a run's folds comes about, a line for each step with its own numbers."""
     folds = run.folds
     facts = energy_of(run)
@@ -197,7 +200,7 @@ def why(run: RunRecord) -> list[str]:
     seconds = sum(fold.total_seconds for fold in folds)
     lines = []
     for part in parts:
-        basis = _BASIS.get(part.name, "")
+        basis = _BASES.get(part.name, "")
         lines.append(
             f"{part.name}: {part.watts:.3g} W on average x {seconds:.4g} s = {part.joules:.4g} J"
             f"{basis}"

@@ -88,7 +88,9 @@ def _readings_of(lines: list[str]) -> list[Printed]:
     if len(readings) > 1:
         _check_no_sum(lines)
     if not readings:
-        last = lines[-1] if lines else ""
+        last = ""
+        if lines:
+            last = lines[-1]
         raise ValueError(f"it prints '{last[:40]}', not watts or joules such as 47.3 W")
     return readings
 
@@ -119,7 +121,9 @@ def _reading_of(line: str, header: list[str]) -> Printed | None:
             f"it prints '{line[:40]}', {len(readings)} powers or energies in a line; print one "
             "a line"
         )
-    return readings[0] if readings else None
+    if not readings:
+        return None
+    return readings[0]
 
 
 def _reading_of_cell(cell: str, heading: str, *, alone: bool) -> Printed | None:
@@ -134,8 +138,9 @@ def _reading_of_cell(cell: str, heading: str, *, alone: bool) -> Printed | None:
     if match is None:
         return None
     number = float(match[1])
-    unit = _unit(match[2])
-    if not match[2]:
+    printed_unit = match[2]
+    unit = _unit(printed_unit)
+    if not printed_unit:
         unit = _unit_of_column(heading)
         if unit is None and _WORDS_OF_OTHER_UNITS.search(heading):
             raise ValueError(
@@ -146,11 +151,12 @@ def _reading_of_cell(cell: str, heading: str, *, alone: bool) -> Printed | None:
             unit = "W"
     if unit is None:
         return None
-    base, factor = _UNITS[unit]
-    return Printed(number * factor, base)
+    watts_or_joules, factor = _UNITS[unit]
+    return Printed(number * factor, watts_or_joules)
 
 
 def _cells(line: str) -> list[str]:
+    """The cells of a line of a table, in whichever way they are separated."""
     return [cell.strip() for cell in re.split(r"[,;\t|]", line)]
 
 

@@ -18,7 +18,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -49,13 +50,13 @@ log = logging.getLogger(__name__)
 NAME = "ECV_METER"
 TAPO_ACCOUNT = ("KASA_USERNAME", "KASA_PASSWORD")
 SAMPLE_SECONDS = 1.0
-"""A meter is read so often."""
+"""How often a meter is read."""
 ANSWER_SECONDS = 2.0
-"""It has so long to answer."""
+"""How long a meter may take to answer."""
 CONNECT_SECONDS = 6.0
-"""One that speaks in turns, and so connects first."""
+"""How long a plug may take to connect and answer that has to be connected to first."""
 LAST_SECONDS = 0.5
-"""After a fold its last sample is waited for so long at most, for all meters together."""
+"""How long, after a fold, the last samples of all meters together are waited for."""
 MOST = 1e12
 """Watts or joules; what claims to be more is no reading."""
 
@@ -92,20 +93,21 @@ class Shelly:
     """
 
     source = "plug"
-    _PLACES: tuple[tuple[str, tuple[str | int, ...]], ...] = (
-        ("/rpc/Switch.GetStatus?id=0", ("apower",)),
-        ("/rpc/PM1.GetStatus?id=0", ("apower",)),
-        ("/rpc/EM1.GetStatus?id=0", ("act_power",)),
-        ("/status", ("meters", 0, "power")),
-    )
+    _KEYS_BY_PATH: Mapping[str, tuple[str | int, ...]] = {
+        "/rpc/Switch.GetStatus?id=0": ("apower",),
+        "/rpc/PM1.GetStatus?id=0": ("apower",),
+        "/rpc/EM1.GetStatus?id=0": ("act_power",),
+        "/status": ("meters", 0, "power"),
+    }
+    """A path of its HTTP server -> the keys, one in the other, below which the answer has watts."""
 
     def __init__(self, address: str) -> None:
         self._address = _checked_address(address, "shelly")
-        self._places = self._PLACES
+        self._paths = list(self._KEYS_BY_PATH)
+        """That may answer; only one, once it has."""
 
     def read(self) -> tuple[float, str]:
-        for place in self._places:
-            path, keys = place
+        for path in self._paths:
             connection = HTTPConnection(self._address, timeout=ANSWER_SECONDS)
             try:
                 connection.request("GET", path)
@@ -117,9 +119,9 @@ class Shelly:
                     )
                 if answer.status == 200:
                     value = json.loads(answer.read(1 << 16))
-                    for key in keys:
+                    for key in self._KEYS_BY_PATH[path]:
                         value = value[key]
-                    self._places = (place,)
+                    self._paths = [path]
                     return float(value), "W"
             finally:
                 connection.close()
@@ -219,7 +221,7 @@ class Slurm:
 
     def __init__(self, argument: str) -> None:
         if argument:
-            raise InputError(f"the meter slurm takes nothing, but got '{argument}'")
+            raise InputError(f"the meter slurm takes no argument, but got '{argument}'")
 
     def read(self) -> tuple[float, str]:
         joules = slurm_joules()
@@ -239,6 +241,7 @@ class Command:
     def __init__(self, words: Sequence[str]) -> None:
         self._words = list(words)
         self._devices: int | None = None
+        """How many values it has printed; None before the first reading."""
 
     def read(self) -> tuple[float, str]:
         printed = subprocess.run(
@@ -346,9 +349,10 @@ class Sampler:
         self._thread: threading.Thread | None = None
         self._samples: list[Sample] = []
         self._ends = threading.Event()
+        """Set once the fold is over."""
         self.span = (0.0, 0.0)
         """Begin and end of the fold, in seconds of `time.perf_counter`."""
-        self._complained = False
+        self._has_complained = False
 
     def start(self) -> None:
         """Begin; the first sample is taken at once."""
@@ -375,7 +379,7 @@ class Sampler:
         """What it says of the fold; waits for the last sample, but not longer than until then."""
         if self._thread is not None:
             self._thread.join(max(until - time.perf_counter(), 0.0))
-        samples = list(self._samples)
+        samples = list(self._samples)  # of this moment: the thread may add more
         samples = [sample for sample in samples if sample.unit == samples[0].unit]
         begin, end = self.span
         energy = integral(samples, begin, end, self._every)
@@ -389,22 +393,28 @@ class Sampler:
         )
 
     def _sample(self, samples: list[Sample], ends: threading.Event) -> None:
-        due = time.perf_counter()
+        """In the thread: take samples until the fold ends, and one more then.
+
+        Args:
+            samples: of this fold, which get the new ones.
+            ends: set once the fold is over.
+        """
+        due_at = time.perf_counter()
         while True:
-            last = ends.is_set()
-            began = time.perf_counter()
+            is_last = ends.is_set()
+            asked_at = time.perf_counter()
             try:
                 value, unit = reading_now(self._device)
             except InputError as error:
-                if not self._complained:
-                    self._complained = True
+                if not self._has_complained:
+                    self._has_complained = True
                     log.warning("the meter '%s' cannot be read: %s", self.name, error)
             else:
-                samples.append(Sample((began + time.perf_counter()) / 2, value, unit))
-            if last:
+                samples.append(Sample((asked_at + time.perf_counter()) / 2, value, unit))
+            if is_last:
                 return
-            due = max(due + self._every, time.perf_counter())
-            ends.wait(due - time.perf_counter())
+            due_at = max(due_at + self._every, time.perf_counter())
+            ends.wait(due_at - time.perf_counter())
 
 
 class SampledMeter:
@@ -414,14 +424,17 @@ class SampledMeter:
     CodeCarbon. `Energy.readings` has them all.
     """
 
-    def __init__(self, samplers: Sequence[Sampler], also: EnergyMeter, country_code: str) -> None:
-        self._samplers, self._also = samplers, also
+    def __init__(
+        self, samplers: Sequence[Sampler], codecarbon: EnergyMeter, country_code: str
+    ) -> None:
+        self._samplers = samplers
+        self._codecarbon = codecarbon
         self._grams_per_joule = country(country_code).grams_co2e_per_kwh / JOULES_PER_KWH
-        self._begun = 0.0
+        self._began_at = 0.0
 
     def start(self) -> None:
-        self._also.start()
-        self._begun = time.perf_counter()
+        self._codecarbon.start()
+        self._began_at = time.perf_counter()
         for sampler in self._samplers:
             sampler.start()
 
@@ -429,28 +442,29 @@ class SampledMeter:
         for sampler in self._samplers:
             sampler.end()
         until = time.perf_counter() + LAST_SECONDS
-        enough = (time.perf_counter() - self._begun) / 2
-        estimate = self._also.stop()
-        good = []
-        silent = []
+        half_seconds = (time.perf_counter() - self._began_at) / 2
+        estimate = self._codecarbon.stop()
+        good_readings = []
+        other_readings = []
         for sampler in self._samplers:
             reading = sampler.reading(until)
-            if reading.gap_seconds < enough:
-                good.append(reading)
+            if reading.gap_seconds < half_seconds:
+                good_readings.append(reading)
             else:
-                silent.append(reading)
-        own = Reading(
+                other_readings.append(reading)
+        low_joules, high_joules = estimate.range
+        estimated = Reading(
             meter="CodeCarbon",
             source=estimate.source,
             joules=estimate.joules,
-            low_joules=estimate.range[0],
-            high_joules=estimate.range[1],
+            low_joules=low_joules,
+            high_joules=high_joules,
         )
-        if not good:
-            return replace(estimate, readings=(own, *silent))
-        readings = [*good, *silent]
+        if not good_readings:
+            return replace(estimate, readings=(estimated, *other_readings))
+        readings = [*good_readings, *other_readings]
         if estimate.source != "none":
-            readings.append(own)
+            readings.append(estimated)
         joules = readings[0].joules
         return Energy(
             joules=joules,
@@ -492,22 +506,24 @@ class Gpus:
 
     def read(self) -> tuple[float, str]:
         own = own_pids()
-        for place, (handle, seen) in enumerate(self._seen):
+        for place, (handle, seen_until) in enumerate(self._seen):
             try:
-                samples = self._nvml.nvmlDeviceGetProcessUtilization(handle, seen)
+                samples = self._nvml.nvmlDeviceGetProcessUtilization(handle, seen_until)
             except self._nvml.NVMLError_NotFound:  # no process has computed since
                 continue
-            newest = seen
-            ends: dict[int, int] = {}  # of a process: the end of its sample before
+            end_before: dict[int, int] = {}  # process id -> end of its sample before
             for sample in sorted(samples, key=_time_of_sample):
-                begin = max(ends.get(sample.pid, seen), sample.timeStamp - 1_000_000)
-                if sample.pid in own and sample.timeStamp > begin:
-                    seconds = (sample.timeStamp - begin) / 1e6
-                    self._seconds += sample.smUtil / 100 * seconds
-                ends[sample.pid] = sample.timeStamp
-                newest = max(newest, sample.timeStamp)
-            self._seen[place] = (handle, newest)
+                end = sample.timeStamp
+                begin = max(end_before.get(sample.pid, seen_until), end - _SAMPLE_MICROSECONDS)
+                if sample.pid in own and end > begin:
+                    self._seconds += sample.smUtil / 100 * (end - begin) / 1e6
+                end_before[sample.pid] = end
+            self._seen[place] = (handle, max(seen_until, *end_before.values()))
         return self._seconds, "s"
+
+
+_SAMPLE_MICROSECONDS = 1_000_000
+"""What a sample of NVML covers at most."""
 
 
 def _time_of_sample(sample: Any) -> int:  # noqa: ANN401  NVML is untyped
@@ -522,7 +538,9 @@ def _gpus() -> Gpus | None:
     except Exception as error:  # noqa: BLE001  no library, no driver, no GPU, no permission
         log.debug("GPU seconds are not known: %s", error)
         return None
-    return gpus if gpus.count else None
+    if gpus.count == 0:
+        return None
+    return gpus
 
 
 class GpuMeter:
@@ -544,7 +562,7 @@ class GpuMeter:
         gpu_seconds = reading.joules  # of this sampler, whose unit is the second
         torch = sys.modules.get("torch")
         uses_gpu = torch is not None and torch.cuda.is_initialized()
-        # In a container NVML may give processes other ids, so that none seems to be of this one.
+        # In a container NVML may give processes other ids, so that this process seems to use none.
         is_hidden = uses_gpu and not gpu_seconds
         if is_hidden or self._sampler.silent:
             return energy
@@ -557,28 +575,41 @@ def _meter(
     processor_watts: float | None,
     memory_watts: float | None,
     shared: bool,
-    names: tuple[str, ...],
+    meter_names: tuple[str, ...],
 ) -> WatchedMeter:
+    """The meter of this process for runs with these assumptions; see `meter_for`."""
     meter: EnergyMeter = CodeCarbonMeter(
         country_code, processor_watts=processor_watts, memory_watts=memory_watts
     )
-    samplers: list[Sampler] = []
-    for text in names:
-        name = Path(re.split(r"[:\s]", text)[0]).name
-        again = sum(sampler.name.split(" ")[0] == name for sampler in samplers)
-        if again:
-            name = f"{name} {again + 1}"
-        try:
-            samplers.append(Sampler(name, device(text)))
-        except InputError as error:
-            log.warning("a meter of %s is left out: %s", NAME, error)
+    samplers = _samplers(meter_names)
     if samplers:
         meter = SampledMeter(samplers, meter, country_code)
     gpus = _gpus()
     if gpus is not None:
         meter = GpuMeter(meter, gpus)
-    assumptions = " ".join(map(str, (processor_watts, memory_watts, *names)))
+    assumptions = " ".join(map(str, (processor_watts, memory_watts, *meter_names)))
     return WatchedMeter(meter, shared=shared, name=assumptions)
+
+
+def _samplers(meter_names: Sequence[str]) -> list[Sampler]:
+    """A sampler of each meter, as ECV_METER names it; those that cannot be are left out.
+
+    Two shelly are called 'shelly' and 'shelly 2', and a command by the name of its program.
+    """
+    samplers = []
+    kinds: Counter[str] = Counter()
+    for meter_name in meter_names:
+        kind = Path(re.split(r"[:\s]", meter_name)[0]).name
+        name = kind
+        if kinds[kind]:
+            name = f"{kind} {kinds[kind] + 1}"
+        try:
+            samplers.append(Sampler(name, device(meter_name)))
+        except InputError as error:
+            log.warning("a meter of %s is left out: %s", NAME, error)
+        else:
+            kinds[kind] += 1
+    return samplers
 
 
 def meter_for(spec: RunSpec) -> WatchedMeter:

@@ -90,16 +90,17 @@ def folds_once(runs: Iterable[RunRecord]) -> list[FoldResult]:
     """
     folds = []
     counted = set()
-    reused = []
+    reused_folds = []
     for run in runs:
         for fold in run.folds:
+            # A fold that was used again has the joules of the fold that it is.
             key = (run.spec.score_key, fold.fold, fold.energy.joules)
             if fold.reused:
-                reused.append((key, fold))
+                reused_folds.append((key, fold))
             else:
                 counted.add(key)
                 folds.append(fold)
-    for key, fold in reused:
+    for key, fold in reused_folds:
         if key not in counted:
             counted.add(key)
             folds.append(fold)
@@ -140,42 +141,33 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         stopped_at: folds used; None while there is no stop.
     """
     joules = []
-    lows = []
-    highs = []
+    least_joules = []
+    most_joules = []
     grams = 0.0
     for fold in folds:
         low, high = fold.energy.range
         joules.append(fold.energy.joules)
-        lows.append(low)
-        highs.append(high)
+        least_joules.append(low)
+        most_joules.append(high)
         grams += fold.energy.grams_co2e
-    above_idle = all(fold.energy.idle_joules is not None for fold in folds)
     processor = processor_costs(folds)
     processor_seconds = None
     if processor:
         processor_seconds = sum(processor)
-    processor_assumed = sum(fold.processor_seconds is None for fold in folds)
-    saved_processor = _saving(processor, k, stopped_at)
-    forecast = stopped_at is not None and k > max(len(folds), stopped_at)
     saved = _saving(joules, k, stopped_at)
-    least_saved = _saving(lows, k, stopped_at).low
-    most_saved = _saving(highs, k, stopped_at).high
-    saved_range = None
-    if least_saved is not None and most_saved is not None:
-        saved_range = (least_saved, most_saved)
     return EnergyFacts(
         joules=sum(joules),
-        joules_range=(sum(lows), sum(highs)),
-        above_idle=above_idle,
+        joules_range=(sum(least_joules), sum(most_joules)),
+        above_idle=all(fold.energy.idle_joules is not None for fold in folds),
         grams_co2e=grams,
         saved_joules=saved.amount,
-        saved_range=saved_range,
-        forecast=forecast,
+        saved_range=_saved_range(least_joules, most_joules, k, stopped_at),
+        forecast=stopped_at is not None and k > max(len(folds), stopped_at),
         folds_ran=len(folds),
         saved_percent=saved.percent,
         processor_seconds=processor_seconds,
-        processor_assumed=processor_assumed,
-        saved_processor_percent=saved_processor.percent,
+        processor_assumed=sum(fold.processor_seconds is None for fold in folds),
+        saved_processor_percent=_saving(processor, k, stopped_at).percent,
         gpu_seconds=_gpu_seconds(folds),
         source=one_source({fold.energy.source for fold in folds}),
     )
@@ -184,6 +176,24 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
 def saved_together(facts: Iterable[EnergyFacts]) -> Range:
     """What the stops of several runs saved together, from the least to the most."""
     return sum_of_ranges(of_run.saved_range for of_run in facts if of_run.saved_range is not None)
+
+
+def _saved_range(
+    least_joules: Sequence[float], most_joules: Sequence[float], k: int, stopped_at: int | None
+) -> tuple[float, float] | None:
+    """From the least to the most that a stop may have saved; None where there is no stop.
+
+    Args:
+        least_joules: that each fold may have cost.
+        most_joules: likewise.
+        k: as of `energy_facts`.
+        stopped_at: as of `energy_facts`.
+    """
+    least_saved = _saving(least_joules, k, stopped_at).low
+    most_saved = _saving(most_joules, k, stopped_at).high
+    if least_saved is None or most_saved is None:
+        return None
+    return least_saved, most_saved
 
 
 def processor_costs(folds: Sequence[FoldResult]) -> list[float]:
@@ -234,18 +244,18 @@ def _saving(costs: Sequence[float], k: int, stopped_at: int | None) -> _Saving:
     """
     if not costs or stopped_at is None:
         return _Saving()
-    checked = sum(costs[stopped_at:])
-    missing = k - max(len(costs), stopped_at)
-    never_ran = missing * later_mean(costs)
+    after_stop = sum(costs[stopped_at:])  # of folds that ran to check the stop
+    missing_folds = k - max(len(costs), stopped_at)
+    never_ran = missing_folds * later_mean(costs)
     low, high = later_range(costs)
     whole = sum(costs) + never_ran
     percent = None
     if whole:
-        percent = 100 * (checked + never_ran) / whole
+        percent = 100 * (after_stop + never_ran) / whole
     return _Saving(
-        amount=checked + never_ran,
-        low=checked + missing * low,
-        high=checked + missing * high,
+        amount=after_stop + never_ran,
+        low=after_stop + missing_folds * low,
+        high=after_stop + missing_folds * high,
         percent=percent,
     )
 
@@ -283,16 +293,15 @@ def tallies(folds: Sequence[FoldResult], k: int) -> list[Tally]:
     grams = _running_sums([fold.energy.grams_co2e for fold in folds], k)
     after_each_fold = []
     for n in range(k + 1):
-        after_each_fold.append(
-            Tally(
-                n=n,
-                seconds=seconds[n],
-                processor_seconds=processor_seconds[n],
-                joules=joules[n],
-                grams_co2e=grams[n],
-                ran=n <= len(folds),
-            )
+        tally = Tally(
+            n=n,
+            seconds=seconds[n],
+            processor_seconds=processor_seconds[n],
+            joules=joules[n],
+            grams_co2e=grams[n],
+            ran=n <= len(folds),
         )
+        after_each_fold.append(tally)
     return after_each_fold
 
 
@@ -376,19 +385,15 @@ def _runs_like(spec: RunSpec, runs: Iterable[KnownCosts]) -> tuple[list[KnownCos
 
     Those with other parameters count only where there is none with the same.
     """
-    same = []
-    others = []
+    alike = []
     for costs in runs:
         run = costs.spec
-        if not costs.seconds or run.dataset != spec.dataset or run.algorithm != spec.algorithm:
-            continue
-        if run.params == spec.params:
-            same.append(costs)
-        else:
-            others.append(costs)
+        if costs.seconds and run.dataset == spec.dataset and run.algorithm == spec.algorithm:
+            alike.append(costs)
+    same = [costs for costs in alike if costs.spec.params == spec.params]
     if same:
         return same, True
-    return others, False
+    return alike, False
 
 
 def _range_of_runs(folds: tuple[int, int], runs: Sequence[Sequence[float]]) -> Range:
@@ -415,10 +420,10 @@ def together(parts: Sequence[Expected]) -> Expected:
         joules = None
         if whole.joules is not None and part.joules is not None:
             joules = sum_of_ranges([whole.joules, part.joules])
-        fewest = whole.folds[0] + part.folds[0]
-        most = whole.folds[1] + part.folds[1]
+        fewest, most = whole.folds
+        part_fewest, part_most = part.folds
         whole = Expected(
-            folds=(fewest, most),
+            folds=(fewest + part_fewest, most + part_most),
             seconds=sum_of_ranges([whole.seconds, part.seconds]),
             joules=joules,
             runs=whole.runs + part.runs,
@@ -486,10 +491,10 @@ def at_scale(work: AtScale, folds_per_run: float) -> Yearly:
             takes, and `work.k - work.folds_used` what it saves.
     Raises: InputError for a number that cannot be.
     """
-    low, high = work.joules_per_fold
+    low_joules, high_joules = work.joules_per_fold
     _check_not_negative("runs per week", work.runs_per_week)
-    _check_not_negative("energy per fold", low)
-    _check_not_negative("energy per fold", high)
+    _check_not_negative("energy per fold", low_joules)
+    _check_not_negative("energy per fold", high_joules)
     _check_not_negative("time per fold", work.seconds_per_fold)
     _check_not_negative("carbon intensity", work.grams_per_kwh)
     if not 1 <= work.folds_used <= work.k:
@@ -497,8 +502,8 @@ def at_scale(work: AtScale, folds_per_run: float) -> Yearly:
             f"the folds used must be from 1 to k = {work.k}, but are {work.folds_used:g}"
         )
     folds = work.runs_per_week * WEEKS_PER_YEAR * folds_per_run
-    low_kwh = folds * low / JOULES_PER_KWH
-    high_kwh = folds * high / JOULES_PER_KWH
+    low_kwh = folds * low_joules / JOULES_PER_KWH
+    high_kwh = folds * high_joules / JOULES_PER_KWH
     kg_per_kwh = work.grams_per_kwh / 1000
     return Yearly(
         folds=folds,

@@ -50,24 +50,30 @@ class Costs:
         self._common = {"split", "start"}
         if goes_on:
             self._common.add("step")
+        """Parts of the fold whose work several configurations need."""
         self._spent: list[_Spent] = []
+        """Of each configuration that is finished."""
+        self.begin()
 
     def begin(self) -> None:
-        """The clock starts."""
+        """The clock starts, for the configuration that comes next."""
         self._seconds: dict[str, float] = {}
-        self._since = time.perf_counter()
-        self._used = own_seconds()
+        """By part of the fold."""
+        self._lap_began_at = time.perf_counter()
+        self._processor_seconds_before = own_seconds()
 
     def lap(self, part: str) -> None:
         """This part has ended."""
         now = time.perf_counter()
-        self._seconds[part] = self._seconds.get(part, 0.0) + now - self._since
-        self._since = now
+        self._seconds[part] = self._seconds.get(part, 0.0) + now - self._lap_began_at
+        self._lap_began_at = now
 
     def done(self, energy: Energy) -> None:
         """A configuration is finished, with this energy since the clock started."""
-        used = own_seconds_since(self._used)
-        self._spent.append(_Spent(seconds=self._seconds, energy=energy, processor_seconds=used))
+        processor_seconds = own_seconds_since(self._processor_seconds_before)
+        self._spent.append(
+            _Spent(seconds=self._seconds, energy=energy, processor_seconds=processor_seconds)
+        )
 
     def borne(self) -> dict[str, Any]:
         """What the configuration that was finished last has to bear, as fields of its result."""
@@ -108,7 +114,8 @@ class Costs:
                 elif is_last:
                     seconds_needed[part] = part_seconds
             seconds.update(seconds_needed)
-            # The meter tells nothing of parts, so a part has its share of the time of the energy.
+            # The meter tells nothing of parts, so a part gets that share of the energy that it has
+            # of the time.
             share = sum(seconds_needed.values()) / (sum(spent.seconds.values()) or 1.0)
             energies.append(spent.energy)
             shares.append(share)

@@ -414,7 +414,7 @@ def _rule_params(
         if _is_left_out(value):
             continue
         if name not in own_names:
-            _check_is_axis(name, value, rule)  # which is then passed over
+            _check_may_be_ignored(name, value, rule)
         elif name in params:
             raise InputError(f"{name} is said twice: by itself and in rule_params; leave one out")
         else:
@@ -427,20 +427,25 @@ def _is_left_out(value: object) -> bool:
     return value is None or (isinstance(value, Sized) and len(value) == 0)
 
 
-def _check_is_axis(name: str, value: Any, rule: Rule) -> None:  # noqa: ANN401
+def _check_may_be_ignored(name: str, value: Any, rule: Rule) -> None:  # noqa: ANN401
     """Refuse a parameter of other rules that is not what they are compared on.
 
+    Args:
+        name: of the parameter.
+        value: that is asked for.
+        rule: of the run, which has no such parameter.
     Raises: InputError.
     """
-    takers = stopping.takers(name)
-    if all(stopping.axis_of(taker).name == name for taker in takers):
+    # Each rule has one parameter, its axis, on which it is compared with itself and others.
+    other_rules = stopping.takers(name)
+    if all(stopping.axis_of(other).name == name for other in other_rules):
         return
     text = value
     if not isinstance(value, str | float | int):
         text = ", ".join(value)
     raise InputError(
-        f"{name} ({text}) belongs to the rule {' or '.join(takers)}, but the rule is {rule.id}; "
-        "leave it out, or choose that rule"
+        f"{name} ({text}) belongs to the rule {' or '.join(other_rules)}, but the rule is "
+        f"{rule.id}; leave it out, or choose that rule"
     )
 
 

@@ -251,11 +251,11 @@ class _Drive:
 
     def _drop_needless(self) -> None:
         """End what the plan no longer wants, by what is known now; and what has failed already."""
-        wanted: set[tuple[RunSpec, int]] = set()
+        wanted_folds: set[tuple[RunSpec, int]] = set()
         if any(task.bet for task in self._begun):
-            wanted = folds_of(self._plan.next(self._plan_runs, ()))
+            wanted_folds = folds_of(self._plan.next(self._plan_runs, ()))
         for task in list(self._begun):
-            is_needless = task.bet and wanted.isdisjoint(task.folds)
+            is_needless = task.bet and wanted_folds.isdisjoint(task.folds)
             if is_needless or all(self._plan_runs.ended(spec) for spec in task.specs):
                 self._end(task)
                 self._plan_runs.forgo(task, self._begun)

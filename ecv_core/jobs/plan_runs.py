@@ -575,11 +575,14 @@ def moments_of(
         results: by fold, the newest too.
     """
     order = run.spec.fold_order
-    turns = [fold.fold for fold in run.folds if fold.fold not in order]  # asked for in other times
+    # Folds that the run had before other folds were asked for come first.
+    turns = [fold.fold for fold in run.folds if fold.fold not in order]
     turns += takewhile(results.__contains__, order)
     moments = _moments_after(run, rule, [results[fold] for fold in turns])
-    if stopping.stop_of(moments, run.k) is None or len(turns) == len(results):
+    is_stopped = stopping.stop_of(moments, run.k) is not None
+    if not is_stopped or len(turns) == len(results):
         return moments
+    # Nobody waits for the folds of the gap any more, so those after it have their turn.
     turns += [fold for fold in order if fold in results and fold not in turns]
     return _moments_after(run, rule, [results[fold] for fold in turns])
 

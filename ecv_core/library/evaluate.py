@@ -443,7 +443,7 @@ def tune(
         plan = tunings.make_tuning(
             dataset=dataset_id(dataset),
             space=declared,
-            own=own,
+            own_values=own,
             sampler=sampler,
             budget=budget,
             confidence=confidence,

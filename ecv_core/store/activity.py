@@ -66,14 +66,17 @@ class Activity:
     @property
     def steps(self) -> tuple[Hashable, ...]:
         """Of every active run how far the fold is that is computed."""
-        reported = [run.progress for run in self.runs if run.progress is not None]
-        return tuple((at.fold, at.phase, at.step, at.steps) for at in reported)
+        steps = []
+        for run in self.runs:
+            at = run.progress
+            if at is not None:
+                steps.append((at.fold, at.phase, at.step, at.steps))
+        return tuple(steps)
 
     def of(self, run_ids: Collection[str]) -> tuple[tuple[str, RunState, int], ...]:
         """Of some runs, those that are active: id, state, number of folds."""
-        return tuple(
-            (run.run_id, run.state, run.folds) for run in self.runs if run.run_id in run_ids
-        )
+        active = [run for run in self.runs if run.run_id in run_ids]
+        return tuple((run.run_id, run.state, run.folds) for run in active)
 
 
 # The queries are written once: to put them together takes as long as to run them.
@@ -108,11 +111,14 @@ def current_activity(store: Store) -> Activity:
         run_rows = connection.execute(_ACTIVE_RUNS).all()
     active_runs = []
     for row in run_rows:
+        fold_progress = None
+        if row.fold is not None:
+            fold_progress = progress_record(row)
         run = ActiveRun(
             run_id=row.run_id,
             state=RunState(row.state),
             folds=row.folds,
-            progress=None if row.fold is None else progress_record(row),
+            progress=fold_progress,
             owner=row.owner or "",
             queued_at=row.queued_at,
             stopped_at=row.stopped_at,

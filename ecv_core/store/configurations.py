@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core import models
-from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.recorded import FOLDER
+from ecv_core.store.recorded_users import reading
 from ecv_core.untrusted.files import version_of
 
 GRIDS = FOLDER / "grids.parquet"
@@ -29,6 +29,8 @@ TUNINGS = FOLDER / "tunings.parquet"
 every two configurations and the mean of each. They are in the project, not in its wheel."""
 SPACES = FOLDER / "spaces.json"
 """Whole search spaces of a dataset under several splits: means, and how far splits agree."""
+
+_WHAT = "the recorded configurations"
 
 Configuration = Mapping[str, ParamValue]
 """The parameters that differ between them, by name."""
@@ -126,9 +128,8 @@ def _names_once(path: Path, version: tuple[int, ...]) -> tuple[str, ...]:
         return ()
     from pyarrow import parquet
 
-    with _reading(path):
-        with parquet.ParquetFile(path) as file:
-            names = file.read(columns=["name"])["name"].unique()
+    with reading(_WHAT, path), parquet.ParquetFile(path) as file:
+        names = file.read(columns=["name"])["name"].unique()
         return tuple(sorted(names.to_pylist()))
 
 
@@ -142,7 +143,7 @@ def recorded_grid(name: str, path: Path = GRIDS) -> Configurations:
     Raises:
         InputError: if the file is missing or damaged, or has no such grid.
     """
-    with _reading(path):
+    with reading(_WHAT, path):
         rows = _rows_of(path, name)
         spec = RunSpec.from_json(rows["spec"][0])
         texts = list(dict.fromkeys(rows["params"]))
@@ -176,7 +177,7 @@ def recorded_tuning(name: str, path: Path = TUNINGS) -> PairedTests:
     Raises:
         InputError: if the file is missing or damaged, or has no such tuning.
     """
-    with _reading(path):
+    with reading(_WHAT, path):
         rows = _rows_of(path, name)
         spec = RunSpec.from_json(rows["spec"][0])
         configurations = json.loads(rows["configurations"][0])
@@ -201,23 +202,6 @@ def recorded_spaces() -> dict[str, Any]:
         return {}
     spaces: dict[str, Any] = json.loads(SPACES.read_text("utf-8"))
     return spaces
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """While a file of configurations is read.
-
-    Raises: InputError if it cannot be, or is no such file.
-    """
-    import pyarrow as pa
-
-    try:
-        yield
-    except (OSError, KeyError, ValueError, TypeError, IndexError, pa.ArrowException) as error:
-        raise InputError(
-            f"the recorded configurations {path} cannot be read ({type(error).__name__}); restore "
-            "the file from the project"
-        ) from error
 
 
 def _rows_of(path: Path, name: str) -> dict[str, NDArray[Any]]:

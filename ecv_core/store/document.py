@@ -107,7 +107,7 @@ class FoldDocument(_Part):
         )
         names = cls.model_fields.keys() - {"seconds"}
         others = {name: getattr(result, name) for name in names}
-        return cls.model_construct(seconds=seconds, **others)  # checked once, as a whole
+        return cls.model_construct(seconds=seconds, **others)  # the whole document is checked once
 
     def record(self) -> FoldResult:
         """The fold that was written."""
@@ -135,10 +135,13 @@ class MomentDocument(_Part):
     @classmethod
     def of(cls, moment: Moment) -> Self:
         """What is written of a moment."""
+        interval_kind = None
+        if moment.interval is not None:
+            interval_kind = moment.interval.kind
         return cls(
             mean=moment.mean,
             interval=ends(moment.interval),
-            interval_kind=None if moment.interval is None else moment.interval.kind,
+            interval_kind=interval_kind,
             stop=moment.decision.stop,
             reason=moment.decision.reason,
             doubt=moment.doubt,
@@ -247,14 +250,16 @@ def run_document(run: RunRecord, users: Mapping[int, UserScores] | None = None) 
 
 def _plain_document(run: RunRecord) -> dict[str, Any]:
     """What `RunDocument` says of a run, as JSON values that it can read again."""
-    at_stop = run.at_stop
+    mean = None
+    if run.at_stop is not None:
+        mean = run.at_stop.mean
     try:
         document = RunDocument(
             run_id=run.run_id,
             spec=run.spec,
             state=run.state,
             stopped_at=run.stopped_at,
-            mean=None if at_stop is None else at_stop.mean,
+            mean=mean,
             created_at=run.created_at,
             finished_at=run.finished_at,
             error=run.error,
@@ -382,7 +387,9 @@ def _option_words(setting: Setting, value: object) -> list[str]:
 def _usual_settings(spec: RunSpec) -> dict[str, object]:
     """The value that each setting of a run like this has where nobody asks."""
     usual = {name: setting.default for name, setting in SETTINGS.items()}
-    usual["metric"] = None if spec.tracked else spec.task.usual_metric
+    usual["metric"] = spec.task.usual_metric
+    if spec.tracked:
+        usual["metric"] = None  # it has to be named
     usual["split"] = spec.task.usual_split
     usual["k"] = usual_k(spec.split, imported=spec.folds_sha256 is not None)
     usual["rule"] = usual_rule(spec.split, spec.k)
@@ -405,9 +412,10 @@ def _is_reported(spec: RunSpec) -> bool:
 
 
 def _own_metric_options(spec: RunSpec) -> list[str]:
+    """The options that describe a metric which only other code computes."""
     if not _is_reported(spec):
         return []
-    about = dict(spec.own_metric)
+    about = dict(spec.own_metric)  # what is known of the metric, by name
     words = ["--own-metric", spec.metric]
     if not about["higher_is_better"]:
         words.append("--lower-is-better")

@@ -282,8 +282,10 @@ def import_run(store: Store, file: RunFile, *, started_by: str = "") -> tuple[st
             if same_run.run_id not in deleted_ids:
                 return same_run.run_id, False
             schema.forget(connection, [same_run.run_id])  # it is imported anew
-        taken = sa.select(runs.c.run_id).filter_by(run_id=run.run_id)
-        run_id = run.run_id if connection.scalar(taken) is None else new_run_id()
+        run_id = run.run_id
+        same_id = sa.select(runs.c.run_id).filter_by(run_id=run_id)
+        if connection.scalar(same_id) is not None:
+            run_id = new_run_id()
         _insert(connection, run, run_id, started_by)
         origin = imports.insert().values(
             run_id=run_id,
@@ -312,20 +314,26 @@ def origins(store: Store) -> dict[str, Origin]:
 
 def _equal_runs(connection: sa.Connection, run: RunRecord) -> list[RunRecord]:
     """The runs of the database with the same spec and the same folds, deleted ones too."""
-    like_it = run_rows(connection, runs.c.score_key == run.spec.score_key).records()
-    return [other for other in like_it if (other.spec, other.folds) == (run.spec, run.folds)]
+    equal_runs = []
+    for other in run_rows(connection, runs.c.score_key == run.spec.score_key).records():
+        if other.spec == run.spec and other.folds == run.folds:
+            equal_runs.append(other)
+    return equal_runs
 
 
 def _insert(connection: sa.Connection, run: RunRecord, run_id: str, started_by: str) -> None:
+    """Insert a finished run and its folds under this id."""
     created = run.created_at.astimezone(UTC).isoformat()
     finished = (run.finished_at or run.created_at).astimezone(UTC).isoformat()
     row = run_row(run_id, run.spec, group=run_id, owner=OWNER, started_by=started_by)
-    row |= {"state": RunState.FINISHED, "stopped_at": run.stopped_at}
-    row |= {"created_at": created, "queued_at": created, "started_at": created}
-    row["finished_at"] = finished
+    row |= {
+        "state": RunState.FINISHED,
+        "stopped_at": run.stopped_at,
+        "created_at": created,
+        "queued_at": created,
+        "started_at": created,
+        "finished_at": finished,
+    }
     connection.execute(runs.insert().values(**row))
-    fold_rows = [
-        fold_row(run_id, result, moment)
-        for result, moment in zip(run.folds, run.moments, strict=True)
-    ]
-    connection.execute(folds.insert(), fold_rows)
+    for result, moment in zip(run.folds, run.moments, strict=True):
+        connection.execute(folds.insert().values(**fold_row(run_id, result, moment)))

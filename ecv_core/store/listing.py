@@ -64,6 +64,7 @@ def checked_label(name: str = "", tags: Iterable[str] = (), note: str = "") -> L
 
 
 def _check_length(what: str, text: str, most: int) -> None:
+    """Refuse a text of more characters than these. Raises: InputError."""
     if len(text) > most:
         raise InputError(
             f"the {what} '{text[:20]}...' has {len(text)} characters; at most {most} are allowed"
@@ -210,11 +211,10 @@ class RunList:
         """One row per run that can be read, newest first. Raises: StoreError."""
         with self._store.transaction("read") as connection:
             sources = _sources(connection)
-            unchanged = {
-                run_id: run
-                for run_id, run in self._runs.items()
-                if sources.get(run_id) == self._sources[run_id]
-            }
+            unchanged = {}
+            for run_id, run in self._runs.items():
+                if sources.get(run_id) == self._sources[run_id]:
+                    unchanged[run_id] = run
             fold_rows = _fold_rows(connection, sources.keys() - unchanged.keys())
         self._sources = sources
         self._runs = {}
@@ -296,16 +296,22 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
 
 
 def _joules(results: Sequence[FoldResult]) -> float | None:
+    """As `ListedRun.joules`."""
     if not results or any(result.energy.source == "none" for result in results):
         return None
     return sum(result.energy.joules for result in results)
 
 
 def _processor_seconds(results: Sequence[FoldResult]) -> float | None:
-    seconds = [result.processor_seconds for result in results]
-    if not seconds or None in seconds:
+    """As `ListedRun.processor_seconds`."""
+    if not results:
         return None
-    return sum(filter(None, seconds))
+    total = 0.0
+    for result in results:
+        if result.processor_seconds is None:
+            return None
+        total += result.processor_seconds
+    return total
 
 
 def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
@@ -316,13 +322,15 @@ def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
             of_source[result.energy.source].append(result)
     spent = []
     for source, computed in of_source.items():
-        amounts = {
-            name: sum(getattr(result.energy, name) for result in computed) for name in _AMOUNTS
-        }
-        energy = Energy(source=source, **amounts)
-        seconds = sum(result.seconds_alone for result in computed)
-        spent.append(Spent(energy=energy, total_seconds=seconds))
+        amounts: dict[str, Any] = dict.fromkeys(_AMOUNTS, 0.0)
+        seconds = 0.0
+        for result in computed:
+            seconds += result.seconds_alone
+            for name in _AMOUNTS:
+                amounts[name] += getattr(result.energy, name)
+        spent.append(Spent(energy=Energy(source=source, **amounts), total_seconds=seconds))
     return tuple(spent)
 
 
 _AMOUNTS = ("joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e")
+"""The fields of `Energy` that are added up."""

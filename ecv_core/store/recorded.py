@@ -22,6 +22,7 @@ from ecv_core.store.recorded_users import (
     LEVEL,
     names_with_users,
     read_users,
+    reading,
     users_table,
     write_users,
 )
@@ -190,7 +191,9 @@ def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, A
     if document is None:
         return None
     made_with = json.loads(document).get("made_with")
-    return made_with if isinstance(made_with, dict) else None
+    if not isinstance(made_with, dict):
+        return None
+    return made_with
 
 
 def _find(run_id: str, folder: Path | None, begin: str = "") -> Path | None:
@@ -256,19 +259,11 @@ def _rows_once(path: Path, version: tuple[int, ...]) -> Mapping[str, _Row]:
     """What a file holds, which is read again only when it has changed."""
     if not version:
         return {}
-    import pyarrow as pa
     from pyarrow import parquet
 
-    try:
-        with parquet.ParquetFile(path) as file:
-            table = file.read(columns=["name", "document", "written"])
-        rows = [_Row(**row) for row in table.to_pylist()]
-    except (OSError, KeyError, ValueError, TypeError, pa.ArrowException) as error:
-        raise InputError(
-            f"the recorded runs {path} cannot be read ({type(error).__name__}); restore the file "
-            "from the project, or record the runs again"
-        ) from error
-    return {row.name: row for row in rows}
+    with reading("the recorded runs", path), parquet.ParquetFile(path) as file:
+        table = file.read(columns=["name", "document", "written"])
+        return {row["name"]: _Row(**row) for row in table.to_pylist()}
 
 
 @lru_cache(maxsize=1024)

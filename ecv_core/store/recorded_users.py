@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,12 +65,7 @@ def read_users(path: Path, name: str, metric: str) -> dict[int, UserScores]:
         group = _row_groups(file).get(name)
         if group is None:
             return {}
-        others = [column for column in file.schema_arrow.names if column != "name"]
-        table = file.read_row_group(group, columns=others)
-        columns = {}
-        for column in others:
-            if table[column].null_count < len(table):
-                columns[column] = table[column].to_numpy()
+        columns = _columns_of(file, group)
         folds = columns.pop("fold")
         users = columns.pop("user")
         clusters = columns.pop("cluster", None)
@@ -79,17 +74,28 @@ def read_users(path: Path, name: str, metric: str) -> dict[int, UserScores]:
     values = np.stack(list(columns.values()), axis=1).astype(np.float32)
     scores = {}
     for fold in np.unique(folds):
-        rows = folds == fold
-        clusters_of_rows = None
+        is_of_fold = folds == fold
+        clusters_of_fold = None
         if clusters is not None:
-            clusters_of_rows = clusters[rows]
+            clusters_of_fold = clusters[is_of_fold]
         scores[int(fold)] = UserScores(
-            users=users[rows],
+            users=users[is_of_fold],
             metrics=tuple(columns),
-            values=values[rows],
-            clusters=clusters_of_rows,
+            values=values[is_of_fold],
+            clusters=clusters_of_fold,
         )
     return scores
+
+
+def _columns_of(file: parquet.ParquetFile, group: int) -> dict[str, NDArray[Any]]:
+    """The columns of a row group but its name, without those that its run has not kept."""
+    names = [column for column in file.schema_arrow.names if column != "name"]
+    table = file.read_row_group(group, columns=names)
+    columns = {}
+    for column in names:
+        if table[column].null_count < len(table):
+            columns[column] = table[column].to_numpy()
+    return columns
 
 
 @contextmanager
@@ -98,16 +104,29 @@ def _users_file(path: Path) -> Iterator[parquet.ParquetFile]:
 
     Raises: InputError if it is damaged, also as far as that shows while it is open.
     """
-    import pyarrow as pa
     from pyarrow import parquet
 
+    with reading("the per-user scores", path), parquet.ParquetFile(path) as file:
+        yield file
+
+
+@contextmanager
+def reading(what: str, path: Path) -> Iterator[None]:
+    """While a recorded file is read.
+
+    Args:
+        what: it holds, for the sentence.
+        path: of the file.
+    Raises: InputError if it cannot be read, or is no such file.
+    """
+    import pyarrow as pa
+
     try:
-        with parquet.ParquetFile(path) as file:
-            yield file
-    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        yield
+    except (OSError, LookupError, ValueError, TypeError, pa.ArrowException) as error:
         raise InputError(
-            f"the per-user scores {path} cannot be read ({type(error).__name__}); restore the file "
-            "from the project, or record the runs again"
+            f"{what} {path} cannot be read ({type(error).__name__}); restore the file from the "
+            "project, or record it again"
         ) from error
 
 

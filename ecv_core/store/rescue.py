@@ -190,18 +190,18 @@ def _take_in(store: Store, rescued: Store) -> int:
         wait_for_others(connection)
         for run in rescued_runs:
             of_run = {"run_id": run.run_id}
-            there = set(connection.scalars(sa.select(folds.c.fold).filter_by(**of_run)))
-            is_missing = folds.c.fold.not_in(there)
-            missing = rescued.rows(folds.select().filter_by(**of_run).where(is_missing))
-            if missing:
+            folds_here = set(connection.scalars(sa.select(folds.c.fold).filter_by(**of_run)))
+            is_missing = folds.c.fold.not_in(folds_here)
+            missing_folds = rescued.rows(folds.select().filter_by(**of_run).where(is_missing))
+            if missing_folds:
                 _take_in_run(connection, dict(run._mapping))
-            for fold in missing:
+            for fold in missing_folds:
                 of_fold = of_run | {"fold": fold.fold}
                 _insert(connection, folds, dict(fold._mapping))
                 connection.execute(user_scores.delete().filter_by(**of_fold))
-                for users in rescued.rows(user_scores.select().filter_by(**of_fold)):
-                    _insert(connection, user_scores, dict(users._mapping))
-            count += len(missing)
+                for scores in rescued.rows(user_scores.select().filter_by(**of_fold)):
+                    _insert(connection, user_scores, dict(scores._mapping))
+            count += len(missing_folds)
     return count
 
 

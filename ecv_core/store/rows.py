@@ -74,13 +74,13 @@ class RunRows:
         for row in self.folds:
             fold_rows[row.run_id].append(row)
         progress_of = {row.run_id: progress_record(row) for row in self.progress}
-        places = self._queue_places()
+        queue_places = self._queue_places()
         records = []
         for row in self.runs:
-            now_at = progress_of.get(row.run_id)
-            place = places.get(row.run_id)
+            fold_progress = progress_of.get(row.run_id)
+            place = queue_places.get(row.run_id)
             try:
-                records.append(_run_record(row, fold_rows[row.run_id], now_at, place))
+                records.append(_run_record(row, fold_rows[row.run_id], fold_progress, place))
             except (ValueError, TypeError, KeyError, ArithmeticError) as error:
                 if not skip_damaged:
                     raise damaged_run(row.run_id, error) from error
@@ -88,12 +88,12 @@ class RunRows:
 
     def _queue_places(self) -> Mapping[str, int]:
         """How many runs of the same owner come before each queued one."""
-        before: defaultdict[str, int] = defaultdict(int)
+        runs_before: defaultdict[str, int] = defaultdict(int)
         places = {}
         for row in self.queue:
             if row.state == RunState.QUEUED:
-                places[row.run_id] = before[row.owner]
-            before[row.owner] += 1
+                places[row.run_id] = runs_before[row.owner]
+            runs_before[row.owner] += 1
         return places
 
 
@@ -101,26 +101,32 @@ def run_rows(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> RunRo
     """The rows of the runs that fulfil all of `where`; all runs without any."""
     run_ids = sa.select(runs.c.run_id).where(*where)
     active_runs = sa.select(runs.c.run_id, runs.c.owner, runs.c.state).where(ACTIVE)
-    of_runs = runs.select().where(*where).order_by(runs.c.sequence)
-    of_folds = folds.select().where(folds.c.run_id.in_(run_ids)).order_by(folds.c.sequence)
-    of_progress = progress.select().where(progress.c.run_id.in_(run_ids))
-    of_queue = active_runs.order_by(runs.c.state.desc(), runs.c.queued_at, runs.c.sequence)
+    # The state 'running' comes before 'queued' in this order.
+    queue_query = active_runs.order_by(runs.c.state.desc(), runs.c.queued_at, runs.c.sequence)
+    runs_query = runs.select().where(*where).order_by(runs.c.sequence)
+    folds_query = folds.select().where(folds.c.run_id.in_(run_ids)).order_by(folds.c.sequence)
+    progress_query = progress.select().where(progress.c.run_id.in_(run_ids))
     return RunRows(
-        runs=connection.execute(of_runs).all(),
-        folds=connection.execute(of_folds).all(),
-        progress=connection.execute(of_progress).all(),
-        queue=connection.execute(of_queue).all(),
+        runs=connection.execute(runs_query).all(),
+        folds=connection.execute(folds_query).all(),
+        progress=connection.execute(progress_query).all(),
+        queue=connection.execute(queue_query).all(),
     )
 
 
 def _run_record(
     row: Any,  # noqa: ANN401  a row
     fold_rows: Rows,
-    now_at: FoldProgress | None,
+    fold_progress: FoldProgress | None,
     queue_position: int | None,
 ) -> RunRecord:
-    """A run and its folds, where it is in its fold, and in the queue.
+    """A run with its folds.
 
+    Args:
+        row: of the runs table.
+        fold_rows: its rows of the folds table.
+        fold_progress: where the fold is that is computed now.
+        queue_position: how many runs come before it in its queue; None where it does not wait.
     Raises: ValueError, TypeError, KeyError or ArithmeticError for a value that cannot be.
     """
     spec = RunSpec.from_json(row.spec)
@@ -146,7 +152,7 @@ def _run_record(
         stopped_at=stopped_at,
         error=row.error,
         other_work=other_work_words(results.seen),
-        progress=now_at,
+        progress=fold_progress,
         queue_position=queue_position,
         outside=row.owner == OUTSIDE,
         anew=row.anew,
@@ -163,6 +169,7 @@ def damaged_run(run_id: str, error: Exception) -> DamagedRun:
 
 
 def _cause(error: Exception) -> str:
+    """What is wrong with a value, for a sentence."""
     if isinstance(error, ValueError):
         return codec.sentence(error)[:200]
     return repr(error)[:200]
@@ -207,14 +214,20 @@ def _in_turn(fold_rows: Rows) -> list[Any]:
     """
 
     def turn(row: Any) -> int:  # noqa: ANN401  a row
-        return row.turn if isinstance(row.turn, int) else 0
+        if isinstance(row.turn, int):
+            return row.turn
+        return 0
 
     return sorted(fold_rows, key=turn)
 
 
 def checked_stop(stop: int | None, spec: RunSpec, damaged: Collection[int]) -> int | None:
-    """Where a run stopped; None too where that does not follow, for one of its folds is damaged.
+    """Where a run stopped; None too where that does not follow, as one of its folds is damaged.
 
+    Args:
+        stop: after so many folds, as the database has it.
+        spec: of the run.
+        damaged: the indices of folds that cannot be read.
     Raises: ValueError for a fold that it does not have.
     """
     if stop is not None and not 1 <= stop <= spec.k:
@@ -240,7 +253,10 @@ def _kept_moments(fold_rows: Rows) -> Sequence[Moment] | None:
 
 
 def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
+    """A time as the tables keep it; None where there is none."""
+    if not text:
+        return None
+    return datetime.fromisoformat(text)
 
 
 def progress_record(row: Any) -> FoldProgress | None:  # noqa: ANN401  a row
@@ -310,10 +326,13 @@ _DAMAGED = (lzma.LZMAError, ArithmeticError, LookupError, TypeError, ValueError,
 @lru_cache(maxsize=1)  # a fold is kept in the database and by `PlanRuns`, one after the other
 def user_scores_row(scores: UserScores) -> dict[str, object]:
     """Columns of the user_scores table."""
+    clusters = None
+    if scores.clusters is not None:
+        clusters = _packed_codes(scores.clusters)
     return {
         "metrics": json.dumps(scores.metrics),
         "users": _packed_codes(scores.users),
-        "clusters": None if scores.clusters is None else _packed_codes(scores.clusters),
+        "clusters": clusters,
         "scores": _packed(np.ascontiguousarray(scores.values, "<f4").tobytes()),
     }
 
@@ -324,11 +343,14 @@ def unpack_user_scores(row: Any) -> UserScores:  # noqa: ANN401  a row
         metrics = tuple(json.loads(row.metrics))
         users = _unpacked_codes(row.users)
         values = np.frombuffer(_unpacked(row.scores), "<f4")
+        clusters = None
+        if row.clusters is not None:
+            clusters = _unpacked_codes(row.clusters)
         return UserScores(
             users=users,
             metrics=metrics,
             values=values.reshape(len(users), len(metrics)),
-            clusters=None if row.clusters is None else _unpacked_codes(row.clusters),
+            clusters=clusters,
         )
     except _DAMAGED as error:
         raise DamagedRun(

@@ -41,10 +41,12 @@ def _number(name: str, **about: Any) -> sa.Column[int]:  # noqa: ANN401  as sa.C
 
 
 def _flag(name: str) -> sa.Column[bool]:
+    """A column of yes or no."""
     return sa.Column(name, sa.Boolean, nullable=False)
 
 
 def _bytes(name: str, **about: Any) -> sa.Column[bytes]:  # noqa: ANN401  as sa.Column takes them
+    """A column of bytes, which every row has unless `about` says otherwise."""
     about.setdefault("nullable", False)
     return sa.Column(name, sa.LargeBinary, **about)
 
@@ -244,8 +246,8 @@ def forget(connection: sa.Connection, run_ids: Collection[str]) -> None:
 
 def forget_old(connection: sa.Connection) -> None:
     """Delete for good what was removed more than UNDO_MINUTES ago."""
-    limit = datetime.now(UTC) - timedelta(minutes=UNDO_MINUTES)
-    query = sa.select(removed.c.run_id).where(removed.c.removed_at < limit.isoformat())
+    oldest = datetime.now(UTC) - timedelta(minutes=UNDO_MINUTES)
+    query = sa.select(removed.c.run_id).where(removed.c.removed_at < oldest.isoformat())
     run_ids = connection.scalars(query).all()
     if run_ids:
         forget(connection, run_ids)

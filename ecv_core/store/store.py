@@ -87,7 +87,8 @@ class Store:
             rows = run_rows(connection, schema.kept(), runs.c.run_id == run_id)
         if not rows.runs:
             raise InputError(
-                f"there is no run '{run_id}' in this database; Runs, or `ecv runs`, lists them all"
+                f"there is no run '{run_id}' in this database; the page Runs, or `ecv runs`, "
+                "lists them all"
             )
         return rows.records(skip_damaged=False)[0]
 
@@ -105,12 +106,13 @@ class Store:
                 return []
             rows = run_rows(connection, ACTIVE)
         places = {row.run_id: place for place, row in enumerate(rows.queue)}
-        last = len(places)  # of one that has ended between the two queries
+        last_place = len(places)
 
-        def place(run: RunRecord) -> tuple[bool, int]:
-            return run.outside, places.get(run.run_id, last)
+        def order(run: RunRecord) -> tuple[bool, int]:
+            # A run that has ended between the two queries is in the queue no more.
+            return run.outside, places.get(run.run_id, last_place)
 
-        return sorted(rows.records(), key=place)
+        return sorted(rows.records(), key=order)
 
     def group(self, group_id: str) -> list[RunRecord]:
         """The runs that were started together, in the order of their start; empty if none."""
@@ -133,6 +135,7 @@ class Store:
 
         Of specs with the same scores the newest stands for all. Reads no fold.
         """
+        # Of each score key the newest run, and how many folds all its runs have.
         fold_count = sa.func.count(folds.c.fold.distinct()).label("folds")
         newest = sa.func.max(runs.c.sequence).label("newest")
         counts = sa.select(newest, fold_count)
@@ -327,7 +330,8 @@ class Store:
         Returns: whether the owner still has the run.
         """
         if result.user_scores is not None:
-            user_scores_row(result.user_scores)  # packs them before others have to wait
+            # They are packed, and remembered, before the transaction makes others wait.
+            user_scores_row(result.user_scores)
         with self.transaction("written") as connection:
             query = folds.select().filter_by(run_id=run_id, fold=result.fold)
             rows = connection.execute(query).all()
@@ -338,8 +342,8 @@ class Store:
                 _insert_fold(connection, run_id, result, moment, ahead=ahead)
             _end_on_node(connection, run_id, result.fold)
             for other in others:
-                of_fold = folds.update().filter_by(run_id=run_id, fold=other.fold)
-                connection.execute(of_fold.values(**moment_columns(other)))
+                change = folds.update().filter_by(run_id=run_id, fold=other.fold)
+                connection.execute(change.values(**moment_columns(other)))
             if owner is not None and not take_back_if_interrupted(connection, run_id, owner):
                 return False
             connection.execute(progress.delete().filter_by(run_id=run_id))
@@ -395,7 +399,9 @@ class Store:
         """
         with self.transaction("written") as connection:
             if not _is_idle(connection, run_id):
-                raise InputError(f"run '{run_id}' is still going; cancel it before you delete it")
+                raise InputError(
+                    f"run '{run_id}' is queued or running; cancel it before you delete it"
+                )
             schema.forget(connection, [run_id])
 
     def delete_fold(self, run_id: str, fold: int) -> None:
@@ -478,6 +484,7 @@ def _is_idle(connection: sa.Connection, run_id: str) -> bool:
 
 
 def _compute_on(connection: sa.Connection, group_id: str, place: str) -> None:
+    """As `Store.compute_on`, in a transaction that goes on."""
     if place:
         connection.execute(places.delete().filter_by(group_id=group_id))
         connection.execute(places.insert().values(group_id=group_id, place=place))
@@ -491,6 +498,7 @@ def _insert_fold(
     *,
     ahead: bool,
 ) -> None:
+    """Insert a fold, and its users' scores where there are some."""
     connection.execute(folds.insert().values(**fold_row(run_id, result, moment, ahead=ahead)))
     if result.user_scores is not None:
         row = user_scores_row(result.user_scores)

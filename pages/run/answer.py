@@ -6,7 +6,7 @@ from html import escape
 
 from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import intensity_words
-from ecv_core.energy.parts import left_in_words, why
+from ecv_core.energy.parts import energy_lines, left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.words import (
     algorithm_title,
@@ -288,7 +288,7 @@ def _forecast_sentence(run: RunRecord, facts: EnergyFacts) -> str:
 
 def _reasons(run: RunRecord) -> str:
     """How the energy was found, step by step, folded away; empty where nothing is to be said."""
-    steps = "".join(f"<p>{escape(line)}</p>" for line in why(run))
+    steps = "".join(f"<p>{escape(line)}</p>" for line in energy_lines(run))
     if not steps:
         return ""
     return f'<details class="ecv-caption"><summary>Why this number?</summary>{steps}</details>'

@@ -104,7 +104,7 @@ ANEW = {
 
 
 def test_nobody_has_folds_computed_where_they_may_not_choose(act, monkeypatch) -> None:
-    with pytest.raises(RightsError, match=r"not computed on 'tcp://evil:1' here; .*: here"):
+    with pytest.raises(RightsError, match=r"cannot be computed on 'tcp://evil:1' here; .*: here"):
         act(ADA).start([SPEC], place="tcp://evil:1")
     monkeypatch.setenv("ECV_CLUSTER", "local:2")
     assert act(ADA).places == ["local:2", "here"]
@@ -192,7 +192,7 @@ def test_a_study_takes_what_others_have_finished_and_computes_what_they_have_not
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"algorithm": "multi-vae"}, "quick algorithms only, and MultiVAE is none of them"),
+        ({"algorithm": "multi-vae"}, "quick algorithms only, and MultiVAE is not one of them"),
         ({"algorithm": "a.module:Code"}, "quick algorithms only"),
         ({"dataset": "amazon-apps-of-2031"}, "not on this machine"),
     ],
@@ -210,7 +210,7 @@ def test_a_cheap_model_beside_a_run_must_be_quick_too(act):
     wanted = replace(
         SPEC, rule="precision", rule_params=(("adjust_by", "item-knn"), ("tolerance", 0.3))
     )
-    assert "ItemKNN is none of them" in act(VISITOR).start_refusal([wanted])
+    assert "ItemKNN is not one of them" in act(VISITOR).start_refusal([wanted])
 
 
 def test_a_visitor_starts_so_many_runs_an_hour_and_others_may_go_on(store, act):

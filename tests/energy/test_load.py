@@ -15,7 +15,7 @@ import pytest
 
 import ecv_core as ecv
 from ecv_core.energy.load import Load, own_seconds, own_seconds_since
-from ecv_core.energy.meter import WatchedMeter
+from ecv_core.energy.meter import IdlePower, WatchedMeter
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Energy, FoldResult, other_work_words
@@ -120,7 +120,9 @@ def test_an_estimate_is_a_range_and_a_measurement_is_not(known, least_and_most):
 def test_the_meter_says_what_others_did_and_what_the_idle_machine_would_have_drawn(monkeypatch):
     clock = iter([reading(0, 0, 0), reading(10, 10, 1), reading(20, 22, 5)])
     monkeypatch.setattr("ecv_core.energy.meter.Load.now", lambda: next(clock))
-    monkeypatch.setattr("ecv_core.energy.meter.known_idle_watts", lambda name: (7.0, "cpu-load"))
+    monkeypatch.setattr(
+        "ecv_core.energy.meter.known_idle_watts", lambda name: IdlePower(7.0, "cpu-load")
+    )
     monkeypatch.setattr(psutil, "cpu_count", lambda: 2)
     meter = WatchedMeter(FakeMeter([energy()]), name="any")
     meter.start()

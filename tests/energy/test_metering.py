@@ -206,7 +206,7 @@ def test_a_counter_that_begins_anew_is_a_gap_and_no_negative_energy():
         ("shely:10.0.0.5", "'shely:10.0.0.5' is not a meter; give one of shelly, tapo, slurm"),
         ("shelly:", "'' is not the address of a Shelly plug"),
         ("shelly:http://10.0.0.5/x?y", "is not the address of a Shelly plug"),
-        ("slurm:n7", "the meter slurm takes nothing"),
+        ("slurm:n7", "the meter slurm takes no argument"),
         ("slurm", "SLURM does not measure energy here"),
         ("", "'' is not a meter"),
         ("'", "is no command"),

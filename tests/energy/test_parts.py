@@ -7,11 +7,11 @@ import pytest
 
 from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import (
+    energy_lines,
     energy_parts,
     left_in_words,
     left_out_words,
     parts_sentence,
-    why,
     with_own_joules,
 )
 from ecv_core.fold.spec import make_spec
@@ -123,7 +123,7 @@ def test_why_a_number_is_what_it_is_by_hand():
         created_at=when,
         stopped_at=2,
     )
-    processor, memory, whole, idle, emissions, saved = why(finished)
+    processor, memory, whole, idle, emissions, saved = energy_lines(finished)
     assert processor.startswith(
         "processor, from its load: 5 W on average x 4 s = 20 J; each second P"
     )
@@ -133,7 +133,7 @@ def test_why_a_number_is_what_it_is_by_hand():
     assert emissions == "emissions: 100 J / 3.6 MJ x 720 g CO2e per kWh = 0.02 g CO2e"
     # the second fold cost 56 J; two never ran
     assert saved == "saved: 0 J of folds that ran after the stop + 2 that never ran x 56 J = 112 J"
-    assert why(replace(finished, folds=())) == []
+    assert energy_lines(replace(finished, folds=())) == []
 
 
 @pytest.mark.parametrize(

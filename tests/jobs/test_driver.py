@@ -260,7 +260,7 @@ def test_with_three_places_a_tuning_and_its_selection_are_those_of_one(tmp_path:
     for name, executor in (("one", Here(computing(drawn))), ("three", Threads(computing(drawn)))):
         store = open_store(f"sqlite:///{tmp_path / name}.sqlite")
         tuning = make_tuning(
-            dataset="synthetic", algorithm="item-knn", own=grid, k=5, all_folds=True
+            dataset="synthetic", algorithm="item-knn", own_values=grid, k=5, all_folds=True
         )
         tuned = tune(store, tuning, executor=executor)
         found.append((tuned.best, tuned.standing.folds, tuned.standing.played.verdict))
@@ -564,7 +564,7 @@ def test_a_run_a_study_a_selection_and_a_tuning_use_each_others_folds(
     tuning = make_tuning(
         dataset="synthetic",
         algorithm="item-knn",
-        own={"neighbours": ["3", usual]},
+        own_values={"neighbours": ["3", usual]},
         k=5,
         all_folds=True,
     )

@@ -170,12 +170,13 @@ def _on_this_machine(worker_count: int, compute: Compute) -> Executor:
     from distributed import Client, LocalCluster
 
     from ecv_core.jobs.cluster.executor import DaskExecutor
+    from ecv_core.jobs.cluster.node import NodeUse
 
     variables: dict[str, str] = {}
-    has_machine_alone = None
+    node_use = NodeUse.UNKNOWN
     if worker_count > 1:
         variables = _variables_of_shared_cores(worker_count)
-        has_machine_alone = False
+        node_use = NodeUse.SHARED
     dask.config.set({"distributed.nanny.pre-spawn-environ": variables})
     try:
         scratch = private_folder()
@@ -192,7 +193,7 @@ def _on_this_machine(worker_count: int, compute: Compute) -> Executor:
         silence_logs=logging.CRITICAL,
     )
     client = Client(cluster, set_as_default=False)
-    return DaskExecutor(client, cluster, alone=has_machine_alone, scope=_scope(), compute=compute)
+    return DaskExecutor(client, cluster, node_use=node_use, scope=_scope(), compute=compute)
 
 
 def _variables_of_shared_cores(worker_count: int) -> dict[str, str]:
@@ -254,6 +255,7 @@ def _on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Executor:
     from distributed import Client
 
     from ecv_core.jobs.cluster.executor import DaskExecutor
+    from ecv_core.jobs.cluster.node import NodeUse
 
     if shutil.which(scheduler.command) is None:
         raise InputError(
@@ -269,12 +271,15 @@ def _on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Executor:
     if scheduler is SLURM:
         cluster.ecv_job_name = job_name  # by which the executor finds the job in SLURM's queue
         _check_slurm_takes(cluster)
+    node_use = NodeUse.UNKNOWN
+    if site.exclusive:
+        node_use = NodeUse.ALONE
     return DaskExecutor(
         Client(cluster, set_as_default=False),
         cluster,
         nodes=site.nodes,
         site=site,
-        alone=site.exclusive or None,
+        node_use=node_use,
         scope=_scope(),
         compute=compute,
     )

@@ -24,6 +24,7 @@ from ecv_core.jobs.cluster.node import (
     Call,
     Content,
     DataMissing,
+    NodeUse,
     content_of,
     refusal_of_versions,
     run_task,
@@ -179,7 +180,7 @@ class DaskExecutor:
         *,
         nodes: int | None = None,
         site: Site | None = None,
-        alone: bool | None = None,
+        node_use: NodeUse = NodeUse.UNKNOWN,
         scope: str = "",
         compute: Compute = compute,
         run: Callable[[Call], Any] = run_task,
@@ -191,7 +192,7 @@ class DaskExecutor:
             cluster: that was started with it, and ends with it; None for somebody else's.
             nodes: that a site is asked for; by default as many as there are.
             site: how the nodes are asked for, where a scheduler gives them out.
-            alone: as of `Call`.
+            node_use: who computes on a node beside its worker.
             scope: names the database: who goes on with it finds its tasks on the scheduler again.
             compute: what a node does with a task.
             run: what a worker does with a call.
@@ -201,7 +202,7 @@ class DaskExecutor:
         self._cluster = cluster
         self._nodes = nodes
         self._site = site or Site()
-        self._alone = alone
+        self._node_use = node_use
         self._compute = compute
         self._run = run
         self._scope = scope
@@ -291,7 +292,7 @@ class DaskExecutor:
             compute=self._compute,
             content=under_way.content,
             versions=self._versions,
-            alone=self._alone,
+            node_use=self._node_use,
         )
         under_way.begun_on = ""
         future = self._client.submit(

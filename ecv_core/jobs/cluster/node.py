@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -201,6 +202,17 @@ LOOK_SECONDS = 0.2
 """How often a node looks whether its task was cancelled."""
 
 
+class NodeUse(Enum):
+    """Who computes on a node beside a worker of ours."""
+
+    ALONE = auto()
+    """Nobody: an allocation gives it the node for itself."""
+    SHARED = auto()
+    """Others of our workers."""
+    UNKNOWN = auto()
+    """Perhaps other programs, whose folds have to be waited for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """A task on its way to a node."""
@@ -215,10 +227,7 @@ class Call:
     """The data that it needs."""
     versions: Mapping[str, str]
     """That the node must have too."""
-    alone: bool | None
-    """True where an allocation gives it the node for itself, False where it shares the node with
-    others of our workers, and None where neither is known. Only then folds of other programs on the
-    node have to be waited for."""
+    node_use: NodeUse
 
 
 Answer = list[tuple[int, FoldResult]]
@@ -243,7 +252,7 @@ def run_task(call: Call) -> Answer:
         raise RunError(refusal)
     worker = get_worker()
     name = host()
-    if call.alone is False:  # several workers are on this machine
+    if call.node_use is NodeUse.SHARED:
         name = f"{name}/{worker.name}"
     folder = folder_with(call.content, get_client)
 
@@ -253,9 +262,9 @@ def run_task(call: Call) -> Answer:
     worker.log_event(call.topic, {"key": call.key, "begun": name})
     with _busy:
         process = _process()
-        process.compute = partial(compute_there, call.compute, folder, call.alone, name)
+        process.compute = partial(compute_there, call.compute, folder, call.node_use, name)
         process.surroundings = {}
-        if call.alone is not None:
+        if call.node_use is not NodeUse.UNKNOWN:
             process.surroundings = _own_folder()
         process.submit(call.task, Throttled(report, TELL_SECONDS))
         answer: Answer = []
@@ -359,7 +368,7 @@ _USUAL_FOLDER = os.environ.get("ECV_DATA_DIR", "")
 def compute_there(
     compute: Compute,
     folder: str | None,
-    alone: bool | None,
+    node_use: NodeUse,
     name: str,
     specs: Sequence[RunSpec],
     index: int,
@@ -370,18 +379,18 @@ def compute_there(
     Args:
         compute: what is done with the task.
         folder: of datasets, that has the data; None for the usual one.
-        alone: as of `Call`.
+        node_use: who else computes on the node.
         name: of the node.
-        specs: of the task, as are its fold and its progress.
-        index: of the fold.
+        specs: of the task, as of `Compute`.
+        index: of its fold.
         progress: told every step.
     """
     os.environ["ECV_DATA_DIR"] = folder or _USUAL_FOLDER
-    if alone is False:  # their energy is then said to be shared
+    if node_use is NodeUse.SHARED:  # so that their energy is said to be shared
         specs = [replace(spec, share_machine=True) for spec in specs]
-    joules_before = _node_joules(alone)
+    joules_before = _node_joules(node_use)
     for place_of_spec, result in compute(specs, index, progress):
-        joules = _node_joules(alone)
+        joules = _node_joules(node_use)
         joules_spent = None
         if joules is not None and joules_before is not None:
             joules_spent = max(joules - joules_before, 0.0)
@@ -391,9 +400,9 @@ def compute_there(
         yield place_of_spec, replace(result, node=node)
 
 
-def _node_joules(alone: bool | None) -> float | None:
-    """What SLURM has counted of this node; None where others use it, or nothing counts."""
-    if alone:
+def _node_joules(node_use: NodeUse) -> float | None:
+    """What SLURM has counted of this node; None where others may use it, or nothing counts."""
+    if node_use is NodeUse.ALONE:
         return slurm_joules()
     return None
 

@@ -49,15 +49,17 @@ class RunPlan:
             spec = replace(run.spec, full=spec.full or run.spec.full)
         order = spec.fold_order
         done = folds_done(run)
-        turn = 0
-        while order[turn] in done:
-            turn += 1
-        least, most = folds_planned(spec)
-        sure = max(least, turn + 1)
+        next_turn = 0
+        while order[next_turn] in done:
+            next_turn += 1
+        fewest, most = folds_planned(spec)
+        sure_folds = max(fewest, next_turn + 1)
+        planned_folds = min(sure_folds + self._speculate, most)
         tasks = []
-        for place, fold in enumerate(order[: min(sure + self._speculate, most)]):
+        for turn, fold in enumerate(order[:planned_folds]):
             if fold not in done:
-                tasks.append(FoldTask(specs=(self.spec,), fold=fold, bet=place >= sure))
+                is_bet = turn >= sure_folds
+                tasks.append(FoldTask(specs=(self.spec,), fold=fold, bet=is_bet))
         return tasks
 
 
@@ -67,10 +69,10 @@ def tasks_of_cheap_models(spec: RunSpec, results: PlanResults) -> list[FoldTask]
     for name in cheap_models(spec):
         cheap = aid_spec(spec, name)
         folds = results.folds(cheap, user_scores=True).values()
-        there = {result.fold for result in folds if result.user_scores}
-        missing = tuple(fold for fold in cheap.fold_order if fold not in there)
-        if missing:
-            if there:
-                cheap = replace(cheap, only_folds=missing)
-            return [FoldTask(specs=(cheap,), fold=fold) for fold in missing]
+        folds_there = {result.fold for result in folds if result.user_scores is not None}
+        missing_folds = tuple(fold for fold in cheap.fold_order if fold not in folds_there)
+        if missing_folds:
+            if folds_there:
+                cheap = replace(cheap, only_folds=missing_folds)
+            return [FoldTask(specs=(cheap,), fold=fold) for fold in missing_folds]
     return []

@@ -269,6 +269,7 @@ class SelectPlan:
         if self._speculate and standing.played is not None:
             return likely_folds(standing.scores, self.terms)
         assert standing.needed is not None
+        # In the current round each contender that is still in needs the same fold.
         fold = standing.needed.fold
         return [Turn(contender, fold) for contender in sorted(standing.left)]
 

@@ -255,7 +255,7 @@ def make_tuning(
     dataset: str,
     algorithm: str,
     space: str | None = None,
-    own: Mapping[str, Sequence[ParamValue]] | None = None,
+    own_values: Mapping[str, Sequence[ParamValue]] | None = None,
     sampler: Sampler = "grid",
     budget: int | None = None,
     confidence: float = 0.95,
@@ -266,15 +266,21 @@ def make_tuning(
     """Check what is asked for; reads the dataset.
 
     Args:
+        dataset: its id.
+        algorithm: its id.
         space: a declared space, as `spaces.space_of` takes it.
-        budget: how many; None as `samplers.budget_of` says.
+        own_values: of parameters, by name, instead of or besides those of the space.
+        sampler: draws configurations from the space.
+        budget: how many configurations; None as `spaces.budget_of` says.
+        confidence: as of `Terms`.
+        indifference: as of `Terms`.
         all_folds: whether every configuration runs all folds.
         settings: as of `fold.spec.make_spec`.
     Raises: InputError for what cannot be run.
     """
     spec = make_spec(dataset=dataset, algorithm=algorithm, rule=NEVER_STOPS, full=True, **settings)
     model = models.of(spec)
-    declared = space_of(model, space, own or {})
+    declared = space_of(model, space, own_values or {})
     metric = metric_of(spec)
     if not metric.per_user:
         raise InputError(
@@ -286,13 +292,14 @@ def make_tuning(
     check_exchangeable(spec.split, "choose a split by chance, or compare runs with all folds")
     fold.check_needs(spec)
     fold.folds_of(spec)  # a split that cannot be made is bad input
-    kept, left_out = allowed_by(declared, model, fold.data_of(spec))
+    # The data may be too small for some values, such as more neighbours than there are items.
+    allowed, left_out = allowed_by(declared, model, fold.data_of(spec))
     return Tuning(
         spec=spec,
-        space=kept,
+        space=allowed,
         left_out=left_out,
         sampler=sampler,
-        budget=budget_of(kept, sampler, budget),
+        budget=budget_of(allowed, sampler, budget),
         terms=terms_for(spec, confidence=confidence, indifference=indifference),
         all_folds=all_folds,
     )

@@ -123,6 +123,7 @@ def _claims() -> dict[str, object]:
     if not st.user.get("is_logged_in"):
         return {}
     claims: dict[str, object] = dict(st.user.to_dict())
+    sign_outs.see(claims)
     if sign_outs.is_over(claims):
         return {}
     return claims

@@ -62,7 +62,7 @@ class Counted:
 
 
 def tuning(**how: object) -> Tuning:
-    return make_tuning(dataset="synthetic", algorithm="item-knn", own=OWN, **how)
+    return make_tuning(dataset="synthetic", algorithm="item-knn", own_values=OWN, **how)
 
 
 def tuned(store: Store, compute: Compute, **how: object):
@@ -164,7 +164,7 @@ def test_a_cancel_between_two_results_keeps_what_came_before(store: Store) -> No
 
 def test_other_parameters_are_computed_apart() -> None:
     own = {"neighbours": ["10", "40"], "shrink": ["0", "5"]}
-    apart = make_tuning(dataset="synthetic", algorithm="item-knn", own=own)
+    apart = make_tuning(dataset="synthetic", algorithm="item-knn", own_values=own)
     specs = specs_of(apart.spec, apart.drawn_without_scores())
 
     def params(found: list[list[RunSpec]]) -> list[list[tuple[object, ...]]]:
@@ -176,7 +176,9 @@ def test_other_parameters_are_computed_apart() -> None:
 def test_tpe_learns_from_the_first_fold(store: Store) -> None:
     counted = Counted()
     own = {"neighbours": [str(2**at) for at in range(1, 7)]}
-    asked = make_tuning(dataset="synthetic", algorithm="item-knn", own=own, sampler="tpe", budget=4)
+    asked = make_tuning(
+        dataset="synthetic", algorithm="item-knn", own_values=own, sampler="tpe", budget=4
+    )
     found = tune(store, asked, executor=Here(counted))
     assert [fold for _, fold in counted.asked[:4]] == [0, 0, 0, 0]
     assert len(found.configurations) == 4
