@@ -73,12 +73,14 @@ def report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         type=date.fromisoformat,
+        default=date.min,
         metavar="2026-10-01",
         help="All runs that were started on or after this day.",
     )
     parser.add_argument(
         "--until",
         type=date.fromisoformat,
+        default=date.max,
         metavar="2026-12-31",
         help="All runs that were started on or before this day.",
     )
@@ -122,30 +124,21 @@ def report_command(options: argparse.Namespace) -> None:
     print(f"{path}: {words}")
 
 
-def _runs_between(
-    store: Store, since: date | None, until: date | None, tag: str | None
-) -> list[RunRecord]:
+def _runs_between(store: Store, since: date, until: date, tag: str | None) -> list[RunRecord]:
     """The runs that were started in these days, and have this tag.
 
     Raises: InputError where nothing was asked for, or no run is found.
     """
-    if since is None and until is None and tag is None:
+    if (since, until, tag) == (date.min, date.max, None):
         raise InputError("say which runs: RUN ..., --since DATE, --until DATE or --tag TAG")
     records = []
     for row in RunList(store).rows():
         has_tag = tag is None or tag in row.label.tags
-        if has_tag and _is_between(row.created_at.date(), since, until):
+        if has_tag and since <= row.created_at.date() <= until:
             records.append(store.run(row.run_id))
     if not records:
         raise InputError("no run matches these dates or this tag; `runs` lists all runs")
     return records
-
-
-def _is_between(day: date, since: date | None, until: date | None) -> bool:
-    """Whether a day is neither before the one nor after the other; None is no end."""
-    if since is not None and day < since:
-        return False
-    return until is None or day <= until
 
 
 def backup_options(parser: argparse.ArgumentParser) -> None:

@@ -42,8 +42,8 @@ def _show_visitor(limits: Limits) -> None:
     if used.started < limits.quota.runs_per_hour:
         more = counted(limits.quota.runs_per_hour - used.started, "more run")
     st.markdown(
-        "Look at everything, replay, learn, export, and start runs. Runs that you started can be "
-        "cancelled and gone on with by you alone; everybody sees them, and nobody can delete them."
+        "Look at everything, replay, learn, export, and start runs. Everybody sees the runs that "
+        "you start, only you can cancel or resume them, and nobody can delete them."
     )
     st.markdown(
         f"- **Algorithms**: {algorithms}.\n"
@@ -51,8 +51,8 @@ def _show_visitor(limits: Limits) -> None:
         f"- **Time**: {duration(limits.seconds)} for a run; then it ends, and its finished folds "
         "are kept.\n"
         f"- **Runs**: {limits.quota.runs_per_hour} an hour; you can start {more} now.\n"
-        f"- **Queue**: at most {counted(limits.quota.waiting, 'run')} of all visitors wait; "
-        f"{used.waiting} now."
+        f"- **Queue**: at most {counted(limits.quota.waiting, 'run')} of all visitors can wait; "
+        f"waiting now: {used.waiting}."
     )
     st.caption(
         "A cookie with a random number, kept for 30 days, says which runs are yours; without it "

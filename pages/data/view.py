@@ -174,8 +174,8 @@ def _offer_selection(name: str, about: About) -> None:
         offer_run(name, "now")
     titles = listed([algorithm_title(spec.algorithm) for spec in specs])
     st.caption(
-        f"{titles} meet on the same {specs[0].k} folds until one can be used at an expected "
-        "loss of at most 0.1 % of its score."
+        f"{titles} are compared on the same {specs[0].k} folds, until using the best one is "
+        "expected to lose at most 0.1 % of its score."
     )
     expectation(specs, select=True)
 

@@ -67,8 +67,10 @@ def expectation_words(
     parts: list[Expected] = []
     missing: list[str] = []
     for spec in specs:
-        folds = (1, spec.k) if select else folds_planned(spec)
-        part = expected(spec, costs, folds)
+        fewest_and_most = folds_planned(spec)
+        if select:
+            fewest_and_most = (1, spec.k)
+        part = expected(spec, costs, fewest_and_most)
         if part is None:
             missing.append(spec.algorithm)
         else:
@@ -105,7 +107,7 @@ def _sentence(total: Expected, source: str, load: float) -> str:
     busy = ""
     shortest, longest = total.seconds
     if load > _BUSY:
-        longest *= 1 + load
+        longest *= 1 + load  # as each of these programs takes as much of a core as the fold
         busy = f" The longer time allows for a busy machine ({load:.1f} programs per core)."
     time = duration(shortest)
     if duration(longest) != time:

@@ -183,10 +183,11 @@ def offer_usual_of_task(names: list[str]) -> None:
     task = models.algorithm(names[0]).task
     before = state.get(TASK_OF)
     state[TASK_OF] = task
-    if task == (before or Task.TOP_N):
+    if task == (before or Task.TOP_N):  # a form begins with what is usual of lists
         return
-    if before is None and not {"metric", "split"}.isdisjoint([*state, *st.query_params]):
-        return  # as the link has it
+    named_by_link = {"metric", "split"} & {*state, *st.query_params}
+    if before is None and named_by_link:
+        return
     state["metric"] = task.usual_metric
     state["split"] = task.usual_split
 

@@ -132,8 +132,8 @@ def _delete_button(picked: Sequence[ListedRun]) -> None:
     own = _allowed_runs(Action.DELETE, picked)
     idle = [row for row in own if not row.state.active]
     note = (
-        f"Can be undone for {UNDO_MINUTES} minutes. A run that is going on is cancelled before it "
-        "can be deleted."
+        f"Can be undone for {UNDO_MINUTES} minutes. A run that is going on has to be cancelled "
+        "first."
     )
     if len(own) < len(picked):
         note = f"{note} {_THEIRS}"
