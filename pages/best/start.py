@@ -135,7 +135,7 @@ def _configurations(algorithm: Algorithm, space: Space, spec: RunSpec) -> NamedS
     if size > MOST:
         words += f", drawn from {size:,}; `tune` runs all of them"
     tried = "; ".join(f"{name} {', '.join(map(str, values))}" for name, values in kept.items())
-    st.caption(f"{words}: {escaped(tried)}. Work that their fits share is done once.")
+    st.caption(f"{words}: {escaped(tried)}. Work that several of them share is done once.")
     names = [contender_word(algorithm.id, configuration) for configuration in drawn]
     return list(zip(names, specs_of(spec, drawn), strict=True))
 

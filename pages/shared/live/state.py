@@ -34,9 +34,12 @@ KEPT: Final[_Kept] = {"bind": "query-params", "persist_state": "session"}
 
 
 def made_once(make: Callable[[str], _Made]) -> Callable[[], _Made]:
-    """What is made of the database's address by whoever asks first, and kept for that database.
+    """What is made for a database by whoever asks first, and kept for it.
 
     A page asks for it twenty times; each time Streamlit's cache would take as long as a query.
+
+    Args:
+        make: makes it; is given the address of the database, by which Streamlit keeps it.
     """
     kept = lru_cache(maxsize=1)(st.cache_resource(show_spinner=False)(make))
 
