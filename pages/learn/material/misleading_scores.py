@@ -121,7 +121,8 @@ def at_the_stop(alpha: float, deviation: float, *, runs: int) -> list[StopCovera
     last_folds = may_stop.argmax(axis=1)  # the index of the first fold that may stop
     at_stop = (np.arange(runs), last_folds)
     distances = np.abs(means[at_stop]) / deviations[at_stop]  # from the true mean
-    level = 1 - look_level(EFold(alpha=alpha).first, K, CONFIDENCE)
+    first = EFold(alpha=alpha).first
+    level = 1 - look_level(first, K, CONFIDENCE)
     holds = pd.DataFrame(
         {
             "stop": last_folds + 1,
@@ -130,9 +131,10 @@ def at_the_stop(alpha: float, deviation: float, *, runs: int) -> list[StopCovera
         }
     )
     coverages = [_coverage(0, holds, runs)]
-    for stop, at_this_stop in holds.groupby("stop"):
-        if len(at_this_stop) > _RARE * runs:
-            coverages.append(_coverage(int(str(stop)), at_this_stop, runs))
+    for stop in range(first, K + 1):
+        stops_here = holds[holds["stop"] == stop]
+        if len(stops_here) > _RARE * runs:
+            coverages.append(_coverage(stop, stops_here, runs))
     return coverages
 
 

@@ -191,9 +191,7 @@ class Tabs:
         path = scope["path"]
         browser = browser_of(scope)
         size = max(int(Request(scope).headers["content-length"]), _AROUND_A_FILE)
-        limit = max_upload_bytes() + _AROUND_A_FILE
-        await self._make_room(app, browser, limit - size)
-        if self.held + size > BROWSERS_AT_ONCE * limit:
+        if not await self._make_room(app, browser, size):
             busy = PlainTextResponse("Others are sending files now: try again in a minute.", 503)
             await busy(scope, receive, send)
             return
@@ -217,8 +215,8 @@ class Tabs:
                 self._uploads.pop(path, None)
                 if replaced is not None:  # Streamlit holds it still
                     self._uploads[path] = replaced
-            elif not self._tabs_of(browser):  # closed while the file was on its way
-                self._uploads[path] = upload
+            elif not self._tabs_of(browser):  # the last one was closed while the file came
+                self._uploads[path] = upload  # which closing has dropped
                 await self._forget(app, path)
 
     def _refusal(self, request: Request) -> Response | None:
@@ -240,15 +238,21 @@ class Tabs:
             return PlainTextResponse(f"A file may have up to {limit:,} bytes here.", 413)
         return None
 
-    async def _make_room(self, app: ASGIApp, browser: str, most_bytes: int) -> None:
-        """Forget the browser's oldest files, until the others take no more than this."""
+    async def _make_room(self, app: ASGIApp, browser: str, size: int) -> bool:
+        """Forget the browser's oldest files, until a new one makes no more than one may have.
+
+        Returns:
+            Whether there is room for it beside the files of other browsers, too.
+        """
+        limit = max_upload_bytes() + _AROUND_A_FILE
         paths = self._paths(browser)
         held_bytes = sum(self._uploads[path].size for path in paths)
         for path in paths:
-            if held_bytes <= most_bytes:
-                return
+            if held_bytes + size <= limit:
+                break
             held_bytes -= self._uploads[path].size
             await self._forget(app, path)
+        return self.held + size <= BROWSERS_AT_ONCE * limit
 
     async def _forget(self, app: ASGIApp, path: str) -> None:
         """Have a file deleted, asked for as a browser would; it is kept for minutes otherwise."""
