@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
@@ -597,17 +597,14 @@ class _Kept:
         return Results(self._store).with_user_scores(self.record)
 
 
+@contextmanager
 def _opened_run(
     spec: RunSpec, rule: StoppingRule, *, in_database: bool
-) -> AbstractContextManager[_InMemory | _Kept]:
+) -> Iterator[_InMemory | _Kept]:
     """A run that has begun, and is closed in the end, whatever happens."""
-    if in_database:
-        return _kept(spec)
-    return nullcontext(_InMemory(spec, rule))
-
-
-@contextmanager
-def _kept(spec: RunSpec) -> Iterator[_Kept]:
+    if not in_database:
+        yield _InMemory(spec, rule)
+        return
     run = _Kept(spec)
     try:
         with signs_of_life(open_store()):

@@ -146,17 +146,8 @@ def with_source(source: str, *parameters: Parameter) -> tuple[Parameter, ...]:
     return tuple(replace(parameter, source=parameter.source or source) for parameter in parameters)
 
 
-_COMMON: dict[str, Parameter] = {}
-"""Parameters that several models take, by name."""
-
-
-def _define(parameter: Parameter) -> None:
-    """Make a parameter one that models can take by its name."""
-    _COMMON[parameter.name] = parameter
-
-
-_define(Parameter("factors", 64, "How many numbers each vector has.", low=1, high=2048))
-_define(
+_SHARED_PARAMETERS = (
+    Parameter("factors", 64, "How many numbers each vector has.", low=1, high=2048),
     Parameter(
         "layers",
         2,
@@ -166,52 +157,40 @@ _define(
         ),
         low=1,
         high=10,
-    )
-)
-_define(
+    ),
     Parameter(
         "dropout",
         0.0,
         "Share of a layer's units that is switched off at random in training.",
         low=0,
         high=0.99,
-    )
-)
-_define(
+    ),
     Parameter(
         "regularization",
         0.01,
         "Weight of the squared length of the vectors in a batch; more pulls them towards zero.",
         low=0,
         high=100.0,
-    )
-)
-_define(
+    ),
     Parameter(
         "negatives",
         4,
         "How many items that the user does not have are drawn for each training pair.",
         low=1,
         high=100,
-    )
-)
-_define(Parameter("learning_rate", 0.01, "Step size of the optimizer (Adam).", low=1e-6, high=1.0))
-_define(Parameter("batch_size", 1024, "Training pairs per step.", low=1, high=1_000_000))
-_define(
+    ),
+    Parameter("learning_rate", 0.01, "Step size of the optimizer (Adam).", low=1e-6, high=1.0),
+    Parameter("batch_size", 1024, "Training pairs per step.", low=1, high=1_000_000),
     Parameter(
         "weight_decay", 0.0, "Shrinks all weights a little at each step (AdamW).", low=0, high=10.0
-    )
-)
-_define(
+    ),
     Parameter(
         "epochs",
         10,
         "Passes over the training data; early stopping may end it sooner.",
         low=1,
         high=10_000,
-    )
-)
-_define(
+    ),
     Parameter(
         "averaging",
         0.8,
@@ -219,8 +198,10 @@ _define(
         "0.9 averages about ten epochs, 0 uses only the newest weights.",
         low=0,
         high=0.999,
-    )
+    ),
 )
+_COMMON = {parameter.name: parameter for parameter in _SHARED_PARAMETERS}
+"""Parameters that several models take, by name."""
 
 
 def common(**defaults: ParamValue) -> tuple[Parameter, ...]:

@@ -123,6 +123,7 @@ class Rows:
         starts = torch.zeros(len(rows) + 1, dtype=torch.int32, device=self.starts.device)
         torch.cumsum(sizes, 0, out=starts[1:])
         total = int(starts[-1])
+        # By how much each entry lies further on in the whole matrix than in the rows taken.
         shift = (self.starts[rows] - starts[:-1]).repeat_interleave(sizes, output_size=total)
         places = torch.arange(total, dtype=torch.int32, device=shift.device) + shift
         return type(self)(columns=self.columns[places], starts=starts)

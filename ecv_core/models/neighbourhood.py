@@ -72,7 +72,10 @@ def dense_counts(train: csr_array) -> Tensor:
 
 
 def sparse_counts(train: csr_array) -> csr_array:
-    """As `dense_counts`, holding only the pairs that share a user; indices are not sorted."""
+    """As `dense_counts`, holding only the pairs that share a user; indices are not sorted.
+
+    Args: train: likewise; of other entries than 1.0 the products are summed.
+    """
     return scipy.sparse.csr_array(train.T.tocsr() @ train)
 
 
@@ -176,7 +179,7 @@ def sparse_neighbours(values: Tensor, indices: Tensor) -> csr_array:
 def sparse_nearness(closeness: Closeness) -> csr_array:
     """How near columns are, only pairs that share something, in the order of scipy's product."""
     entries = closeness.entries
-    near = scipy.sparse.csr_array(entries.T.tocsr() @ entries)
+    near = sparse_counts(entries)
     rows = np.repeat(np.arange(near.shape[0], dtype=np.int32), np.diff(near.indptr))
     norms = closeness.divisors[rows] * closeness.divisors_as_neighbour[near.indices]
     near.data /= norms + np.float32(closeness.shrink)

@@ -13,6 +13,7 @@ import warnings
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -141,11 +142,7 @@ class FoldPruner:
             return False
         best_means = np.array([theirs[fold] for fold in folds])
         trial_means = np.array([mine[fold] for fold in folds])
-        best_users = None
-        trial_users = None
-        users = self._users_of_both(best, trial, folds)
-        if users is not None:
-            best_users, trial_users = users
+        best_users, trial_users = self._users_of_both(best, trial, folds)
         contenders = [
             Scores(name="best", folds=best_means, users=best_users),
             Scores(name="trial", folds=trial_means, users=trial_users),
@@ -171,7 +168,7 @@ class FoldPruner:
         for finished in study.get_trials(deepcopy=False):
             if finished.state.name == "COMPLETE" and self._has_all_folds(finished):
                 comparable.append(finished)
-        comparable.sort(key=_value, reverse=study.direction.name == "MAXIMIZE")
+        comparable.sort(key=attrgetter("value"), reverse=study.direction.name == "MAXIMIZE")
         if not comparable:
             self._warn(
                 "no folds",
@@ -201,7 +198,7 @@ class FoldPruner:
         best: Any,  # noqa: ANN401  a trial of Optuna's
         trial: Any,  # noqa: ANN401
         folds: Sequence[int],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | tuple[None, None]:
         """The scores of the users of both trials; None where they are not there, or of others.
 
         Returns:
@@ -216,7 +213,7 @@ class FoldPruner:
                     "some trials have reported fold means without the scores of users, so the "
                     "means are compared, which takes more folds; report by FoldPruner.report",
                 )
-                return None
+                return None, None
             theirs = _FoldScores.unpacked(best.user_attrs[key])
             mine = _FoldScores.unpacked(trial.user_attrs[key])
             if mine.users != theirs.users:
@@ -226,7 +223,7 @@ class FoldPruner:
                     f"that of trial {best.number}, so fold means are compared, which takes more "
                     "folds; score all trials on the same users or samples",
                 )
-                return None
+                return None, None
             if mine.users not in self._columns:
                 # Another process has reported both: users have no names here, but places.
                 places = [(mine.users, place) for place in range(len(mine.values))]
@@ -290,10 +287,6 @@ def _digest(users: Sequence[Any]) -> str:
 def _attribute(fold: int) -> str:
     """Where a trial keeps the scores of a fold."""
     return f"ecv_fold_{fold}"
-
-
-def _value(trial: Any) -> float:  # noqa: ANN401  of Optuna's
-    return float(trial.value)
 
 
 def _fold_means(trial: Any, k: int) -> dict[int, float]:  # noqa: ANN401
