@@ -308,19 +308,17 @@ def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunR
 
 def show_numbers(explored: Explored) -> None:
     """What each alpha costs and gives, in words that follow the slider; how they are known."""
-    numbers(
-        SLIDER,
-        key="explore-numbers",
-        sentences=[_numbers_sentence(explored, alpha) for alpha in explored.alphas],
-    )
+    k = explored.k  # looked for among all systems, and so is the cost: once for all sentences
+    spent_on = explored.cost
+    sentences = [_numbers_sentence(explored, alpha, k, spent_on) for alpha in explored.alphas]
+    numbers(SLIDER, key="explore-numbers", sentences=sentences)
     st.caption(_exactness_words(explored))
 
 
-def _numbers_sentence(explored: Explored, alpha: float) -> str:
-    k = explored.k
+def _numbers_sentence(explored: Explored, alpha: float, k: int, spent_on: str) -> str:
     outcome = explored.tradeoff.average.at(alpha)
     stop = f"the rule stops after {outcome.mean_stop:.1f} of {k} folds on average"
-    cost = f"{outcome.cost_percent:.0f} % of the {explored.cost}"
+    cost = f"{outcome.cost_percent:.0f} % of the {spent_on}"
     score = f"{outcome.mean_difference_percent:.2f} % from the {k}-fold mean"
     largest = f"{outcome.difference_quantiles[0.95]:.2f} %"
     share_within = 100 * (outcome.within or 0.0)

@@ -16,8 +16,9 @@ from ecv_core.stopping.base import AT_LEAST
 def promise_words(advice: FoldsAdvice) -> str:
     """'at most 2 % from the 10-fold mean in 95 % of orders'."""
     whole = "k-fold"
-    if all(system.k == advice.k for system in advice.systems):
-        whole = f"{advice.k}-fold"
+    most_folds = advice.k
+    if all(system.k == most_folds for system in advice.systems):
+        whole = f"{most_folds}-fold"
     where = "in every order"
     if advice.share < 1:
         where = f"in {100 * advice.share:g} % of orders"
