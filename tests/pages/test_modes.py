@@ -76,7 +76,7 @@ def test_run_starts_for_those_who_may(as_one, store, who):
 def test_a_visitor_is_told_what_is_not_for_visitors_before_the_press(as_one, store):
     app = opened(as_one("visitor"), "run", algorithm="MultiVAE")
     assert buttons(app)["Start"] is False
-    assert "MultiVAE is none of them; choose from\\: Popularity, ItemKNN" in said(app)
+    assert "MultiVAE is not one of them; choose from\\: Popularity, ItemKNN" in said(app)
     spec = store.run(a_run(store, WHO["visitor"], RunState.FINISHED)).spec
     quota = Quota(runs_per_hour=10, waiting=10)
     for _ in range(10):
