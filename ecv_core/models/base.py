@@ -146,61 +146,75 @@ def with_source(source: str, *parameters: Parameter) -> tuple[Parameter, ...]:
     return tuple(replace(parameter, source=parameter.source or source) for parameter in parameters)
 
 
-_SHARED_PARAMETERS = (
-    Parameter("factors", 64, "How many numbers each vector has.", low=1, high=2048),
-    Parameter(
-        "layers",
-        2,
-        (
-            "How many steps over the graph are taken: with 2, a user also learns from users who "
-            "share an item."
-        ),
-        low=1,
-        high=10,
+_FACTORS = Parameter("factors", 64, "How many numbers each vector has.", low=1, high=2048)
+_LAYERS = Parameter(
+    "layers",
+    2,
+    (
+        "How many steps over the graph are taken: with 2, a user also learns from users who "
+        "share an item."
     ),
-    Parameter(
-        "dropout",
-        0.0,
-        "Share of a layer's units that is switched off at random in training.",
-        low=0,
-        high=0.99,
-    ),
-    Parameter(
-        "regularization",
-        0.01,
-        "Weight of the squared length of the vectors in a batch; more pulls them towards zero.",
-        low=0,
-        high=100.0,
-    ),
-    Parameter(
-        "negatives",
-        4,
-        "How many items that the user does not have are drawn for each training pair.",
-        low=1,
-        high=100,
-    ),
-    Parameter("learning_rate", 0.01, "Step size of the optimizer (Adam).", low=1e-6, high=1.0),
-    Parameter("batch_size", 1024, "Training pairs per step.", low=1, high=1_000_000),
-    Parameter(
-        "weight_decay", 0.0, "Shrinks all weights a little at each step (AdamW).", low=0, high=10.0
-    ),
-    Parameter(
-        "epochs",
-        10,
-        "Passes over the training data; early stopping may end it sooner.",
-        low=1,
-        high=10_000,
-    ),
-    Parameter(
-        "averaging",
-        0.8,
-        "Scores with a running mean of the weights that keeps this share of itself per epoch: "
-        "0.9 averages about ten epochs, 0 uses only the newest weights.",
-        low=0,
-        high=0.999,
-    ),
+    low=1,
+    high=10,
 )
-_COMMON = {parameter.name: parameter for parameter in _SHARED_PARAMETERS}
+_DROPOUT = Parameter(
+    "dropout",
+    0.0,
+    "Share of a layer's units that is switched off at random in training.",
+    low=0,
+    high=0.99,
+)
+_REGULARIZATION = Parameter(
+    "regularization",
+    0.01,
+    "Weight of the squared length of the vectors in a batch; more pulls them towards zero.",
+    low=0,
+    high=100.0,
+)
+_NEGATIVES = Parameter(
+    "negatives",
+    4,
+    "How many items that the user does not have are drawn for each training pair.",
+    low=1,
+    high=100,
+)
+_LEARNING_RATE = Parameter(
+    "learning_rate", 0.01, "Step size of the optimizer (Adam).", low=1e-6, high=1.0
+)
+_BATCH_SIZE = Parameter("batch_size", 1024, "Training pairs per step.", low=1, high=1_000_000)
+_WEIGHT_DECAY = Parameter(
+    "weight_decay", 0.0, "Shrinks all weights a little at each step (AdamW).", low=0, high=10.0
+)
+_EPOCHS = Parameter(
+    "epochs",
+    10,
+    "Passes over the training data; early stopping may end them sooner.",
+    low=1,
+    high=10_000,
+)
+_AVERAGING = Parameter(
+    "averaging",
+    0.8,
+    "Scores with a running mean of the weights that keeps this share of itself per epoch: "
+    "0.9 averages about ten epochs, 0 uses only the newest weights.",
+    low=0,
+    high=0.999,
+)
+_COMMON = {
+    parameter.name: parameter
+    for parameter in (
+        _FACTORS,
+        _LAYERS,
+        _DROPOUT,
+        _REGULARIZATION,
+        _NEGATIVES,
+        _LEARNING_RATE,
+        _BATCH_SIZE,
+        _WEIGHT_DECAY,
+        _EPOCHS,
+        _AVERAGING,
+    )
+}
 """Parameters that several models take, by name."""
 
 
