@@ -38,6 +38,7 @@ from ecv_core.selection.rounds import Terms
 from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid, specs_of
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question
+from pages.best.hall import RaceBets, Stage, bets_on, draw_bets, right_words
 from pages.folds.choice import FILE, RECORDED, SOURCE
 from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_words
@@ -52,6 +53,7 @@ from pages.shared.widgets.score_file import file_words, scores_of
 from pages.shared.widgets.sliders import numbers, slider_watch
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 NAME = "selection"
@@ -118,25 +120,29 @@ def show(
             for itself.
         then: Draws the way to the next question, once it is decided.
     """
-    next_step = None
-    if selection.decided:
-        next_step = then
-    answer_card(selection_answer(selection), next_step=next_step)
+    bets = None
+    if not slider:
+        bets = bets_on(selection)
+    if bets is None or bets.stage is Stage.TOLD:
+        next_step = None
+        if selection.decided:
+            next_step = then
+        answer_card(selection_answer(selection), next_step=next_step)
     if selection.note:
         st.caption(selection.note)
     if not slider:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(escaped(selection.about))
             present_button()
-    sentences = selection.sentences()
+    if bets is not None:
+        draw_bets(selection, bets)
+        if bets.stage is Stage.OPEN:
+            return  # nobody bets on what is seen
     with st.container(key="presented-lanes"):
-        if slider:
-            _draw_slider(len(selection.played.rounds))
+        if bets is not None:
+            _draw_lanes(selection, bets, autoplay=bets.stage is Stage.RACING)
         else:
-            _draw_player(selection, sentences, autoplay=autoplay)
-        with st.container(key="best-moment"):
-            numbers(NAME, key="best-sentence", sentences=sentences)
-        _draw_figure(selection, sentences)
+            _draw_lanes(selection, autoplay=autoplay, slider=slider)
     if selection.decided:
         save_picture(
             partial(moving_race, selection), name=selection.name, key="race", label="Save the race"
@@ -258,14 +264,45 @@ def leader_sentence(selection: Shown) -> str:
     return f"The mean of {selection.titles[leader]} over {folds} is {mean:.4f}. {line}"
 
 
-def _draw_player(selection: Shown, sentences: Sequence[str], *, autoplay: bool) -> None:
+def _draw_lanes(
+    selection: Shown, bets: RaceBets | None = None, *, autoplay: bool, slider: bool = False
+) -> None:
+    """The rounds with what moves them.
+
+    Args:
+        selection: With at least one round.
+        bets: Of the hall, whose sum the last round says; None without.
+        autoplay: As of `show`.
+        slider: As of `show`.
+    """
+    sentences = selection.sentences()
+    version = repr(selection.version)
+    frame = selection.frame()
+    if bets is not None:
+        version += f" bets {bets.number}"
+        # The usual order, by the last round, would give the winner away.
+        frame = frame.sort_values(["step", "contender"], kind="stable")
+        if selection.decided:
+            sentences[-1] += f" {right_words(selection, bets)}"
+    if slider:
+        _draw_slider(len(selection.played.rounds))
+    else:
+        _draw_player(selection, sentences, version=version, autoplay=autoplay)
+    with st.container(key="best-moment"):
+        numbers(NAME, key="best-sentence", sentences=sentences)
+    _draw_figure(selection, frame, sentences, version=version)
+
+
+def _draw_player(
+    selection: Shown, sentences: Sequence[str], *, version: str, autoplay: bool
+) -> None:
     rounds = len(selection.played.rounds)
     first = rounds
     if autoplay:
         first = 0
     player(
         NAME,
-        version=repr(selection.version),
+        version=version,
         texts=sentences,
         seconds=[_SECONDS] * (rounds + 1),
         speeds=_SPEEDS,
@@ -311,12 +348,13 @@ def _draw_slider(rounds: int) -> None:
         slider_watch(NAME, container="best-slider", step=int(step))
 
 
-def _draw_figure(selection: Shown, sentences: Sequence[str]) -> None:
-    frame = selection.frame()
+def _draw_figure(
+    selection: Shown, frame: pd.DataFrame, sentences: Sequence[str], *, version: str
+) -> None:
     steps = selection_steps(frame, sentences)
     plot(
         partial(selection_figures, frame),
-        version=(repr(selection.version), repr(selection.terms), len(selection.played.rounds)),
+        version=(version, repr(selection.terms), len(selection.played.rounds)),
         key="best-lanes",
         alt=steps.alts[-1],
         slider=NAME,

@@ -1,0 +1,168 @@
+"""The hall bets by phone on who wins a race of contenders, before it is seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import streamlit as st
+
+from ecv_core.figures.report.race import ContenderRace
+from ecv_core.figures.words import counted
+from pages.shared.live.phones import ask_phones, lecture, tell_phones
+from pages.shared.live.state import escaped
+
+_BETS = "race-bets"
+"""In the session: the bets of its lecture on the race that it shows."""
+
+
+class Stage(Enum):
+    """How far the bets on a race are."""
+
+    OPEN = "phones bet, and nothing of the race is seen"
+    RACING = "bets are closed, and the race is seen without its answer"
+    TOLD = "phones know whether they were right"
+
+
+@dataclass(slots=True, kw_only=True)
+class RaceBets:
+    """The bets of one lecture on one race; they end with the lecturer's visit."""
+
+    race: Hashable
+    """Which lecture and which race."""
+    number: int = 1
+    """Of the bets, from 1; another time the same race is bet on anew."""
+    stage: Stage = Stage.OPEN
+    picks: Mapping[int, int] | None = None
+    """Number of a phone -> the place of its contender in the alphabet, once bets are closed."""
+
+    def right(self, winner: int) -> int:
+        """How many bet on the winner, who has this place in the alphabet."""
+        return Counter((self.picks or {}).values())[winner]
+
+
+def bets_on(race: ContenderRace) -> RaceBets | None:
+    """The bets of this lecture on a race; None where phones do not follow, or nobody is to bet."""
+    room = lecture()
+    if room is None:
+        return None
+    which = (room.code, *race.titles)
+    bets: RaceBets | None = st.session_state.get(_BETS)
+    if bets is None or bets.race != which:
+        bets = RaceBets(race=which)
+        st.session_state[_BETS] = bets
+    return bets
+
+
+def options_of(race: ContenderRace) -> list[str]:
+    """What one may bet on: the contenders by the alphabet, as their order gives nothing away."""
+    return sorted(race.titles)
+
+
+def draw_bets(race: ContenderRace, bets: RaceBets) -> None:
+    """The question, then what the hall has bet, at last how many were right; with the next step."""
+    with st.container(key="presented-bets"):
+        match bets.stage:
+            case Stage.OPEN:
+                _draw_question(race, bets)
+            case Stage.RACING:
+                _draw_closed(race, bets)
+            case Stage.TOLD:
+                _draw_outcome(race, bets)
+
+
+def _draw_question(race: ContenderRace, bets: RaceBets) -> None:
+    question = f"Who wins: {race.name}?"
+    ask_phones(bets.number, [(question, options_of(race))])
+    st.markdown(
+        f"**Who wins?** Bet by phone on one of {counted(len(race.titles), 'contender')}: "
+        f"{escaped(', '.join(options_of(race)))}."
+    )
+    st.button(
+        "Close the bets and race",
+        icon=":material/flag:",
+        type="primary",
+        key="bets-close",
+        on_click=_close,
+        args=(bets,),
+        shortcut="B",
+    )
+
+
+def _draw_closed(race: ContenderRace, bets: RaceBets) -> None:
+    options = options_of(race)
+    words = {}
+    for phone, place in (bets.picks or {}).items():
+        words[phone] = f"You bet on {options[place]}. The race is on."
+    tell_phones(words, "The bets are closed. The race is on.")
+    st.markdown(hall_words(race, bets))
+    st.button(
+        "Show who was right",
+        icon=":material/how_to_reg:",
+        type="primary",
+        key="bets-tell",
+        on_click=_tell,
+        args=(bets,),
+        disabled=not race.decided,
+        shortcut="B",
+    )
+
+
+def _draw_outcome(race: ContenderRace, bets: RaceBets) -> None:
+    options = options_of(race)
+    winner = race.titles[race.leader]
+    words = {}
+    for phone, place in (bets.picks or {}).items():
+        verdict = "not this time"
+        if options[place] == winner:
+            verdict = "right"
+        words[phone] = f"You bet on {options[place]}: {verdict}. {winner} wins."
+    tell_phones(words, f"{winner} wins. You did not bet.")
+    st.markdown(f"{hall_words(race, bets)} {escaped(right_words(race, bets))}")
+    st.button("Bet again", key="bets-again", type="tertiary", on_click=_begin_anew, args=(bets,))
+
+
+def hall_words(race: ContenderRace, bets: RaceBets) -> str:
+    """How many phones have bet on each contender, the favourite first, as Markdown."""
+    picks = bets.picks or {}
+    options = options_of(race)
+    parts = []
+    for place, count in Counter(picks.values()).most_common():
+        parts.append(f"{escaped(options[place])} **{count}**")
+    if not parts:
+        return "**The hall** did not bet."
+    return f"**The hall** ({counted(len(picks), 'bet')}): {', '.join(parts)}."
+
+
+def right_words(race: ContenderRace, bets: RaceBets) -> str:
+    """How many bets were right; empty where nobody has bet."""
+    picks = bets.picks or {}
+    if not picks:
+        return ""
+    winner = race.titles[race.leader]
+    right = bets.right(options_of(race).index(winner))
+    return f"{winner} wins: {right} of {counted(len(picks), 'bet')} right."
+
+
+def _close(bets: RaceBets) -> None:
+    """Take the bets as they are; the race is then seen from its start."""
+    room = lecture()
+    picks = {}
+    if room is not None:
+        for phone, (place,) in room.bets.items():
+            picks[phone] = place
+    bets.picks = picks
+    bets.stage = Stage.RACING
+    st.query_params.pop("fold", None)
+
+
+def _tell(bets: RaceBets) -> None:
+    bets.stage = Stage.TOLD
+
+
+def _begin_anew(bets: RaceBets) -> None:
+    bets.number += 1
+    bets.stage = Stage.OPEN
+    bets.picks = None
