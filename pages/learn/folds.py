@@ -9,30 +9,25 @@ import streamlit as st
 
 from pages.learn.material.dealing import MOST_K, small_deal
 from pages.learn.parts import save_component
-from pages.shared.widgets.component import component, component_parts
+from pages.shared.widgets.component import component_parts, registered
 
 _USUAL = 5
 
-_HTML = '<div class="ecv-deal"></div>'
-_STYLE = "folds.css"
-_SCRIPTS = ["folds.js"]
-_deal = component(__file__, "ecv_deal", html=_HTML, css=_STYLE, js=_SCRIPTS)
+_PARTS = component_parts(
+    __file__, html='<div class="ecv-deal"></div>', css="folds.css", js=["folds.js"]
+)
+_deal = registered("ecv_deal", _PARTS)
 
 
 def show() -> None:
     """The board; its buttons and its slider belong to it."""
     data = {**_dealt(), "k": _USUAL, "most": MOST_K}
     _deal(key="learn-deal", data=data)
-    save_component(
-        "folds",
-        component_parts(__file__, html=_HTML, css=_STYLE, js=_SCRIPTS),
-        data,
-        under=f"Eight made-up users, k = 2 to {MOST_K}",
-    )
+    save_component("folds", _PARTS, data, under=f"Eight made-up users, k = 2 to {MOST_K}")
     st.caption(
         "Eight made-up users, dealt by the very code that real runs use: each user's interactions "
-        "are spread evenly, so that every fold knows every user. A user with fewer interactions "
-        "than folds gets random ones."
+        "are spread evenly, so that every fold knows every user. Where a user has fewer "
+        "interactions than there are folds, it is random which folds get one."
     )
 
 

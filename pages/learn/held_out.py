@@ -39,7 +39,8 @@ def show() -> None:
         alt=grades_words(frame, held_out=held_out),
     )
     _save(frame, held_out=held_out)
-    memoriser = next(model for model in models if model.algorithm == MEMORISER)
+    by_algorithm = {model.algorithm: model for model in models}
+    memoriser = by_algorithm[MEMORISER]
     if held_out:
         best = max(models, key=lambda model: model.held_out)
         show_takeaway(
@@ -59,16 +60,18 @@ def show() -> None:
 
 def _save(frame: pd.DataFrame, *, held_out: bool) -> None:
     """The menu that saves both pictures, as steps."""
-    both = (False, True)
 
     def draw(*, dark: bool) -> list[go.Figure]:
-        return [grades_figure(frame, held_out=grade, dark=dark) for grade in both]
+        return [
+            grades_figure(frame, held_out=False, dark=dark),
+            grades_figure(frame, held_out=True, dark=dark),
+        ]
 
     save_chart(
         "held_out",
         draw,
         under="Four models on a made-up dataset, fold 1 of k = 10 held out",
-        sentences=[grades_words(frame, held_out=grade) for grade in both],
+        sentences=[grades_words(frame, held_out=False), grades_words(frame, held_out=True)],
         step_names=[SEEN, HELD_OUT],
         first=int(held_out),
         moves=False,

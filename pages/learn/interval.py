@@ -72,7 +72,7 @@ def _draw_picture(guide_run: Guide, by_folds: Sequence[Width], sentences: Sequen
             type_scale=FIGURE_1_SCALE,
             span=span,
         )
-        return figures[2:]
+        return figures[2:]  # after no fold and after one there is no interval
 
     def steps() -> Steps:
         every = efold_steps(moments, k=k, metric=metric, stopped_at=None)
@@ -113,7 +113,7 @@ def _draw_slider(k: int) -> None:
 
 def _formula_numbers(by_folds: Sequence[Width]) -> SliderNumbers:
     """The numbers of the formula after each number of folds."""
-    formula = SliderNumbers([], [], [])
+    formula = SliderNumbers()
     before: float | None = None
     for width in by_folds:
         change = "the first width"
@@ -142,8 +142,8 @@ def _sentence(width: Width, before: float | None) -> str:
         width: The interval and what it is made of.
         before: Its width one fold before; None for the first.
     """
-    words = f"After {width.n} folds, the mean is {width.mean:.4f}, give or take"
-    words += f" {width.width / 2:.4f}."
+    half_width = width.width / 2
+    words = f"After {width.n} folds, the mean is {width.mean:.4f}, give or take {half_width:.4f}."
     if before is None:
         return f"{words} Two scores are hardly evidence, so the factor t is enormous."
     if width.width > before:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.learn.parts import save_component
-from pages.shared.widgets.component import component, component_parts
+from pages.shared.widgets.component import component_parts, registered
 
 N = 5
 ITEMS = (
@@ -19,10 +19,10 @@ ITEMS = (
 )
 """Made-up titles in the order in which the list begins, and whether the user took them."""
 
-_HTML = '<div class="ecv-rank-list"></div>'
-_STYLE = "ndcg.css"
-_SCRIPTS = ["ndcg.js"]
-_ranked = component(__file__, "ecv_ranked", html=_HTML, css=_STYLE, js=_SCRIPTS)
+_PARTS = component_parts(
+    __file__, html='<div class="ecv-rank-list"></div>', css="ndcg.css", js=["ndcg.js"]
+)
+_ranked = registered("ecv_ranked", _PARTS)
 
 
 def show() -> None:
@@ -31,7 +31,7 @@ def show() -> None:
     _ranked(key="learn-ranked", data=data)
     save_component(
         "ndcg",
-        component_parts(__file__, html=_HTML, css=_STYLE, js=_SCRIPTS),
+        _PARTS,
         data,
         under=f"nDCG@{N}: a hit at rank r counts 1 / log2(r + 1), the ideal has all hits on top",
     )

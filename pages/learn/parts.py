@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -67,13 +68,14 @@ def guide() -> Guide:
     return Guide(run, scores_of(run), metric_label(run.spec))
 
 
-class SliderNumbers(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SliderNumbers:
     """What follows a slider; a row for each of its steps."""
 
-    values: list[list[str]]
-    notes: list[list[str]]
+    values: list[list[str]] = field(default_factory=list)
+    notes: list[list[str]] = field(default_factory=list)
     """A smaller line below each number."""
-    sentences: list[str]
+    sentences: list[str] = field(default_factory=list)
 
 
 _HEIGHT = 385
@@ -100,12 +102,13 @@ def save_chart(
         first: The step that a page shows at first.
         moves: Whether there are animated pictures of it.
     """
+    title = CHAPTERS[chapter].question
 
     def chart() -> MovingChart:
         from ecv_core.figures.report.moving import MovingChart
 
         return MovingChart(
-            title=CHAPTERS[chapter].question,
+            title=title,
             under=under,
             make=make,
             sentences=sentences,
@@ -113,7 +116,7 @@ def save_chart(
             first=first,
         )
 
-    save_picture(chart, name=CHAPTERS[chapter].question, key=f"chapter-{chapter}", moves=moves)
+    save_picture(chart, name=title, key=f"chapter-{chapter}", moves=moves)
 
 
 def save_component(
@@ -127,12 +130,13 @@ def save_component(
         data: What it draws.
         under: The line below the title.
     """
+    title = CHAPTERS[chapter].question
 
     def page() -> str:
         from ecv_core.figures.report.component_page import component_page
 
         return component_page(
-            title=CHAPTERS[chapter].question,
+            title=title,
             under=under,
             html=parts.html,
             style=parts.style,
@@ -140,7 +144,7 @@ def save_component(
             data=data,
         )
 
-    save_page(page, name=CHAPTERS[chapter].question, key=f"chapter-{chapter}")
+    save_page(page, name=title, key=f"chapter-{chapter}")
 
 
 def draw_figure_1(

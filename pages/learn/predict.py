@@ -268,7 +268,7 @@ def _game() -> Game:
     """The game that goes on, or a new one if there is none or the address asks for another."""
     named = st.query_params.get(PARAMETER)
     game = st.session_state.get(_GAME)
-    if not isinstance(game, Game) or named not in (None, str(game.number)):
+    if not isinstance(game, Game) or (named is not None and named != str(game.number)):
         game = _new_game(named)
         st.session_state[_GAME] = game
     st.query_params[PARAMETER] = str(game.number)

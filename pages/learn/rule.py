@@ -109,7 +109,7 @@ def _spec_of(run: RunRecord, alpha: float) -> RunSpec:
 
 def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
     """The numbers of the rule where it stops, or after the last fold, at each alpha."""
-    row = SliderNumbers([], [], [])
+    row = SliderNumbers()
     stops = stops_at(played, np.array(ALPHAS)).tolist()
     for alpha, stop in zip(ALPHAS, stops, strict=True):
         text = alpha_text(alpha)

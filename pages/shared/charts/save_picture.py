@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ecv_core.figures.report.moving import MovingChart, MovingForm
 
+_LABEL = "Save the picture"
 _TYPES: dict[MovingForm, str] = {"html": "text/html", "webp": "image/webp", "gif": "image/gif"}
 
 
@@ -23,7 +24,7 @@ def save_picture(
     *,
     name: str,
     key: str,
-    label: str = "Save the picture",
+    label: str = _LABEL,
     moves: bool = True,
 ) -> None:
     """A menu with a chart as files; each is made when its button is pressed.
@@ -48,18 +49,15 @@ def save_picture(
         _save_button("Animated GIF", partial(picture, "gif"), "gif", name=name, key=key)
 
 
-def save_page(
-    make: Callable[[], str], *, name: str, key: str, label: str = "Save the picture"
-) -> None:
+def save_page(make: Callable[[], str], *, name: str, key: str) -> None:
     """A menu with a picture as a web page, which is made when its button is pressed.
 
     Args:
         make: Gives the page.
         name: Of the file.
         key: Unique on the page.
-        label: Of the menu.
     """
-    with _menu(label, key):
+    with _menu(_LABEL, key):
         _save_button("Web page", make, "html", name=name, key=key)
 
 

@@ -37,10 +37,17 @@ def component_parts(module: str, *, html: str, js: Sequence[str], css: str = "")
     return ComponentParts(html, script, style)
 
 
+def registered(name: str, parts: ComponentParts) -> ComponentRenderer:
+    """Register a component that is read already; call once, when the module is loaded."""
+    return st.components.v2.component(
+        name, html=parts.html, css=parts.style or None, js=parts.script, isolate_styles=False
+    )
+
+
 def component(
     module: str, name: str, *, html: str, js: Sequence[str], css: str = ""
 ) -> ComponentRenderer:
-    """Register it; call once, when the module is loaded.
+    """Read and register a component; call once, when the module is loaded.
 
     Args:
         module: the `__file__` of the module, whose folder has the files.
@@ -49,7 +56,4 @@ def component(
         js: names of the scripts, which make one module together.
         css: name of the style sheet, if there is one.
     """
-    parts = component_parts(module, html=html, js=js, css=css)
-    return st.components.v2.component(
-        name, html=html, css=parts.style or None, js=parts.script, isolate_styles=False
-    )
+    return registered(name, component_parts(module, html=html, js=js, css=css))
