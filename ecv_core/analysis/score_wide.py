@@ -67,6 +67,8 @@ class _Chosen(NamedTuple):
     """What the others are, as parts of a sentence."""
     clue: Clue | None = None
     """What names the metric of the scores, if anything does."""
+    times: Sequence[str] = ()
+    """The columns beside these that have times or costs."""
 
 
 def rows_of_wide(
@@ -83,17 +85,17 @@ def rows_of_wide(
     """
     if all(is_numeric(name) for name in table.column_names):
         raise InputError(f"the first line of {file} must name its columns, but has numbers")
-    table, metric_clue, left_out = rows_of_one_metric(table, table.column_names, file, metric)
+    table, metric_clue, other_metrics = rows_of_one_metric(table, table.column_names, file, metric)
     label = roles.get("contender") or roles.get("fold") or _label_column(table)
-    columns = _sorted_columns(table, label, file)
-    left_out += left_out_part(columns.times, "times or costs")
-    left_out += left_out_part(columns.others, "settings, counts or spreads")
-    if label is not None and _rows_are_contenders(table, roles, label, columns.scores):
-        rows = _rows_across_folds(table, label, columns.scores, file, metric)
+    columns = _score_columns(table, label, file)
+    if label is not None and _rows_are_contenders(table, roles, label, columns.names):
+        rows = _rows_across_folds(table, label, columns.names, file, metric)
     else:
         rows = _rows_across_contenders(table, label, columns, file, metric)
-    rows = replace(rows, left_out=[*left_out, *rows.left_out])
-    return _with_metric(rows, metric_clue)
+    rows = replace(rows, left_out=[*other_metrics, *columns.left_out, *rows.left_out])
+    if metric_clue is None:
+        return rows
+    return replace(rows, metric=metric_clue.name, clues=[metric_clue])
 
 
 def _rows_across_folds(
@@ -111,68 +113,54 @@ def _rows_across_folds(
     """
     folds = _folds_of(names, file, metric)
     table, contenders = _rows_of_contenders(table, label, file, metric)
-    rows = _rows_of_columns(table, label, folds.names, file, across="fold")
-    rows = replace(rows, left_out=folds.left_out + contenders.left_out)
-    return _with_metric(rows, folds.clue or contenders.clue)
+    left_out = folds.left_out + contenders.left_out
+    chosen = _Chosen(folds.names, left_out, folds.clue or contenders.clue)
+    return _rows_of_columns(table, label, chosen, file, across="fold")
 
 
 def _rows_across_contenders(
-    table: pa.Table, label: str | None, columns: _Columns, file: str, metric: str | None
+    table: pa.Table, label: str | None, columns: _Chosen, file: str, metric: str | None
 ) -> ScoreRows:
     """The scores of a table with a row per fold and a column per contender; as above.
 
     Args:
         label: the column that labels the folds, if any.
-        columns: all others.
+        columns: that may have scores.
     """
-    contenders = _contenders_of(columns.scores, columns.times, file, metric)
-    summaries: list[str] = []
+    contenders = _contenders_of(columns.names, columns.times, file, metric)
     if label is not None:
         table, summaries = without_summary_rows(table, label, file)
-    rows = _rows_of_columns(table, label, contenders.names, file, across="contender")
-    left_out = left_out_part(summaries, "no folds") + contenders.left_out
-    return _with_metric(replace(rows, left_out=left_out), contenders.clue)
+        left_out = left_out_part(summaries, "no folds") + contenders.left_out
+        contenders = contenders._replace(left_out=left_out)
+    return _rows_of_columns(table, label, contenders, file, across="contender")
 
 
-def _with_metric(rows: ScoreRows, clue: Clue | None) -> ScoreRows:
-    """The same rows, of the metric that the clue names, if there is a clue."""
-    if clue is None:
-        return rows
-    return replace(rows, metric=clue.name, clues=[clue])
-
-
-class _Columns(NamedTuple):
-    """The columns of a wide table, by what they may be."""
-
-    scores: list[str]
-    times: list[str]
-    """Of times or costs."""
-    others: list[str]
-    """Settings, counts, and what tells how far scores are apart."""
-
-
-def _sorted_columns(table: pa.Table, label: str | None, file: str) -> _Columns:
-    """What each column beside the labels may be.
+def _score_columns(table: pa.Table, label: str | None, file: str) -> _Chosen:
+    """The columns beside the labels that may have scores.
 
     Args:
         table: of scores.
         label: the column that labels its rows, if any.
         file: how a sentence names it.
-    Raises: InputError where no column may have scores.
+    Raises: InputError where there is none.
     """
     names = [name for name in table.column_names if name != label]
-    columns = _Columns(scores=[], times=[], others=[])
+    scores = []
+    times = []
+    others = []
     for name in names:
         if _has_times(name, names):
-            columns.times.append(name)
+            times.append(name)
         elif is_bookkeeping(name) or is_end_of_range(name) or is_spread(name, names):
-            columns.others.append(name)
+            others.append(name)
         else:
-            columns.scores.append(name)
-    if not columns.scores:
+            scores.append(name)
+    if not scores:
         raise InputError(f"{file} has times or costs and no scores; give a column of scores")
-    scores = _without_row_numbers(table, columns.scores) or columns.scores
-    return columns._replace(scores=scores)
+    left_out = left_out_part(times, "times or costs")
+    left_out += left_out_part(others, "settings, counts or spreads")
+    scores = _without_row_numbers(table, scores) or scores
+    return _Chosen(scores, left_out, times=times)
 
 
 def _has_times(name: str, names: Sequence[str]) -> bool:
@@ -208,7 +196,7 @@ def _rows_of_contenders(
 
 
 def _rows_of_columns(
-    table: pa.Table, label: str | None, columns: Sequence[str], file: str, *, across: str
+    table: pa.Table, label: str | None, columns: _Chosen, file: str, *, across: str
 ) -> ScoreRows:
     """A row for each cell of these columns.
 
@@ -220,18 +208,26 @@ def _rows_of_columns(
         across: what a column is, 'contender' or 'fold'; a row is the other one.
     Raises: InputError for a cell that is no number.
     """
-    _check_numbers(table, columns, file)
+    _check_numbers(table, columns.names, file)
     down = "contender"
     if across == "contender":
         down = "fold"
-    scores = [numbers_of(table, name, file) for name in columns]
-    shown = [name[:SHOWN].strip() for name in columns]
+    scores = [numbers_of(table, name, file) for name in columns.names]
+    shown = [name[:SHOWN].strip() for name in columns.names]
+    metric = ""
+    clues = []
+    if columns.clue is not None:
+        metric = columns.clue.name
+        clues.append(columns.clue)
     return ScoreRows(
         labels={
             across: in_blocks(shown, len(table)),
             down: _labels_of_rows(table, label, down, len(shown), file),
         },
         scores=np.concatenate(scores),
+        metric=metric,
+        clues=clues,
+        left_out=columns.left_out,
     )
 
 
@@ -385,20 +381,16 @@ def _metric_of_one_contender(
         of_training, of_test = parted(metrics, is_of_training)
         choices = of_test or of_training
         if len(choices) > 1:
-            raise SeveralMetrics(_one_contender_words(choices, times, file), choices)
+            also = ""
+            if times:
+                also = f", and {listed(times)} are times or costs"
+            raise SeveralMetrics(
+                f"{file} has no contenders: {listed(choices[:10])} are metrics of one "
+                f"contender{also}; to compare contenders give a column for each, and to look at "
+                f"one metric say which, such as --metric {choices[0]}",
+                choices,
+            )
         chosen = choices[0]
     others = [name for name in metrics if name != chosen]
     left_out = left_out_part(others, "other metrics, or scores of training")
     return _Chosen([chosen], left_out, Clue(f"the name '{chosen}'", chosen))
-
-
-def _one_contender_words(metrics: Sequence[str], times: Sequence[str], file: str) -> str:
-    """That a table has no contenders, and the ways out."""
-    also = ""
-    if times:
-        also = f", and {listed(times)} are times or costs"
-    return (
-        f"{file} has no contenders: {listed(metrics[:10])} are metrics of one contender{also}; to "
-        "compare contenders give a column for each, and to look at one metric say which, such as "
-        f"--metric {metrics[0]}"
-    )
