@@ -6,6 +6,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Sequence
+from io import BufferedIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,7 @@ def _read(path: Path, file: str) -> pa.Table:
     try:
         if path.suffix == ".parquet":
             return _parquet(path, file)
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as text:
+        with _opened(path) as text:
             head = text.read(1 << 16)
             if is_json(head):
                 return table_of_json((head + text.read()).decode("utf-8-sig"), file)
@@ -68,6 +69,13 @@ def _read(path: Path, file: str) -> pa.Table:
     except (OSError, EOFError, zlib.error, ValueError, pa.ArrowException) as error:
         raise _unreadable(file, error) from None
     return _csv(path, head, file)
+
+
+def _opened(path: Path) -> BufferedIOBase:
+    """A file to be read, unpacked where its name says that it is packed."""
+    if path.suffix == ".gz":
+        return gzip.open(path)
+    return path.open("rb")
 
 
 def _csv(path: Path, head: bytes, file: str) -> pa.Table:

@@ -162,24 +162,22 @@ class Orders:
         lattice = self.subsets.lattice
         return lattice.sizes @ _stop_probabilities(lattice, self._thresholds, settings)
 
-    def breakpoints(self) -> Floats:
-        """0 and the settings at which anything changes for some order; ascending, finite."""
+    def highest_change(self) -> float:
+        """The highest setting at which anything changes for some order; 0 where nothing does."""
         lattice = self.subsets.lattice
         # A set is reached, in some order, up to a highest setting; above it every order stops
         # before. Steps that stop only beyond that setting do not matter.
         highest_setting = np.zeros(len(lattice.masks))
         highest_setting[0] = np.inf
-        changes = [np.zeros(1)]
+        highest_change = 0.0
         for n, thresholds in enumerate(self._thresholds, start=1):
             highest_of_smaller_sets = highest_setting[lattice.before[n]]
-            changes.append(thresholds[thresholds < highest_of_smaller_sets])
+            # A step that stops at no setting has an infinite threshold.
+            changes = thresholds[np.isfinite(thresholds) & (thresholds < highest_of_smaller_sets)]
+            highest_change = max(highest_change, float(changes.max(initial=0.0)))
             highest_of_steps = np.minimum(highest_of_smaller_sets, thresholds)
             highest_setting[lattice.levels[n]] = highest_of_steps.max(axis=0)
-        points = np.unique(np.concatenate(changes))
-        points = points[np.isfinite(points)]
-        # Settings that are equal but for rounding count as one, the last of them.
-        is_last: NDArray[np.bool_] = np.append(points[1:] > points[:-1] * (1 + _ROUNDING), True)
-        return points[is_last]
+        return highest_change
 
 
 def fixed(

@@ -28,12 +28,12 @@ def alpha_grid(orders: Sequence[Orders]) -> Floats:
         orders: of each system under the paper's rule.
     Returns: ascending; every PER_STEP-th is a round number, the first and the last too.
     """
-    highest_change = max(each.breakpoints()[-1] for each in orders)
+    highest_change = max(of_system.highest_change() for of_system in orders)
     # Above 10^top every order stops as early as it can.
     top = math.ceil(math.log10(max(highest_change, 1e-12)) - 1e-9)
     lowest = top - _MOST_DECADES
     decades = np.array([10.0**exponent for exponent in range(lowest, top)])
-    used = np.array([each.mean_stop(decades) for each in orders])
+    used = np.array([of_system.mean_stop(decades) for of_system in orders])
     uses_nearly_all = (used >= _NEARLY_ALL * used[:, :1]).all(axis=0)
     bottom = lowest + int(np.flatnonzero(uses_nearly_all).max(initial=0))
     points = range(bottom * PER_DECADE, top * PER_DECADE + 1)
