@@ -1,19 +1,15 @@
-"""Folds on the nodes of a cluster: speed, scale and kills, with jobs that sleep.
+"""Folds on the nodes of a cluster: selections, scale and kills, with jobs that sleep.
 
-python -m benchmarks.cluster speed     [--seconds 10]                       one node, then three
-python -m benchmarks.cluster selection [--seconds 5]                        one node, then six
-python -m benchmarks.cluster virtual   [--selections 60] [--expected-loss 0.001]       likewise
+python -m benchmarks.cluster virtual   [--selections 60] [--expected-loss 0.001]
 python -m benchmarks.cluster scale     [--folds 10000] [--nodes 200] [--seconds 10]
 python -m benchmarks.cluster kills     [--kills 60] [--minutes 60] [--seed 1] [--first 0]
 
-In `virtual` nothing sleeps, and a minute is enough: the plan of a selection is asked as the driver
-asks it, each fold takes as long but for 1 %, and beside what six nodes take stands what they would
-take if it were known from the start which folds will be needed.
+In `virtual` nothing sleeps, and a minute is enough: a selection on one node and on six. Its plan is
+asked as the driver asks it, each fold takes as long but for 1 %, and beside what six nodes take
+stands what they would take if it were known from the start which folds will be needed.
 
-Scheduler, connections, driver, the plan's runs and database are real. `speed` has real nodes too: a
-worker of Dask and its process that computes; only the fold sleeps. In `selection` and `scale` a
-node is a worker of Dask without such a process, many in one process, so that two cores carry
-them all.
+In `scale` scheduler, connections, driver, the plan's runs and database are real; a node is a
+worker of Dask without a process that computes, many in one process, so that two cores carry them.
 
 `kills` ends a node's process, a node, the scheduler or the coordinator by SIGKILL while a run of
 eight folds is computed on three nodes; what was killed is started again, as a site does. What was
@@ -55,17 +51,16 @@ from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.cluster.executor import DaskExecutor
 from ecv_core.jobs.cluster.node import Answer, Call
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Executor, Results, node_here
+from ecv_core.jobs.executors import Results, node_here
 from ecv_core.jobs.heartbeat import recover
 from ecv_core.jobs.plan import FoldTask, Plan, folds_of
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import SelectPlan, checked_contenders, named_contenders, terms_for
-from ecv_core.jobs.plans.select import compute as select
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.run import Energy, FoldResult, Progress, RunState, UserScores
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.store import Store, open_store
+from ecv_core.store.store import open_store
 
 SECONDS = "ECV_BENCHMARK_SECONDS"
 """How long a fold sleeps, told to all processes by their environment."""
@@ -227,62 +222,7 @@ def be_nodes(address: str, first: int, count: int) -> None:
     asyncio.run(run())
 
 
-# -- speed, selection, scale ---------------------------------------------------------------------
-
-
-def timed(plan: Plan, executor: Executor, store: Store) -> float:
-    """Seconds until it is done."""
-    begin = time.monotonic()
-    drive(plan, PlanRuns(store), executor)
-    return time.monotonic() - begin
-
-
-def speed(asked: argparse.Namespace, folder: Path) -> bool:
-    """Twelve folds on one node, then on three, each warm: it has computed a fold before."""
-    os.environ[SECONDS] = str(asked.seconds)
-    took = {}
-    for count in (1, 3):
-        with cluster_of(count) as cluster:
-            store = open_store(f"sqlite:///{folder}/speed-{count}.sqlite")
-            executor = executor_on(cluster.address, compute=asleep)
-            warm = make_spec(dataset="synthetic", algorithm="popular", k=count + 1, rule="never")
-            timed(RunPlan(warm), executor, store)
-            spec = replace(warm, k=12, seed=1)
-            took[count] = timed(RunPlan(spec), executor, store)
-            executor.close()
-    times = took[1] / took[3]
-    print(
-        f"12 folds that sleep {asked.seconds:g} s: {took[1]:.1f} s on one node, {took[3]:.1f} s on "
-        f"three, {times:.2f} times as fast (2.7 asked)"
-    )
-    return times >= 2.7
-
-
-def selection(asked: argparse.Namespace, folder: Path) -> bool:
-    """Twelve contenders on one node, then on six."""
-    os.environ[SECONDS] = str(asked.seconds)
-    took, folds, winners = {}, {}, {}
-    for count in (1, 6):
-        with cluster_of(count, each=count) as cluster:
-            store = open_store(f"sqlite:///{folder}/selection-{count}.sqlite")
-            client = Client(cluster.address, set_as_default=False)
-            executor = DaskExecutor(client, compute=asleep, run=simulated)
-            named = named_contenders("synthetic", CONTENDERS)
-            terms = terms_for(named[0][1])
-            begin = time.monotonic()
-            _, found = select(store, named, terms, executor=executor)
-            took[count] = time.monotonic() - begin
-            folds[count] = sum(len(run.folds) + len(run.ahead) for run in store.runs())
-            assert found.played is not None
-            winners[count] = named[found.played.verdict.winner][0]
-            executor.close()
-    share, more = took[6] / took[1], folds[6] / folds[1] - 1
-    print(
-        f"a selection of 12, folds that sleep {asked.seconds:g} s: {took[1]:.0f} s and {folds[1]} "
-        f"folds on one node, {took[6]:.0f} s and {folds[6]} folds on six: {share:.3f} of the time "
-        f"(0.2 asked), {100 * more:+.1f} % folds (10 asked); winners {winners[1]}, {winners[6]}"
-    )
-    return share <= 0.2 and more <= 0.1 and winners[1] == winners[6]
+# -- a selection in virtual time, and scale ------------------------------------------------------
 
 
 def in_virtual_time(plan: Plan, places: int, seed: int) -> tuple[float, int, Known]:
@@ -514,8 +454,6 @@ def kills(asked: argparse.Namespace, folder: Path) -> bool:
 
 
 MEASURES = {
-    "speed": speed,
-    "selection": selection,
     "virtual": virtual,
     "scale": scale,
     "kills": kills,
@@ -541,7 +479,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="ecv-", ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         os.environ |= {"DASK_LOGGING__DISTRIBUTED": "critical", "PYTHONWARNINGS": "ignore"}
-        if measure in (selection, scale):  # fifty nodes of one process would only watch themselves
+        if measure is scale:  # fifty nodes of one process would only watch themselves
             worker, admin = "DASK_DISTRIBUTED__WORKER__", "DASK_DISTRIBUTED__ADMIN__"
             os.environ |= {
                 f"{worker}PROFILE__ENABLED": "False",

@@ -2,8 +2,6 @@
 
 python -m benchmarks.coverage             prints the tables of docs/method.md, in some minutes
 python -m benchmarks.coverage --recorded  only those of recorded runs, in half a minute
-python -m benchmarks.coverage --trade-off folds on recorded runs against what other priors hold
-python -m benchmarks.coverage --optimum   the fewest folds that any stopping could take
 
 Recorded runs: in how many orders of the folds the score at the stop is within the tolerance,
 exactly. Adversaries: made scores of users in folds, 2,000 runs each, of models whose training adds
@@ -19,14 +17,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtr, stdtrit
 from scipy.stats import chi2
 
-import ecv_core.stopping.fold_variance as variance
 from ecv_core.analysis.exploration import explore
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.run import Scores, by_cluster
@@ -327,222 +322,6 @@ def _print_adversaries() -> None:
     table(heads, rows)
 
 
-Half = Callable[[FoldVariance], Floats]
-"""Half widths for K folds."""
-
-
-def _with_prior(shared: float) -> Half:
-    """The precision rule's, with another probability that folds share something."""
-    count = len(variance._EFFECTS) - 1
-    prior = np.concatenate([[1 - shared], np.full(count, shared / count)])
-    with np.errstate(divide="ignore"), patch.object(variance, "_PRIOR", prior):
-        error = min(variance.simulated_look_error(K, PROMISED, runs=200_000), 1 - PROMISED)
-
-    def half(known: FoldVariance) -> Floats:
-        with (
-            np.errstate(divide="ignore"),
-            patch.multiple(variance, _PRIOR=prior, look_error=lambda k, confidence: error),
-        ):
-            return known.half_widths(K, PROMISED)
-
-    return half
-
-
-def _moderated(d0: float) -> Half:
-    """Student's t with the variance (d0 u + (e - 1) s2) / (d0 + e - 1), all looks together."""
-
-    def parts(known: FoldVariance) -> tuple[Floats, Floats]:
-        more: Floats = known.sizes.astype(np.float64) - 1
-        sum_of = d0 * known.users + more * np.where(more > 0, known.observed, 0.0)
-        left = np.maximum(1 / known.sizes - 1 / K, 0)
-        error: Floats = np.sqrt(sum_of / (d0 + more) * left)
-        return error, d0 + more
-
-    scores = np.random.default_rng(1).standard_normal((100_000, K))
-    means, observed = running(scores)
-    error, freedom = parts(_known(np.ones_like(scores), observed))
-    off = np.abs(means - means[:, -1:])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        likely = 2 * stdtr(freedom, -off.ravel() / error).reshape(scores.shape)
-    level = float(np.quantile(likely[:, :-1].min(axis=1), 1 - PROMISED))
-
-    def half(known: FoldVariance) -> Floats:
-        error, freedom = parts(known)
-        found: Floats = -stdtrit(freedom, level / 2) * error
-        return found
-
-    return half
-
-
-def _known(users: Floats, observed: Floats) -> FoldVariance:
-    """After 1 to K folds of each run, users known exactly; shapes (runs, K)."""
-    return FoldVariance(
-        sizes=np.broadcast_to(np.arange(1, K + 1), users.shape).ravel(),
-        users=users.ravel(),
-        users_freedom=np.full(users.size, 1e9),
-        observed=observed.ravel(),
-    )
-
-
-def _stopped(means: Floats, half: Floats, tolerance: float) -> tuple[float, float]:
-    """Share of runs within the tolerance at the stop, and mean folds; arrays (runs, K)."""
-    with np.errstate(invalid="ignore"):
-        stops = half <= tolerance * np.abs(means)
-    stops[:, -1] = True
-    at = stops.argmax(axis=1)
-    off = np.abs(means[np.arange(len(means)), at] - means[:, -1])
-    return float((off <= tolerance * np.abs(means[:, -1])).mean()), float(at.mean() + 1)
-
-
-def _print_trade_off(tolerance: float = 0.03, orders: int = 500, runs: int = 2000) -> None:
-    """What each bound costs on recorded runs, and holds there and against fold effects."""
-    rng = np.random.default_rng(0)
-    every = np.array([rng.permutation(K) for _ in range(orders)])
-    sets = np.cumsum(1 << every, axis=1) - 1
-    chosen = ((np.arange(1, 2**K)[:, None] >> np.arange(K)) & 1).astype(np.bool_)
-    cells = []
-    for scores in recorded().values():
-        assert scores.users is not None
-        means = (chosen @ scores.folds) / chosen.sum(axis=1)
-        cells.append((means[sets], fold_variance(scores.users, chosen)))
-    bounds = {f"prior probability {one:g}": _with_prior(one) for one in (0, 0.05, 0.1, 0.2, 0.3)}
-    bounds |= {f"moderated, d0 = {one}": _moderated(one) for one in (6, 12, 24)}
-    heads = [
-        "bound for all looks",
-        "folds at 3 %",
-        "least of the runs",
-        "worst of x3",
-        "x10",
-        "x30",
-    ]
-    rows = []
-    for name, half in bounds.items():
-        kept = [_stopped(means, half(known)[sets], tolerance) for means, known in cells]
-        cols = [f"{np.mean([folds for _, folds in kept]):.2f}"]
-        cols.append(_percent(min(within for within, _ in kept)))
-        for times in (3, 10, 30):
-            worst = 1.0
-            for size in SIZES:
-                spread = size * tolerance
-                noise = rng.standard_normal((runs, K)) * spread * np.sqrt(1 + times)
-                means, observed = running(1 + noise)
-                known = _known(np.full((runs, K), spread**2), observed)
-                found = _stopped(means, half(known).reshape(means.shape), tolerance)
-                worst = min(worst, found[0])
-            cols.append(_percent(worst))
-        rows.append([name, *cols])
-    table(heads, rows)
-
-
-SIZES_OF_OPTIMUM = (0.2, 0.25, 0.35, 0.45, 0.55, 0.65, 0.8, 0.9, 1.0, 1.25, 1.5, 1.75, 2.4, 3.2)
-_SHARED_EFFECTS = np.array([0, 0.5, 1, 2, 4, 7, 11])
-"""What folds add to the users' part, in that; the last is x10 with as much training as users."""
-_MAY_ERR = np.array([1 - PROMISED, *[1 - KEPT] * 6])
-_RATIOS = np.concatenate([[0], np.geomspace(1e-3, 3000, 400)])
-"""Sums of squares of the fold means about their mean, over the users' part of one."""
-_STEPS = np.concatenate([np.linspace(0, 4, 40, endpoint=False), np.linspace(4, 30, 60)])
-"""Square roots of what one more fold adds to them."""
-
-
-class _Means:
-    """Made fold means of which users explain all; shapes (runs, K)."""
-
-    def __init__(self, runs: int, seed: int = 0) -> None:
-        self.scores = np.random.default_rng(seed).standard_normal((runs, K))
-        means, variances = running(self.scores)
-        self.off = np.abs(means - means[:, -1:])
-        self.squares = np.nan_to_num(variances) * np.arange(K)
-
-    def outcome(self, stops: NDArray[np.bool_], size: float) -> tuple[Floats, float]:
-        """How often each effect ends farther off than the tolerance; and folds without effect.
-
-        Args:
-            stops: whether to stop after 1 to K folds at each of _RATIOS; shape (K, ratios).
-            size: of the users' part, in the tolerance.
-        """
-        errors, folds = [], 0.0
-        for effect in _SHARED_EFFECTS:
-            places = np.searchsorted(_RATIOS, self.squares * (1 + effect), side="right") - 1
-            at = stops[np.arange(K), places].argmax(axis=1)
-            off = self.off[np.arange(len(at)), at] * np.sqrt(1 + effect) * size
-            errors.append((off > 1).mean())
-            folds = folds or float(at.mean() + 1)
-        return np.array(errors), folds
-
-
-def _best_stops(size: float, prices: Floats) -> NDArray[np.bool_]:
-    """Where to stop for the fewest folds without effect, plus a price for each effect's errors.
-
-    Backward induction (Chow, Robbins, Siegmund 1971): the sum of squares and the number of folds
-    tell all there is to know, and one more fold adds (1 + r) times a chi-squared variable.
-    """
-    e = np.arange(1, K + 1)[:, None]
-    with np.errstate(divide="ignore"):
-        errors = 2 * ndtr(-1 / (size * np.sqrt((1 + _SHARED_EFFECTS) * (1 / e - 1 / K))))
-    after = _RATIOS[:, None] + _STEPS**2
-    low = np.clip(np.searchsorted(_RATIOS, after, side="right") - 1, 0, len(_RATIOS) - 2)
-    part = np.clip((after - _RATIOS[low]) / (_RATIOS[low + 1] - _RATIOS[low]), 0, 1)
-    weight = np.gradient(_STEPS) * np.sqrt(2 / np.pi)
-    weight[[0, -1]] /= 2
-    stops, rest = np.ones((K, len(_RATIOS)), dtype=np.bool_), np.zeros(len(_RATIOS))
-    effects = 1 + _SHARED_EFFECTS[:, None]
-    for n in range(K - 1, 0, -1):
-        likely = effects ** (-(n - 1) / 2) * np.exp(-_RATIOS / 2 / effects)
-        go_on = likely[0] + ((rest[low] * (1 - part) + rest[low + 1] * part) * weight).sum(axis=1)
-        stop = (prices * errors[n - 1]) @ likely
-        stops[n - 1] = stop <= go_on
-        rest = np.minimum(stop, go_on)
-    return stops
-
-
-def _fewest_folds(made: _Means, size: float, tries: int = 16) -> float:
-    """The fewest folds without effect of which every effect is kept; the prices are searched."""
-    rng, best, share = np.random.default_rng(1), float(K), np.full(len(_MAY_ERR), 1 / 7)
-    for n in range(tries):
-        prices = rng.dirichlet(np.full(len(share), 0.5)) if 0 < n < tries // 2 else share
-        if n >= tries // 2:
-            prices = share * np.exp(0.6 * rng.standard_normal(len(share)))
-        low, high = np.log(0.3), np.log(3e4)
-        for _ in range(9):
-            middle = (low + high) / 2
-            errors, folds = made.outcome(_best_stops(size, prices * np.exp(middle)), size)
-            kept = (errors <= _MAY_ERR).all()
-            low, high = (low, middle) if kept else (middle, high)
-            if kept and folds < best:
-                best, share = folds, prices
-    return best
-
-
-def _print_optimum(tolerance: float = 0.03, runs: int = 10_000) -> None:
-    """Folds of the precision rule beside the fewest that could keep 93 %, by size."""
-    made, rows, ours, fewest = _Means(runs), [], [], []
-    ratios = [_RATIOS / max(n - 1, 1) for n in range(1, K + 1)]
-    known = FoldVariance(
-        sizes=np.repeat(np.arange(1, K + 1), len(_RATIOS)),
-        users=np.ones(K * len(_RATIOS)),
-        users_freedom=np.full(K * len(_RATIOS), 1e9),
-        observed=np.concatenate(ratios),
-    )
-    half = known.half_widths(K, PROMISED).reshape(K, -1)
-    for size in SIZES_OF_OPTIMUM:
-        errors, folds = made.outcome(half * size <= 1, size)
-        ours.append(folds)
-        fewest.append(_fewest_folds(made, size))
-        worst = int((errors - _MAY_ERR).argmax())
-        kept = f"{_percent(1 - errors[worst])} (x{_SHARED_EFFECTS[worst]:g})"
-        rows.append([f"{size:g}", f"{folds:.2f}", kept, f"{fewest[-1]:.2f}"])
-    table(["users' part", "folds of the rule", "holds at worst", "fewest folds"], rows)
-    sizes = []
-    for scores in recorded().values():
-        assert scores.users is not None
-        users = fold_variance(scores.users, np.ones((1, K), dtype=np.bool_)).users[0]
-        sizes.append(np.sqrt(users) / tolerance / abs(scores.folds.mean()))
-    average = [np.interp(sizes, SIZES_OF_OPTIMUM, one).mean() for one in (ours, fewest)]
-    sys.stdout.write(
-        f"At the sizes of the {len(sizes)} recorded runs: {average[0]:.2f} and {average[1]:.2f}.\n"
-    )
-
-
 def _print_stops() -> None:
     heads = ["stop after", "share of runs", "Student's t holds", "allowing for the stop"]
     rows = [
@@ -554,12 +333,6 @@ def _print_stops() -> None:
 
 def main() -> None:
     """Measure and print."""
-    if "--trade-off" in sys.argv[1:]:
-        _print_trade_off()
-        return
-    if "--optimum" in sys.argv[1:]:
-        _print_optimum()
-        return
     _print_recorded()
     if "--recorded" not in sys.argv[1:]:
         _print_adversaries()

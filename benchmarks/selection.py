@@ -2,10 +2,7 @@
 
 python -m benchmarks.selection             prints the tables, from what is recorded
 python -m benchmarks.selection --adversaries   equal contenders, unstable folds: 2,000 each
-python -m benchmarks.selection --left-out  constants chosen without one dataset, played on it
 python -m benchmarks.selection --budgets   a budget beside as many folds for everybody
-python -m benchmarks.selection --screening what evaluating fewer users can save, and what it loses
-python -m benchmarks.selection --size      100 contenders x 10 folds x 100,000 users: time, memory
 
 Side by side in one run, over the same random orders of the folds: ours; an Optuna study with our
 FoldPruner and with Optuna's own WilcoxonPruner, trials in random order; a Friedman race with
@@ -17,32 +14,27 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import resource
 import sys
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from ecv_core.records.run import Energy, FoldResult, Scores
-from ecv_core.selection import rounds
 from ecv_core.selection.contenders import recorded_contenders
 from ecv_core.selection.evidence import (
     EverySubset,
     PairedScores,
-    Prior,
     expected_excess,
     level_of_looks,
 )
 from ecv_core.selection.pruner import FoldPruner
-from ecv_core.selection.replay import follow, joules_of
-from ecv_core.selection.rounds import Budget, Selection, Terms
+from ecv_core.selection.replay import follow
+from ecv_core.selection.rounds import Budget, Terms
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold
 from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid
@@ -427,86 +419,6 @@ def _bold(value: float, most: float, unit: str = " %") -> str:
     return f"**{text}**" if value > most else text
 
 
-def left_out(orders: int = 100) -> None:
-    """a and d0 chosen on five datasets and on made contenders, played on the sixth.
-
-    The cheapest pair counts that is right in 95 % of orders on each of the five, and wrong in at
-    most 5 % on all made contenders up to x100.
-    """
-    groups = recorded_contenders()
-    differences = {name: EverySubset(some) for name, some in groups.items()}
-    found: dict[tuple[float, float], tuple[float, dict[str, tuple[float, float]]]] = {}
-    for a, d0 in itertools.product((1, 2, 3), (1.2, 1.9, 3, 5)):
-        each = {}
-        with patch.object(rounds, "ANY_NOISE", Prior(freedom=a, unlike=d0, alike=8)):
-            for name, some in groups.items():
-                rng, joules, right = np.random.default_rng(0), 0.0, 0
-                best = int(np.argmax([one.folds.mean() for one in some]))
-                for _ in range(orders):
-                    order = rng.permutation(K).tolist()
-                    played = follow(some, order, Terms(k=K), differences[name])
-                    joules += joules_of(some, played.ran) or 0.0
-                    right += played.rounds[-1].leader == best
-                each[name] = (joules / orders, right / orders)
-        with patch.dict(_NOISE, certain=(a, d0)):
-            wrong = max(_wrong(*_MADE[name], 2000) for name in _MADE if not name.endswith("x1000"))
-        found[a, d0] = (wrong, each)
-    sys.stdout.write("| left out | a, d0 | joules of it | right |\n|---|---|---|---|\n")
-    for left, some in groups.items():
-        fit = {
-            sum(joules for name, (joules, _) in each.items() if name != left): pair
-            for pair, (wrong, each) in found.items()
-            if wrong <= 0.05 and all(each[name][1] >= 0.95 for name in each if name != left)
-        }
-        pair = fit[min(fit)]
-        cost, rate = found[pair][1][left]
-        share = cost / sum(one.fold_joules.sum() for one in some)
-        sys.stdout.write(f"| {left} | {pair[0]}, {pair[1]} | {share:.1%} | {rate:.1%} |\n")
-
-
-def _wrong(means: Sequence[float], own: Sequence[float], selections: int) -> float:
-    batch = made_batch(means, own, selections, seed=1)
-    true = batch.means.mean(axis=2)
-    winner = many(batch)[0]
-    return float((true[np.arange(selections), winner] < true.max(axis=1)).mean())
-
-
-def screening(draws: int = 300) -> None:
-    """The share of joules that fitting takes, and the loss of choosing by some of a fold's users.
-
-    Everybody runs one fold, drawn at random; the same users score all contenders.
-    """
-    shares = (1.0, 0.3, 0.1, 0.03)
-    heads = " | ".join(f"loss, {share:.0%} of the users" for share in shares)
-    sys.stdout.write(f"| dataset | fitting | one fold each | not evaluated | {heads} |\n")
-    sys.stdout.write("|---" * (4 + len(shares)) + "|\n")
-    total = np.zeros(2)
-    for name, some in recorded_contenders().items():
-        rng = np.random.default_rng(0)
-        joules = np.array([one.fold_joules for one in some])
-        parts = [
-            [fold.fit_seconds / fold.total_seconds for fold in one.results or ()] for one in some
-        ]
-        fitting = joules * np.array(parts)
-        total += fitting.sum(), joules.sum()
-        means = np.array([one.folds.mean() for one in some])
-        lost = np.zeros((draws, len(shares)))
-        for draw in range(draws):
-            fold = rng.integers(K)
-            users = np.array([one.users[fold] for one in some if one.users is not None])
-            users = users[:, ~np.isnan(users[0])]
-            users = users[:, rng.permutation(users.shape[1])]
-            for at, share in enumerate(shares):
-                seen = users[:, : max(int(share * users.shape[1]), 1)].mean(axis=1)
-                lost[draw, at] = 100 * (1 - means[seen.argmax()] / means.max())
-        each = " | ".join(f"{one:.3f} %" for one in lost.mean(axis=0))
-        least = fitting.mean(axis=1).sum() / joules.sum()
-        sys.stdout.write(
-            f"| {name} | {fitting.sum() / joules.sum():.1%} | 10 % | {least:.1%} | {each} |\n"
-        )
-    sys.stdout.write(f"\nFitting takes {total[0] / total[1]:.1%} of all joules.\n")
-
-
 class _SameUsers(PairedScores):
     """Made folds, of whose differences users tell as much as of the recorded ones."""
 
@@ -554,42 +466,11 @@ def budgets(orders: int, dataset: str = "hetrec-lastfm") -> None:
         sys.stdout.flush()
 
 
-def size(contenders: int = 100, users: int = 100_000) -> None:
-    """The statistics of a large selection, round by round, where nobody can be dropped."""
-    rng = np.random.default_rng(0)
-    base = rng.random((K, users), dtype=np.float32)
-    some = [
-        Scores(
-            name=str(place),
-            folds=(values := base + rng.normal(0, 0.1, (K, users)).astype(np.float32))
-            .mean(axis=1)
-            .astype(np.float64),
-            users=values,
-            joules=np.ones(K),
-        )
-        for place in range(contenders)
-    ]
-    game = Selection(PairedScores(some), contenders, Terms(k=K, confidence=1 - 1e-9))
-    while not game.decided:
-        began, left = time.perf_counter(), len(game.left)
-        for one, fold in game.next_folds(range(K)):
-            game.ran(one, fold)
-        n = game.look().n
-        sys.stdout.write(f"fold {n}: {left} in, {time.perf_counter() - began:.2f} s\n")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    sys.stdout.write(
-        f"peak memory {peak:.2f} GiB, of which scores {4 * K * users * contenders / 2**30:.2f}\n"
-    )
-
-
 def main() -> None:
     """What the options ask for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--adversaries", action="store_true")
-    parser.add_argument("--left-out", action="store_true")
-    parser.add_argument("--screening", action="store_true")
     parser.add_argument("--budgets", action="store_true")
-    parser.add_argument("--size", action="store_true")
     parser.add_argument("--orders", type=int, default=5000)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -597,14 +478,8 @@ def main() -> None:
         adversaries(2000)
         sys.stdout.write("\nLoss measured in loss asked for (0.1 %)\n\n")
         losses(2000)
-    elif options.left_out:
-        left_out()
-    elif options.screening:
-        screening()
     elif options.budgets:
         budgets(min(options.orders, 500))
-    elif options.size:
-        size()
     else:
         sys.stdout.write("The recorded study (per dataset: folds, right)\n\n")
         compare(recorded_contenders(), options.orders)

@@ -32,9 +32,9 @@ from websockets.exceptions import InvalidHandshake, WebSocketException
 from websockets.typing import Subprotocol
 
 from benchmarks.fuzz import TOKENS, damaged
-from benchmarks.sessions import Session
 from ecv_core import dataset as datasets
 from tests.browser.dashboard import ROOT, Dashboard
+from tests.browser.stranger import Stranger
 
 SECONDS, MEGABYTES = 10.0, 1024.0
 PAGES = (
@@ -128,13 +128,13 @@ async def page(at: Dashboard, random: Random) -> None:
     """A page whose address says odd things."""
     said = [(random.choice(NAMES), random.choice(TOKENS)[:2000]) for _ in range(3)]
     query = urllib.parse.urlencode(said, errors="replace")
-    session = Session(at.url, random.choice(PAGES), query)
-    opened = asyncio.create_task(session.stay(SECONDS))
-    with suppress(TimeoutError):
-        await asyncio.wait_for(session.ready.wait(), SECONDS)
-    opened.cancel()
-    await asyncio.gather(opened, return_exceptions=True)
-    assert not session.errors, session.errors
+    await asyncio.to_thread(look, at, random.choice(PAGES), query)
+
+
+def look(at: Dashboard, name: str, query: str) -> None:
+    """Have a page drawn. Raises: AssertionError where it shows an error."""
+    with Stranger(at.port, page=name, query=query, timeout=SECONDS) as tab:
+        assert not tab.errors, tab.errors
 
 
 KINDS: dict[str, tuple[int, Callable[[Dashboard, Random], Awaitable[None]]]] = {
@@ -165,7 +165,7 @@ async def _all(at: Dashboard, cases: int, seed: int) -> tuple[Counter[str], int,
     assert at.process is not None
     server = psutil.Process(at.process.pid)
     with suppress(TimeoutError):
-        await Session(at.url).stay(20)  # a first page loads what all need
+        await asyncio.to_thread(look, at, "", "")  # a first page loads what all need
     before, most, slowest, failed = server.memory_info().rss, 0, 0.0, 0
     counts: Counter[str] = Counter()
     for number in range(cases):

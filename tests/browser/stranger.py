@@ -43,6 +43,8 @@ class Stranger:
         """
         self.buttons: dict[str, str] = {}
         """Label -> id."""
+        self.errors: list[str] = []
+        """What went wrong, as the page shows it."""
         self.port, self.timeout = port, timeout
         self.session = ""
         headers = {}
@@ -81,6 +83,8 @@ class Stranger:
             # A script that asks for another run, as after an id in the address, is not done.
             again = told.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
             done = told.WhichOneof("type") == "script_finished" and not again
+            if told.delta.new_element.exception.message:
+                self.errors.append(told.delta.new_element.exception.message)
             button = told.delta.new_element.button
             if button.id and not button.disabled:
                 self.buttons[button.label] = button.id
