@@ -27,6 +27,7 @@ from ecv_core.cli.options import (
 from ecv_core.figures.words import (
     forecast_words,
     interval_lines,
+    joined,
     metric_label,
     node_words,
     processor_words,
@@ -47,6 +48,7 @@ from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import SETTINGS, RunSpec
 
 if TYPE_CHECKING:
+    from ecv_core.energy.savings import EnergyFacts
     from ecv_core.store.store import Store
 
 
@@ -212,39 +214,47 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
     )
 
 
-def _energy(run: RunRecord) -> str:
+def _costs_words(run: RunRecord) -> str:
+    """What a run cost and saved, and how that is known, without the last full stop."""
     from ecv_core.energy.meter import SOURCES
     from ecv_core.energy.parts import left_in_words
     from ecv_core.energy.savings import energy_of
 
     facts = energy_of(run)
-    text = ""
+    amounts = []
     time = processor_words(facts)
     if time:
-        text = f"{time}; "
+        amounts.append(time)
     if facts.source == "none":
-        return f"{text}energy: {SOURCES['none']}"
-    text += f"energy {used_words(facts)}"
+        amounts.append(f"energy: {SOURCES['none']}")
+        return "; ".join(amounts)
+    energy = f"energy {used_words(facts)}"
     if facts.saved_joules:
-        share = f"{facts.saved_percent:.0f} %"
-        if facts.forecast:
-            share = f"about {share}"
-        verb = "saved"
-        if run.checked:
-            verb = "forgone to check"
-        text += f", {saved_words(facts)} ({share}) {verb}"
-    text += f"; {SOURCES[facts.source]}."
+        energy += f", {_saving_words(run, facts)}"
+    amounts += [energy, SOURCES[facts.source]]
+    forecast = ""
     if facts.forecast:
-        counted_as = forecast_words([facts.folds_ran])
-        text += f" A fold that did not run is counted {counted_as}."
-    estimate = range_words(facts)
-    left_in = left_in_words([run])
-    shared = shared_words(run)
-    nodes = node_words(run)
-    for sentence in (estimate, left_in, shared, nodes):
-        if sentence:
-            text += f" {sentence}"
-    return text.rstrip(". ")
+        forecast = f"A fold that did not run is counted {forecast_words([facts.folds_ran])}."
+    sentences = joined(
+        f"{'; '.join(amounts)}.",
+        forecast,
+        range_words(facts),
+        left_in_words([run]),
+        shared_words(run),
+        node_words(run),
+    )
+    return sentences.rstrip(". ")
+
+
+def _saving_words(run: RunRecord, facts: EnergyFacts) -> str:
+    """What energy the stop saved, or would have saved if it had not been checked."""
+    share = f"{facts.saved_percent:.0f} %"
+    if facts.forecast:
+        share = f"about {share}"
+    verb = "saved"
+    if run.checked:
+        verb = "forgone to check"
+    return f"{saved_words(facts)} ({share}) {verb}"
 
 
 def summary(run: RunRecord) -> str:
@@ -254,11 +264,7 @@ def summary(run: RunRecord) -> str:
         verdict(run),
         *interval_lines(run),
         reused_words(run.folds),
-        _energy(run),
+        _costs_words(run),
         f"run {run.run_id}",
     ]
-    text = lines[0]
-    for line in lines[1:]:
-        if line:
-            text += f"\n{line}"
-    return text
+    return "\n".join(filter(None, lines))

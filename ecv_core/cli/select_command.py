@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from ecv_core.cli import answer
 from ecv_core.cli.options import (
@@ -33,6 +33,7 @@ from ecv_core.cli.score_file import (
     read_score_file,
 )
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.tasks import Task
 from ecv_core.selection.document import (
     orders_document,
@@ -230,43 +231,76 @@ _ORDERS = 1000
 """Drawn of the recorded study, where the number is not said."""
 
 
+class _OnDataset(NamedTuple):
+    """What the selection on a dataset of the recorded study takes over many orders."""
+
+    contender_count: int
+    joules: float
+    """Of all folds of all contenders."""
+    outcome: OverOrders
+
+    @property
+    def joules_share(self) -> float:
+        """Of `joules`, what the selection spends; 0 where energy is not known."""
+        return self.outcome.joules_share or 0.0
+
+    def document(self) -> dict[str, Any]:
+        """The JSON of this dataset."""
+        counts = {"contenders": self.contender_count, "joules": self.joules}
+        return orders_document(self.outcome) | counts
+
+    def line(self, dataset: str) -> str:
+        """The same as a line that begins with the dataset."""
+        return (
+            f"{dataset}: {self.contender_count} contenders, "
+            f"{percent_text(self.outcome.folds_share)} of the folds, "
+            f"{percent_text(self.joules_share)} of the energy, the right winner in "
+            f"{percent_text(self.outcome.right, '.4g')} of {self.outcome.orders} orders"
+        )
+
+
 def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The recorded study: what each dataset and all of them take over many orders of the folds."""
     from ecv_core.energy.parts import left_in_words
-    from ecv_core.selection.contenders import recorded_contenders
     from ecv_core.store.recorded import recorded_runs
 
     _check_no_metric(options)
+    selections = _recorded_selections(options)
+    lines = [selection.line(dataset) for dataset, selection in selections.items()]
+    joules_spent = 0.0
+    joules_of_all = 0.0
+    for selection in selections.values():
+        joules_spent += selection.joules_share * selection.joules
+        joules_of_all += selection.joules
+    share = joules_spent / joules_of_all
+    right = fmean(selection.outcome.right for selection in selections.values())
+    lines.append(
+        f"in total: {percent_text(share)} of the energy, the right winner in "
+        f"{percent_text(right, '.4g')} of orders"
+    )
+    note = left_in_words(run for run in recorded_runs() if run.spec.dataset in selections)
+    if note:
+        lines.append(note)
+    documents = {dataset: selection.document() for dataset, selection in selections.items()}
+    return {"datasets": documents, "joules_share": share, "right": right}, "\n".join(lines)
+
+
+def _recorded_selections(options: argparse.Namespace) -> dict[str, _OnDataset]:
+    """What the selection on each dataset takes. Raises: InputError where nothing is recorded."""
+    from ecv_core.selection.contenders import recorded_contenders
+
     orders = options.orders
     if orders is None:
         orders = _ORDERS
-    outcomes: dict[str, OverOrders] = {}
-    documents: dict[str, dict[str, Any]] = {}
-    lines = []
-    joules_spent = 0.0
-    joules_of_all = 0.0
+    selections = {}
     for dataset, contenders in recorded_contenders().items():
         terms = Terms(k=contenders[0].k, **_terms(options))
         outcome = play_orders(contenders, terms, orders=orders, seed=options.seed or 0)
         joules = float(sum(contender.fold_joules.sum() for contender in contenders))
-        joules_spent += (outcome.joules_share or 0.0) * joules
-        joules_of_all += joules
-        counts = {"contenders": len(contenders), "joules": joules}
-        outcomes[dataset] = outcome
-        documents[dataset] = orders_document(outcome) | counts
-        lines.append(_recorded_line(dataset, len(contenders), outcome))
-    if not outcomes:
+        selections[dataset] = _OnDataset(len(contenders), joules, outcome)
+    if not selections:
         raise InputError("there are no recorded runs to select from; compute a study first")
-    share = joules_spent / joules_of_all
-    right = fmean(outcome.right for outcome in outcomes.values())
-    lines.append(
-        f"in total: {100 * share:.3g} % of the energy, the right winner in {100 * right:.4g} % "
-        "of orders"
-    )
-    note = left_in_words(run for run in recorded_runs() if run.spec.dataset in outcomes)
-    if note:
-        lines.append(note)
-    return {"datasets": documents, "joules_share": share, "right": right}, "\n".join(lines)
+    return selections
 
 
 def _check_no_metric(options: argparse.Namespace) -> None:
@@ -275,16 +309,6 @@ def _check_no_metric(options: argparse.Namespace) -> None:
         raise InputError(
             f"the recorded study has its metric, nDCG@10; leave --metric, {LOWER} and {HIGHER} out"
         )
-
-
-def _recorded_line(dataset: str, contender_count: int, outcome: OverOrders) -> str:
-    """What the selection on a dataset takes over many orders, as a line."""
-    joules_share = outcome.joules_share or 0.0
-    return (
-        f"{dataset}: {contender_count} contenders, {100 * outcome.folds_share:.3g} % of "
-        f"the folds, {100 * joules_share:.3g} % of the energy, the right winner in "
-        f"{100 * outcome.right:.4g} % of {outcome.orders} orders"
-    )
 
 
 def _select_from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
@@ -303,9 +327,9 @@ def _select_from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]
         outcome = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
         text = (
             f"over {outcome.orders} orders of the folds of {options.scores}: "
-            f"{100 * outcome.folds_share:.3g} % of the folds, the right winner in "
-            f"{100 * outcome.right:.4g} % of orders; {outcome.mean_loss_percent:.2g} % lost on "
-            f"average, at most {outcome.p95_loss_percent:.2g} % in 95 % of orders"
+            f"{percent_text(outcome.folds_share)} of the folds, the right winner in "
+            f"{percent_text(outcome.right, '.4g')} of orders; {outcome.mean_loss_percent:.2g} % "
+            f"lost on average, at most {outcome.p95_loss_percent:.2g} % in 95 % of orders"
         )
         return orders_document(outcome) | facts, f"{text}\n{direction_words(scores)}"
     played = play(contenders, terms, range(terms.k))

@@ -335,6 +335,7 @@ def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
     st.header("What can be used", anchor=False)
     if about.task is None:
         _show_interactions(token, about, layout)
+        _show_pruned(about)
     else:
         _show_samples(about)
     _offer_to_keep(token, about)
@@ -380,7 +381,7 @@ def _read_file(place: DeltaGenerator, token: str, plain: PlainFile, layout: Layo
 
 
 def _show_interactions(token: str, about: About, layout: Layout) -> None:
-    """How many rows are interactions, why others are not, and what pruning leaves of them."""
+    """How many rows are interactions, and why others are not."""
     unused = about.rows - about.kept
     words = "Every row can be used."
     if unused:
@@ -406,6 +407,10 @@ def _show_interactions(token: str, about: About, layout: Layout) -> None:
             key="own-unused",
             alt="Rows that cannot be used, by reason",
         )
+
+
+def _show_pruned(about: About) -> None:
+    """What pruning leaves of the interactions; and a way out where it leaves nothing."""
     st.markdown(
         f"After {glossary_link('k-core', '5-core pruning')}, which leaves users and items with at "
         "least five interactions, as most papers have it:"
@@ -420,7 +425,7 @@ def _show_interactions(token: str, about: About, layout: Layout) -> None:
     row.metric("Density", filled, width=140)
     if not about.interactions:
         st.warning(
-            f"Nothing survives pruning, so nothing can be ranked{_way_out(about, lossy)}",
+            f"Nothing survives pruning, so nothing can be ranked{_way_out(about)}",
             icon=":material/warning:",
         )
 
@@ -438,16 +443,11 @@ def _offer_people_only(token: str, layout: Layout, *, without_bots: bool) -> Non
     )
 
 
-def _way_out(about: About, lossy: str) -> str:
-    """What can be done where no interaction survives pruning: the end of a sentence.
-
-    Args:
-        about: What was read.
-        lossy: Why many rows would be lost; empty where they would not.
-    """
+def _way_out(about: About) -> str:
+    """What can be done where no interaction survives pruning: the end of a sentence."""
     if "rating" in about.columns:
         return "; only ratings can be predicted on it."
-    if lossy:
+    if loss(about.unused, about.rows):
         return ": see above what would be lost."
     return ": use a denser or larger file, or choose a target if each row is a sample."
 

@@ -77,14 +77,7 @@ def show_year(run: RunRecord) -> None:
         hours = "computing time"
         if facts.processor_seconds is not None:
             hours = "processor time"
-        energy = f"**{_range_words(saved.kwh)} kWh** | {_range_words(whole.kwh)} kWh"
-        emissions = f"**{_range_words(saved.kg_co2e)} kg** | {_range_words(whole.kg_co2e)} kg"
-        st.markdown(
-            "| in a year of 52 weeks | saved | of |\n|---|---|---|\n"
-            f"| {hours} | **{duration(3600 * saved.hours)}** | {duration(3600 * whole.hours)} |\n"
-            f"| energy | {energy} |\n"
-            f"| emissions (CO2e) | {emissions} |\n"
-        )
+        st.markdown(_year_table(saved, whole, hours))
         st.markdown(year_sentence(work, saved, whole, stops))
     with st.expander("For a lecture: a research group's year", icon=":material/school:"):
         papers = st.number_input(
@@ -96,6 +89,17 @@ def show_year(run: RunRecord) -> None:
             help="With deep learning, all experiments of the group counted.",
         )
         st.markdown(lecture_sentence(int(papers), work, stops))
+
+
+def _year_table(saved: Yearly, whole: Yearly, hours: str) -> str:
+    """What is saved of what in a year, as Markdown; `hours` is the name of the time."""
+    time = f"**{duration(3600 * saved.hours)}** | {duration(3600 * whole.hours)}"
+    energy = f"**{_range_words(saved.kwh)} kWh** | {_range_words(whole.kwh)} kWh"
+    emissions = f"**{_range_words(saved.kg_co2e)} kg** | {_range_words(whole.kg_co2e)} kg"
+    return (
+        "| in a year of 52 weeks | saved | of |\n|---|---|---|\n"
+        f"| {hours} | {time} |\n| energy | {energy} |\n| emissions (CO2e) | {emissions} |\n"
+    )
 
 
 def stops_of(runs: Sequence[RunRecord], k: int) -> Stops | None:

@@ -272,11 +272,6 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
     """
     tested, _ = _named_tests(runs)
     of_the_best = against_the_best(tested)
-    certainty = Certainty.OPEN
-    if of_the_best:
-        certainty = Certainty.SURE
-    if any(not pair.shows_difference for pair in of_the_best):
-        certainty = Certainty.CLOSE
     on_dataset = ""
     sentences = []
     if len(_panels(runs)) == 1:
@@ -293,7 +288,7 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
         sentences.append(f"The table below has {more} more comparisons.")
     records = [run for _, run in runs]
     return Answer(
-        certainty=certainty,
+        certainty=_certainty(of_the_best),
         headline=_headline(runs, of_the_best),
         sentences=sentences,
         amounts=amounts_of(records),
@@ -304,6 +299,15 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
             left_out_words(records),
         ),
     )
+
+
+def _certainty(of_the_best: Sequence[Comparison]) -> Certainty:
+    """Whether a difference of the best run to each of the others is found."""
+    if not of_the_best:
+        return Certainty.OPEN
+    if all(pair.shows_difference for pair in of_the_best):
+        return Certainty.SURE
+    return Certainty.CLOSE
 
 
 def _headline(runs: Sequence[NamedRun], of_the_best: Sequence[Comparison]) -> str:
