@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecv_core.records.arrays import Codes, Ids, Indices
 from ecv_core.records.errors import DatasetError
@@ -34,7 +35,7 @@ def prepare(interactions: Interactions, core: int = CORE) -> Interactions:
         )
     users, user_ids = _recode(interactions.users[kept], interactions.user_ids)
     items, item_ids = _recode(interactions.items[kept], interactions.item_ids)
-    order = np.argsort(users.astype(np.int64) * len(item_ids) + items)
+    order = ascending_places(users.astype(np.int64) * len(item_ids) + items)
     rows = kept[order]
     attributes = {}
     for name in SOMETIMES:
@@ -49,6 +50,23 @@ def prepare(interactions: Interactions, core: int = CORE) -> Interactions:
         item_ids=item_ids,
         **attributes,
     )
+
+
+def ascending_places(numbers: NDArray[np.int64]) -> Indices:
+    """The places of numbers that all differ, in the order in which the numbers ascend.
+
+    Numbers sort several times faster than places by the numbers there: so each is sorted with its
+    place in its last bits, where 63 bits hold both.
+
+    Args:
+        numbers: at least 0; shape (places,).
+    """
+    bits = len(numbers).bit_length()
+    if len(numbers) and int(numbers.max()) >= 1 << (63 - bits):
+        return np.argsort(numbers)
+    numbers_and_places = (numbers << bits) | np.arange(len(numbers))
+    numbers_and_places.sort()
+    return numbers_and_places & ((1 << bits) - 1)
 
 
 def core_rows(interactions: Interactions, core: int) -> Indices:

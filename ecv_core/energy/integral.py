@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ecv_core.records.arrays import Floats
 
 MISSED = 1.5
 """Times the rate: where two samples are further apart, one between them is missing."""
-_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class Integral:
 class _Stretches:
     """The time between each sample and the next one; arrays have shape (stretches,)."""
 
-    begins: _Floats
-    ends: _Floats
-    watts: _Floats
+    begins: Floats
+    ends: Floats
+    watts: Floats
     """The mean power in each."""
-    gaps: _Floats
+    gaps: Floats
     """Seconds of each of which no sample tells."""
     watts_before: float
     """The power before the first sample; `watts_after` after the last one."""
@@ -102,7 +102,7 @@ def integral(samples: Sequence[Sample], begin: float, end: float, every: float) 
     )
 
 
-def _stretches_of_power(at: _Floats, watts: _Floats, every: float) -> _Stretches:
+def _stretches_of_power(at: Floats, watts: Floats, every: float) -> _Stretches:
     """Between samples of a power, by the trapezoid rule.
 
     Args:
@@ -126,7 +126,7 @@ def _stretches_of_power(at: _Floats, watts: _Floats, every: float) -> _Stretches
     )
 
 
-def _stretches_of_counter(at: _Floats, counts: _Floats) -> _Stretches | None:
+def _stretches_of_counter(at: Floats, counts: Floats) -> _Stretches | None:
     """Between samples of a counter, by its differences; None where it has not moved.
 
     Args:
@@ -161,6 +161,6 @@ def _stretches_of_counter(at: _Floats, counts: _Floats) -> _Stretches | None:
     )
 
 
-def _missing_seconds(seconds: _Floats, every: float) -> _Floats:
+def _missing_seconds(seconds: Floats, every: float) -> Floats:
     """Of the time between two samples: each stands for its turn."""
     return np.where(seconds > MISSED * every, seconds - every, 0.0)

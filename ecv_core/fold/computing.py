@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core import evaluation, models, splits
 from ecv_core.dataset import DatasetEntry
@@ -23,6 +22,7 @@ from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.fold import dealt, entry_of, fold_seed
 from ecv_core.fold.costs import Costs
 from ecv_core.models.base import Algorithm, Fitted, RatingPredictor, Recommender, TableModel
+from ecv_core.records.arrays import Floats
 from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratings, Table
 from ecv_core.records.parameters import Params
 from ecv_core.records.run import FoldResult, Progress, no_progress
@@ -258,7 +258,7 @@ def _rate(work: _Work, index: int, model: RatingPredictor, progress: Progress) -
     held_out = Ratings.of(work.data, parts == Part.TEST, scale)
     curve: list[float] = []
 
-    def report(step: int, steps: int, predicted: NDArray[np.float64] | None = None) -> None:
+    def report(step: int, steps: int, predicted: Floats | None = None) -> None:
         if predicted is not None:
             curve.append(round(evaluation.clipped_rmse(predicted, held_out.values, scale), 6))
         progress("fit", step, steps)

@@ -9,7 +9,6 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core import dataset as datasets
 from ecv_core import evaluation, stopping
@@ -27,6 +26,7 @@ from ecv_core.jobs.reported_tables import (
     ratings_of,
 )
 from ecv_core.jobs.tracked_fold import TrackedFold
+from ecv_core.records.arrays import Floats, Indices, Mask
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import AMOUNT, FoldResult, UserScores
@@ -246,7 +246,7 @@ def _measure_user_scores(fold: TrackedFold, reported: Iterable[tuple[Any, Any]])
 
 def _scores_by_user(
     fold: TrackedFold, metric: Metric, reported: Sequence[tuple[Any, Any]]
-) -> NDArray[np.float64]:
+) -> Floats:
     """The reported scores by the users' codes.
 
     Args:
@@ -283,7 +283,7 @@ def _measured(fold: TrackedFold, scores: Evaluation, note: str = "") -> Measured
 # What no score can be.
 
 
-def _check_every_user_once(fold: TrackedFold, codes: NDArray[np.intp]) -> None:
+def _check_every_user_once(fold: TrackedFold, codes: Indices) -> None:
     """Refuse scores of other users than those with something held out. Raises: InputError."""
     score_counts = np.bincount(codes, minlength=fold.data.n_users)
     has_score = score_counts > 0
@@ -294,7 +294,7 @@ def _check_every_user_once(fold: TrackedFold, codes: NDArray[np.intp]) -> None:
     _refuse_users(fold, is_held_out & ~has_score, f"held-out items {in_fold} but no score")
 
 
-def _refuse_users(fold: TrackedFold, is_wrong: NDArray[np.bool_], what: str) -> None:
+def _refuse_users(fold: TrackedFold, is_wrong: Mask, what: str) -> None:
     """Refuse scores where those of a user are wrong.
 
     Args:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ecv_core.fold.computing import protocol_of
 from ecv_core.jobs.tracked_fold import TrackedFold
+from ecv_core.records.arrays import Floats, Ids, Indices
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
 
@@ -37,9 +38,7 @@ def check_columns(table: pd.DataFrame, needed: Sequence[str], way_out: str) -> N
             raise InputError(f"the table has no column '{name}' (it has: {has}); {way_out}")
 
 
-def codes_of(
-    ids: Collection[Any], dataset_ids: NDArray[np.str_], kind: str, dataset: str
-) -> NDArray[np.intp]:
+def codes_of(ids: Collection[Any], dataset_ids: Ids, kind: str, dataset: str) -> Indices:
     """Ids as codes of the dataset; numbers and texts that read the same are the same.
 
     Args:
@@ -67,7 +66,7 @@ def codes_of(
     return codes.astype(np.intp, copy=False)
 
 
-def finite_column(table: pd.DataFrame, column: str) -> NDArray[np.float64]:
+def finite_column(table: pd.DataFrame, column: str) -> Floats:
     """A column's numbers. Raises: InputError for a value that is no finite number."""
     import pandas as pd
 
@@ -82,7 +81,7 @@ def finite_column(table: pd.DataFrame, column: str) -> NDArray[np.float64]:
     return values
 
 
-def first_and_count(ids: NDArray[Any], places: NDArray[np.integer]) -> str:
+def first_and_count(ids: NDArray[Any], places: Indices) -> str:
     """The id at the first of these places, with how many more there are: '17' (and 3 more)."""
     more = ""
     if len(places) > 1:
@@ -188,7 +187,7 @@ def check_lengths(fold: TrackedFold, lists: NDArray[np.int64]) -> str:
     )
 
 
-def _best_first(fold: TrackedFold, table: pd.DataFrame, pairs: _Pairs) -> NDArray[np.intp]:
+def _best_first(fold: TrackedFold, table: pd.DataFrame, pairs: _Pairs) -> Indices:
     """The rows by user, the best first; of equal scores the item with the lower number.
 
     Raises: InputError for two items of a user with the same rank.
@@ -234,7 +233,7 @@ def _check_candidates(fold: TrackedFold, pairs: _Pairs) -> None:
 # Predicted ratings.
 
 
-def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.float64]:
+def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> Floats:
     """Predicted ratings in the order of the held-out ones; shape (held-out ratings,).
 
     Args:

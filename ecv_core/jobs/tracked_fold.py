@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ecv_core import splits
 from ecv_core.fold import data_of, fold_seed, folds_of
+from ecv_core.records.arrays import Ids, Indices
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
 from ecv_core.untrusted.files import replacing
@@ -43,7 +44,7 @@ class TrackedFold:
         return splits.fold_matrices(self.data, folds_of(self.spec), self.index)
 
     @cached_property
-    def held_out_counts(self) -> NDArray[np.intp]:
+    def held_out_counts(self) -> Indices:
         """How many interactions of each user are held out; shape (users,)."""
         return np.bincount(self.data.users[self.parts == Part.TEST], minlength=self.data.n_users)
 
@@ -117,7 +118,7 @@ def _write_csv(path: Path, columns: dict[str, NDArray[Any]]) -> None:
         rows.writerows(zip(*values, strict=True))
 
 
-def _ids_as_written(ids: NDArray[np.str_]) -> NDArray[np.str_] | NDArray[np.int64]:
+def _ids_as_written(ids: Ids) -> Ids | NDArray[np.int64]:
     """Ids as whole numbers where every one of them is written as one, else as text."""
     texts = ids.astype(object)
     try:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core import models
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import Scores
@@ -52,9 +53,9 @@ class Configurations:
     """The parameters that differ between them."""
     values: Mapping[str, NDArray[np.float32]]
     """'ndcg@10' -> shape (configurations, folds, users); NaN where a user has nothing held out."""
-    folds: NDArray[np.float64]
+    folds: Floats
     """Scores by the metric of the spec; shape (configurations, folds)."""
-    joules: NDArray[np.float64]
+    joules: Floats
     """Likewise."""
 
     @property
@@ -91,10 +92,10 @@ class PairedTests:
     """Of all of them but for their parameters."""
     configurations: tuple[Configuration, ...]
     """The parameters that differ between them."""
-    p_values: Mapping[str, NDArray[np.float64]]
+    p_values: Mapping[str, Floats]
     """'ndcg@10' -> p of a paired t test over users; shape (folds, pairs), pairs in the order of
     `numpy.triu_indices(configurations, 1)`."""
-    means: Mapping[str, NDArray[np.float64]]
+    means: Mapping[str, Floats]
     """'ndcg@10' -> mean score over users; shape (folds, configurations)."""
 
 

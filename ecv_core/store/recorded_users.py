@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Codes
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import UserScores
 from ecv_core.untrusted.files import version_of
@@ -177,7 +178,7 @@ def users_table(
     return pa.table(columns)
 
 
-def _clusters_of_all(folds: Sequence[UserScores]) -> NDArray[np.int32] | None:
+def _clusters_of_all(folds: Sequence[UserScores]) -> Codes | None:
     """The clusters of all users, fold after fold; None where a fold has none."""
     clusters = []
     for fold in folds:

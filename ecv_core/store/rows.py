@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
 from ecv_core.records import codec
+from ecv_core.records.arrays import Codes
 from ecv_core.records.errors import DamagedRun
 from ecv_core.records.run import (
     FoldProgress,
@@ -360,13 +360,13 @@ def unpack_user_scores(row: Any) -> UserScores:  # noqa: ANN401  a row
         ) from error
 
 
-def _packed_codes(codes: NDArray[np.int32]) -> bytes:
+def _packed_codes(codes: Codes) -> bytes:
     """Steps from code to code, which mostly ascend, pack better than the codes."""
     steps = np.diff(np.ascontiguousarray(codes, "<i4"), prepend=np.int32(0))
     return _packed(steps.tobytes())
 
 
-def _unpacked_codes(data: bytes) -> NDArray[np.int32]:
+def _unpacked_codes(data: bytes) -> Codes:
     steps = np.frombuffer(_unpacked(data), "<i4")
     return np.cumsum(steps, dtype="<i4")
 

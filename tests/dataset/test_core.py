@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.dataset.pruning import prepare
+from ecv_core.dataset.pruning import ascending_places, prepare
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
 
@@ -114,3 +114,9 @@ def test_nothing_left_says_so_with_the_counts():
         "nothing of dataset 'made' survives 5-core pruning: no part of its 3 interactions "
         "(2 users, 2 items) gives every user and item 5 of them; use a denser or larger dataset"
     )
+
+
+@pytest.mark.parametrize("factor", [1, 2**61], ids=["beside their places", "by themselves"])
+def test_places_are_those_of_ascending_numbers(factor: int):
+    numbers = np.array([3, 0, 2, 1], dtype=np.int64) * factor
+    assert ascending_places(numbers).tolist() == [1, 3, 2, 0]
