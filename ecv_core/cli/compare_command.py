@@ -59,13 +59,13 @@ def compare_command(options: argparse.Namespace) -> None:
     lines = []
     pairs = []
     for comparison, other_tests in zip(tested, further, strict=True):
-        sentence, further_words = _sentences(comparison, other_tests, name_of_run, of=tested)
+        sentence, further_words = _sentences(comparison, other_tests, name_of_run, tested)
         lines += [sentence, f"  {further_words}"]
         pairs.append(_pair_document(comparison, other_tests, sentence))
     lines += _untested_lines(untested, name_of_run)
-    for of_metric in ranks:
-        lines.append(ranks_sentence(of_metric))
-        for reason in of_metric.left_out:
+    for metric_ranks in ranks:
+        lines.append(ranks_sentence(metric_ranks))
+        for reason in metric_ranks.left_out:
             lines.append(f"  not ranked: {reason}")
     document = {
         "runs": name_of_run,
@@ -80,8 +80,7 @@ def _sentences(
     comparison: Comparison,
     further: FurtherTests,
     name_of_run: Mapping[str, str],
-    *,
-    of: Sequence[Comparison],
+    every_comparison: Sequence[Comparison],
 ) -> tuple[str, str]:
     """What decides of a pair, and what other tests say.
 
@@ -89,17 +88,17 @@ def _sentences(
         comparison: of the pair.
         further: its other tests.
         name_of_run: short names by id.
-        of: all comparisons that were made.
+        every_comparison: that was made; among several p is corrected.
     """
     first = name_of_run[comparison.first]
     second = name_of_run[comparison.second]
     on_dataset = ""
-    if len({pair.dataset for pair in of}) > 1:
+    if len({pair.dataset for pair in every_comparison}) > 1:
         on_dataset = comparison.dataset
     sentence = comparison_sentence(
         replace(comparison, first=first, second=second),
         on_dataset=on_dataset,
-        of_several=len(of) > 1,
+        of_several=len(every_comparison) > 1,
     )
     return sentence, further_sentence(replace(further, first=first, second=second))
 

@@ -191,7 +191,7 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         tracked=selections.tracked_names(store, dataset),
         **compared(options, dataset, Task.TOP_N),
     )
-    _, spec = named[0]
+    spec = named[0].spec
     shown_rounds = 0
     with tqdm(unit="fold", disable=None, leave=False) as bar:
 

@@ -259,7 +259,7 @@ class ShownInterval(NamedTuple):
     """The interval that stands beside a score, which holds however the rule came to stop."""
 
     interval: Interval | None
-    wherever: str = ""
+    note: str = ""
     """Words that say so where the usual interval would not hold."""
 
 
@@ -285,18 +285,18 @@ def shown_interval(run: RunRecord) -> ShownInterval:
     return ShownInterval(uncertainty(run))
 
 
-def half_width_words(interval: Interval | None, k: int, wherever: str = "") -> str:
+def half_width_words(interval: Interval | None, k: int, note: str = "") -> str:
     """Half the width of an interval of these folds, by that name; empty where there is none.
 
     '± 0.0517 over these folds', or with the precision rule 'at most 0.0046 from the 10-fold mean';
-    `wherever` is that of `shown_interval`.
+    `note` is that of `shown_interval`.
     """
     if interval is None:
         return ""
     half = f"{interval.width / 2:.4f}"
     if interval.kind is IntervalKind.K_FOLD_MEAN:
         return f"at most {half} from the {k}-fold mean"
-    return f"± {half} over these folds{wherever}"
+    return f"± {half} over these folds{note}"
 
 
 def interval_words(run: RunRecord) -> str:
@@ -317,8 +317,8 @@ def interval_words_with(run: RunRecord, new_data: NewData | None) -> str:
     if new_data is not None:
         for_new = f"{new_data.of} {ends_words(new_data.interval)}"
     words = f"{100 * run.spec.confidence:g} % interval for new {for_new}"
-    interval, wherever = shown_interval(run)
-    of_folds = half_width_words(interval, run.k, wherever)
+    shown = shown_interval(run)
+    of_folds = half_width_words(shown.interval, run.k, shown.note)
     if of_folds:
         words += f"; {of_folds}"
     return words

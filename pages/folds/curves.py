@@ -75,6 +75,7 @@ def _explored(
     rules: tuple[str, ...],
     _systems: list[Scores],
 ) -> Explored:
+    # The ids of the rules are a part of the key of the cache: one may be registered meanwhile.
     curves = tradeoff(_systems, within_percent=within_percent)
     of_users = by_rule(curves_of_users(system, within_percent) for system in _systems)
     others = registered_curves(_systems, of_users, within_percent=within_percent)

@@ -117,6 +117,7 @@ def _decided(
     version: str, rules: tuple[str, ...], share: float, _explored: Explored
 ) -> FoldsAdvice:
     """Worked out once: checking every rule on every dataset takes a good part of a page."""
+    # The version and the ids of the rules are a part of the key of the cache.
     systems = _explored.systems
     limit = _explored.within_percent
     candidates = [
@@ -222,7 +223,7 @@ def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
         min_folds=min_folds,
         full=False,
     )
-    fill_form(spec, [each.algorithm for each in specs if each.dataset == spec.dataset])
+    fill_form(spec, [other.algorithm for other in specs if other.dataset == spec.dataset])
     go("run/run.py", {"rule": rule.title})
 
 

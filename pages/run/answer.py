@@ -92,7 +92,7 @@ def _is_wide(run: RunRecord, new_data: NewData | None, mean: float) -> bool:
     """
     if new_data is not None:
         return new_data.interval.width > _WIDE * abs(mean)
-    interval, _ = shown_interval(run)
+    interval = shown_interval(run).interval
     return interval is None or interval.width > _WIDE * abs(mean)
 
 
@@ -219,12 +219,12 @@ def _of_these_folds(run: RunRecord) -> str:
     stop = run.at_stop
     if stop is None or run.folds_used < 2:
         return "The interval over these folds appears after the second fold."
-    interval, wherever = shown_interval(run)
-    named = half_width_words(interval, run.k, wherever)
-    if not named:
+    shown = shown_interval(run)
+    half_width = half_width_words(shown.interval, run.k, shown.note)
+    if not half_width:
         return "All these folds have the same score, so they do not show how uncertain the mean is."
-    sentence = f"{100 * run.spec.confidence:g} % interval: {named}."
-    if stop.interval and wherever:
+    sentence = f"{100 * run.spec.confidence:g} % interval: {half_width}."
+    if stop.interval and shown.note:
         sentence += f" The band in the figure, ± {stop.interval.width / 2:.4f}, ignores the stop."
     return sentence
 

@@ -62,6 +62,7 @@ def _details(
     url: str, version: object, _runs: Sequence[RunRecord], _tested: Sequence[Comparison]
 ) -> pd.DataFrame:
     """A row for each pair."""
+    # The address of the database and the version of the runs are the key of the cache.
     with_users = list(map(results().with_user_scores, _runs))
     rows = []
     for pair in further_tests(_tested, with_users):

@@ -132,6 +132,7 @@ def table(runs: Sequence[NamedRun]) -> None:
 @st.cache_data(show_spinner=False, max_entries=512)
 def _new_data_cell(run_id: str, folds_used: int, _run: RunRecord) -> str:
     """The ends of a run's interval for new data, kept until it has used more folds."""
+    # Its id and its number of folds are the key of the cache.
     return new_data_cell(results().with_user_scores(_run))
 
 
@@ -256,6 +257,7 @@ def _named_tests(runs: Sequence[NamedRun]) -> Tests:
 
 @st.cache_data(show_spinner="Comparing the runs ...", max_entries=32)
 def _tests_of_runs(url: str, version: object, _runs: Sequence[RunRecord]) -> Tests:
+    # The address of the database and the version of the runs are the key of the cache.
     return compare_runs([results().with_user_scores(run) for run in _runs])
 
 
