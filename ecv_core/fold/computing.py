@@ -52,12 +52,12 @@ def run_fold(
     work, [model] = _prepare([spec], progress)
     meter = meter or NoMeter()
     meter.start()
-    begin = time.perf_counter()
-    used = own_seconds()
+    began_at = time.perf_counter()
+    processor_seconds_before = own_seconds()
     try:
         staged = _STAGES[spec.task].compute(work, index, model, progress)
-        end = time.perf_counter()
-        used = own_seconds_since(used)
+        ended_at = time.perf_counter()
+        processor_seconds = own_seconds_since(processor_seconds_before)
     finally:
         energy = meter.stop()
     return _result(
@@ -66,9 +66,9 @@ def run_fold(
         staged.evaluation,
         inner_curve=tuple(staged.inner_curve),
         fit_seconds=staged.fit_end - staged.fit_begin,
-        evaluate_seconds=end - staged.fit_end,
-        total_seconds=end - begin,
-        processor_seconds=used,
+        evaluate_seconds=ended_at - staged.fit_end,
+        total_seconds=ended_at - began_at,
+        processor_seconds=processor_seconds,
         energy=energy,
     )
 
@@ -351,7 +351,7 @@ def run_shared_fold(
     meter = meter or NoMeter()
     costs = Costs(len(specs), goes_on=sharing.goes_on)
     meter.start()
-    running = True
+    is_metered_now = True
     try:
         costs.begin()
         parts = splits.fold_matrices(work.data, work.folds, index)
@@ -368,12 +368,12 @@ def run_shared_fold(
             costs.lap("step")
             scores = _ranked(work, index, model, parts, progress)
             costs.lap("evaluate")
-            running = False
+            is_metered_now = False
             costs.done(meter.stop())
             yield place, _result(work, index, scores, **costs.borne())
             meter.start()
-            running = True
+            is_metered_now = True
             costs.begin()
     finally:
-        if running:
+        if is_metered_now:
             meter.stop()

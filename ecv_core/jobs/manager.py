@@ -127,7 +127,7 @@ def plan_of(
 
         cancelled = store.left_queue(record.plan_id, run.run_id)
         selection = SelectPlan.of(record, speculate=speculate)
-        return selection, selection_runs(store, record, callbacks, left=cancelled)
+        return selection, selection_runs(store, record, callbacks, taken_out=cancelled)
     runs = [run]
     plan: Plan = RunPlan(run.spec, speculate=speculate)
     if together:

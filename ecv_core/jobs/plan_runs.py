@@ -100,7 +100,7 @@ class PlanRuns:
         plan_id: str = "",
         owner: str = "",
         started_by: str = "",
-        left: Collection[str] = (),
+        taken_out: Collection[str] = (),
         rule: StoppingRule | None = None,
         anew: bool = False,
         recorded: bool = False,
@@ -113,7 +113,7 @@ class PlanRuns:
             plan_id: under which its other runs are made, and found again; empty for none.
             owner: who has its runs; by default this process.
             started_by: the id of a person, as of `Store.create`.
-            left: ids of its runs that somebody has taken out of the queue: they do not go on here.
+            taken_out: ids of its runs that somebody has taken out of the queue: they do not go on.
             rule: stops `runs`, where it is none that their specs could name.
             anew: compute every fold, also those that another run has.
             recorded: whether runs outside the database count for `folds`.
@@ -136,7 +136,7 @@ class PlanRuns:
         """Ids of the runs that are claimed now."""
         self._kept: dict[str, KeptRun] = {}
         """What was computed for these runs, in case that their database is damaged meanwhile."""
-        self._ended = dict.fromkeys(left, RunState.CANCELLED)
+        self._ended = dict.fromkeys(taken_out, RunState.CANCELLED)
         """By run id, the state of each run that has ended here, or that others have now."""
         self._rules: dict[str, StoppingRule] = {}
         """By run id, so that scores of cheap models are read once."""

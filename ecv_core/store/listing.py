@@ -272,26 +272,27 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
     """
     row = source.row
     spec = RunSpec.from_json(row.spec)
-    read = read_folds(fold_rows)
-    results = read.seen + read.ahead  # what is ahead of its turn has no score yet, but was spent
+    run_folds = read_folds(fold_rows)
+    # A fold that is ahead of its turn has no score yet, but its seconds and joules were spent.
+    results = run_folds.seen + run_folds.ahead
     return ListedRun(
         run_id=row.run_id,
         group=row.group_id,
         spec=spec,
         state=RunState(row.state),
         created_at=datetime.fromisoformat(row.created_at),
-        scores=tuple(result.score for result in read.seen),
+        scores=tuple(result.score for result in run_folds.seen),
         joules=_joules(results),
         processor_seconds=_processor_seconds(results),
         fold_seconds=tuple(result.seconds_alone for result in results),
         fold_joules=tuple(result.joules_alone for result in results),
         spent=_spent(results),
         other_work=any(not result.energy.own for result in results),
-        stopped_at=checked_stop(row.stopped_at, spec, read.damaged),
+        stopped_at=checked_stop(row.stopped_at, spec, run_folds.damaged),
         label=source.label,
         imported=source.imported,
         started_by=row.started_by,
-        damaged=read.damaged,
+        damaged=run_folds.damaged,
     )
 
 

@@ -27,11 +27,11 @@ def made_with(runs: Sequence[RunRecord], store: Store) -> Mapping[str, Any]:
     for run in runs:
         origin = imported.get(run.run_id)
         if origin is not None:
-            of_run = origin.made_with
+            made_with_of_run = origin.made_with
         else:
-            of_run = recorded_environment(run.run_id) or environment()
-        if of_run not in environments:
-            environments.append(of_run)
+            made_with_of_run = recorded_environment(run.run_id) or environment()
+        if made_with_of_run not in environments:
+            environments.append(made_with_of_run)
     if len(environments) > 1:
         return {"machine": f"{len(environments)} different ones, named in each run's JSON"}
     if environments:
@@ -44,10 +44,10 @@ def imported_sentence(run_id: str, store: Store) -> str:
     origin = origins(store).get(run_id)
     if origin is None:
         return ""
-    there = ""
+    other_id = ""
     if origin.original_id != run_id:
-        there = f", where it is run {origin.original_id}"
+        other_id = f", where it is run {origin.original_id}"
     return (
-        f"Imported on {origin.imported_at:%Y-%m-%d} from {origin.file_name}{there}: it was "
+        f"Imported on {origin.imported_at:%Y-%m-%d} from {origin.file_name}{other_id}: it was "
         "computed elsewhere, so its seconds and energy are another machine's."
     )

@@ -71,16 +71,17 @@ def _new_data_name(run: RunRecord, users: Mapping[int, UserScores]) -> str:
 def _by_users(run: RunRecord, users: Mapping[int, UserScores]) -> NewDataInterval | None:
     """`new_data_interval` of the folds used; None where their users' scores do not tell."""
     metric = run.spec.metric_name
-    of_folds = []
+    scores_of_folds = []
     for result in run.folds[: run.folds_used]:
         scores = users.get(result.fold)
         if scores is None or metric not in scores.metrics:
             return None
-        of_folds.append(scores)
-    if not of_folds:
+        scores_of_folds.append(scores)
+    if not scores_of_folds:
         return None
-    _, table = user_table(of_folds, metric)
-    # Folds without anybody say nothing, and a single user nothing of others.
+    _, table = user_table(scores_of_folds, metric)
+    # The table has a row per fold and a column per user. A fold without anybody says nothing, and a
+    # single user nothing of others.
     if table.shape[1] < 2 or np.isnan(table).all(axis=1).any():
         return None
     if run.spec.overlap and not _are_rows(table, run.spec.folds_of_a_partition):
@@ -96,8 +97,9 @@ def _by_users(run: RunRecord, users: Mapping[int, UserScores]) -> NewDataInterva
 def _are_rows(table: NDArray[np.floating], folds_of_a_partition: float) -> bool:
     """Whether the same rows meet again in repeated splits, and not other blocks of a jackknife,
     of which repeated splits have more than one partition has."""
+    columns = table.shape[1]
     in_a_fold = float((~np.isnan(table)).sum(axis=1).mean())
-    return table.shape[1] <= 1.1 * in_a_fold * folds_of_a_partition
+    return columns <= 1.1 * in_a_fold * folds_of_a_partition
 
 
 def _by_fold_scores(run: RunRecord) -> NewDataInterval | None:

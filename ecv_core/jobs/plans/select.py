@@ -448,16 +448,16 @@ def selection_runs(
     record: PlanRecord,
     callbacks: Callbacks | None = None,
     *,
-    left: Collection[str] = (),
+    taken_out: Collection[str] = (),
 ) -> PlanRuns:
-    """The runs of a selection that was kept. Args: callbacks, left: as of `PlanRuns`."""
+    """The runs of a selection that was kept. Args: callbacks, taken_out: as of `PlanRuns`."""
     return PlanRuns(
         store,
         plan_id=record.plan_id,
         started_by=record.started_by,
         recorded=_uses_recorded(record),
         callbacks=callbacks,
-        left=left,
+        taken_out=taken_out,
     )
 
 
