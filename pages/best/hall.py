@@ -74,7 +74,9 @@ def draw_bets(race: ContenderRace, bets: RaceBets) -> None:
 
 
 def _draw_question(race: ContenderRace, bets: RaceBets) -> None:
-    question = f"Who wins: {race.name}?"
+    question = "Who wins?"
+    if race.on:
+        question = f"Who wins on {race.on}?"
     ask_phones(bets.number, [(question, options_of(race))])
     st.markdown(
         f"**Who wins?** Bet by phone on one of {counted(len(race.titles), 'contender')}: "

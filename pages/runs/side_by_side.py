@@ -332,7 +332,10 @@ def _headline(runs: Sequence[NamedRun], of_the_best: Sequence[Comparison]) -> st
 
 
 def _next_step(runs: Sequence[NamedRun]) -> None:
-    """To check the stops; else how few folds of runs with all folds would have been enough."""
+    """To check the stops; else how few folds of runs with all folds would have been enough.
+
+    Stopped runs that somebody else has started, or that cannot go on here, are replayed.
+    """
     to_check = []
     for _, run in runs:
         may = acting().may(Action.GO_ON, run.started_by) and not acting().go_on_refusal(run)
@@ -347,11 +350,27 @@ def _next_step(runs: Sequence[NamedRun]) -> None:
             args=(to_check,),
         )
         return
-    _link_to_folds(runs)
+    params = _folds_question(runs)
+    if params:
+        st.page_link(
+            "folds/folds.py",
+            label="How many folds are enough?",
+            icon=":material/tune:",
+            query_params=params,
+        )
+        return
+    name, best = runs[0]
+    if best.folds:
+        st.page_link(
+            "replay/replay.py",
+            label=escaped(f"Replay {name} fold by fold"),
+            icon=":material/replay:",
+            query_params={"run": best.run_id},
+        )
 
 
-def _link_to_folds(runs: Sequence[NamedRun]) -> None:
-    """How few folds of these runs would have been enough, where all folds of some are in."""
+def _folds_question(runs: Sequence[NamedRun]) -> dict[str, str | list[str]]:
+    """What the page How many folds? is asked of these runs; empty where none has all its folds."""
     own = set(ids_of(run_list().rows()))
     labels = []
     datasets = []
@@ -360,18 +379,11 @@ def _link_to_folds(runs: Sequence[NamedRun]) -> None:
             labels.append(run_label(run))
         elif run.whole:
             datasets.append(dataset_title(run.spec.dataset))
-    params: dict[str, str | list[str]] = {}
     if labels:
-        params = {"source": "My runs", "runs": labels}
-    elif datasets:
-        params = {"source": "Recorded", "datasets": sorted(set(datasets))}
-    if params:
-        st.page_link(
-            "folds/folds.py",
-            label="How many folds are enough?",
-            icon=":material/tune:",
-            query_params=params,
-        )
+        return {"source": "My runs", "runs": labels}
+    if datasets:
+        return {"source": "Recorded", "datasets": sorted(set(datasets))}
+    return {}
 
 
 def _table(tested: Sequence[Comparison], *, datasets: bool) -> None:

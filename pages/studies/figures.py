@@ -49,6 +49,9 @@ _COLUMN = 42
 _RANK_COLUMN = 62
 _SCORE_COLUMN = 56
 """Pixels of a column that can still be read."""
+_PHONE_NAMES = 95
+_PHONE_RANK_COLUMN = 40
+"""On a phone, where names and ranks have several lines."""
 
 
 def draw_slider(done: Summary, below: Callable[[float], None]) -> None:
@@ -248,7 +251,7 @@ def show_ranks(done: Summary, scores: pd.DataFrame) -> None:
         )
     st.caption(
         f"Figure 4 of the paper: the mean rank by the scores at the stops and, in brackets, by all "
-        f"{done.k} folds; on the right, in how many orders of the folds **all** algorithms rank as "
+        f"{done.k} folds; beside them, in how many orders of the folds **all** algorithms rank as "
         f"under {done.k} folds, and in how many the winner does. All algorithms see the folds in "
         f"the same order, and each stops by its own scores ({counting})."
     )
@@ -265,6 +268,7 @@ def show_ranks(done: Summary, scores: pd.DataFrame) -> None:
         opens=_addresses(scores),
         table=rows.copy,
         least_width=_NAMES + _RANK_COLUMN * columns,
+        least_phone_width=_PHONE_NAMES + _PHONE_RANK_COLUMN * columns,
     )
 
 

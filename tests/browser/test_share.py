@@ -105,3 +105,17 @@ def test_the_table_behind_the_figure_the_report_and_the_copied_link(
     download.value.save_as(report)
     opens_on_its_own_and_fits_one_sheet(report, browser)
     shows_the_same_view(page)
+
+
+@pytest.mark.slow
+def test_a_printed_page_is_white_and_has_nothing_to_press(page: Page, opened: str) -> None:
+    page.emulate_media(media="print")
+    background = "node => getComputedStyle(node).backgroundColor"
+    assert page.get_by_test_id("stApp").evaluate(background) == "rgb(255, 255, 255)"
+    expect(page.locator(".ecv-card")).to_be_visible()
+    expect(page.locator('.ecv-figure[data-drawn="true"]').first).to_be_visible()
+    for widget in ("button", "tab", "combobox", "slider", "checkbox"):
+        for element in page.locator("main").get_by_role(widget).all():
+            expect(element).to_be_hidden()
+    sheets = re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))
+    assert len(sheets) <= 2

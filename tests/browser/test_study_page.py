@@ -5,13 +5,31 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.dashboard import Dashboard
 
 pytestmark = pytest.mark.browser
 
 DRAWN = '.ecv-figure[data-drawn="true"]'
+
+
+@pytest.mark.slow
+def test_on_a_phone_ranks_begin_with_their_sum_and_have_two_lines(
+    browser: Browser, dashboard: Dashboard
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    tab = context.new_page()
+    tab.goto(f"{dashboard.url}/studies")
+    tab.get_by_role("tab", name="Ranks").click(timeout=60_000)
+    figure = tab.locator(f".st-key-study-ranks-figure {DRAWN}")
+    expect(figure).to_be_visible(timeout=60_000)
+    expect(tab.get_by_text("same winner")).to_be_visible()
+    assert figure.evaluate("node => node._fullLayout.xaxis2.domain[0]") == 0
+    (ranks,) = figure.evaluate("node => [node.data[0].text[0][0]]")
+    assert re.fullmatch(r"<b>[\d.]+</b><br>\([\d.]+\)", ranks)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()
 
 
 @pytest.mark.slow

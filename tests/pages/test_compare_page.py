@@ -250,6 +250,17 @@ def test_the_card_says_what_several_runs_used_and_saved_and_which_is_best(app, a
     assert [store.run(run.run_id).state for run in runs] == [RunState.QUEUED] * 2
 
 
+def test_stopped_runs_that_are_not_ones_own_lead_to_the_replay_of_the_best(as_one, a_run):
+    runs = [a_run(SCORES[:4], stopped_at=4, algorithm=name) for name in ("popular", "ease")]
+    app = as_one("viewer")
+    open_compare(app, *[run.run_id for run in runs])
+    assert "check-compared" not in [button.key for button in app.button]
+    links = {link.proto.label: link.proto for link in app.get("page_link")}
+    (label,) = [label for label in links if label.startswith("Replay ")]
+    assert "fold by fold" in label
+    assert [run.run_id for run in runs if run.run_id in links[label].query_string]
+
+
 def test_the_verdict_is_a_sentence_with_the_corrected_p():
     assert comparison_sentence(comparison(0.002)) == (
         "item-knn is better than popular by 0.0120 nDCG@10: 95 % interval 0.0100 to "

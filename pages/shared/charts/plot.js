@@ -19,10 +19,34 @@ const inLines = (name) => {
   }
   return lines.join("<br>");
 };
+const isTableOnPhone = (layout) =>
+  window.innerWidth <= 640 && layout.xaxis?.side === "top" && Boolean(layout.yaxis?.tickvals);
+
+// Of two tables side by side the smaller one sums up the larger: on a phone it comes first, in sight.
+const withSumFirst = (layout) => {
+  if (!layout.xaxis2) return layout;
+  const [, end] = layout.xaxis.domain;
+  const [start] = layout.xaxis2.domain;
+  const xaxis = { ...layout.xaxis, domain: [1 - end, 1] };
+  const xaxis2 = { ...layout.xaxis2, domain: [0, 1 - start] };
+  return { ...layout, xaxis, xaxis2, yaxis: { ...layout.yaxis, anchor: "x2" } };
+};
 const withShortNames = (layout) => {
-  if (window.innerWidth > 640 || layout.xaxis?.side !== "top" || !layout.yaxis?.tickvals) return layout;
+  if (!isTableOnPhone(layout)) return layout;
   const ticktext = layout.yaxis.tickvals.map(inLines);
-  return { ...layout, yaxis: { ...layout.yaxis, ticktext, tickfont: { size: 11 } } };
+  return withSumFirst({ ...layout, yaxis: { ...layout.yaxis, ticktext, tickfont: { size: 11 } } });
+};
+
+// What a cell says in brackets stands below its number there, in type that fits narrow columns.
+const PHONE_CELL = 12; // pixels of its type at most
+const withLowCells = ({ data, layout }) => {
+  if (!isTableOnPhone(layout)) return data;
+  const inTwoLines = (text) => String(text ?? "").replace(" (", "<br>(");
+  return data.map((trace) => {
+    if (trace.type !== "heatmap" || !trace.text) return trace;
+    const size = Math.min(trace.textfont?.size ?? PHONE_CELL, PHONE_CELL);
+    return { ...trace, text: trace.text.map((row) => row.map(inTwoLines)), textfont: { ...trace.textfont, size } };
+  });
 };
 
 const narrowed = (given, width) => {
@@ -174,7 +198,7 @@ export default function ({ data: given, parentElement }) {
       node.ecvNote = note;
       if (drawn.get(node) !== state || same === last) return undefined;
       last = same;
-      return plotly.react(node, figure.data, narrowed(figure.layout, width), config);
+      return plotly.react(node, withLowCells(figure), narrowed(figure.layout, width), config);
     };
     await (node.dataset.drawn ? paint() : inTurn(paint));
     if (Object.keys(data.opens ?? {}).length || node.ecvListens) opensRuns(node, data);

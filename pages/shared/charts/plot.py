@@ -61,6 +61,7 @@ def plot(
     table: Callable[[], pd.DataFrame] | None = None,
     opens: Mapping[str, str] | None = None,
     least_width: int = 0,
+    least_phone_width: int = 0,
 ) -> None:
     """Draw a figure, with buttons that save it as PNG or SVG.
 
@@ -79,11 +80,12 @@ def plot(
         opens: where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
             both axes), by 'y2|0' (the panel's axis, and the place on it), its text or its name.
         least_width: in pixels; where there is less room the figure scrolls sideways.
+        least_phone_width: the same on a phone; by default less only by shorter names of rows.
     """
     drawn = drawing(make, version=version, key=key, alt=alt, slider=slider, steps=steps)
     place: AbstractContextManager[object] = nullcontext()
     if least_width:
-        place = _scrolling(key, least_width)
+        place = _scrolling(key, least_width, least_phone_width)
     with place:
         draw(drawn, key=key, name=name, table=table, opens=opens)
 
@@ -150,18 +152,22 @@ _SHORTER_NAMES = 120
 """Pixels by which names of rows in several lines, as a phone has them, are narrower."""
 
 
-def _scrolling(key: str, least_width: int) -> DeltaGenerator:
+def _scrolling(key: str, least: int, least_on_phone: int) -> DeltaGenerator:
     """Where a figure is drawn that scrolls sideways on a narrow page, rather than shrinks.
 
     Args:
         key: of the figure.
-        least_width: in pixels.
+        least: its width in pixels.
+        least_on_phone: the same on a phone; 0 for less only by shorter names of rows.
     """
+    box = f".st-key-{key}-figure"
+    on_phone = least_on_phone or least - _SHORTER_NAMES
     st.html(
-        f"<style>.st-key-{key}-figure .ecv-chart {{ overflow-x: auto; }} "
-        f".st-key-{key}-figure .ecv-figure {{ min-width: {least_width}px; }} "
-        f"@media (max-width: 640px) {{ .st-key-{key}-figure .ecv-figure "
-        f"{{ min-width: {least_width - _SHORTER_NAMES}px; }} }}</style>"
+        f"<style>{box} .ecv-chart {{ overflow-x: auto; }} "
+        f"{box} .ecv-figure {{ min-width: {least}px; }} "
+        f"@media (max-width: 640px) {{ {box} .ecv-figure {{ min-width: {on_phone}px; }} "
+        f"{box}::before {{ content: 'Scroll sideways to see all columns.'; font-size: 0.875rem; }} "
+        "}</style>"
     )
     return st.container(key=f"{key}-figure")
 

@@ -164,7 +164,7 @@ const drawPanel = (panel, { room, problem }, setTriggerValue) => {
   code.append(make("p", room.address));
   panel.append(code, row);
   lecture.changed = () => {
-    const bets = document.querySelector("main [data-ecv-phones]") ? `, ${counted(lecture.bets, "bet")}` : "";
+    const bets = written().question ? `, ${counted(lecture.bets, "bet")}` : "";
     count.textContent = `${counted(lecture.phones, "phone")}${bets}`;
   };
   lecture.changed();
