@@ -174,7 +174,8 @@ _IMPLICIT_MF_PARAMETERS = with_source(
     Parameter(
         "weight",
         8.0,
-        "How much more an interaction counts than a missing one.",
+        "How much more an interaction counts than a missing one. Around 2 is better where users "
+        "have long profiles (12 % on ml-1m), 8 where data are sparse.",
         low=1e-3,
         high=1e6,
     ),
