@@ -32,8 +32,8 @@ class Ranked:
     cutoffs: tuple[int, ...]
 
     def at_cutoffs(self, by_rank: Floats) -> Floats:
-        """Running sums over ranks, read off at the cut-offs; shape (users, cutoffs)."""
-        return np.cumsum(by_rank, axis=1)[:, np.array(self.cutoffs) - 1]
+        """See `sums_at_cutoffs`."""
+        return sums_at_cutoffs(by_rank, self.cutoffs)
 
     def reachable(self) -> Indices:
         """Hits that a perfect list has: min(n, held-out); shape (users, cutoffs)."""
@@ -44,15 +44,33 @@ class Ranked:
         return np.arange(1.0, self.hits.shape[1] + 1)
 
 
+def sums_at_cutoffs(by_rank: NDArray[Any], cutoffs: Sequence[int]) -> Floats:
+    """Sums over the first n ranks of each list, for each cut-off n.
+
+    Args:
+        by_rank: shape (users, ranks).
+        cutoffs: at most as many as ranks.
+    Returns: shape (users, cutoffs).
+    """
+    last_places = np.array(cutoffs) - 1
+    return np.cumsum(by_rank, axis=1)[:, last_places]
+
+
+def discounts(n: int) -> Floats:
+    """1 / log2(rank + 1) of the ranks 1 to n; shape (n,)."""
+    ranks = np.arange(1, n + 1)
+    return 1 / np.log2(ranks + 1)
+
+
 def _counts(ranked: Ranked) -> Floats:
     return ranked.at_cutoffs(ranked.hits.astype(np.float64))
 
 
 def ndcg(ranked: Ranked) -> Floats:
     """Discounted gain over that of a perfect list. Source: Järvelin & Kekäläinen (2002)."""
-    discounts = 1 / np.log2(ranked.ranks() + 1)
-    ideal: Floats = np.cumsum(discounts)[ranked.reachable() - 1]
-    return ranked.at_cutoffs(ranked.hits * discounts) / ideal
+    worth = discounts(ranked.hits.shape[1])
+    ideal: Floats = np.cumsum(worth)[ranked.reachable() - 1]
+    return ranked.at_cutoffs(ranked.hits * worth) / ideal
 
 
 def recall(ranked: Ranked) -> Floats:
@@ -142,11 +160,10 @@ def _discounted_novelty(ranked: Ranked, items: NDArray[np.integer], novelty: Flo
     Args: ranked, items: as of `epc`; novelty: of every item, shape (items,).
     Returns: shape (users, cutoffs).
     """
-    discounts = 1 / np.log2(ranked.ranks() + 1)
-    ends = np.array(ranked.cutoffs) - 1
+    worth = discounts(ranked.hits.shape[1])
     # Only hits count, so an empty place (-1) may look up any item.
-    gained = ranked.at_cutoffs(np.where(ranked.hits, novelty[items], 0.0) * discounts)
-    return gained / np.cumsum(discounts)[ends]
+    gained = ranked.at_cutoffs(np.where(ranked.hits, novelty[items], 0.0) * worth)
+    return gained / ranked.at_cutoffs(worth[None])
 
 
 def epc(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> Floats:
@@ -199,9 +216,8 @@ def _mean_in_list(
     Returns: shape (users, cutoffs); 0 for an empty list.
     """
     is_item = items >= 0
-    ends = np.array(cutoffs) - 1
-    sums = np.cumsum(np.where(is_item, of_item[items], 0), axis=1)[:, ends]
-    lengths = np.cumsum(is_item, axis=1)[:, ends]
+    sums = sums_at_cutoffs(np.where(is_item, of_item[items], 0), cutoffs)
+    lengths = sums_at_cutoffs(is_item, cutoffs)
     return sums / np.maximum(lengths, 1)
 
 
@@ -286,10 +302,9 @@ def graded_ndcg(graded: Graded, gain: Callable[[Floats], Floats]) -> Floats:
     Source: Järvelin & Kekäläinen (2002), discount 1/log2(rank + 1); the exponential gain is of
         Burges et al. (2005).
     """
-    ends = np.array(graded.cutoffs) - 1
-    discounts = 1 / np.log2(np.arange(2.0, graded.ratings.shape[1] + 2))
-    gained = np.cumsum(gain(graded.ratings) * discounts, axis=1)[:, ends]
-    ideal = np.cumsum(gain(graded.ideal) * discounts, axis=1)[:, ends]
+    worth = discounts(graded.ratings.shape[1])
+    gained = sums_at_cutoffs(gain(graded.ratings) * worth, graded.cutoffs)
+    ideal = sums_at_cutoffs(gain(graded.ideal) * worth, graded.cutoffs)
     return np.divide(gained, ideal, out=np.zeros_like(gained), where=ideal > 0)
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy  # its parts load when they are used
 
-from ecv_core.evaluation.formulas import Popularity, log_loss, per_user
+from ecv_core.evaluation.formulas import log_loss, per_user
 from ecv_core.evaluation.full import full_ranking
 from ecv_core.evaluation.metrics import Kind
 from ecv_core.evaluation.pairs import ScoredPairs
-from ecv_core.evaluation.protocol import Columns, EvaluatedFold, Protocol
+from ecv_core.evaluation.protocol import Columns, EvaluatedFold
 from ecv_core.evaluation.ranking import BLOCK_CELLS, check_finite
 from ecv_core.records.arrays import Codes, Counts, Floats, Indices, Mask
 from ecv_core.records.errors import InputError
@@ -35,95 +35,107 @@ SPARE = {"uniform": 2, "popularity": 3}
 _STREAM = 7_112  # keeps these random numbers apart from others of the same seed
 
 
-def draw_negatives(
-    seen: csr_array,
-    held_out: csr_array,
-    users: Indices,
-    candidates: Mask,
-    popularity: Popularity,
-    protocol: Protocol,
-) -> Iterator[Codes]:
+def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     """Each user's negatives: candidates that the user has neither seen nor held out.
 
     Drawn one after the other without replacement, with equal chances or with chances that follow
     the training interactions. They depend on the data, the users and the seed alone.
 
     Args:
-        seen: shape (users, items), what users have before the fold's test.
-        held_out: shape (users, items).
-        users: row numbers, ascending; shape (evaluated users,).
-        candidates: which items may be drawn; shape (items,).
-        popularity: of all items in training.
-        protocol: with a number of negatives.
+        fold: under a protocol with a number of negatives.
     Returns: blocks of up to USERS_AT_ONCE users; each of shape (block, negatives), all different
         within a row.
     Raises: InputError if a user has fewer candidates left than negatives are asked for.
     """
+    protocol = fold.protocol
     wanted = protocol.negatives or 0
-    chances = candidates.astype(np.float64)
+    chances = fold.candidates.astype(np.intp)
     if protocol.sampling == "popularity":
-        chances *= popularity.counts
-    drawable = chances > 0
-    _check_enough(seen, held_out, users, drawable, wanted, protocol)
-    bag = np.flatnonzero(drawable).astype(np.int32)
-    if protocol.sampling == "popularity":  # an item as often as its chance asks
-        bag = np.repeat(bag, popularity.counts[bag])
-    width = min(SPARE[protocol.sampling] * wanted + 8, len(chances))
-    free = np.ones(len(chances), dtype=np.bool_)
-    for start in range(0, len(users), USERS_AT_ONCE):
-        part = users[start : start + USERS_AT_ONCE]
+        chances *= fold.popularity.counts
+    _check_enough(fold, chances > 0, wanted)
+    # A bag has each item as often as its chance asks.
+    bag = np.repeat(np.arange(len(chances), dtype=np.int32), chances)
+    draw_count = min(SPARE[protocol.sampling] * wanted + 8, len(chances))
+    is_free = np.ones(len(chances), dtype=np.bool_)
+    for start in range(0, len(fold.users), USERS_AT_ONCE):
+        users = fold.users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM, start])
-        places = rng.integers(0, len(bag), (len(part), width), dtype=np.int32)
-        taken = [np.concatenate([_row(seen, user), _row(held_out, user)]) for user in part]
-        negatives = np.full((len(part), wanted), -1, dtype=np.int32)
-        for row, not_these, draws in zip(negatives, taken, bag[places[:, ::-1]], strict=True):
-            free[not_these] = False
-            good = draws[free[draws]]
-            free[not_these] = True
-            first = np.sort(np.unique(good, return_index=True)[1])[:wanted]
-            row[: len(first)] = good[first]
-        # What drawing left short is filled up as if it had gone on: an exponential waiting time
-        # per item, scaled by its chance, orders the items as draws without replacement do
-        # (Efraimidis, Spirakis 2006).
-        short = np.flatnonzero(negatives[:, -1] < 0)
-        for place, waits in zip(
-            short, rng.standard_exponential((len(short), len(chances))), strict=True
-        ):
-            mine = negatives[place]
-            count = np.count_nonzero(mine >= 0)
-            with np.errstate(divide="ignore"):
-                waits /= chances
-            waits[taken[place]] = waits[mine[:count]] = np.inf
-            mine[count:] = np.argsort(waits)[: wanted - count]
+        places = rng.integers(0, len(bag), (len(users), draw_count), dtype=np.int32)
+        draws = bag[places[:, ::-1]]  # from the last to the first: so a seed has always meant it
+        taken = [
+            np.concatenate([_items_of(fold.seen, user), _items_of(fold.held_out, user)])
+            for user in users
+        ]
+        negatives = np.full((len(users), wanted), -1, dtype=np.int32)
+        for row in range(len(users)):
+            is_free[taken[row]] = False
+            free_draws = draws[row][is_free[draws[row]]]
+            is_free[taken[row]] = True
+            _, first_places = np.unique(free_draws, return_index=True)
+            distinct = free_draws[np.sort(first_places)][:wanted]
+            negatives[row, : len(distinct)] = distinct
+        _fill_up(negatives, taken, chances, rng)
         yield negatives
 
 
-def _row(matrix: csr_array, row: np.intp) -> Codes:
-    return matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+def _fill_up(
+    negatives: Codes, taken: Sequence[Codes], chances: Counts, rng: np.random.Generator
+) -> None:
+    """Complete, in place, the rows in which too few different items were drawn.
+
+    It is as if drawing had gone on: an exponential waiting time for each item, divided by its
+    chance, orders the items as draws without replacement do (Efraimidis, Spirakis 2006).
+
+    Args:
+        negatives: shape (users, negatives); -1 at the end of a row where items are missing.
+        taken: for each user, the items that cannot be drawn.
+        chances: of the items, up to a factor; shape (items,).
+        rng: draws the waiting times.
+    """
+    short_rows = np.flatnonzero(negatives[:, -1] < 0)
+    waits_of_rows = rng.standard_exponential((len(short_rows), len(chances)))
+    for row, waits in zip(short_rows, waits_of_rows, strict=True):
+        count = np.count_nonzero(negatives[row] >= 0)
+        with np.errstate(divide="ignore"):
+            waits /= chances
+        waits[taken[row]] = np.inf
+        waits[negatives[row, :count]] = np.inf
+        missing = negatives.shape[1] - count
+        negatives[row, count:] = np.argsort(waits)[:missing]
 
 
-def _drawable_in(matrix: csr_array, drawable: Mask) -> Indices:
+def _items_of(matrix: csr_array, user: np.intp) -> Codes:
+    """The items that a row of the matrix has."""
+    return matrix.indices[matrix.indptr[user] : matrix.indptr[user + 1]]
+
+
+def _drawable_in(matrix: csr_array, drawable: Mask) -> Counts:
     """How many of each row's items may be drawn; shape (users,)."""
     counts = np.concatenate(([0], np.cumsum(drawable[matrix.indices])))
     return np.diff(counts[matrix.indptr])
 
 
-def _check_enough(
-    seen: csr_array,
-    held_out: csr_array,
-    users: Indices,
-    drawable: Mask,
-    wanted: int,
-    protocol: Protocol,
-) -> None:
-    gone = _drawable_in(seen, drawable) + _drawable_in(held_out, drawable)  # an item may be in both
-    left = drawable.sum() - gone[users]
-    if len(left) and left.min() < wanted:
-        what = "with a training interaction " if protocol.sampling == "popularity" else ""
+def _check_enough(fold: EvaluatedFold, drawable: Mask, wanted: int) -> None:
+    """Refuse more negatives than some user has items left to draw from. Raises: InputError.
+
+    Args:
+        fold: with users to draw for.
+        drawable: which items may be drawn; shape (items,).
+        wanted: negatives of a user.
+    """
+    seen = _drawable_in(fold.seen, drawable)
+    held_out = _drawable_in(fold.held_out, drawable)
+    left = drawable.sum() - (seen + held_out)[fold.users]
+    least = int(left.min(initial=wanted))
+    if least < wanted:
+        most = max(least, 0)  # an item may be seen and held out, and so counts twice
+        kind = ""
+        if fold.protocol.sampling == "popularity":
+            kind = "with a training interaction "
         raise InputError(
             f"{wanted:,} negatives are asked for, but the user with most interactions has only "
-            f"{max(int(left.min()), 0):,} other candidate items {what}left to draw from; "
-            f"ask for at most {max(int(left.min()), 0):,}, or leave the number out for full ranking"
+            f"{most:,} other candidate items {kind}left to draw from; ask for at most {most:,}, "
+            "or leave the number out for full ranking"
         )
 
 
@@ -149,7 +161,7 @@ def pooled_ranking(fold: EvaluatedFold) -> Columns:
     """
     protocol = fold.protocol
     parts: list[Columns] = []
-    _check_enough(fold.seen, fold.held_out, fold.users, fold.candidates, 1, protocol)
+    _check_enough(fold, fold.candidates, 1)
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         users = fold.users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM, start])
@@ -178,40 +190,44 @@ def single_ranking(fold: EvaluatedFold) -> Columns:
     """
     import torch
 
-    negatives = draw_negatives(
-        fold.seen, fold.held_out, fold.users, fold.candidates, fold.popularity, fold.protocol
-    )
-    blocks = max(1, BLOCK_CELLS // (fold.seen.shape[1] * USERS_AT_ONCE))
-    parts: list[Against] = []
+    blocks: list[Comparisons] = []
     losses: list[Floats] = []
     done = 0
-    while drawn := list(islice(negatives, blocks)):
-        items = np.concatenate(drawn)
-        users = fold.users[done : done + len(items)]
+    for negatives in _blocks_of_negatives(fold):
+        users = fold.users[done : done + len(negatives)]
         scores = torch.as_tensor(fold.model.score(users))
         check_finite(bool(scores.max() < torch.inf))
         held_out: csr_array = fold.held_out[users]
-        block = _compare(scores, items, held_out, fold.candidates)
-        parts.append(replace(block, owners=block.owners + done))
-        for _ in fold.of_kind(Kind.PROBABILITIES):
-            losses.append(_log_loss(scores, items, held_out))
+        blocks.append(_compare(scores, negatives, held_out, fold.candidates))
+        if fold.of_kind(Kind.PROBABILITIES):
+            losses.append(_log_loss(scores, negatives, held_out))
         if fold.of_kind(Kind.PAIRS):
-            fold.pairs.append(_pairs(scores, users, items, held_out))
-        done += len(items)
+            fold.pairs.append(_pairs(scores, users, negatives, held_out))
+        done += len(users)
         fold.report(done)
-    columns = _columns_of(fold, Against.joined(parts), done)
+    columns = _columns_of(fold, Comparisons.joined(blocks))
     for name in fold.of_kind(Kind.PROBABILITIES):
         columns[name] = np.concatenate(losses)
     return columns
 
 
-def _columns_of(fold: EvaluatedFold, against: Against, users: int) -> Columns:
-    """The metrics of lists of one held-out item, of so many users."""
-    columns = dict(sampled_hits(against, users, fold.cutoffs, fold.of_kind(Kind.HITS)))
+def _blocks_of_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
+    """The negatives of as many users as are scored at once; shape (users, negatives)."""
+    draws = draw_negatives(fold)
+    draws_at_once = max(1, BLOCK_CELLS // (fold.seen.shape[1] * USERS_AT_ONCE))
+    block = list(islice(draws, draws_at_once))
+    while block:
+        yield np.concatenate(block)
+        block = list(islice(draws, draws_at_once))
+
+
+def _columns_of(fold: EvaluatedFold, comparisons: Comparisons) -> Columns:
+    """The metrics of lists of one held-out item."""
+    columns = dict(sampled_hits(comparisons, fold.cutoffs, fold.of_kind(Kind.HITS)))
     for name in fold.of_kind(Kind.GAINS):
-        columns[name] = sampled_graded_ndcg(against, users, fold)
+        columns[name] = sampled_graded_ndcg(comparisons, fold)
     for name in fold.of_kind(Kind.RANKS):
-        columns[name] = RANK_METRICS[name](against, users)
+        columns[name] = RANK_METRICS[name](comparisons)
     return columns
 
 
@@ -220,13 +236,16 @@ NOWHERE = np.iinfo(np.intp).max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Against:
-    """How each held-out item compares with its user's negatives; all of shape (held-out items,).
+class Comparisons:
+    """How each held-out item compares with its user's negatives; arrays: shape (held-out items,).
 
-    `owners` are positions of users from 0; every user has at least one held-out item.
+    Every user has at least one held-out item.
     """
 
+    users: int
+    """How many there are."""
     owners: Indices
+    """Places of users, from 0."""
     higher: Counts
     """Negatives with a higher score."""
     tied: Counts
@@ -234,28 +253,35 @@ class Against:
     ranks: Counts
     """The item's place in its list, from 1; NOWHERE for an item that is never recommended."""
     negatives: int
+    """Of each user."""
 
     @classmethod
-    def joined(cls, parts: Sequence[Against]) -> Against:
-        """All held-out items of some users and of others, who have as many negatives each."""
-        owners = np.concatenate([part.owners for part in parts])
-        higher = np.concatenate([part.higher for part in parts])
-        tied = np.concatenate([part.tied for part in parts])
-        ranks = np.concatenate([part.ranks for part in parts])
-        negatives = parts[0].negatives
-        return cls(owners=owners, higher=higher, tied=tied, ranks=ranks, negatives=negatives)
+    def joined(cls, blocks: Sequence[Comparisons]) -> Comparisons:
+        """Those of one block of users after the other, who have as many negatives each."""
+        users = 0
+        owners = []
+        for block in blocks:
+            owners.append(block.owners + users)
+            users += block.users
+        return cls(
+            users=users,
+            owners=np.concatenate(owners),
+            higher=np.concatenate([block.higher for block in blocks]),
+            tied=np.concatenate([block.tied for block in blocks]),
+            ranks=np.concatenate([block.ranks for block in blocks]),
+            negatives=blocks[0].negatives,
+        )
 
 
 def sampled_hits(
-    against: Against, users: int, cutoffs: Sequence[int], metrics: Sequence[str]
+    comparisons: Comparisons, cutoffs: Sequence[int], metrics: Sequence[str]
 ) -> Mapping[str, Floats]:
     """Metrics of lists of one held-out item and its negatives, averaged over a user's lists.
 
     With one relevant item a metric depends on its rank alone, so each is looked up by rank.
 
     Args:
-        against: of all held-out items.
-        users: how many own them.
+        comparisons: of all held-out items.
         cutoffs: list lengths, in ascending order.
         metrics: of `ranking.HIT_METRICS`.
     Returns: metric -> shape (users, cutoffs), in [0, 1].
@@ -266,27 +292,25 @@ def sampled_hits(
     one_held_out = np.ones(n + 1, dtype=np.intp)
     values_by_rank = per_user(hits_by_rank, one_held_out, cutoffs, metrics)
     # How many of a user's held-out items have each of these ranks, then which share of them.
-    rank_places = np.minimum(against.ranks, n + 1) - 1
-    cells = against.owners * (n + 1) + rank_places
-    counts = np.bincount(cells, minlength=users * (n + 1)).reshape(users, n + 1)
-    lists = np.bincount(against.owners, minlength=users)
-    shares = counts / lists[:, None]
+    rank_places = np.minimum(comparisons.ranks, n + 1) - 1
+    cells = comparisons.owners * (n + 1) + rank_places
+    counts = np.bincount(cells, minlength=comparisons.users * (n + 1)).reshape(-1, n + 1)
+    shares = counts / np.bincount(comparisons.owners)[:, None]
     return {metric: shares @ values for metric, values in values_by_rank.items()}
 
 
-def sampled_auc(against: Against, users: int) -> Floats:
+def sampled_auc(comparisons: Comparisons) -> Floats:
     """Share of pairs (held-out item, negative) with the held-out item higher; a tie is one half.
 
     Returns: shape (users,), in [0, 1].
     """
-    wins = 1 - (against.higher + against.tied / 2) / against.negatives
-    owned = np.bincount(against.owners, minlength=users)
-    return np.bincount(against.owners, weights=wins, minlength=users) / owned
+    wins = 1 - (comparisons.higher + comparisons.tied / 2) / comparisons.negatives
+    return np.bincount(comparisons.owners, weights=wins) / np.bincount(comparisons.owners)
 
 
-def sampled_r_precision(against: Against, users: int) -> Floats:
+def sampled_r_precision(comparisons: Comparisons) -> Floats:
     """Share of the lists in which the held-out item is the first; shape (users,), in [0, 1]."""
-    return sampled_hits(against, users, [1], ["hit"])["hit"][:, 0]
+    return sampled_hits(comparisons, [1], ["hit"])["hit"][:, 0]
 
 
 RANK_METRICS = {
@@ -297,7 +321,7 @@ RANK_METRICS = {
 """Their kernels for lists of one held-out item, by the metric's id."""
 
 
-def sampled_graded_ndcg(against: Against, users: int, fold: EvaluatedFold) -> Floats:
+def sampled_graded_ndcg(comparisons: Comparisons, fold: EvaluatedFold) -> Floats:
     """Graded nDCG of lists of one held-out item and its negatives, whatever the gain.
 
     Such a list is perfect where the item is the first, so this is nDCG; but an item that is not
@@ -306,10 +330,9 @@ def sampled_graded_ndcg(against: Against, users: int, fold: EvaluatedFold) -> Fl
     Returns: shape (users, cutoffs), in [0, 1].
     """
     assert fold.ratings is not None  # `evaluate` has looked
-    gains = fold.ratings[fold.users].data > 0
-    ranks = np.where(gains, against.ranks, NOWHERE)
-    gaining = replace(against, ranks=ranks)
-    return sampled_hits(gaining, users, fold.cutoffs, ["ndcg"])["ndcg"]
+    has_gain = fold.ratings[fold.users].data > 0
+    ranks = np.where(has_gain, comparisons.ranks, NOWHERE)
+    return sampled_hits(replace(comparisons, ranks=ranks), fold.cutoffs, ["ndcg"])["ndcg"]
 
 
 def _compare(
@@ -317,7 +340,7 @@ def _compare(
     negatives: Codes,
     held_out: csr_array,
     candidates: Mask,
-) -> Against:
+) -> Comparisons:
     """How the held-out items of a block of users compare with their negatives.
 
     Args:
@@ -353,7 +376,14 @@ def _compare(
     higher, tied, before = torch.cat(counts, dim=1).long().cpu().numpy()
     ranks = 1 + higher + before
     ranks[(of_held == -torch.inf).cpu().numpy()] = NOWHERE
-    return Against(owners=owners, higher=higher, tied=tied, ranks=ranks, negatives=count)
+    return Comparisons(
+        users=len(negatives),
+        owners=owners,
+        higher=higher,
+        tied=tied,
+        ranks=ranks,
+        negatives=count,
+    )
 
 
 def _log_loss(scores: torch.Tensor, negatives: Codes, held_out: csr_array) -> Floats:

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,12 +13,15 @@ from ecv_core.records.errors import InputError
 
 
 def drawn(seen, held_out, count, *, candidates=None, **protocol):
-    users = np.flatnonzero(np.diff(held_out.indptr))
-    everything = np.ones(seen.shape[1], dtype=bool) if candidates is None else candidates
-    protocol = Protocol(negatives=count, **protocol)
-    popularity = Popularity.of(seen)
-    parts = draw_negatives(seen, held_out, users, everything, popularity, protocol)
-    return np.concatenate(list(parts))
+    fold = SimpleNamespace(
+        seen=seen,
+        held_out=held_out,
+        users=np.flatnonzero(np.diff(held_out.indptr)),
+        candidates=np.ones(seen.shape[1], dtype=bool) if candidates is None else candidates,
+        popularity=Popularity.of(seen),
+        protocol=Protocol(negatives=count, **protocol),
+    )
+    return np.concatenate(list(draw_negatives(fold)))
 
 
 def nobody_has_anything(users, items):

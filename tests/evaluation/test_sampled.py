@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from ecv_core.evaluation import Protocol, evaluate, ranking, sampled
 from ecv_core.evaluation.formulas import log_loss
-from ecv_core.evaluation.sampled import Against, sampled_auc, sampled_hits
+from ecv_core.evaluation.sampled import Comparisons, sampled_auc, sampled_hits
 from ecv_core.records.errors import RunError
 
 
@@ -19,14 +19,21 @@ def against(owners, higher, tied=None, negatives=9):
     tied = np.zeros_like(higher) if tied is None else np.array(tied)
     owners = np.array(owners)
     ranks = 1 + higher
-    return Against(owners=owners, higher=higher, tied=tied, ranks=ranks, negatives=negatives)
+    return Comparisons(
+        users=max(owners) + 1,
+        owners=owners,
+        higher=higher,
+        tied=tied,
+        ranks=ranks,
+        negatives=negatives,
+    )
 
 
 def test_each_held_out_item_has_a_list_of_its_own():
     # User 0: ranks 1 and 3; user 1: rank 6, outside a list of 5.
     one = against([0, 0, 1], [0, 2, 5])
     metrics = ["ndcg", "recall", "precision", "mrr", "hit", "map"]
-    found = sampled_hits(one, 2, [2, 5], metrics)
+    found = sampled_hits(one, [2, 5], metrics)
     rank_3 = 1 / log2(4)
     expected = dict(
         ndcg=[[1 / 2, (1 + rank_3) / 2], [0, 0]],
@@ -42,7 +49,7 @@ def test_each_held_out_item_has_a_list_of_its_own():
 
 def test_auc_of_hand_worked_lists():
     one = against([0, 0, 1], [0, 2, 5], tied=[0, 2, 4], negatives=9)
-    assert sampled_auc(one, 2).tolist() == pytest.approx([(1 + 1 - 3 / 9) / 2, 1 - 7 / 9])
+    assert sampled_auc(one).tolist() == pytest.approx([(1 + 1 - 3 / 9) / 2, 1 - 7 / 9])
 
 
 def test_of_equal_scores_in_a_single_list_the_lower_number_comes_first(given_scores):

@@ -199,7 +199,15 @@ def check_samples(problem, what):
         return
     model = AnyScores(problem.scores, problem.scores.shape)
     protocol = Protocol(negatives=int(left.min()), seed=3)
-    drawn = draw_negatives(seen, held_out, users, everything, Popularity.of(seen), protocol)
+    fold = SimpleNamespace(
+        seen=seen,
+        held_out=held_out,
+        users=users,
+        candidates=everything,
+        popularity=Popularity.of(seen),
+        protocol=protocol,
+    )
+    drawn = draw_negatives(fold)
     expected = plain_single_lists(
         problem.scores, held_out.toarray(), problem.cutoffs, users, np.concatenate([*drawn])
     )
