@@ -8,7 +8,7 @@ python -m benchmarks.growth --users 1000000
 `--stages`: what has to be linear, from reading a file to a page, each at each size in a fresh
 process: the least processor seconds of three times, or of one where they are more than ten seconds,
 and the memory that it takes beyond what it is given; then the exponents with which both grow
-between the two largest sizes. Exit code 1 where one is above 1.1, or above 1.4 for the seconds of
+between the two largest sizes. Exit code 1 where one is above 1.1, or above 1.5 for the seconds of
 what reads memory in random order, which the processor's cache slows down as the data outgrow it.
 
 Every model on `synthetic-large` of each size, in a fresh process: wall seconds to make the data,
@@ -65,10 +65,11 @@ FOLDS = 10
 REPEATS = 3
 MOST_EXPONENT = 1.1
 """What is linear in the interactions may grow so fast, measured between the two largest sizes."""
-MOST_EXPONENT_AT_RANDOM = 1.4
+MOST_EXPONENT_AT_RANDOM = 1.5
 """The same for the seconds of what reads memory in random order. A linear number of such reads
 takes more than linear time while the data outgrow the processor's cache: numpy's permutation alone,
-which is a stage here, has been measured from 1.1 to 1.33. Of anything quadratic it is 2."""
+which is a stage here, has been measured from 1.1 to 1.33, more beside other programs, which use
+the same cache. Of anything quadratic it is 2."""
 LONG_SECONDS = 10
 """What takes longer is measured once."""
 LEAST_SECONDS = 0.02

@@ -113,7 +113,13 @@ def _ranks_by_user(users: Codes, keys: Times | Counts) -> NDArray[np.int64]:
     numbers = users.astype(np.int64) * span
     numbers += keys
     numbers -= low
-    return np.unique(numbers, return_inverse=True)[1]
+    # As np.unique with its inverse, in half of the memory.
+    order = np.argsort(numbers)
+    in_order = numbers[order]
+    ranks = np.zeros_like(numbers)
+    np.cumsum(in_order[1:] != in_order[:-1], out=ranks[1:])
+    numbers[order] = ranks
+    return numbers
 
 
 def by_records(interactions: Interactions, k: int, seed: int, _: Settings) -> Assignment:
