@@ -144,10 +144,9 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> PlainFi
         if not start.startswith((_GZIP, _ZIP)):
             return _look_through(source, name, report, given_bytes=size)
         target = folder / "unpacked"
+        unpacked: _Unpacked
         if start.startswith(_GZIP):
-            unpacked: AbstractContextManager[IO[bytes] | gzip.GzipFile] = gzip.GzipFile(
-                fileobj=file
-            )
+            unpacked = gzip.GzipFile(fileobj=file)
         else:
             unpacked = _open_only_member(file)
         with target.open("wb") as out, unpacked as stream:

@@ -126,21 +126,17 @@ def _rows_among(field: list[str], separator: str, separators: int) -> list[str]:
 
 def _ends_inside(line: str, separator: str, *, inside: bool) -> bool:
     """Whether a line ends within quotation marks, which open at the beginning of a field alone."""
-    place = 0
     while True:
-        if not inside:
-            inside = line.startswith('"', place)
-            place += int(inside)
+        if not inside and line.startswith('"'):
+            inside = True
+            line = line[1:]
         if inside:
-            mark = line.find('"', place)
-            if mark < 0:
+            mark = _closing_mark(line)
+            if mark is None:
                 return True
-            place = mark + 1
-            if line.startswith('"', place):  # two of them are one that is a sign
-                place += 1
-                continue
-            inside = False
-        end = line.find(separator, place)
-        if end < 0:
+            line = line[mark + 1 :]
+        # What is left of the field has no marks that count; the next one may open with one.
+        _, has_next_field, line = line.partition(separator)
+        if not has_next_field:
             return False
-        place = end + len(separator)
+        inside = False

@@ -201,28 +201,32 @@ def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
     rng = np.random.default_rng(seed)
     n_users = max(size // ACTIVITY, 50)
     n_items = int(ITEMS_BY_ROOT * size**0.5)
-    genres = np.sort(rng.integers(GENRES, size=n_items))
+    genre_of_item = np.sort(rng.integers(GENRES, size=n_items))
     popularity = (rng.permutation(n_items) + 1.0 + ZIPF_SHIFT) ** -ZIPF_EXPONENT
-    # A uniform number falls between `upto[item]` and `upto[item + 1]` as often as the item is
-    # popular; the items of a genre lie next to each other, between two of `bounds`.
-    upto = np.concatenate([[0.0], np.cumsum(popularity)])
-    bounds = upto[np.searchsorted(genres, np.arange(GENRES + 1))]
+    # A uniform number falls between `ends[item]` and `ends[item + 1]` as often as the item is
+    # popular. The items of a genre lie next to each other, between two of `genre_ends`.
+    ends = np.concatenate([[0.0], np.cumsum(popularity)])
+    genre_ends = ends[np.searchsorted(genre_of_item, np.arange(GENRES + 1))]
     # The mean of a log-normal distribution is that of its logarithm plus half of its variance.
-    logs = rng.normal(np.log(ACTIVITY * DRAWS) - ACTIVITY_SIGMA**2 / 2, ACTIVITY_SIGMA, n_users)
-    draws = np.clip(np.exp(logs), 6, n_items // 4).astype(np.int64)
-    liked = rng.integers(GENRES, size=(n_users, 2))
-    parts: list[NDArray[np.int64]] = []
+    mean_log = np.log(ACTIVITY * DRAWS) - ACTIVITY_SIGMA**2 / 2
+    activity = np.exp(rng.normal(mean_log, ACTIVITY_SIGMA, n_users))
+    draws = np.clip(activity, 6, n_items // 4).astype(np.int64)
+    liked_genres = rng.integers(GENRES, size=(n_users, 2))
+    blocks: list[NDArray[np.int64]] = []
     block_starts = np.flatnonzero(np.diff(np.cumsum(draws) // DRAWS_AT_ONCE)) + 1
     for block in np.split(np.arange(n_users), block_starts):
         users = np.repeat(block, draws[block])
-        genre = liked[users, rng.integers(2, size=len(users))]
-        likes = rng.random(len(users)) < LIKED_SHARE
-        low = np.where(likes, bounds[genre], 0.0)
-        high = np.where(likes, bounds[genre + 1], upto[-1])
-        items = np.searchsorted(upto, low + rng.random(len(users)) * (high - low), "right") - 1
-        drawn = np.sort(users * n_items + np.minimum(items, n_items - 1))
-        parts.append(drawn[np.diff(drawn, prepend=-1) > 0])
-    cells = np.concatenate(parts)
+        genre = liked_genres[users, rng.integers(2, size=len(users))]
+        is_liked = rng.random(len(users)) < LIKED_SHARE
+        low = np.where(is_liked, genre_ends[genre], 0.0)
+        high = np.where(is_liked, genre_ends[genre + 1], ends[-1])
+        numbers = low + rng.random(len(users)) * (high - low)
+        items = np.searchsorted(ends, numbers, "right") - 1
+        items = np.minimum(items, n_items - 1)  # rounding may reach the very end
+        drawn_cells = np.sort(users * n_items + items)
+        is_first = np.diff(drawn_cells, prepend=-1) > 0  # of an item that was drawn twice
+        blocks.append(drawn_cells[is_first])
+    cells = np.concatenate(blocks)
     name = NAME
     if size != SIZE:
         name = f"{NAME}-{size}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import scipy  # its parts load when they are used
@@ -158,13 +159,15 @@ LIST_METRICS = {"coverage": item_coverage, "gini": gini}
 
 def full_ranking(fold: EvaluatedFold) -> Columns:
     """The fold's metrics; memory grows with users x the longest list, never users x items."""
-    of_user = [*fold.of_kind(Kind.RANKS), *fold.of_kind(Kind.PROBABILITIES)]
-    columns = {name: np.empty(len(fold.users)) for name in of_user}
+    columns: Columns = {}
+    for name in [*fold.of_kind(Kind.RANKS), *fold.of_kind(Kind.PROBABILITIES)]:
+        columns[name] = np.empty(len(fold.users))
     lists = np.full((len(fold.users), max(fold.cutoffs)), -1, dtype=np.int32)
     n = min(max(fold.cutoffs), len(fold.candidates))
-    blocks = ranked_blocks(fold, n)
-    if of_user or fold.of_kind(Kind.PAIRS):
-        blocks = _scored_blocks(fold, n, columns)
+    if columns or fold.of_kind(Kind.PAIRS):
+        blocks = _blocks_with_every_score(fold, n, columns)
+    else:
+        blocks = ranked_blocks(fold, n)
     done = 0
     for users, best in blocks:
         lists[done : done + len(users), :n] = best
@@ -173,19 +176,22 @@ def full_ranking(fold: EvaluatedFold) -> Columns:
     return columns | of_lists(fold, lists)
 
 
-def _scored_blocks(
+def _blocks_with_every_score(
     fold: EvaluatedFold, n: int, columns: Columns
 ) -> Iterator[tuple[Indices, Lists]]:
     """All users' lists, block by block, and on the way the metrics that need every score.
 
     Args:
+        fold: its pairs are added to, where metrics need them.
         n: length of a list.
-        columns: metric -> shape (users,); filled.
+        columns: metric -> shape (users,); filled in place, block by block.
     """
     done = 0
     blocks = candidate_scores(fold.model.score, fold.seen, fold.users, fold.candidates)
     for users, scores in blocks:
-        values = scores if isinstance(scores, np.ndarray) else scores.cpu().numpy()
+        values = scores
+        if not isinstance(values, np.ndarray):  # a tensor, which may be on a GPU
+            values = values.cpu().numpy()
         rows = slice(done, done + len(users))
         candidates = fold.seen[users].toarray() == 0
         candidates &= fold.candidates
@@ -226,29 +232,44 @@ def of_lists(fold: EvaluatedFold, items: Codes) -> Columns:
         fold: its users own the lists.
         items: best first, -1 where a list is shorter; shape (users, at least the longest cut-off).
     """
-    kinds = (Kind.HITS, Kind.GAINS, Kind.NOVELTY, Kind.POPULARITY)
-    shape = (len(fold.users), len(fold.cutoffs))
     columns: Columns = {}
-    for kind in kinds:
+    for kind in (Kind.HITS, Kind.GAINS, Kind.NOVELTY, Kind.POPULARITY):
         for name in fold.of_kind(kind):
-            columns[name] = np.zeros(shape)
-    held = np.diff(fold.held_out.indptr)[fold.users].astype(np.intp)
+            columns[name] = np.zeros((len(fold.users), len(fold.cutoffs)))
     for start in range(0, len(fold.users), USERS_AT_ONCE):
-        part = slice(start, start + USERS_AT_ONCE)
-        hits = hits_of(fold.users[part], items[part], fold.held_out)
-        every = Ranked(hits=hits, held_out=held[part], cutoffs=fold.cutoffs)
-        for name, values in _of_all_users(fold, every, items[part]).items():
-            columns[name][part] = values
-        hit = np.flatnonzero(hits.any(axis=1))
-        ranked = Ranked(hits=hits[hit], held_out=held[part][hit], cutoffs=fold.cutoffs)
-        rows = start + hit
-        for name, values in _of_users_with_a_hit(fold, rows, ranked, items[rows]).items():
+        rows = np.arange(start, min(start + USERS_AT_ONCE, len(fold.users)))
+        ranked = _ranked(fold, rows, items[rows])
+        for name, values in _of_all_users(fold, ranked, items[rows]).items():
+            columns[name][rows] = values
+        # The other metrics are 0 without a hit, and most lists have none.
+        has_hit = ranked.hits.any(axis=1)
+        rows = rows[has_hit]
+        with_hits = replace(ranked, hits=ranked.hits[has_hit], held_out=ranked.held_out[has_hit])
+        for name, values in _of_users_with_a_hit(fold, rows, with_hits, items[rows]).items():
             columns[name][rows] = values
     of_all_lists = fold.of_kind(Kind.LISTS)
     if of_all_lists:
         counts = exposures(items, fold.cutoffs, len(fold.candidates))
-        columns |= {name: LIST_METRICS[name](counts, fold.candidates) for name in of_all_lists}
+        for name in of_all_lists:
+            columns[name] = LIST_METRICS[name](counts, fold.candidates)
     return columns
+
+
+def _ranked(fold: EvaluatedFold, rows: Indices, items: NDArray[np.integer]) -> Ranked:
+    """The lists of some users of a fold against what they have held out.
+
+    Args:
+        fold: its users own the lists.
+        rows: which of them; shape (users,).
+        items: best first; shape (users, n).
+    """
+    users = fold.users[rows]
+    held_out = fold.held_out.indptr[users + 1] - fold.held_out.indptr[users]
+    return Ranked(
+        hits=hits_of(users, items, fold.held_out),
+        held_out=held_out.astype(np.intp),
+        cutoffs=fold.cutoffs,
+    )
 
 
 def _of_all_users(fold: EvaluatedFold, ranked: Ranked, items: NDArray[np.integer]) -> Columns:

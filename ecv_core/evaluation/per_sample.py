@@ -49,7 +49,7 @@ class HeldOut:
         if self.classes is None or len(self.classes) != 2:
             raise ValueError("not two classes")
         column = 1
-        sign = 1.0
+        sign = 1.0  # a decision value is higher where the second class is likelier
         if self.options.get("pos_label") == str(self.classes[0]):
             column = 0
             sign = -1.0
@@ -138,8 +138,8 @@ def reach(metric: str, held: HeldOut) -> float:
     return _REACHES[metric](held) * largest_weight
 
 
-def _right(held: HeldOut) -> Mask:
-    """Of several labels all."""
+def _is_right(held: HeldOut) -> Mask:
+    """Whether a sample's label is predicted right; of several labels all of them."""
     same = np.asarray(held.truth == held.response)
     return np.asarray(same.reshape(len(held.truth), -1).all(axis=1))
 
@@ -195,11 +195,13 @@ def _brier(held: HeldOut) -> Floats:
 def _top_k(held: HeldOut) -> Mask:
     assert held.classes is not None
     k = int(held.options.get("k", 2))
-    if held.response.ndim == 1:
+    if held.response.ndim == 1:  # a decision value of two classes, the second above 0
         if k != 1:
             raise ValueError("both of two classes")
-        return held.classes[(held.response > 0).astype(int)] == held.truth
-    best = np.argsort(held.response, axis=1, kind="mergesort")[:, ::-1][:, :k]
+        likelier = (held.response > 0).astype(int)
+        return held.classes[likelier] == held.truth
+    likeliest_last = np.argsort(held.response, axis=1, kind="mergesort")
+    best = likeliest_last[:, ::-1][:, :k]
     return (held.classes[best] == held.truth[:, None]).any(axis=1)
 
 
@@ -372,19 +374,24 @@ def _micro(held: HeldOut, labels: NDArray[Any], counts: Counts) -> tuple[float, 
 def _weighted(
     held: HeldOut, labels: NDArray[Any], scores: Floats, influences: Floats
 ) -> tuple[float, Floats]:
-    """The mean of classes by their shares of samples, which vary as well."""
+    """The mean of classes by their shares of samples, which vary as well.
+
+    So its influence has two parts, as the slope of a product: that of the scores, and that of the
+    shares.
+    """
     shares = []
-    of_shares = []
+    influences_on_shares = []
     for label in labels:
-        share, influence = held.mean(held.truth == label)
+        share, influence_on_share = held.mean(held.truth == label)
         shares.append(share)
-        of_shares.append(influence)
-    weights = np.array(shares)
-    return float(weights @ scores), weights @ influences + scores @ np.array(of_shares)
+        influences_on_shares.append(influence_on_share)
+    of_scores = np.array(shares) @ influences
+    of_shares = scores @ np.array(influences_on_shares)
+    return float(np.array(shares) @ scores), of_scores + of_shares
 
 
 _MEANS: dict[str, Statistic] = {
-    "accuracy_score": _mean_of(_right),
+    "accuracy_score": _mean_of(_is_right),
     "top_k_accuracy_score": _mean_of(_top_k),
     "log_loss": _mean_of(_log_loss),
     "brier_score_loss": _mean_of(_brier),

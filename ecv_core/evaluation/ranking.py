@@ -70,7 +70,7 @@ def candidate_scores(
         part = users[start : start + size]
         scores = score(part)
         if not isinstance(scores, np.ndarray) and scores.device.type == "cpu":
-            scores = scores.numpy()
+            scores = scores.numpy()  # of the same memory; only on a GPU tensors stay tensors
         check_finite(bool(scores.max() < np.inf))
         own = seen[part]
         rows = np.repeat(np.arange(len(part)), np.diff(own.indptr))
@@ -112,13 +112,14 @@ def best_of_array(scores: NDArray[np.floating], n: int) -> Lists:
     """As `best_items`, by numpy."""
     items = scores.shape[1]
     # Of many equal numbers a whole sort is several times faster than a partition.
-    limits = np.sort(scores, axis=1)[:, items - n, None]
-    chosen = scores >= limits
-    if np.count_nonzero(chosen) > len(scores) * n:
-        sizes = np.count_nonzero(chosen, axis=1)
-        for row in np.flatnonzero(sizes > n):
-            at_limit = np.flatnonzero(scores[row] == limits[row])
-            chosen[row, at_limit[n - sizes[row] :]] = False  # those with the highest numbers
+    nth_scores = np.sort(scores, axis=1)[:, items - n, None]
+    chosen = scores >= nth_scores
+    chosen_counts = np.count_nonzero(chosen, axis=1)
+    for row in np.flatnonzero(chosen_counts > n):
+        # Of the items that are equal to the n-th those with the highest numbers are too many.
+        equal_items = np.flatnonzero(scores[row] == nth_scores[row])
+        too_many = chosen_counts[row] - n
+        chosen[row, equal_items[-too_many:]] = False
     best = np.flatnonzero(chosen).reshape(-1, n) % items
     worth = np.take_along_axis(scores, best, axis=1)
     best[worth == -np.inf] = -1

@@ -94,7 +94,7 @@ def _fill_up(
     """
     short_rows = np.flatnonzero(negatives[:, -1] < 0)
     waits_of_rows = rng.standard_exponential((len(short_rows), len(chances)))
-    for row, waits in zip(short_rows, waits_of_rows, strict=True):
+    for row, waits in zip(short_rows.tolist(), waits_of_rows, strict=True):
         count = np.count_nonzero(negatives[row] >= 0)
         with np.errstate(divide="ignore"):
             waits /= chances

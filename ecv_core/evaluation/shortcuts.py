@@ -35,7 +35,9 @@ def ranked_blocks(fold: EvaluatedFold, n: int) -> Iterator[tuple[Indices, Lists]
     Args: n: at most the number of items.
     Raises: RunError if a score is not finite.
     """
-    ranker = shortcut(fold, n) if fold.compiled else None
+    ranker = None
+    if fold.compiled:
+        ranker = shortcut(fold, n)
     if ranker is None:
         yield from by_every_score(fold, fold.users, n)
         return
@@ -78,10 +80,13 @@ def by_common_scores(fold: EvaluatedFold, common: NDArray[np.float32], n: int) -
     ranking = ranking[fold.candidates[ranking] & (common[ranking] > -np.inf)]
     starts, columns, _ = _arrays(fold.seen)
 
-    def rank(users: Indices) -> Lists:
+    def rank_part(users: Indices) -> Lists:
         return first_unseen(users, ranking, starts, columns, len(common), n)
 
-    return lambda users: on_every_core(rank, users)
+    def rank(users: Indices) -> Lists:
+        return on_every_core(rank_part, users)
+
+    return rank
 
 
 def by_sparse_product(
@@ -92,13 +97,16 @@ def by_sparse_product(
 
     check_finite(bool(np.isfinite(left.data).all() and np.isfinite(right.data).all()))
     nothing = np.where(fold.candidates, 0, -np.inf).astype(np.float32)
-    seen = _arrays(fold.seen)[:2]
+    seen_starts, seen_columns, _ = _arrays(fold.seen)
     factors = (*_arrays(left), *_arrays(right))
 
-    def rank(users: Indices) -> Lists:
-        return best_of_product(users, *factors, *seen, nothing, n)
+    def rank_part(users: Indices) -> Lists:
+        return best_of_product(users, *factors, seen_starts, seen_columns, nothing, n)
 
-    return lambda users: on_every_core(rank, users)
+    def rank(users: Indices) -> Lists:
+        return on_every_core(rank_part, users)
+
+    return rank
 
 
 def _arrays(

@@ -128,13 +128,14 @@ class Parameter:
             called: what a sentence calls this parameter.
         Raises: InputError.
         """
-        shown = given
+        has_range = self.low is not None or self.high is not None
         if self.open:
-            shown = number
-        if self.low is not None or self.high is not None:
-            self.check_range(number, self.low, self.high, called, shown)
-        if not self.open:
-            _check_size(number, called, shown)
+            if has_range:
+                self.check_range(number, self.low, self.high, called, number)
+            return
+        if has_range:
+            self.check_range(number, self.low, self.high, called, given)
+        _check_size(number, called, given)
 
     def check_range(
         self, value: float, low: float | None, high: float | None, called: str, shown: object

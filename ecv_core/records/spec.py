@@ -437,7 +437,9 @@ class RunSpec:
         has_cutoff = self.metric not in WITHOUT_CUTOFF
         if own:
             has_cutoff = has_cutoff and own.get("kind") == "hits" and bool(own.get("code"))
-        return f"{self.metric}@{self.n}" if has_cutoff else self.metric
+        if not has_cutoff:
+            return self.metric
+        return f"{self.metric}@{self.n}"
 
     @property
     def fold_order(self) -> tuple[int, ...]:
@@ -478,11 +480,11 @@ class RunSpec:
         setting that is added later changes no key while it is left at its default; and the default
         of a setting must never change, which files without it forbid as well.
         """
-        settings = replace(self, only_folds=()).told(*SCORES)
+        settings = replace(self, only_folds=()).not_at_default(*SCORES)
         text = json.dumps(settings, sort_keys=True, separators=(",", ":"))
         return sha256(text.encode()).hexdigest()[:32]
 
-    def told(self, *roles: Role) -> dict[str, object]:
+    def not_at_default(self, *roles: Role) -> dict[str, object]:
         """The settings of these roles that are not at their default, as JSON values.
 
         Numbers that are equal are the same value: 1, 1.0 and True.

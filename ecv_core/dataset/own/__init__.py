@@ -366,15 +366,17 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     if about is None or not (folder / INTERACTIONS).is_file():
         raise InputError("there is nothing to add; read the file first")
     _check_can_be_evaluated(about)
+    kept_folder = _kept(name)
     try:
         if added_by:
             (folder / _ADDED_BY).write_text(added_by, encoding="utf-8")
-        os.rename(folder, _kept(name))  # onto a kept dataset it fails
+        os.rename(folder, kept_folder)  # onto a kept dataset it fails
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
             raise InputError(f"there is a dataset '{name}' already; choose another name") from None
         raise unwritable(error) from error
-    for path in _kept(name).iterdir():  # what it was made of is needed no more
+    # The file that the dataset was made of, and how it was read, are needed no more.
+    for path in kept_folder.iterdir():
         if path.name not in (INTERACTIONS, ABOUT, _ADDED_BY):
             with suppress(OSError):
                 path.unlink()

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice, takewhile
@@ -218,7 +218,7 @@ def _decoded(head: bytes, encoding: str) -> str:
 def _lines(text: str, skip: int = 0) -> list[str]:
     """The first lines with something in them; the last one may be cut, and is left out then."""
     lines: list[str] = []
-    for line in islice(io.StringIO(text, newline=None), skip, None):
+    for line in islice(_lines_of(text), skip, None):
         cut = len(text) >= HEAD_BYTES // 2 - 1 and not line.endswith("\n")
         if line.strip() and len(line) <= _LONGEST_SAMPLE and not (cut and lines):
             lines.append(line)
@@ -230,18 +230,20 @@ def _lines(text: str, skip: int = 0) -> list[str]:
 
 
 def _recognise_delimited(text: str, encoding: str) -> Recognised:
+    """How delimited text is to be read: first the lines, then the signs, then the columns."""
     _check_no_markup(text)
     lines = _lines(text)
-    skip = sum(1 for _ in takewhile(str.isspace, io.StringIO(text, newline=None)))
-    separator = _separator_said(lines[0])
+    skip = _blank_lines_above(text)
+    separator = _separator_in_first_line(lines[0])
     if separator is not None:
         skip += 1
         lines = _lines(text, skip)
     if separator not in SEPARATORS:
-        separator = _separator(lines)
+        separator = _likeliest_separator(lines)
     layout = Layout(
         form=Form.DELIMITED, names=(), encoding=encoding, separator=separator, skip=skip
     )
+    # Each look needs what those before it have settled.
     layout = replace(layout, quotes=_has_quotes(lines, layout))
     rows = _fields(lines, layout) or []
     _check_no_headings(text, rows)
@@ -256,7 +258,17 @@ def _recognise_delimited(text: str, encoding: str) -> Recognised:
     return replace(recognised, notes=(note, *recognised.notes))
 
 
-def _separator_said(line: str) -> str | None:
+def _blank_lines_above(text: str) -> int:
+    """How many blank lines a text begins with."""
+    return len(list(takewhile(str.isspace, _lines_of(text))))
+
+
+def _lines_of(text: str) -> Iterator[str]:
+    """All lines, whatever their ends."""
+    return io.StringIO(text, newline=None)
+
+
+def _separator_in_first_line(line: str) -> str | None:
     """What follows 'sep=' in the first line, as Excel writes it; None for any other line."""
     if not line.lower().startswith("sep=") or len(line.strip()) not in (4, 5):
         return None
@@ -298,7 +310,7 @@ def _check_no_headings(text: str, rows: Sequence[Sequence[str]]) -> None:
     if width < 2 or len(rows[0]) > 1 or not _HEADING.fullmatch(rows[0][0].strip()):
         return
     headings = []
-    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+    for number, line in enumerate(_lines_of(text), start=1):
         if _HEADING.fullmatch(line.strip()):
             headings.append(f"'{line.strip()}' in line {number:,}")
     if len(headings) > 1:
@@ -340,13 +352,11 @@ def _can_be_names(fields: Sequence[str], width: int) -> bool:
 
 def _place_of_line(text: str, skip: int, count: int) -> int:
     """How many lines come before the line after `count` filled ones; `skip` come before these."""
-    for place, line in enumerate(io.StringIO(text, newline=None)):
-        if place < skip or not line.strip():
-            continue
-        if not count:
-            return place
-        count -= 1
-    return skip
+    filled_places = []
+    for place, line in enumerate(_lines_of(text)):
+        if place >= skip and line.strip():
+            filled_places.append(place)
+    return filled_places[count]
 
 
 def _check_no_markup(text: str) -> None:
@@ -402,23 +412,17 @@ def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
     return tuple(names)
 
 
-def _separator(lines: Sequence[str]) -> str:
+def _likeliest_separator(lines: Sequence[str]) -> str:
     """The sign that cuts most lines into the same number of fields, and that into many.
 
     The first line counts less: its row may be one name short, or be cut by none but the separator.
     """
-    space = _separator_quality(" ", lines)
-    best_sign = ""
-    best = None
-    for sign in SEPARATORS:
-        if sign == " ":
-            continue
-        quality = _separator_quality(sign, lines)
-        if best is None or quality > best:
-            best_sign = sign
-            best = quality
-    if space.fits and best is not None and not best.fits:
-        return " "  # only where no other does: a space stands in texts as well
+    qualities = {sign: _separator_quality(sign, lines) for sign in SEPARATORS}
+    # A space stands in texts as well, so it is one only where no other sign fits.
+    space = qualities.pop(" ")
+    best_sign = max(qualities, key=qualities.__getitem__)
+    if space.fits and not qualities[best_sign].fits:
+        return " "
     return best_sign
 
 

@@ -260,7 +260,7 @@ _IN_SENTENCES = {
 def _other_settings(spec: RunSpec) -> str:
     """Every other setting that decides scores and is not at its default, in a sentence; or ''."""
     words = []
-    for name, value in spec.told(*SCORES).items():
+    for name, value in spec.not_at_default(*SCORES).items():
         if name not in _IN_SENTENCES:
             words.append(f"{SETTINGS[name].words} {value}")
     if not words:
