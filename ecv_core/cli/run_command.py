@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ecv_core import models, stopping
@@ -25,6 +26,7 @@ from ecv_core.cli.options import (
     showing_phase,
 )
 from ecv_core.figures.words import (
+    counted,
     forecast_words,
     interval_lines,
     joined,
@@ -44,7 +46,7 @@ from ecv_core.fold import check_data
 from ecv_core.fold.spec import make_spec
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import RunRecord
+from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.records.spec import SETTINGS, RunSpec
 
 if TYPE_CHECKING:
@@ -178,9 +180,16 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
     if options.json != "-":
         print(summary(run))
         for name, folds in aid_folds(plan_runs.results, spec).items():
-            joules = sum(result.energy.joules for result in folds.values())
-            cost = f"{len(folds)} folds, {watt_hours(joules)}"
-            print(f"adjusted by {name}: {cost} in addition to the energy above")
+            print(f"adjusted by {name}: {_cost_beside(list(folds.values()))}")
+
+
+def _cost_beside(folds: Sequence[FoldResult]) -> str:
+    """What the folds of a cheap model cost, which is no part of what the run itself cost."""
+    count = counted(len(folds), "fold")
+    if all(fold.energy.source == "none" for fold in folds):
+        return f"{count}, not metered"
+    joules = sum(fold.energy.joules for fold in folds)
+    return f"{count}, {watt_hours(joules)} in addition to the energy above"
 
 
 def _newest_fold(run: RunRecord) -> str:

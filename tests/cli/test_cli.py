@@ -216,3 +216,10 @@ def test_the_command_of_a_run_repeats_it(
     )
     again = spec_of(parse(shlex.split(command_for(spec))[3:]))
     assert again == spec
+
+
+def test_a_cheap_model_without_a_meter_is_not_said_to_cost_nothing(capsys):
+    settings = ["-k", "3", "--rule", "precision", "--tolerance", "0.02", "--adjust-by", "popular"]
+    assert cli.main(["run", "synthetic", "item-knn", *settings, "--no-energy"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "adjusted by popular: 3 folds, not metered"
