@@ -94,3 +94,13 @@ def tau_b(first: Floats, second: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         tau: Floats = np.where(untied > 0, agreement / np.sqrt(untied), np.nan)
     return tau
+
+
+def taus_of(signs: Floats) -> Floats:
+    """Tau-b between every two of several rankings, from their `pair_signs`.
+
+    Args:
+        signs: shape (rankings, ..., pairs).
+    Returns: shape (rankings, rankings, ...).
+    """
+    return tau_b(signs[:, None], signs[None])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ecv_core.analysis.score_columns import is_fold_name, metric_of_fold, roles_of
@@ -65,7 +64,7 @@ def _of_optuna(table: pa.Table, file: str) -> tuple[pa.Table, list[str]]:
             'fold in its trial, such as trial.set_user_attr("fold_0", score), and export the '
             "trials again"
         )
-    finished = _is_finished_trial(table)
+    finished = [state.endswith("COMPLETE") for state in texts_of(table, "state")]
     trials = table.filter(pa.array(finished))
     unfinished = finished.count(False)
     left_out = []
@@ -89,7 +88,3 @@ def _is_fold(name: str) -> bool:
     if attribute == name:
         return False
     return is_fold_name(attribute) or bool(metric_of_fold(attribute))
-
-
-def _is_finished_trial(table: pa.Table) -> Sequence[bool]:
-    return [state.endswith("COMPLETE") for state in texts_of(table, "state")]

@@ -29,10 +29,6 @@ class Block:
     left_out: tuple[str, ...] = ()
     """Splits and algorithms that lack runs which the others have."""
 
-    def runs_under(self, split: str) -> list[RunRecord]:
-        """The runs under one of the splits, in the order of the algorithms."""
-        return [self.runs[split, algorithm] for algorithm in self.algorithms]
-
 
 def split_label(spec: RunSpec) -> str:
     """Name a run's split by its id and by every setting that is not the split's default.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.rank_swaps.bootstrap import percentile_interval
 from ecv_core.analysis.rank_swaps.swaps import Swaps
-from ecv_core.analysis.ranking import pair_numbers
+from ecv_core.analysis.ranking import pair_numbers, taus_of
 from ecv_core.records.frames import with_columns
 
 RANKS_COLUMNS = {
@@ -81,7 +81,7 @@ def taus_frame(swaps: Swaps) -> pd.DataFrame:
     """One row for every two splits, each pair once, with the TAUS_COLUMNS."""
     names = np.array(swaps.splits)
     first, second = pair_numbers(len(names))
-    low, high = percentile_interval(swaps.sample_taus())
+    low, high = percentile_interval(taus_of(swaps.sample_signs))
     signs = swaps.signs
     swapped = signs[first] * signs[second] < 0
     return pd.DataFrame(
@@ -90,7 +90,7 @@ def taus_frame(swaps: Swaps) -> pd.DataFrame:
             "metric": swaps.metric,
             "split": names[first],
             "other": names[second],
-            "tau": swaps.taus()[first, second],
+            "tau": taus_of(signs)[first, second],
             "low": low[first, second],
             "high": high[first, second],
             "swaps": swapped.sum(axis=1),

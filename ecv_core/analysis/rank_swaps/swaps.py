@@ -11,7 +11,7 @@ from ecv_core import evaluation
 from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.rank_swaps.blocks import Block
 from ecv_core.analysis.rank_swaps.bootstrap import resampled_scores, user_cube
-from ecv_core.analysis.ranking import mean_ranks, pair_numbers, pair_signs, tau_b
+from ecv_core.analysis.ranking import mean_ranks, pair_numbers, pair_signs
 from ecv_core.analysis.significance import RESAMPLES
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, UserScores
@@ -73,16 +73,6 @@ class Swaps:
             raise InputError(f"'{split}' is not compared; choose one of: {', '.join(self.splits)}")
         return self.splits.index(split)
 
-    def taus(self) -> Floats:
-        """Tau-b between every two splits; shape (splits, splits)."""
-        signs = self.signs
-        return tau_b(signs[:, None], signs[None])
-
-    def sample_taus(self) -> Floats:
-        """Tau-b between every two splits in every sample; shape (splits, splits, resamples)."""
-        signs = self.sample_signs
-        return tau_b(signs[:, None], signs[None])
-
 
 def common_metrics(block: Block) -> list[str]:
     """The metrics that every fold of every run has, that of the runs first.
@@ -123,7 +113,7 @@ def rank_block(block: Block, metric: str, users_of: UsersOf) -> Swaps:
     scores = []
     user_scores: dict[str, list[ScoresByFold]] = {}
     for split in block.splits:
-        runs = block.runs_under(split)
+        runs = [block.runs[split, algorithm] for algorithm in block.algorithms]
         scores.append([_mean_score(run, metric) for run in runs])
         scores_of_runs = _complete_user_scores(runs, metric, users_of)
         if scores_of_runs is not None:
