@@ -122,7 +122,9 @@ def outcome(
         # The rule stops every order after the same fold, whatever the scores are.
         stop = float(_first_stop(rule, results))
         curve = fixed(scores, confidence=confidence, within_percent=within_percent)
-        setting = stop if hasattr(rule, "min_folds") else None
+        setting = None
+        if hasattr(rule, "min_folds"):  # what is set is after which fold it stops
+            setting = stop
         return replace(curve.at(stop), setting=setting)
 
     def stops(shuffled: Floats) -> NDArray[np.intp]:

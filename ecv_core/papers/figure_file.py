@@ -93,7 +93,9 @@ def write_figure(
     if kind in CURVES:
         return written(CURVES_BY_KIND[kind](str(run)), form, path, f"{kind} of {run}")
     axis = axis_of(PAPERS_RULE)
-    chosen_alpha = float(axis.parse(axis.default if alpha is None else alpha))
+    if alpha is None:
+        alpha = axis.default
+    chosen_alpha = float(axis.parse(alpha))
     if run == STUDY:
         make, title = picture_of_study(kind, chosen_alpha, folder)
     else:

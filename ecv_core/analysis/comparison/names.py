@@ -34,16 +34,35 @@ def names(runs: Sequence[RunRecord], title: Callable[[str], str] = str) -> list[
     names = [""] * len(runs)
     for places_by_algorithm in groups.values():
         for algorithm, places in places_by_algorithm.items():
-            same_algorithm = [runs[place] for place in places]
-            descriptions = _descriptions([run.spec for run in same_algorithm])
-            prefix = title(algorithm)
-            if len(places_by_algorithm) == 1 and all(descriptions):
-                prefix = ""
-            for place, description in zip(places, descriptions, strict=True):
-                name = ", ".join(filter(None, (prefix, description)))
-                if descriptions.count(description) > 1:
-                    name += f" ({runs[place].run_id[:6]})"
+            names_here = _names_of_algorithm(
+                [runs[place] for place in places],
+                title(algorithm),
+                is_only_one=len(places_by_algorithm) == 1,
+            )
+            for place, name in zip(places, names_here, strict=True):
                 names[place] = name
+    return names
+
+
+def _names_of_algorithm(
+    runs: Sequence[RunRecord], algorithm: str, *, is_only_one: bool
+) -> list[str]:
+    """Names of the runs of one algorithm on a dataset by a metric.
+
+    Args:
+        runs: of the algorithm.
+        algorithm: its title.
+        is_only_one: whether no other algorithm ran there, so that this one goes without saying.
+    """
+    descriptions = _descriptions([run.spec for run in runs])
+    if is_only_one and all(descriptions):
+        algorithm = ""
+    names = []
+    for run, description in zip(runs, descriptions, strict=True):
+        name = ", ".join(filter(None, (algorithm, description)))
+        if descriptions.count(description) > 1:
+            name += f" ({run.run_id[:6]})"
+        names.append(name)
     return names
 
 

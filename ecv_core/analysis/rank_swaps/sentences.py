@@ -24,20 +24,26 @@ def winners(swaps: Swaps) -> str:
             if rank == best_rank:
                 best.append(algorithm)
         splits_by_winner.setdefault(listed(best), []).append(f"'{split}'")
-    most_frequent = max(splits_by_winner, key=lambda winner: len(splits_by_winner[winner]))
-    won = splits_by_winner.pop(most_frequent)
+
+    def wins(winner: str) -> int:
+        return len(splits_by_winner[winner])
+
+    most_frequent, *others = sorted(splits_by_winner, key=wins, reverse=True)
+    won = splits_by_winner[most_frequent]
     count = len(swaps.splits)
+    where = f"{len(won)} of {count} splits"
     if len(won) == count:
-        where = "both splits" if count == 2 else f"all {count} splits"
+        where = f"all {count} splits"
+        if count == 2:
+            where = "both splits"
     elif len(won) == 1:
         where = won[0]
-    else:
-        where = f"{len(won)} of {count} splits"
-    verb = "share the first rank" if " and " in most_frequent else "wins"
+    verb = "wins"
+    if " and " in most_frequent:
+        verb = "share the first rank"
     parts = [f"{most_frequent} {verb} under {where}"]
-    by_frequency = sorted(splits_by_winner.items(), key=lambda item: len(item[1]), reverse=True)
-    for winner, splits in by_frequency:
-        parts.append(f"{winner} under {listed(splits)}")
+    for winner in others:
+        parts.append(f"{winner} under {listed(splits_by_winner[winner])}")
     return f"{'; '.join(parts)}."
 
 
@@ -48,7 +54,9 @@ def headline(swaps: Swaps, reference: str) -> str:
     """
     swapped = swapped_frame(swaps, reference)
     others = len(swaps.splits) - 1
-    other_splits = "the other split" if others == 1 else f"{others} others"
+    other_splits = f"{others} others"
+    if others == 1:
+        other_splits = "the other split"
     between = f"between '{reference}' and {other_splits}"
     if swapped.empty:
         return f"No pair of algorithms swaps {between}."
