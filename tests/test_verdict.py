@@ -79,7 +79,7 @@ def judged(scores, **settings) -> RunRecord:
             "Stopped after 4 of 10 folds: the mean, 0.3100, has settled, as the spread of the "
             "scores no longer grows.",
             "± 0.0208 over these folds, allowing for the early stop",
-            "in neither of these two steps did it grow by more than 5%: stop.",
+            "in neither of these two steps did it grow by more than 5 %: stop.",
         ),
         (
             {"rule": "fixed", "min_folds": 3},
@@ -166,12 +166,12 @@ def stop_after_two(rule: str, reason: str) -> RunRecord:
 
 
 def test_precision_says_that_what_was_asked_for_is_reached():
-    run = stop_after_two("precision", "After 2 folds: known to within 2.0%: stop.")
+    run = stop_after_two("precision", "After 2 folds: known to within 2.0 %: stop.")
     assert verdict(run) == (
         "Stopped after 2 of 10 folds: the mean, 0.2980, is as precise as the tolerance requires."
     )
     assert interval_words(run).endswith("; at most 0.0059 from the 10-fold mean")
-    assert arithmetic(run) == "After 2 folds: known to within 2.0%: stop."
+    assert arithmetic(run) == "After 2 folds: known to within 2.0 %: stop."
 
 
 def at_the_end(scores: tuple[float, ...], interval: Interval) -> list[Moment]:
@@ -185,7 +185,7 @@ def at_the_end(scores: tuple[float, ...], interval: Interval) -> list[Moment]:
 
 
 def test_a_doubt_withdraws_the_promise():
-    run = stop_after_two("precision", "After 2 folds: known to within 1.0%: stop.")
+    run = stop_after_two("precision", "After 2 folds: known to within 1.0 %: stop.")
     doubt = "Fold 1 scores 30 % below the others"
     moments = [*run.moments[:-1], replace(run.moments[-1], doubt=doubt)]
     said = verdict(replace(run, moments=moments))
@@ -241,20 +241,20 @@ def of_three_users(fold: int, values: tuple[float, ...]) -> UserScores:
 
 
 def test_the_interval_for_new_users_stands_first_and_that_of_the_folds_behind_its_name():
-    # The means 2 and 3 of three users; users explain 1/3, the folds 1/2 in 2, training (1/3)/9: the
-    # square root of 0.62037 times t(2) = 4.3027 is 3.3889 around 2.5. Of the folds: t(1) = 12.7062
-    # times 0.5.
-    users = {0: of_three_users(0, (1, 2, 3)), 1: of_three_users(1, (2, 3, 4))}
-    run = ended((2.0, 3.0), rule="fixed", min_folds=2, stopped_at=2)
-    run = replace(run, moments=at_the_end((2.0, 3.0), Interval(low=0.0, high=1.0)))
+    # In tenths the means 2 and 3 of three users; users explain 1/3, the folds 1/2 in 2, training
+    # (1/3)/9: the square root of 0.62037 times t(2) = 4.3027 is 3.3889 around 2.5, and nDCG never
+    # is below 0. Of the folds: t(1) = 12.7062 times 0.5.
+    users = {0: of_three_users(0, (0.1, 0.2, 0.3)), 1: of_three_users(1, (0.2, 0.3, 0.4))}
+    run = ended((0.2, 0.3), rule="fixed", min_folds=2, stopped_at=2)
+    run = replace(run, moments=at_the_end((0.2, 0.3), Interval(low=0.0, high=1.0)))
     run = run.with_user_scores(users)
     assert interval_lines(run) == [
-        "95 % interval for new users: -0.8889 to 5.8889 (drawn from the same population)",
-        "95 % interval of these folds: -3.8531 to 8.8531 (± 6.3531, Student's t over 2 folds)",
+        "95 % interval for new users: 0.0000 to 0.5889 (drawn from the same population)",
+        "95 % interval of these folds: -0.3853 to 0.8853 (± 0.6353, Student's t over 2 folds)",
     ]
-    words = "95 % interval for new users -0.8889 to 5.8889; ± 6.3531 over these folds"
+    words = "95 % interval for new users 0.0000 to 0.5889; ± 0.6353 over these folds"
     assert interval_words(run) == words
-    assert new_data_cell(run) == "-0.8889 to 5.8889"
+    assert new_data_cell(run) == "0.0000 to 0.5889"
     del users[1]  # a fold whose users are not known: nothing is guessed from the other
     assert new_data_cell(run.with_user_scores(users)) == "-"
     assert interval_words(ended(())) == ""

@@ -20,7 +20,7 @@ from ecv_core.evaluation.directions import metric_named
 from ecv_core.evaluation.scoring import Scoring
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import listed
+from ecv_core.records.parameters import listed, percent_text
 from ecv_core.selection.document import withheld_sentence
 from ecv_core.selection.rounds import Selection, Terms, Verdict
 
@@ -201,6 +201,7 @@ class Race:
         for folds in self.folds:
             if fold in folds and folds[fold].has_score:
                 return True
+        # Whether a fold counts must not depend on who has run it yet.
         for place in range(len(self.candidates)):
             self._compute([(place, fold)])
             if self.folds[place][fold].has_score:
@@ -343,10 +344,11 @@ class Race:
         used = self.folds_used.sum()
         whole = len(self.candidates) * self.table.k
         counted = len(self.folds[best].keys() - set(self.left_out))
+        saved = percent_text(1 - used / whole, ".0f")
         text = (
             f"The best of {len(self.candidates)} candidates by {self.scorer.name} is "
             f"{dict(self.candidates[best])}, {self.mean(best):.4f} in {counted} of "
-            f"{self.table.k} folds; {used} of {whole} folds were run ({1 - used / whole:.0%} saved)"
+            f"{self.table.k} folds; {used} of {whole} folds were run ({saved} saved)"
         )
         sentences = [f"{text}{self._promise()}."]
         if self._terms is not None:
@@ -363,14 +365,14 @@ class Race:
         """What is known of the others, as the end of a sentence."""
         if self._terms is None or self.verdict is None:
             return ""
-        if not self._terms.certain and not self._terms.bounded:
-            return ""
-        if not self._terms.certain:
-            loss = f"{self._terms.expected_loss:.2%}"
-            return f"; at most {loss} is expected to be lost by taking it"
+        loss = self._terms.expected_loss
+        if loss is not None:
+            if not self._terms.bounded:
+                return ""
+            return f"; at most {percent_text(loss)} is expected to be lost by taking it"
         promise = (
             f", and no other has a better mean of all {len(self.order)} folds, at "
-            f"{self._terms.confidence:.0%} confidence"
+            f"{percent_text(self._terms.confidence)} confidence"
         )
         ties = len(self.verdict.tied)
         if ties:

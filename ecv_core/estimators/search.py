@@ -144,10 +144,10 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             raise InvalidInput(
                 f"refit is True, False, a scorer's name or a function, but is {self.refit!r}"
             )
-        watch = None
+        deciding_name = None
         if isinstance(self.refit, str):
-            watch = self.refit
-        scorer = Scoring(self.estimator, self.scoring, watch)
+            deciding_name = self.refit
+        scorer = Scoring(self.estimator, self.scoring, deciding_name)
         if scorer.multimetric:
             check_refit(self.refit, scorer.scorers)
         return scorer
@@ -196,17 +196,17 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         ranks = [key for key in self.cv_results_ if key.startswith("rank_test_")]
         scores = [key.removeprefix("rank_test_") for key in ranks]
         self.multimetric_ = scores != ["score"]
-        watch = scores[0]
+        deciding_name = scores[0]
         if self.refit in scores:
-            watch = self.refit
-        best = int(self.cv_results_[f"rank_test_{watch}"].argmin())
+            deciding_name = self.refit
+        best = int(self.cv_results_[f"rank_test_{deciding_name}"].argmin())
         if callable(self.refit):
             best = _checked_index(self.refit(self.cv_results_), len(race.candidates))
         if self.refit or not self.multimetric_:
             self.best_index_ = best
             self.best_params_ = self.cv_results_["params"][best]
             if not callable(self.refit):
-                self.best_score_ = self.cv_results_[f"mean_test_{watch}"][best]
+                self.best_score_ = self.cv_results_[f"mean_test_{deciding_name}"][best]
         self.sentence_ = race.sentence(best)
 
 

@@ -168,7 +168,7 @@ def titles_of(ids: Iterable[str], title: Callable[[str], str]) -> dict[str, str]
 
 
 def rule_words(spec: RunSpec) -> str:
-    """What stops the run, in a few words: 'alpha 1e-4', 'within 3.0%', 'never'."""
+    """What stops the run, in a few words: 'alpha 1e-4', 'within 3.0 %', 'never'."""
     rule = RULES.get(spec.rule)
     if rule is None:  # only the installation that an imported run comes from has it
         return spec.rule

@@ -125,6 +125,7 @@ class GraphNet(PairNet):
 
     def learn(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
         self._made = None  # fused optimizers do not raise a weight's version
+        # Vectors of the nodes in the batch alone, and where each of its pairs has its own.
         user_rows, user_places = torch.unique(users, return_inverse=True)
         all_items = torch.cat((items, negatives.flatten()))
         item_rows, item_places = torch.unique(all_items, return_inverse=True)
@@ -135,6 +136,7 @@ class GraphNet(PairNet):
         own_places = item_places[: len(items)]
         negative_places = item_places[len(items) :].view(negatives.shape)
         loss = bpr(of_users, of_items, SampledBatch(user_places, own_places, negative_places))
+        # The slopes of the loss are worked out by hand; torch takes them back through the layers.
         torch.autograd.backward(made, slopes)
         if self.params["regularization"]:
             self._decay(users, items, negatives)

@@ -418,6 +418,7 @@ def expected_excess(x: Floats, freedom: Floats) -> Floats:
     """
     x = np.asarray(x, dtype=np.float64)
     v = np.maximum(freedom, 1.0)
+    # The density of t, in logarithms, for its factors are too large for many degrees of freedom.
     log_factor = gammaln((v + 1) / 2) - gammaln(v / 2) - 0.5 * np.log(v * np.pi)
     density = np.exp(log_factor - (v + 1) / 2 * np.log1p(x * x / v))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -475,6 +476,7 @@ def _chance_beyond(limit: float, times: Floats, grid: int) -> float:
         grid: points at which the density is worked out.
     """
     lowest = -9.0  # nothing is below
+    # Integrals over the paths below the limit are sums over these points (Gauss-Legendre).
     nodes, node_weights = np.polynomial.legendre.leggauss(grid)
     x = lowest + (limit - lowest) * (nodes + 1) / 2
     weights = node_weights * (limit - lowest) / 2
@@ -483,7 +485,7 @@ def _chance_beyond(limit: float, times: Floats, grid: int) -> float:
     for before, after in itertools.pairwise(times):
         correlation = np.sqrt(before / after)
         deviation = np.sqrt(1 - correlation * correlation)
-        passes = ndtr((correlation * x - limit) / deviation)
+        passes = ndtr((correlation * x - limit) / deviation)  # of a path that is at x before
         chance += float((density * weights) @ passes)
         steps = _normal_density(x - correlation * x[:, None], deviation)
         density = (density * weights) @ steps

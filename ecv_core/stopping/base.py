@@ -269,7 +269,7 @@ class Rule:
     meaning: str = ""
     """What its stop says of the mean: 'has settled'; by default that it satisfies this rule."""
     short: Callable[[Mapping[str, Any]], str] | None = None
-    """Its parameters in a few words, beside its name: 'within 3.0%'; by default each in words."""
+    """Its parameters in a few words, beside its name: 'within 3.0 %'; by default each in words."""
     alone: Callable[[Mapping[str, Any]], str] | None = None
     """The same where its name does not stand beside: 'precision 3 %'; by default `short`."""
     sentence: Callable[[Phrases], str] | None = None
@@ -371,7 +371,7 @@ class Rule:
         return (self.make or self.kind)(**self.values(spec))
 
     def words(self, spec: RunSpec, *, alone: bool = False) -> str:
-        """What it is set to in a run, in a few words: 'alpha 1e-4', 'within 3.0%'.
+        """What it is set to in a run, in a few words: 'alpha 1e-4', 'within 3.0 %'.
 
         Args:
             spec: of the run.

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.records.parameters import Parameter, scientific
+from ecv_core.records.parameters import Parameter, percent_text, scientific
 from ecv_core.records.run import Decision, FoldResult, Interval, Moment
 from ecv_core.stopping.base import (
     FoldSets,
@@ -140,7 +140,7 @@ class EFoldRelative(EFold):
         return shares
 
     def words(self, width: float) -> str:
-        return f"{width:.1%} of the mean"
+        return f"{percent_text(width, '.1f')} of the mean"
 
 
 def _sentence(say: Phrases) -> str:
@@ -278,9 +278,9 @@ RELATIVE_ALPHA = replace(
     steps=tuple(float(f"{step}e{power}") for power in range(-4, -1) for step in (1, 2, 5)),
     presets=(("Thrifty", 2e-2), ("Balanced", 5e-3), ("Careful", 1e-3)),
     meaning=lambda alpha: (
-        f"The rule stops once an interval as wide as {math.sqrt(10 * alpha):.1%} of the mean "
-        f"changes by no more than {math.sqrt(alpha / 10):.1%} of the mean from one fold to the "
-        "next. A wider interval must be steadier."
+        f"The rule stops once an interval as wide as {percent_text(math.sqrt(10 * alpha), '.1f')} "
+        f"of the mean changes by no more than {percent_text(math.sqrt(alpha / 10), '.1f')} of the "
+        "mean from one fold to the next. A wider interval must be steadier."
     ),
     flag="",
     always_told=False,

@@ -140,11 +140,13 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     within = np.zeros((len(sets), models, models))
     between = np.zeros((len(sets), models, models))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
-        of_pairs, of_folds = _products(filled, means, a, b, pattern_of_user, pairs)
-        sums = [_sums_within(block, patterns, pairs, of_pairs) for block in blocks]
+        products_of_pairs, products_of_folds = _products(
+            filled, means, a, b, pattern_of_user, pairs
+        )
+        sums = [_sums_within(block, patterns, pairs, products_of_pairs) for block in blocks]
         within[:, a, b] = np.concatenate(sums)
         within[:, b, a] = within[:, a, b]
-        between[:, a, b] = sets @ of_folds
+        between[:, a, b] = sets @ products_of_folds
         between[:, b, a] = between[:, a, b]
     in_two_folds = sets[:, pairs.first] * sets[:, pairs.second] @ pairs.common
     if not by_pairs:
@@ -317,7 +319,7 @@ def _add_differences(of_pairs: Floats, x: Floats, y: Floats, pattern: NDArray[np
     """
     patterns = slice(pattern[0], pattern[-1] + 1)
     first_users = np.flatnonzero(np.diff(pattern, prepend=-1))
-    pair = 0
+    pair = 0  # in the order of `_Pairs`: each fold with all that come after it
     for fold in range(len(x) - 1):
         products = x[fold + 1 :] - x[fold]
         if x is y:
@@ -521,6 +523,7 @@ class FoldVariance:
     def p_values(self) -> Floats:
         """How likely fold means differ as much as observed by users alone; NaN for one fold."""
         degrees = np.maximum(self.sizes - 1.0, 1)
+        # The ratio of two variances has an F distribution.
         likely = scipy.special.fdtrc(degrees, self.users_freedom, self.ratios)
         return np.asarray(likely, dtype=np.float64)
 
@@ -600,6 +603,7 @@ def share_distance(hits: Floats, samples: Floats, times: Floats, errors: float) 
         farthest = np.zeros(len(hits))
         for count in (hits, samples - hits):  # upwards from the ones, then from the zeros
             corrected = np.minimum((count + 0.5) / samples, 1)  # for continuity
+            # The upper end of Wilson's interval: the larger root of his quadratic.
             root = np.sqrt(squares**2 + 4 * squares * corrected * (1 - corrected))
             largest = (2 * corrected + squares + root) / (2 * (1 + squares))
             farthest = np.maximum(farthest, largest - count / samples)

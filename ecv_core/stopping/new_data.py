@@ -187,10 +187,11 @@ def _influence(table: NDArray[np.float64]) -> NDArray[np.float64]:
     counts by the deviation from the mean of each fold, over the share of users that the fold has.
     """
     is_scored = ~np.isnan(table)
-    share = is_scored.mean(axis=1, keepdims=True)
+    share_of_users = is_scored.mean(axis=1, keepdims=True)
     means = np.nanmean(table, axis=1, keepdims=True)
     deviations = np.where(is_scored, table - means, 0.0)
-    return (deviations / share).mean(axis=0)
+    # In a fold with few users each of them counts for more.
+    return (deviations / share_of_users).mean(axis=0)
 
 
 def _skewness_slope(influence: NDArray[np.float64], variance: float) -> float:
@@ -233,11 +234,12 @@ def _fold_variance(table: NDArray[np.float64], of_one_row: float) -> float:
     means = np.nanmean(table, axis=1)
     counts = is_scored.sum(axis=0)
     deviations = np.where(is_scored, table - means[:, None], 0.0)
-    several = counts > 1
-    if not several.any():
+    in_several_folds = counts > 1
+    if not in_several_folds.any():
         return 0.0
-    of_user = deviations.sum(axis=0) / counts
-    within = np.where(is_scored, deviations - of_user, 0.0)[:, several]
-    pooled = (within**2).sum() / (counts[several] - 1).sum()
-    explained = max(pooled, of_one_row) * (1 / is_scored.sum(axis=1)).mean()
+    user_means = deviations.sum(axis=0) / counts
+    within = np.where(is_scored, deviations - user_means, 0.0)[:, in_several_folds]
+    of_one_user = (within**2).sum() / (counts[in_several_folds] - 1).sum()
+    users_of_folds = is_scored.sum(axis=1)
+    explained = max(of_one_user, of_one_row) * (1 / users_of_folds).mean()
     return max(0.0, float(means.var(ddof=1) - explained))

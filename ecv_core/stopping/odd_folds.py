@@ -73,6 +73,7 @@ def _probability(
         folds: how many `variance` is of.
     """
     by_users = np.asarray(users, dtype=np.float64)[..., None]
+    # Where users tell nothing, the other folds do alone, by Student's t.
     with np.errstate(invalid="ignore", divide="ignore"):
         with_users = tails(effect / np.sqrt(by_users), variance / by_users, folds)
         by_folds = 2 * scipy.special.stdtr(folds - 1, -effect / np.sqrt(variance))

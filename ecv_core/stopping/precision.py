@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import Parameter
+from ecv_core.records.parameters import Parameter, percent_text
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment, user_table
 from ecv_core.stopping.adjustment import Aids, adjusted
 from ecv_core.stopping.base import (
@@ -129,8 +129,8 @@ class Precision:
                 "tolerance cannot be a share of 0",
             )
         reason = (
-            f"the mean of all folds is known to within {share:.1%}, and the tolerance is "
-            f"{self.tolerance:.1%}"
+            f"the mean of all folds is known to within {percent_text(share, '.1f')}, and the "
+            f"tolerance is {percent_text(self.tolerance, '.1f')}"
         )
         if self.adjust_by and n < self.k:
             plain, _ = mean_and_deviation([result.score for result in results])
@@ -311,7 +311,7 @@ def _known_within(moments: Sequence[Moment], _values: Mapping[str, Any]) -> list
 
 
 def _short(values: Mapping[str, Any]) -> str:
-    return f"within {values['tolerance']:.1%}"
+    return f"within {percent_text(values['tolerance'], '.1f')}"
 
 
 def _short_alone(values: Mapping[str, Any]) -> str:
@@ -320,8 +320,8 @@ def _short_alone(values: Mapping[str, Any]) -> str:
 
 def _meaning(tolerance: float) -> str:
     return (
-        f"Stops once the mean of all folds is known to within {tolerance:.1%} of its value, "
-        "with the confidence below."
+        f"Stops once the mean of all folds is known to within {percent_text(tolerance, '.1f')} of "
+        "its value, with the confidence below."
     )
 
 

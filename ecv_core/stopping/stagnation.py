@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import Decision, FoldResult
 from ecv_core.stopping.base import AT_LEAST, Rule, check_numbers, decision
 from ecv_core.stopping.interval import mean_and_deviation, running
@@ -87,7 +88,8 @@ class StdStagnation:
             growth = "in neither of these two steps did it grow"
         return decision(
             n,
-            f"the standard deviation went from {trail}; {growth} by more than {GROWTH:.0%}",
+            f"the standard deviation went from {trail}; {growth} by more than "
+            f"{percent_text(GROWTH)}",
             stop=stop,
         )
 

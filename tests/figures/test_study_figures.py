@@ -157,7 +157,7 @@ def scores():
         ("two", "a", 0.0625, 0.06, 0.065, 3, 100.0),
     ]
     columns = ["dataset", "algorithm", "score", "low", "high", "folds", "of_best_percent"]
-    more = {"metric": "nDCG@10", "k": 10, "rule": "precision, within 5.0%", "confidence": 0.95}
+    more = {"metric": "nDCG@10", "k": 10, "rule": "precision, within 5.0 %", "confidence": 0.95}
     return pd.DataFrame(rows, columns=columns).assign(**more)
 
 
@@ -168,7 +168,7 @@ def test_scores_are_in_their_cells_the_best_bold_and_those_that_ended_early_mark
     assert [list(row) for row in heat.z] == [[50, 0], [0, None]]  # percent behind the best
     assert heat.customdata[0][0] == "nDCG@10 0.2500, all 10 folds"
     assert heat.customdata[1][0] == (
-        "nDCG@10 0.0625, ended by its rule (precision, within 5.0%) after 3 of 10 folds;<br>"
+        "nDCG@10 0.0625, ended by its rule (precision, within 5.0 %) after 3 of 10 folds;<br>"
         "the mean of all 10 is between 0.0600 and 0.0650 with 95 % confidence"
     )
     assert (gaps.x, gaps.y) == (("b",), ("two",))

@@ -72,8 +72,8 @@ def test_precision_stops_where_hand_work_says(times, stop):
     assert decision.stop is stop
     end = "stop." if stop else "go on."
     assert decision.reason == (
-        f"After 2 folds: the mean of all folds is known to within {known:.1%}, and the tolerance "
-        f"is {known:.1%}: {end}"
+        f"After 2 folds: the mean of all folds is known to within {100 * known:.1f} %, and the "
+        f"tolerance is {100 * known:.1f} %: {end}"
     )
 
 
@@ -110,8 +110,9 @@ def test_one_fold_says_what_it_cannot_show():
     # users: 0.1 / sqrt(2000) = 0.00224
     known = distance(1.0, 1, 1999) * 0.1 / math.sqrt(2000) * math.sqrt(0.9) / 0.5
     assert rule.decide(results_of(many([0.0]))).reason == (
-        f"After 1 fold: the mean of all folds is known to within {known:.1%}, and the tolerance "
-        "is 5.0% (one fold cannot show how much folds differ, so the margin is wide): go on."
+        f"After 1 fold: the mean of all folds is known to within {100 * known:.1f} %, and the "
+        "tolerance is 5.0 % (one fold cannot show how much folds differ, so the margin is wide): "
+        "go on."
     )
 
 

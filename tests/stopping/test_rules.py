@@ -84,7 +84,7 @@ def test_relative_e_fold_stops_at_the_same_fold_whatever_the_unit(fold_results, 
         fold_results([unit * score for score in (0.30, 0.32, 0.31)])
     )
     assert decision.stop is stop
-    assert "the interval is 16.0% of the mean wide (82.0% of the mean before)" in decision.reason
+    assert "the interval is 16.0 % of the mean wide (82.0 % of the mean before)" in decision.reason
 
 
 def test_relative_e_fold_goes_on_about_a_mean_of_zero(fold_results):
@@ -219,9 +219,9 @@ def test_stagnation_gives_its_reason_with_the_numbers(fold_results):
         "After 3 folds: the standard deviation is 2, and the rule can stop after fold 4 at "
         "the earliest: go on.",
         "After 4 folds: the standard deviation went from 1.41 to 2 to 1.63; in at least one of the "
-        "last two steps it grew by more than 5%: go on.",
+        "last two steps it grew by more than 5 %: go on.",
         "After 5 folds: the standard deviation went from 2 to 1.63 to 1.41; in neither of these "
-        "two steps did it grow by more than 5%: stop.",
+        "two steps did it grow by more than 5 %: stop.",
     ]
 
 
