@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,24 +120,27 @@ class Room:
 
     async def _show(self, message: Mapping[str, object]) -> None:
         """Keep what has changed, and send it to every phone."""
-        if message.get("question") != self._shown.get("question") and "question" in message:
+        asks_anew = message.get("question") != self._shown.get("question")
+        if "question" in message and asks_anew:
             self.bets.clear()
         self._shown.update(message)
-        sending: list[Awaitable[None]] = []
-        for phone in list(self._phones):
-            sending.append(_send(phone, message))
-        await asyncio.gather(*sending)
+        await asyncio.gather(*[_send(phone, message) for phone in self._phones])
         await self._tell_host()
 
     def _take_bet(self, number: int, bet: object) -> None:
-        """Count a bet on the open question; the last one of a phone counts."""
+        """Count a bet on the open question, if it is one; the last one of a phone counts.
+
+        Args:
+            number: Of the phone.
+            bet: What it sent: the round, and its pick in each part of the question.
+        """
         question = self._shown.get("question")
         if not isinstance(question, dict) or not isinstance(bet, dict):
             return
         picks = bet.get("picks")
         parts = question["parts"]
         if bet.get("round") != question["round"] or self._shown.get("outcome"):
-            return
+            return  # too late
         if not isinstance(picks, list) or len(picks) != len(parts):
             return
         for pick, part in zip(picks, parts, strict=True):

@@ -36,10 +36,10 @@ class Lecture:
 
 def lecture() -> Room | None:
     """The room of this session, while it is open."""
-    held: Lecture | None = st.session_state.get(_LECTURE)
-    if held is None or not is_open(held.room):
+    begun: Lecture | None = st.session_state.get(_LECTURE)
+    if begun is None or not is_open(begun.room):
         return None
-    return held.room
+    return begun.room
 
 
 def show_phones(*, on_learn: bool) -> None:
@@ -71,12 +71,13 @@ def show_phones(*, on_learn: bool) -> None:
         st.rerun()
 
 
-def _room_data(held: Lecture) -> dict[str, object]:
+def _room_data(begun: Lecture) -> dict[str, object]:
+    """What phones.js needs of a lecture."""
     return {
-        "code": held.room.code,
-        "key": held.room.key,
-        "address": held.address,
-        "qr": _qr_code(held.address),
+        "code": begun.room.code,
+        "key": begun.room.key,
+        "address": begun.address,
+        "qr": _qr_code(begun.address),
     }
 
 
@@ -94,9 +95,8 @@ def _begin() -> None:
     """Open a room and find its address, or note why there is none."""
     try:
         base = phones_base(str(st.context.url or ""))
-        address = f"{base}{PATH}"
         room = new_room()
-        st.session_state[_LECTURE] = Lecture(room, f"{address}{room.code}")
+        st.session_state[_LECTURE] = Lecture(room, f"{base}{PATH}{room.code}")
     except InputError as error:
         st.session_state[_PROBLEM] = str(error)
 
@@ -136,9 +136,7 @@ def ask_phones(number: int, parts: Sequence[tuple[str, Sequence[str]]]) -> None:
         number: Of the round.
         parts: What is asked, each with its options.
     """
-    questions = []
-    for label, options in parts:
-        questions.append({"label": label, "options": list(options)})
+    questions = [{"label": label, "options": list(options)} for label, options in parts]
     _write({"question": {"round": number, "parts": questions}, "outcome": None})
 
 
