@@ -62,7 +62,15 @@ def show_live(selection_id: str) -> None:
     standing = plan.standing(scores)
     if not standing.decided:
         drawn = watch().now().moment
-        follow(_follow, selection_id, stages, drawn, key="selection", of=[ALL], often=[STEPS])
+        follow(
+            _follow,
+            selection_id,
+            stages,
+            drawn,
+            key="selection",
+            topics=[ALL],
+            foreground_topics=[STEPS],
+        )
     if standing.played is None:
         titles = [contender_title(contender.name) for contender in standing.contenders]
         st.markdown(f"**{escaped(standing.sentence(titles))}**")

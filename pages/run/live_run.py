@@ -128,7 +128,7 @@ def live_run(runs: list[RunRecord]) -> None:
                 icon=":material/balance:",
                 query_params={VIEW: COMPARE, COMPARED: ",".join(ids)},
             )
-    follow(_draw_run, _any_active(runs), _OpenedRuns(runs), key="run", of=[topic(STATES, ids)])
+    follow(_draw_run, _any_active(runs), _OpenedRuns(runs), key="run", topics=[topic(STATES, ids)])
 
 
 def _any_active(runs: Iterable[RunRecord]) -> bool:
@@ -207,7 +207,7 @@ def _draw_followed(
     *,
     key: str,
     kind: str = FOLDS,
-    often: Sequence[str] = (),
+    foreground_topics: Sequence[str] = (),
 ) -> None:
     """Draw what every fold changes, and for as long as folds come now and then anew."""
     if not _any_active(runs):
@@ -218,7 +218,8 @@ def _draw_followed(
     def draw_newest() -> None:
         draw(shown_run(opened.read()))
 
-    follow(draw_newest, key=key, of=[topic(kind, ids_of(runs))], often=often)
+    topics = [topic(kind, ids_of(runs))]
+    follow(draw_newest, key=key, topics=topics, foreground_topics=foreground_topics)
 
 
 def _entries_for_all(
@@ -245,7 +246,7 @@ def _draw_results(run: RunRecord, runs: list[RunRecord]) -> None:
     entries = _entries_for_all("answer", run, _answer_entries)
     told_card(entries, next_step=partial(_next_step, run, runs))
     if not computed_here(run.spec):
-        _draw_followed(elsewhere_note, runs, key="note", kind=RUNS, often=[STEPS])
+        _draw_followed(elsewhere_note, runs, key="note", kind=RUNS, foreground_topics=[STEPS])
     _say_origin(run)
     with st.container(key="presented-figure"):
         _draw_figure(run, runs)

@@ -557,4 +557,4 @@ def _follow() -> None:
     def stages() -> object:
         return watch().now().stages
 
-    rerun_on_change(stages, key="history", of=ALL)
+    rerun_on_change(stages, key="history", topics=[ALL])

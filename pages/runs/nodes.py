@@ -30,7 +30,7 @@ _NEWEST = 10
 
 def nodes() -> None:
     """The view, which goes on with what is computed."""
-    follow(_draw_nodes, key="nodes", of=[ALL])
+    follow(_draw_nodes, key="nodes", topics=[ALL])
 
 
 def _draw_nodes() -> None:

@@ -107,7 +107,15 @@ def compares_splits(study_id: str) -> bool:
 def show_progress(study_id: str, cells: Sequence[Cell]) -> None:
     """A row for each run, and buttons; it follows the study while any run is active."""
     drawn = watch().now().moment
-    follow(_follow, study_id, _stage(cells), drawn, key="study", of=[ALL], often=[STEPS])
+    follow(
+        _follow,
+        study_id,
+        _stage(cells),
+        drawn,
+        key="study",
+        topics=[ALL],
+        foreground_topics=[STEPS],
+    )
 
 
 def _follow(study_id: str, before: object, drawn: float) -> None:

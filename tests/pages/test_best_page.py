@@ -233,13 +233,15 @@ def test_a_page_that_folds_overtake_is_drawn_once_and_then_told(
             go(store, selection_id, most=2)
         return found
 
-    def told(part: FunctionType, *arguments: object, key: str, of: list[str], **_: object) -> None:
+    def told(
+        part: FunctionType, *arguments: object, key: str, topics: list[str], **_: object
+    ) -> None:
         """As `follow`, and then as the browser, which asks again where a version is another."""
-        before = [events.version(topic, watch().now()) for topic in of]
+        before = [events.version(topic, watch().now()) for topic in topics]
         part(*arguments)
         shown.append(key)
         now = watch().look()
-        if before != [events.version(topic, now) for topic in of]:
+        if before != [events.version(topic, now) for topic in topics]:
             watch().page_begins()
             part(*arguments)
 

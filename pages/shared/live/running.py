@@ -63,7 +63,7 @@ def running_bar(page: StreamlitPage) -> None:
         active = []  # the page that needs the database says so
     if active:
         with place:
-            follow(_bar, name, key="running", of=[QUEUE])
+            follow(_bar, name, key="running", topics=[QUEUE])
             follow_server()
         return
     _say_what_is_over()

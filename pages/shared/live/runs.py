@@ -159,16 +159,16 @@ def follow_runs(run_ids: Sequence[str]) -> None:
     def active() -> object:
         return watch().now().of(run_ids)
 
-    rerun_on_change(active, key="runs", of=topic(RUNS, run_ids))
+    rerun_on_change(active, key="runs", topics=[topic(RUNS, run_ids)])
 
 
-def rerun_on_change(look: Callable[[], object], *, key: str, of: str) -> None:
+def rerun_on_change(look: Callable[[], object], *, key: str, topics: Sequence[str]) -> None:
     """Draw the page anew when what a look shows has changed; not while that is nothing.
 
     Args:
         look: gives what goes on, as it is now.
         key: of this part of the page; no other has it.
-        of: the topic that the look shows.
+        topics: that the look shows.
     """
     before = look()
 
@@ -177,4 +177,4 @@ def rerun_on_change(look: Callable[[], object], *, key: str, of: str) -> None:
             st.rerun()
 
     if before:
-        follow(compare, key=key, of=[of])
+        follow(compare, key=key, topics=topics)

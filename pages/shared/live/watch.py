@@ -35,8 +35,8 @@ def follow(
     draw: Callable[..., None],
     *arguments: object,
     key: str,
-    of: Sequence[str],
-    often: Sequence[str] = (),
+    topics: Sequence[str],
+    foreground_topics: Sequence[str] = (),
 ) -> None:
     """Draw a part of the page, and draw it anew when what it shows has changed.
 
@@ -44,8 +44,8 @@ def follow(
         draw: draws it.
         arguments: of `draw`.
         key: of this part; no other on the page has it.
-        of: the topics that it shows; see `events.topic`.
-        often: more of them; a page in the background is not drawn anew for these.
+        topics: that it shows; see `events.topic`.
+        foreground_topics: more of them; a page in the background is not drawn anew for these.
     """
     drawn_with_page = True
 
@@ -53,7 +53,7 @@ def follow(
         nonlocal drawn_with_page
         # Where nothing can be looked at, any version is another one than these.
         moment = time.monotonic()
-        versions = dict.fromkeys((*of, *often), "")
+        versions = dict.fromkeys((*topics, *foreground_topics), "")
         tokens: list[str] = []  # filled by `shared_entries`
         with sentences():  # a database comes and goes
             if drawn_with_page:
@@ -67,14 +67,14 @@ def follow(
             versions = {topic: events.version(topic, now) for topic in versions}
             with _held(_tokens, tokens), _held(_drawn_from, now):
                 draw(*arguments)
-        _listen(key, moment, versions, often, tokens)  # below, where it moves nothing
+        _listen(key, moment, versions, foreground_topics, tokens)  # below, where it moves nothing
 
     st.fragment(draw_part)()
 
 
 def shared_entries(
     name: str,
-    of: Sequence[str],
+    topics: Sequence[str],
     make: Callable[[], Mapping[str, object] | None],
     *,
     ended: Callable[[], Mapping[str, object]] = dict,
@@ -86,7 +86,7 @@ def shared_entries(
 
     Args:
         name: of the feed; no other has it.
-        of: the topics that it shows.
+        topics: that it shows.
         make: gives the entries, from what `watch` says alone; None where there are none any more.
         ended: gives those of what has ended while the page was drawn.
     """
@@ -97,7 +97,7 @@ def shared_entries(
 
     grants = _grants_of_session()
     if name not in grants:
-        grants[name] = events.grant(Feed(name, tuple(of), make_from), admitted_until())
+        grants[name] = events.grant(Feed(name, tuple(topics), make_from), admitted_until())
     tokens_of_part = _tokens.get()
     if tokens_of_part is not None:
         tokens_of_part.append(grants[name].token)  # with it the browser may ask for news
@@ -134,7 +134,7 @@ def _listen(
     key: str,
     moment: float,
     versions: Mapping[str, str],
-    often: Sequence[str] = (),
+    foreground_topics: Sequence[str] = (),
     tokens: Sequence[str] = (),
     page: bool = False,
 ) -> None:
@@ -144,14 +144,14 @@ def _listen(
         key: Of the part that is drawn anew.
         moment: When what it shows was looked at.
         versions: Of its topics then.
-        often: Topics for which a page in the background is not drawn anew.
+        foreground_topics: Those for which a page in the background is not drawn anew.
         tokens: Of the feeds that it shows.
         page: Whether it is the whole page.
     """
     data = {
         "moment": moment,
         "versions": dict(versions),
-        "often": list(often),
+        "often": list(foreground_topics),
         "tokens": list(tokens),
         "page": page,
         "path": st.session_state.get(PAGE, ""),
