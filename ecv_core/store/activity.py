@@ -48,9 +48,6 @@ class Activity:
     newest_fold: int = 0
     """Differs once another fold is kept, though its run came and went between two looks."""
 
-    def __bool__(self) -> bool:
-        return bool(self.runs)
-
     @cached_property
     def stages(self) -> tuple[tuple[str, RunState, int, Hashable], ...]:
         """Of every active run its id, state, number of folds, and the rest that may change.

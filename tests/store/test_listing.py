@@ -193,7 +193,7 @@ def test_what_is_written_about_a_run_hides_no_run_where_it_is_damaged(store, tab
 
 def test_without_an_active_run_nothing_goes_on(store):
     finished(store)
-    assert not current_activity(store)
+    assert not current_activity(store).runs
 
 
 def test_what_is_written_on_runs_is_there_for_every_reader_and_can_be_taken_off(store):

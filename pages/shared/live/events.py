@@ -73,9 +73,9 @@ def _activity() -> Activity:
     return current_activity(store())
 
 
-def _trouble(now: Activity) -> str | None:
+def _trouble(activity: Activity) -> str | None:
     """Why no run can go on, while any should."""
-    if not now:
+    if not activity.runs:
         return None
     return manager().trouble
 
@@ -83,30 +83,30 @@ def _trouble(now: Activity) -> str | None:
 # What the topics of each kind show, of all that goes on or of the runs with these ids.
 
 
-def _all_runs(now: Activity, _ids: Sequence[str]) -> Hashable:
-    return (now.stages, now.removed, now.newest_fold, _trouble(now))
+def _all_runs(activity: Activity, _ids: Sequence[str]) -> Hashable:
+    return (activity.stages, activity.removed, activity.newest_fold, _trouble(activity))
 
 
-def _queue(now: Activity, _ids: Sequence[str]) -> Hashable:
-    waiting = tuple((run.run_id, run.state, run.queued_at) for run in now.runs)
-    return (waiting, _trouble(now))
+def _queue(activity: Activity, _ids: Sequence[str]) -> Hashable:
+    waiting = tuple((run.run_id, run.state, run.queued_at) for run in activity.runs)
+    return (waiting, _trouble(activity))
 
 
-def _some_runs(now: Activity, ids: Sequence[str]) -> Hashable:
-    return (now.of(ids), now.removed)
+def _some_runs(activity: Activity, ids: Sequence[str]) -> Hashable:
+    return (activity.of(ids), activity.removed)
 
 
-def _folds(now: Activity, ids: Sequence[str]) -> Hashable:
-    return now.of(ids)
+def _folds(activity: Activity, ids: Sequence[str]) -> Hashable:
+    return activity.of(ids)
 
 
-def _states(now: Activity, ids: Sequence[str]) -> Hashable:
-    states = tuple((run_id, state, folds > 0) for run_id, state, folds in now.of(ids))
-    return (states, now.removed)
+def _states(activity: Activity, ids: Sequence[str]) -> Hashable:
+    states = tuple((run_id, state, folds > 0) for run_id, state, folds in activity.of(ids))
+    return (states, activity.removed)
 
 
-def _steps(now: Activity, _ids: Sequence[str]) -> Hashable:
-    return (now.stages, now.steps)
+def _steps(activity: Activity, _ids: Sequence[str]) -> Hashable:
+    return (activity.stages, activity.steps)
 
 
 def _nothing(_now: Activity, _ids: Sequence[str]) -> Hashable:
@@ -208,14 +208,14 @@ class Events:
         self._grants[grant.token] = grant
         return grant
 
-    def version(self, topic: str, now: Activity) -> str:
+    def version(self, topic: str, activity: Activity) -> str:
         """Differs once what the topic shows does.
 
         Raises:
             EcvError: if the database cannot be used.
         """
         kind, *ids = topic.split()
-        shown = repr(_SHOWN_BY[kind](now, ids)).encode()
+        shown = repr(_SHOWN_BY[kind](activity, ids)).encode()
         return blake2b(shown, digest_size=8, key=self._key).hexdigest()
 
     async def page(self, socket: WebSocket) -> None:
@@ -264,7 +264,7 @@ class Events:
         except Exception:  # whoever watches is told again after the next look
             log.exception("pages could not be told what goes on")
             return False
-        return bool(activity)
+        return bool(activity.runs)
 
     def _grants_of(self, page: _Page) -> list[Grant]:
         """Those of its tokens that have not ended."""
@@ -275,17 +275,17 @@ class Events:
                 grants.append(grant)
         return grants
 
-    def _entries_of_all(self, feeds: Iterable[Feed], now: Activity) -> dict[Feed, _Entries]:
-        return {feed: self._entries_of(feed, now) for feed in feeds}
+    def _entries_of_all(self, feeds: Iterable[Feed], activity: Activity) -> dict[Feed, _Entries]:
+        return {feed: self._entries_of(feed, activity) for feed in feeds}
 
-    def _entries_of(self, feed: Feed, now: Activity) -> _Entries:
+    def _entries_of(self, feed: Feed, activity: Activity) -> _Entries:
         """What a feed shows now; the last entries while its topics have the same versions."""
         last = self._entries.get(feed)
-        versions = [self.version(topic, now) for topic in feed.topics]
+        versions = [self.version(topic, activity) for topic in feed.topics]
         if last is not None and last.versions == versions:
             return last
         try:
-            entries = feed.make(now)
+            entries = feed.make(activity)
         except EcvError:
             raise
         except Exception:  # the other feeds are still shown
@@ -293,17 +293,17 @@ class Events:
             entries = None
         if not entries:
             return _Entries(versions, None)
-        message = {_SHARED: feed.name, "moment": now.moment, "entries": entries}
+        message = {_SHARED: feed.name, "moment": activity.moment, "entries": entries}
         return _Entries(versions, json.dumps(message))
 
-    async def _send_changes(self, now: Activity) -> None:
+    async def _send_changes(self, activity: Activity) -> None:
         """Send all pages what has changed, and drop those that do not take it."""
-        versions = self._versions(now)
+        versions = self._versions(activity)
         sockets = list(self._pages)
         sending: list[Awaitable[None]] = []
         for socket, page in self._pages.items():
             messages = self._new_entries(page)
-            changed = self._changed_versions(page, versions, now)
+            changed = self._changed_versions(page, versions, activity)
             if changed:
                 messages.append(json.dumps(changed))
             sending.append(_send(socket, messages))
@@ -314,22 +314,22 @@ class Events:
             elif error and not isinstance(error, _PAGE_HAS_GONE):
                 raise error
 
-    def _versions(self, now: Activity) -> dict[str, str]:
+    def _versions(self, activity: Activity) -> dict[str, str]:
         """Each topic that a page follows -> the moment of its look, and its version then.
 
         Topics that may wait have another look only after some seconds.
         """
         seconds_between = max(_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE * len(self._pages))
         seldom = self._seldom
-        if seldom is None or now.moment - seldom.moment >= seconds_between - _PUNCTUAL_SECONDS:
-            seldom = now
+        if seldom is None or activity.moment - seldom.moment >= seconds_between - _PUNCTUAL_SECONDS:
+            seldom = activity
         self._seldom = seldom
         topics: set[str] = set()
         for page in self._pages.values():
             topics.update(page.topics)
         versions = {}
         for topic in topics:
-            look = now
+            look = activity
             if topic.startswith(_SELDOM):
                 look = seldom
             versions[topic] = f"{look.moment} {self.version(topic, look)}"
@@ -350,7 +350,7 @@ class Events:
         return messages
 
     def _changed_versions(
-        self, page: _Page, versions: Mapping[str, str], now: Activity
+        self, page: _Page, versions: Mapping[str, str], activity: Activity
     ) -> Mapping[str, str]:
         """Versions of all that a page follows, once any differs from what it was sent; else none.
 
@@ -359,7 +359,7 @@ class Events:
         newest = {topic: versions[topic] for topic in page.topics}
         if SERVER in newest and len(self._grants_of(page)) < len(page.tokens):
             # A token has ended: the whole page is drawn anew, with tokens of its session.
-            newest[SERVER] = f"{now.moment} ended"
+            newest[SERVER] = f"{activity.moment} ended"
         for topic, version in newest.items():
             if _hash(version) != _hash(page.sent.get(topic, "")):
                 page.sent = newest

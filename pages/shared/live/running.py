@@ -56,7 +56,7 @@ def running_bar(page: StreamlitPage) -> None:
     st.session_state[PAGE] = page.url_path
     name = f"{page.title} · e-fold"
     try:
-        if watch().page_begins():
+        if watch().page_begins().runs:
             manager()  # marks what an earlier dashboard left behind as interrupted
         active = watch().active()
     except StoreError:

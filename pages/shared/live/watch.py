@@ -57,15 +57,15 @@ def follow(
         tokens: list[str] = []  # filled by `shared_entries`
         with sentences():  # a database comes and goes
             if drawn_with_page:
-                now = watch().now()
+                activity = watch().now()
             elif who().role is PersonRole.NOBODY:
                 st.rerun()  # not let in any more: the whole page says so
             else:
-                now = watch().look()
+                activity = watch().look()
             drawn_with_page = False
-            moment = now.moment
-            versions = {topic: events.version(topic, now) for topic in versions}
-            with _held(_tokens, tokens), _held(_drawn_from, now):
+            moment = activity.moment
+            versions = {topic: events.version(topic, activity) for topic in versions}
+            with _held(_tokens, tokens), _held(_drawn_from, activity):
                 draw(*arguments)
         _listen(key, moment, versions, foreground_topics, tokens)  # below, where it moves nothing
 
@@ -91,8 +91,8 @@ def shared_entries(
         ended: gives those of what has ended while the page was drawn.
     """
 
-    def make_from(now: Activity) -> Mapping[str, object] | None:
-        with _held(_drawn_from, now):
+    def make_from(activity: Activity) -> Mapping[str, object] | None:
+        with _held(_drawn_from, activity):
             return make()
 
     grants = _grants_of_session()
@@ -126,8 +126,8 @@ def follow_server() -> None:
 
     Call it where the page begins. Raises: StoreError.
     """
-    now = watch().now()
-    _listen(SERVER, now.moment, {SERVER: events.version(SERVER, now)}, page=True)
+    activity = watch().now()
+    _listen(SERVER, activity.moment, {SERVER: events.version(SERVER, activity)}, page=True)
 
 
 def _listen(
@@ -181,9 +181,9 @@ class Watch:
         So what a part of it says to show is never newer than what was read for the page.
         """
         _drawn_from.set(None)  # where the database is away, nothing of the page before is left
-        now = self.look()
-        _drawn_from.set(now)
-        return now
+        activity = self.look()
+        _drawn_from.set(activity)
+        return activity
 
     def look(self) -> Activity:
         """What goes on now. Raises: StoreError."""
@@ -191,20 +191,20 @@ class Watch:
 
     def now(self) -> Activity:
         """What went on when the drawing of this page or part of it began. Raises: StoreError."""
-        now = _drawn_from.get()
-        if now is None:
+        activity = _drawn_from.get()
+        if activity is None:
             return self.look()
-        return now
+        return activity
 
     def active(self) -> list[RunRecord]:
         """As `Store.active`; runs are read again only when one has gone on. Raises: StoreError."""
-        now = self.now()
-        if now.stages != self._stages:
+        activity = self.now()
+        if activity.stages != self._stages:
             self._runs = []
-            if now.runs:
+            if activity.runs:
                 self._runs = self._store.active()
-            self._stages = now.stages
-        progress = {run.run_id: run.progress for run in now.runs}
+            self._stages = activity.stages
+        progress = {run.run_id: run.progress for run in activity.runs}
         return [replace(run, progress=progress.get(run.run_id)) for run in self._runs]
 
     def group(self, group_id: str) -> list[RunRecord]:
