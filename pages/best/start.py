@@ -55,7 +55,7 @@ class Contenders(NamedTuple):
     """Whether their dataset is there, so that they can start."""
 
 
-MOST = 64
+MOST_CONFIGURATIONS = 64
 """Configurations that a page starts; more are drawn, or left to the command line."""
 _NO_SPACE = "none"
 
@@ -130,9 +130,9 @@ def _configurations(algorithm: Algorithm, space: Space, spec: RunSpec) -> NamedS
         values_text = ", ".join(map(str, values))
         st.caption(f"{name} {values_text} is left out, because {title} does not allow so many.")
     size = size_of(kept)
-    drawn = list(sampled(kept, "grid", min(size, MOST), seed=spec.seed))
+    drawn = list(sampled(kept, "grid", min(size, MOST_CONFIGURATIONS), seed=spec.seed))
     words = counted(len(drawn), "configuration")
-    if size > MOST:
+    if size > MOST_CONFIGURATIONS:
         words += f", drawn from {size:,}; `tune` runs all of them"
     tried = "; ".join(f"{name} {', '.join(map(str, values))}" for name, values in kept.items())
     st.caption(f"{words}: {escaped(tried)}. Work that several of them share is done once.")

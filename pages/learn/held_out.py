@@ -17,7 +17,7 @@ from pages.shared.widgets.choices import switch
 
 SEEN = "what the model has seen"
 HELD_OUT = "what was held out"
-NAMES = {
+MODEL_WORDS = {
     MEMORISER: "memorises everything",
     "popular": "recommends what is popular",
     "item-knn": "looks for similar items",
@@ -46,7 +46,7 @@ def show() -> None:
         show_takeaway(
             f"The memoriser falls from {memoriser.seen:.2f} to **{memoriser.held_out:.2f}**. Only "
             f"held-out data shows which model has learned: here the one that "
-            f"{NAMES[best.algorithm]}, with **{best.held_out:.2f}**."
+            f"{MODEL_WORDS[best.algorithm]}, with **{best.held_out:.2f}**."
         )
     else:
         show_takeaway(
@@ -80,7 +80,7 @@ def _save(frame: pd.DataFrame, *, held_out: bool) -> None:
 
 def grades_frame(models: Sequence[Grades]) -> pd.DataFrame:
     """A row for each model: what it does, and its grades `seen` and `held_out`."""
-    rows = [(NAMES[model.algorithm], model.seen, model.held_out) for model in models]
+    rows = [(MODEL_WORDS[model.algorithm], model.seen, model.held_out) for model in models]
     return pd.DataFrame(rows, columns=["model", "seen", "held_out"])
 
 

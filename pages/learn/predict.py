@@ -26,12 +26,12 @@ from pages.shared.live.state import escaped
 
 PARAMETER = "round"
 _GAME = "learn-game"
-MOST = 3
+MOST_POINTS = 3
 """Points of a round: two for the fold of the stop, one for a fold beside it, one for the mean."""
 
 
-_STOP = "learn-bet-stop"
-_OFF = "learn-bet-off"
+_STOP_BET = "learn-bet-stop"
+_DIFFERENCE_BET = "learn-bet-off"
 """Keys of the two bets."""
 _BRACKETS = {"below 0.5 %": 0.5, "0.5 to 1 %": 1.0, "1 to 2 %": 2.0, "2 % or more": math.inf}
 """What one can bet on -> the percentage that the difference is below."""
@@ -78,7 +78,7 @@ def show() -> None:
                 on_click=_next_round,
                 shortcut="N",
             )
-            st.markdown(f"**{game.points} of {MOST * game.rounds}** points")
+            st.markdown(f"**{game.points} of {MOST_POINTS * game.rounds}** points")
         st.markdown(f"{game.outcome} {_truth_words(current)}")
         if game.hall:
             _show_hall(current, game.hall)
@@ -96,9 +96,9 @@ def _ask_bets(current: GameRound) -> None:
     """The two bets."""
     k = current.k
     with st.container(horizontal=True, vertical_alignment="bottom", key="learn-bet"):
-        stop = st.segmented_control(_stop_question(), _stops(k), key=_STOP)
+        stop = st.segmented_control(_stop_question(), _stops(k), key=_STOP_BET)
         difference = st.segmented_control(
-            _difference_question(k), list(_BRACKETS), key=_OFF, wrap=True
+            _difference_question(k), list(_BRACKETS), key=_DIFFERENCE_BET, wrap=True
         )
         st.button(
             "Bet",
@@ -132,8 +132,8 @@ def _difference_question(k: int) -> str:
 def _bet(current: GameRound) -> None:
     """Count a bet; a second click on the same button comes too late."""
     game: Game = st.session_state[_GAME]
-    stop = st.session_state.get(_STOP)
-    bracket = st.session_state.get(_OFF)
+    stop = st.session_state.get(_STOP_BET)
+    bracket = st.session_state.get(_DIFFERENCE_BET)
     if game.outcome or game.number != current.number or stop is None or bracket is None:
         return
     who = "You"
@@ -152,7 +152,7 @@ def _bet(current: GameRound) -> None:
     game.hall = hall
     game.outcome = (
         f"{who} bet on fold **{stop}**, and the rule stopped after fold **{current.stop}**; on "
-        f"{bracket}, which is {verdict}: **{points} of {MOST} points**."
+        f"{bracket}, which is {verdict}: **{points} of {MOST_POINTS} points**."
     )
 
 
@@ -183,8 +183,9 @@ def _show_hall(current: GameRound, hall: Mapping[int, tuple[int, ...]]) -> None:
         bets_on_bracket[bet.bracket] += 1
         points[phone] = points_of(bet, current)
         outcomes[phone] = (
-            f"You bet on fold {bet.stop} and {bet.bracket}: {points[phone]} of {MOST} points. The "
-            f"rule stopped after fold {current.stop}, off by {_difference(current):.1f} %."
+            f"You bet on fold {bet.stop} and {bet.bracket}: {points[phone]} of {MOST_POINTS} "
+            f"points. The rule stopped after fold {current.stop}, off by "
+            f"{_difference(current):.1f} %."
         )
     st.markdown(_nearest_words(points))
     fold_words = [f"fold {stop}: **{bets_on_fold[stop]}**" for stop in sorted(bets_on_fold)]
@@ -208,8 +209,8 @@ def _nearest_words(points: Mapping[int, int]) -> str:
     if len(nearest) > 1:
         noun = "phones"
     return (
-        f"**The hall** ({counted(len(points), 'bet')}): nearest with {most} of {MOST} points "
-        f"{noun} **{', '.join(nearest)}**."
+        f"**The hall** ({counted(len(points), 'bet')}): nearest with {most} of {MOST_POINTS} "
+        f"points {noun} **{', '.join(nearest)}**."
     )
 
 
@@ -294,6 +295,6 @@ def _next_round() -> None:
     game.outcome = ""
     game.warning = ""
     game.hall = {}
-    st.session_state[_STOP] = None
-    st.session_state[_OFF] = None
+    st.session_state[_STOP_BET] = None
+    st.session_state[_DIFFERENCE_BET] = None
     st.query_params[PARAMETER] = str(game.number)

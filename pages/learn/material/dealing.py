@@ -149,7 +149,7 @@ def small_deal() -> Deal:
     return Deal(users=counts.tolist(), folds=folds)
 
 
-TIMES = 1.96
+NORMAL_QUANTILE = 1.96
 """Standard errors to each side of a 95 % interval of a mean over many users."""
 
 
@@ -172,7 +172,7 @@ def sureness(scores: NDArray[np.floating], other_scores: NDArray[np.floating]) -
     tested = ~np.isnan(scores)
     first = scores[tested].astype(np.float64)
     differences = first - other_scores[tested]
-    half_width_of_deviation_1 = TIMES / math.sqrt(len(first))
+    half_width_of_deviation_1 = NORMAL_QUANTILE / math.sqrt(len(first))
     percent = 100 * half_width_of_deviation_1 / abs(first.mean())
     return Sureness(
         of_mean=float(percent * first.std(ddof=1)),

@@ -83,7 +83,7 @@ _WARNINGS = "link-warnings"
 """In the session: the warnings about the link that were shown."""
 _AGAIN = "link-warnings-again"
 """In the session: whether these are to be shown once more."""
-_NAMED = 6
+_MOST_NAMED = 6
 """Choices that a sentence names."""
 _IDS = frozenset({"run", "runs", "study", "selection", "file", "kept", "tag", "find"})
 """Parameters that hold ids and names, of which no widget makes a number."""
@@ -197,9 +197,9 @@ def label_from_link(
 
 def _unknown_words(name: str, choices: Sequence[str]) -> str:
     """That a link names what is none of the choices, and what there is."""
-    words = f"'{name}' is not known here; there is {listed(choices[:_NAMED])}"
-    if len(choices) > _NAMED:
-        words += f" and {len(choices) - _NAMED} more"
+    words = f"'{name}' is not known here; there is {listed(choices[:_MOST_NAMED])}"
+    if len(choices) > _MOST_NAMED:
+        words += f" and {len(choices) - _MOST_NAMED} more"
     return f"{words}."
 
 

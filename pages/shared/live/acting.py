@@ -21,12 +21,12 @@ from pages.shared.live.tabs import NAME, tabs
 from pages.shared.widgets.component import component
 
 COOKIE = "ecv_visitor"
-_SECRET = re.compile(r"[A-Za-z0-9_-]{22,64}")
+_SECRET_FORM = re.compile(r"[A-Za-z0-9_-]{22,64}")
 _VISITOR = "visitor-secret"
 """In the session: the visitor's secret."""
 _NEW = "visitor-new"
 """In the session: whether the browser has yet to keep it."""
-_DAYS = 30
+_COOKIE_DAYS = 30
 """That a browser keeps it."""
 
 sign_outs = SignOuts()
@@ -160,7 +160,7 @@ def _visitor_secret() -> str:
     state = st.session_state
     if _VISITOR not in state:
         secret = st.context.cookies.get(COOKIE, "")
-        is_new = _SECRET.fullmatch(secret) is None
+        is_new = _SECRET_FORM.fullmatch(secret) is None
         if is_new:
             secret = secrets.token_urlsafe(24)
         state[_VISITOR] = secret
@@ -174,5 +174,6 @@ def _remember_visitor() -> None:
         secret = st.session_state[_VISITOR]
         with st.container(key="keep-visitor"):
             _keep_cookie(
-                key="visitor", data={"name": COOKIE, "secret": secret, "seconds": _DAYS * 86_400}
+                key="visitor",
+                data={"name": COOKIE, "secret": secret, "seconds": _COOKIE_DAYS * 86_400},
             )
