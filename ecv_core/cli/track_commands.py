@@ -9,6 +9,7 @@ from typing import Any
 
 from ecv_core.cli import say, write_json
 from ecv_core.cli.options import DATASET, OF_SPLITS, RUN, add_fold_options, add_settings
+from ecv_core.figures.words import counted
 from ecv_core.jobs.plans import track
 from ecv_core.jobs.plans.track import NoFold
 from ecv_core.records.errors import InputError
@@ -230,5 +231,5 @@ def _words_after_fold(run: RunRecord, fold: int) -> str:
     if fold in {result.fold for result in run.ahead}:
         return "The fold is saved; the rule looks at it once the folds before it are reported."
     if run.stopped_early and len(run.folds) > run.folds_used:
-        return f"The fold is saved; the run stopped after {run.folds_used} folds."
+        return f"The fold is saved; the run stopped after {counted(run.folds_used, 'fold')}."
     return run.moments[-1].decision.reason

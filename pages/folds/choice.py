@@ -165,9 +165,11 @@ def _wait_for_folds() -> bool:
             active.append(row.run_id)
     if not active:
         return False
+    whose = "the run"
+    if named > 1:
+        whose = f"the {named} runs"
     st.info(
-        f"{done} of {expected} folds of the {counted(named, 'run')} have run. The answer appears "
-        "with the last one.",
+        f"{done} of {expected} folds of {whose} have run. The answer appears with the last one.",
         icon=":material/hourglass_empty:",
     )
     follow_runs(active)

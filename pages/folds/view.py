@@ -253,7 +253,7 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
     )
     columns["orders"] = text(None, "Whether all orders were counted, or some were drawn.")
     rules = ", ".join(frame["rule"])
-    alt = f"{len(frame)} options, cheapest first: {rules}."
+    alt = f"{counted(len(frame), 'option')}, cheapest first: {rules}."
     table(frame, columns, key="folds-options", alt=alt)
     st.caption(f"Risk: {risk}")
     failing = [RULES[rule].title for rule in advice.failing if rule in RULES]

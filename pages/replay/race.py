@@ -12,6 +12,7 @@ import streamlit as st
 from ecv_core.energy.savings import Tally, energy_of, tallies
 from ecv_core.figures.words import (
     ESTIMATED_DIGITS,
+    counted,
     duration,
     half_width_words,
     metric_label,
@@ -195,9 +196,10 @@ def _verdict(run: RunRecord, tallied: Sequence[Tally], n: int) -> str:
     else:
         share = at_stop.seconds / max(at_end.seconds, 1e-9)
         cost = "time"
+    difference = difference_percent(mean, run.k_fold_mean)
     return (
-        f"The score of {stop} folds differs by {difference_percent(mean, run.k_fold_mean):.2f} % "
-        f"from that of all {k}, for {100 * share:.0f} % of the {cost}."
+        f"The score of {counted(stop, 'fold')} differs by {difference:.2f} % from that of all {k}, "
+        f"for {100 * share:.0f} % of the {cost}."
     )
 
 
@@ -213,7 +215,7 @@ def _e_fold_says(run: RunRecord, tallied: Sequence[Tally], n: int) -> str:
     half_width = half_width_words(shown_interval(run).interval, run.k)
     if half_width:
         score += f", {half_width}"
-    return f"{how} after {stop} folds, {duration(tallied[stop].seconds)}: {score}"
+    return f"{how} after {counted(stop, 'fold')}, {duration(tallied[stop].seconds)}: {score}"
 
 
 def _k_fold_says(run: RunRecord, tallied: Sequence[Tally], n: int) -> str:

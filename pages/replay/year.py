@@ -24,6 +24,7 @@ from ecv_core.energy.savings import (
     energy_of,
 )
 from ecv_core.figures.words import (
+    counted,
     duration,
     range_words,
     run_title,
@@ -130,8 +131,9 @@ def year_sentence(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | No
         fewest = stops.least
         most = stops.most
         why = (
-            f"The rule stopped after {stops.least} to {stops.most} folds in the {stops.runs} "
-            f"recorded runs, {stops.mean:.1f} on average. For that range, the saving is"
+            f"The rule stopped after {stops.least} to {stops.most} folds in the "
+            f"{counted(stops.runs, 'recorded run')}, {stops.mean:.1f} on average. For that range, "
+            "the saving is"
         )
     least_saved, _ = at_scale(work, work.k - most).kwh
     _, most_saved = at_scale(work, work.k - fewest).kwh

@@ -16,6 +16,7 @@ from ecv_core.figures.words import (
     duration,
     forecast_words,
     half_width_words,
+    is_or_are,
     metric_label,
     new_data_line_with,
     node_words,
@@ -124,7 +125,8 @@ def _cut_off_sentence(run: RunRecord) -> str:
 
 
 def _kept_sentences(run: RunRecord) -> str:
-    sentence = f"{len(run.folds)} of {run.k} folds are finished and kept."
+    done = len(run.folds)
+    sentence = f"{done} of {run.k} folds {is_or_are(done)} finished and kept."
     if run.stopped_early:
         sentence = f"{sentence} {verdict(run)}"
     return sentence

@@ -11,7 +11,7 @@ from ecv_core.analysis.comparison.further import MARGIN, further_tests, rank_ove
 from ecv_core.analysis.comparison.paired_runs import Comparison
 from ecv_core.figures.compare import NamedRun
 from ecv_core.figures.verdicts import p_words, ranks_sentence
-from ecv_core.figures.words import algorithm_title
+from ecv_core.figures.words import algorithm_title, counted
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import RunRecord
 from pages.shared.live.state import escaped, results, store
@@ -49,7 +49,7 @@ def details(runs: Sequence[NamedRun], tested: Sequence[Comparison]) -> None:
             "randomization": text("p (randomization)"),
         },
         key="compare-further-tests",
-        alt=f"Other tests of {len(tested)} pairs",
+        alt=f"Other tests of {counted(len(tested), 'pair')}",
     )
     for ranks in rank_over_datasets(records, algorithm_title):
         st.markdown(escaped(ranks_sentence(ranks)))

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.figures.lanes import lanes_figure, lanes_frame, lanes_sentence
-from ecv_core.figures.words import counted, duration, run_title
+from ecv_core.figures.words import counted, duration, is_or_are, run_title
 from ecv_core.jobs.cluster.choose import HERE, places
 from pages.shared.charts.plot import plot
 from pages.shared.live.events import ALL
@@ -38,9 +38,8 @@ def _draw_nodes() -> None:
     runs = _runs_on_nodes({node.run_id for node in now})
     if now:
         count = len({node.node for node in now})
-        st.markdown(
-            f"**{counted(count, 'node')} of a cluster compute {counted(len(now), 'fold')}.**"
-        )
+        folds = counted(len(now), "fold")
+        st.markdown(f"**{folds} {is_or_are(len(now))} computed now, by {counted(count, 'node')}.**")
     else:
         st.markdown("**No node of a cluster is computing now.**")
     st.caption(_places_words())

@@ -158,7 +158,8 @@ def settings(runs: Sequence[NamedRun]) -> None:
         key="compare-settings",
         alt=f"{len(frame)} settings in which {len(runs)} runs differ",
     )
-    st.caption(f"{len(fields) - len(differing)} other settings are the same.")
+    same = len(fields) - len(differing)
+    st.caption(f"{counted(same, 'other setting')} {is_or_are(same)} the same.")
 
 
 def named_runs(runs: Sequence[RunRecord]) -> list[NamedRun]:
@@ -287,7 +288,7 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
         )
     if len(of_the_best) > MOST_SENTENCES:
         more = len(of_the_best) - MOST_SENTENCES
-        sentences.append(f"The table below has {more} more comparisons.")
+        sentences.append(f"The table below has {counted(more, 'more comparison')}.")
     records = [run for _, run in runs]
     return Answer(
         certainty=_certainty(of_the_best),

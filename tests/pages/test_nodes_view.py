@@ -22,7 +22,7 @@ def test_folds_on_nodes_are_rows_with_their_runs(app, store, a_run):
     store.begin_on(first.run_id, 2, "node-1")
     store.begin_on(second.run_id, 1, "node-2")
     open_nodes(app)
-    assert "2 nodes of a cluster compute 2 folds" in texts(app)
+    assert "2 folds are computed now, by 2 nodes" in texts(app)
     (table,) = [frame.value for frame in app.dataframe]
     assert table["Node"].tolist() == ["node-1", "node-2"]
     assert table["Computes"].tolist() == [
