@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -435,12 +436,7 @@ def _spec(
 
 def _metric(score: str, kind: Kind) -> Metric:
     """A score of scikit-learn's as a metric, of which more is always better."""
-    plain = ""
-    for character in score.lower():
-        if character.isalnum() and character.isascii():
-            plain += character
-        else:
-            plain += "-"
+    plain = re.sub("[^a-z0-9]", "-", score.lower())
     return Metric(f"{SCIKIT_LEARN}{plain[:32]}", title=score, kind=kind)
 
 

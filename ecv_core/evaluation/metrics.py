@@ -214,6 +214,11 @@ class Metric:
         return math.isfinite(self.high)
 
     @property
+    def range(self) -> tuple[float, float]:
+        """The least and the most that it can be."""
+        return self.low, self.high
+
+    @property
     def is_own(self) -> bool:
         """Whether it does not come with the project."""
         return self.id not in _PROJECTS

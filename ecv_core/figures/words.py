@@ -13,6 +13,7 @@ from ecv_core.evaluation import column_title, metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import counted as counted
+from ecv_core.records.parameters import is_or_are as is_or_are
 from ecv_core.records.parameters import percent_text, scientific
 from ecv_core.records.run import (
     HOW,
@@ -63,13 +64,6 @@ def metric_label(spec: RunSpec) -> str:
     if notes:
         label += f" ({', '.join(notes)})"
     return label
-
-
-def is_or_are(count: int) -> str:
-    """The verb of a sentence about so many things."""
-    if count == 1:
-        return "is"
-    return "are"
 
 
 def as_sentence(line: str) -> str:

@@ -255,6 +255,13 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}s"
 
 
+def is_or_are(count: int) -> str:
+    """The verb of a sentence about so many things."""
+    if count == 1:
+        return "is"
+    return "are"
+
+
 def listed(names: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
     if len(names) < 2:

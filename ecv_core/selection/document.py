@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import counted, listed, percent_text
+from ecv_core.records.parameters import counted, is_or_are, listed, percent_text
 from ecv_core.records.run import Scores
 from ecv_core.selection.replay import OverOrders, Played
 from ecv_core.selection.rounds import Gap, Round, Terms, Verdict
@@ -242,11 +242,11 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
         as_good = _names_at(verdict.as_good, names)
         listing = listed(as_good)
         margin = percent_text(terms.indifference)
-        sentence += f" {listing} {_verb(as_good)} as good: within {margin} of its mean"
+        sentence += f" {listing} {is_or_are(len(as_good))} as good: within {margin} of its mean"
         sentence += f" over all {terms.k} folds, in either direction."
     claims = _claims(names, verdict)
     if claims.worse:
-        sentence += f" On new data, {listed(claims.worse)} {_verb(claims.worse)} worse."
+        sentence += f" On new data, {listed(claims.worse)} {is_or_are(len(claims.worse))} worse."
     if claims.alike:
         alike = listed(claims.alike)
         sentence += (
@@ -368,12 +368,14 @@ def _indifferent_sentence(names: Sequence[str], terms: Terms, played: Played, wh
             undecided.append(names[contender])
     folds = counted(played.rounds[-1].n, "fold")
     loss = f"Using {winner} loses at most {margin} of its mean over all {terms.k} folds"
-    doubt = f"These folds do not show whether {listed(undecided)} {_verb(undecided)} as good."
+    doubt = (
+        f"These folds do not show whether {listed(undecided)} {is_or_are(len(undecided))} as good."
+    )
     if not as_good:
         return f"{loss}{where}: decided after {folds}. {doubt}"
     listing = listed(as_good)
     sentence = f"{winner}, with {listing} as good{where}: decided after {folds}. "
-    sentence += f"{listing} {_verb(as_good)} within {margin} of the mean of {winner} "
+    sentence += f"{listing} {is_or_are(len(as_good))} within {margin} of the mean of {winner} "
     sentence += f"over all {terms.k} folds, in either direction."
     if undecided:
         sentence += f" {loss}. {doubt}"
@@ -507,13 +509,6 @@ def _sides(low: float, high: float) -> str:
     return f"{number} to {side_of(high)}"
 
 
-def _verb(subjects: Sequence[str]) -> str:
-    """The verb of a sentence about these subjects."""
-    if len(subjects) == 1:
-        return "is"
-    return "are"
-
-
 def _loss(share: float) -> str:
     """An expected loss in percent; a tiny one is not said to be nothing."""
     if not math.isfinite(share):
@@ -544,7 +539,7 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
         if names_out and terms.until == "order":
             text += f"; the place of {listed(names_out)} is known"
         elif names_out:
-            text += f"; {listed(names_out)} {_verb(names_out)} not evaluated further"
+            text += f"; {listed(names_out)} {is_or_are(len(names_out))} not evaluated further"
         names_back = [
             titles[contender] for contender in selection_round.left if contender not in left_before
         ]

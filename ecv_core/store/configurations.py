@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core import models
+from ecv_core.evaluation import metric_of
 from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import ParamValue
@@ -79,6 +80,7 @@ class Configurations:
                     folds=self.folds[place],
                     joules=self.joules[place],
                     users=users[place],
+                    metric_range=metric_of(self.spec).range,
                 )
             )
         return scores

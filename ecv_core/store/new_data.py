@@ -44,8 +44,8 @@ def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | No
         interval = _by_fold_scores(run)
     if interval is None:
         return None
-    metric = metric_of(run.spec)
-    return NewData(interval=interval.within(metric.low, metric.high), of=_new_data_name(run, users))
+    within_range = interval.within(*metric_of(run.spec).range)
+    return NewData(interval=within_range, of=_new_data_name(run, users))
 
 
 def usual_new_data(spec: RunSpec) -> str:

@@ -56,7 +56,7 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
         dataset=spec.dataset,
         algorithm=spec.algorithm,
         metric=spec.metric_name,
-        metric_range=(metric.low, metric.high),
+        metric_range=metric.range,
     )
     if scores.costs is not None:
         scores = replace(scores, source=one_source({result.energy.source for result in results}))
