@@ -22,17 +22,12 @@ from ecv_core.figures.words import (
     duration,
     metric_label,
     watt_hours,
-    winner_new_data_line,
 )
 from ecv_core.jobs.plans.select import terms_for
 from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import contenders_of, varied
-from ecv_core.selection.document import (
-    winner_mean,
-    winner_new_data,
-)
 from ecv_core.selection.replay import play
 from ecv_core.selection.rounds import Terms
 from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid, specs_of
@@ -248,20 +243,9 @@ def _seconds(selection: Shown) -> _Seconds | None:
 def leader_sentence(selection: Shown) -> str:
     """How good the best so far will be on new users: its mean, and where theirs is."""
     leader = selection.leader
-    contenders = selection.contenders
-    terms = selection.terms
-    rounds = selection.played.rounds
-    mean = winner_mean(contenders[leader], rounds, leader)
-    interval = winner_new_data(contenders, rounds, leader, terms)
-    line = winner_new_data_line(
-        interval,
-        terms.confidence,
-        winner=contenders[leader],
-        contender_count=len(contenders),
-        specs=selection.specs,
-    )
     folds = counted(selection.played.folds_used[leader], "fold")
-    return f"The mean of {selection.titles[leader]} over {folds} is {mean:.4f}. {line}"
+    mean = f"The mean of {selection.titles[leader]} over {folds} is {selection.leader_mean:.4f}"
+    return f"{mean}. {selection.new_data_sentence()}"
 
 
 def _draw_lanes(
@@ -320,14 +304,7 @@ def _offer_for_paper(selection: Shown) -> None:
         if selection.runs or selection.file:
             versions = made_with(selection.runs)
         return describe_selection(
-            selection.contenders,
-            selection.titles,
-            selection.terms,
-            selection.played,
-            specs=selection.specs,
-            file=selection.file,
-            made_with=versions,
-            replayed=selection.computed is None,
+            selection, versions, file=selection.file, replayed=selection.computed is None
         )
 
     def picture() -> Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -50,7 +50,6 @@ from ecv_core.figures.words import (
     verdict,
     watt_hours,
     watt_hours_range,
-    winner_new_data_line,
 )
 from ecv_core.records.parameters import Params, listed
 from ecv_core.records.run import FoldResult, Moment, RunRecord, Scores
@@ -60,13 +59,15 @@ from ecv_core.selection.document import (
     is_best,
     methods_sentence,
     winner_mean,
-    winner_new_data,
 )
 from ecv_core.selection.replay import Played
 from ecv_core.selection.rounds import Terms, Verdict
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES, usual_kind
 from ecv_core.stopping.base import Phrases
+
+if TYPE_CHECKING:
+    from ecv_core.figures.report.race import ContenderRace
 
 # The sentences of a methods section: data, split, score, rule, energy, versions. They hold marks,
 # `cite` and `maths`, that become words in plain text and commands in LaTeX.
@@ -637,82 +638,59 @@ def describe_advice(
 
 
 def describe_selection(
-    contenders: Sequence[Scores],
-    titles: Sequence[str],
-    terms: Terms,
-    played: Played,
-    *,
-    specs: Sequence[RunSpec] = (),
-    file: str = "",
-    made_with: Mapping[str, Any],
-    replayed: bool = True,
+    race: ContenderRace, made_with: Mapping[str, Any], *, file: str = "", replayed: bool = True
 ) -> Description:
     """Which of several is best.
 
     Args:
-        contenders: with the folds that were used.
-        specs: of the contenders; none for scores from a file.
+        race: its contenders have the folds that were used.
         made_with: versions; empty where they were not recorded.
+        file: that the scores come from, where they are of no run.
         replayed: whether all folds were there before.
     """
-    sentences = _setup_or_file(specs, contenders, file)
+    played = race.played
+    sentences = _setup_or_file(race.specs, race.contenders, file)
     if replayed:
         sentences.append(
             "All folds were there; the selection was replayed on them, in their order."
         )
-    sentences.append(methods_sentence(titles, terms, played))
-    sentences += _winner_sentences(contenders, titles, terms, played, specs)
     sentences += [
-        _selection_energy_sentence(played, metered=bool(specs)),
-        version_sentence(made_with, specs),
+        methods_sentence(race.titles, race.terms, played),
+        _winner_sentence(race),
+        race.new_data_sentence(),
+        _selection_energy_sentence(played, metered=bool(race.specs)),
+        version_sentence(made_with, race.specs),
     ]
     rows = []
     for place in played.verdict.order:
         mean = "-"
         if played.folds_used[place]:
-            mean = f"{winner_mean(contenders[place], played.rounds, place):.4f}"
-        used = f"{played.folds_used[place]} of {terms.k}"
-        verdict_words = _verdict_on(place, terms, played.verdict)
-        rows.append([titles[place], mean, used, verdict_words])
-    label = "Score"
-    if specs:
-        label = metric_label(specs[0])
+            mean = f"{winner_mean(race.contenders[place], played.rounds, place):.4f}"
+        used = f"{played.folds_used[place]} of {race.terms.k}"
+        verdict_words = _verdict_on(place, race.terms, played.verdict)
+        rows.append([race.titles[place], mean, used, verdict_words])
     table = latex_table(
-        ["Contender", label, "Folds", "Verdict"],
+        ["Contender", race.metric, "Folds", "Verdict"],
         rows,
         caption="Contenders, best first: mean of the folds that each used, how many these are, and "
-        f"what is shown on new data with {100 * terms.confidence:g} % confidence.",
+        f"what is shown on new data with {100 * race.terms.confidence:g} % confidence.",
         label="which-is-best",
     )
     return _description_of(sentences, table)
 
 
-def _winner_sentences(
-    contenders: Sequence[Scores],
-    titles: Sequence[str],
-    terms: Terms,
-    played: Played,
-    specs: Sequence[RunSpec],
-) -> list[str]:
-    """The mean of the winner, what it is expected to be over all folds, and on new users."""
+def _winner_sentence(race: ContenderRace) -> str:
+    """The mean of the winner, and what it is expected to be over all folds."""
     score = "score"
-    if specs:
-        score = metric_label(specs[0])
-    best = played.verdict.winner
-    winner = contenders[best]
-    mean = winner_mean(winner, played.rounds, best)
-    folds = counted(played.folds_used[best], "fold")
-    mean_sentence = f"The mean {score} of {titles[best]} over {folds} is {mean:.4f}"
-    likely = mean - terms.sign * played.verdict.optimism
-    if f"{likely:.4f}" != f"{mean:.4f}":
-        mean_sentence += (
-            f" ({likely:.4f} expected over all {terms.k}, as it was picked for being best)"
-        )
-    interval = winner_new_data(contenders, played.rounds, best, terms)
-    new_data = winner_new_data_line(
-        interval, terms.confidence, winner=winner, contender_count=len(contenders), specs=specs
-    )
-    return [f"{mean_sentence}.", new_data]
+    if race.specs:
+        score = race.metric
+    mean = f"{race.leader_mean:.4f}"
+    folds = counted(race.played.folds_used[race.leader], "fold")
+    sentence = f"The mean {score} of {race.titles[race.leader]} over {folds} is {mean}"
+    likely = f"{race.leader_mean - race.terms.sign * race.played.verdict.optimism:.4f}"
+    if likely != mean:
+        sentence += f" ({likely} expected over all {race.terms.k}, as it was picked for being best)"
+    return f"{sentence}."
 
 
 def _selection_energy_sentence(played: Played, *, metered: bool) -> str:

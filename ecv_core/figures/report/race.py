@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING
 
 from ecv_core.figures.report.moving import MovingChart
 from ecv_core.figures.selection import selection_figures
-from ecv_core.figures.words import dataset_title, metric_label
+from ecv_core.figures.words import dataset_title, metric_label, winner_new_data_line
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import contender_title
-from ecv_core.selection.document import lanes, step_sentences, verdict_sentence, winner_mean
+from ecv_core.selection.document import (
+    lanes,
+    step_sentences,
+    verdict_sentence,
+    winner_mean,
+    winner_new_data,
+)
 from ecv_core.selection.replay import Played
 from ecv_core.selection.rounds import Terms
 
@@ -50,6 +56,13 @@ class ContenderRace:
         return dataset_title(self.specs[0].dataset)
 
     @property
+    def metric(self) -> str:
+        """What the contenders are scored by; 'Score' where it is not known."""
+        if not self.specs:
+            return "Score"
+        return metric_label(self.specs[0])
+
+    @property
     def name(self) -> str:
         """What files of it are called."""
         if not self.on:
@@ -71,6 +84,22 @@ class ContenderRace:
         """The place of the best so far, who may have been placed before the last round."""
         return self.played.verdict.winner
 
+    @property
+    def leader_mean(self) -> float:
+        """The leader's mean of the folds that it used."""
+        return winner_mean(self.contenders[self.leader], self.played.rounds, self.leader)
+
+    def new_data_sentence(self) -> str:
+        """Where the leader's mean of new users is, or why that is not known."""
+        rounds = self.played.rounds
+        return winner_new_data_line(
+            winner_new_data(self.contenders, rounds, self.leader, self.terms),
+            self.terms.confidence,
+            winner=self.contenders[self.leader],
+            contender_count=len(self.contenders),
+            specs=self.specs,
+        )
+
     def frame(self) -> pd.DataFrame:
         """The lanes after each round, as `selection.document.lanes` makes them."""
         verdict = None
@@ -88,7 +117,7 @@ class ContenderRace:
             self.titles,
             self.terms,
             self.played,
-            mean=winner_mean(self.contenders[self.leader], self.played.rounds, self.leader),
+            mean=self.leader_mean,
             on=self.on,
             energy=self.played.energy_share,
             brief=brief,
@@ -100,12 +129,9 @@ def moving_race(race: ContenderRace) -> MovingChart:
     sentences = race.sentences()
     if race.decided:
         sentences[-1] += f" {race.verdict(brief=True)}"
-    metric = "Score"
-    if race.specs:
-        metric = metric_label(race.specs[0])
     return MovingChart(
         title=race.question,
-        under=f"{metric}, k = {race.terms.k}, until {until_words(race.terms)}",
+        under=f"{race.metric}, k = {race.terms.k}, until {until_words(race.terms)}",
         make=partial(selection_figures, race.frame()),
         sentences=sentences,
     )

@@ -22,6 +22,7 @@ from ecv_core.figures.report.describe import (
     rule_sentence,
 )
 from ecv_core.figures.report.latex import PAPER, escaped, key_of, latex_table, short, software
+from ecv_core.figures.report.race import ContenderRace
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.selection.replay import play
@@ -245,12 +246,10 @@ def contender(name, *folds):
 
 def test_a_selection_from_a_file_says_its_question_its_answer_and_whose_scores_they_are():
     # A is 0.4 above B in every fold; means of 0.6 to 0.9 and of 0.2 to 0.5 are 0.75 and 0.35.
-    two = [contender("A", 0.6, 0.7, 0.8, 0.9), contender("B", 0.2, 0.3, 0.4, 0.5)]
+    two = [contender("A", 0.6, 0.7, 0.8, 0.9), contender("B_1", 0.2, 0.3, 0.4, 0.5)]
     terms = Terms(k=4, until="order")
-    played = play(two, terms, range(4))
-    found = describe_selection(
-        two, ["A", "B_1"], terms, played, file="mine.csv", made_with=MADE_WITH
-    )
+    race = ContenderRace(contenders=two, terms=terms, played=play(two, terms, range(4)))
+    found = describe_selection(race, MADE_WITH, file="mine.csv")
     assert found.methods == (
         "The scores of 2 systems with 4 folds each were computed by other software and read from "
         "the file 'mine.csv'. All folds were there; the selection was replayed on them, in their "
@@ -272,15 +271,10 @@ def test_a_selection_of_runs_names_data_metric_and_versions(a_run):
     scores = [contender("item-knn", 0.6, 0.6), contender("popular", 0.2, 0.2)]
     terms = Terms(k=2, expected_loss=0.01)
     played = replace(play(scores, terms, range(2)), joules=3600.0, joules_of_all_folds=7200.0)
-    found = describe_selection(
-        scores,
-        ["ItemKNN", "Popularity"],
-        terms,
-        played,
-        specs=[run.spec for run in two],
-        made_with=MADE_WITH,
-        replayed=False,
+    race = ContenderRace(
+        contenders=scores, terms=terms, played=played, specs=[run.spec for run in two]
     )
+    found = describe_selection(race, MADE_WITH, replayed=False)
     for words in (
         "MovieLens 100K (Harper and Konstan, 2015)",
         "To find out which contender to use",
