@@ -290,11 +290,11 @@ def browser_of(scope: Scope) -> str:
 def without_conditions(scope: Scope) -> Scope:
     """The request of a browser that has no cookie yet, as one for the whole page.
 
-    A browser that has the page from an earlier visit asks whether it is newer, and the answer
-    "not modified" has no body to know a page by: the browser would get no cookie with it.
+    A browser that has the page from an earlier visit asks only whether there is a newer one.
     """
     if browser_of(scope):
         return scope
+    # "Not modified" would be an answer without a body, with which no cookie is sent.
     headers = MutableHeaders(raw=list(scope["headers"]))
     del headers["if-none-match"]
     del headers["if-modified-since"]

@@ -47,6 +47,7 @@ def _pick_task(of_table: bool) -> None:
     def pick_usual() -> None:
         st.session_state["dataset"] = _usual(st.session_state[_TASK] == TABLE)
 
+    # Whatever was picked here before: the dataset, which may come from a link, decides.
     st.session_state[_TASK] = INTERACTIONS
     if of_table:
         st.session_state[_TASK] = TABLE
