@@ -271,7 +271,7 @@ LINEAR: dict[str, Callable[[int, Path], Work]] = {
 }
 """What has to be linear, by its name; users are a hundredth of the interactions."""
 
-AT_RANDOM = {"open it again", "numpy's permutation", *SPLITS}
+AT_RANDOM = {"open it again", "prune", "numpy's permutation", *SPLITS}
 """Those that read memory in random order."""
 
 
