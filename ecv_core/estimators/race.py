@@ -59,6 +59,7 @@ class Race:
         self.places: list[int] = []
         """Candidates that are in, best first; none where nobody has a score."""
         self._terms: Terms | None = None
+        """What is asked; None of a single candidate, of which there is nothing to ask."""
         if len(candidates) > 1:
             try:
                 terms = search_terms(

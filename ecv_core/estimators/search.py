@@ -200,7 +200,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         if self.refit in scores:
             deciding_name = self.refit
         best = int(self.cv_results_[f"rank_test_{deciding_name}"].argmin())
-        if callable(self.refit):
+        if callable(self.refit):  # scikit-learn lets a function choose from the results
             best = _checked_index(self.refit(self.cv_results_), len(race.candidates))
         if self.refit or not self.multimetric_:
             self.best_index_ = best

@@ -283,6 +283,7 @@ def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:
     The folds that are missing are drawn several times, and the selection is played on each draw.
     """
     if terms.budget is not None:
+        # What a missing fold will cost is not known: the budget is counted in folds of usual cost.
         amount = terms.budget.amount / float(np.nanmean(_costs(contenders, terms)))
         terms = replace(terms, budget=Budget(amount=amount, unit="folds"))
     measured = PairedScores(contenders)

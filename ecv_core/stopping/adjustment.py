@@ -53,7 +53,7 @@ class Aids:
                     f"{self.folds} is needed, but it has {folds}; run it with the rule 'never'"
                 )
         self.users = user_table(list(first.values()), metric)[0]
-        self._there = ~np.isnan(self._filled(first, metric))
+        self._is_scored = ~np.isnan(self._filled(first, metric))
         self.values = np.stack([self.matrix(scores, metric) for scores in models.values()])
 
     def matrix(self, scores: Mapping[int, UserScores], metric: str) -> Floats:
@@ -65,7 +65,7 @@ class Aids:
         values = self._filled(scores, metric)
         for fold in scores:
             row = self.folds.index(fold)
-            differing = int((np.isnan(values[row]) == self._there[row]).sum())
+            differing = int((np.isnan(values[row]) == self._is_scored[row]).sum())
             if differing:
                 raise InputError(self._other_users(fold, f" ({differing:,} differ)"))
         return values

@@ -20,6 +20,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import scipy  # its parts load when they are used
@@ -112,10 +113,58 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
             fold, the same of every model. Shape (models, folds, users).
         chosen: the folds of each set, at least one; shape (sets, folds).
     """
-    models = len(values)
     present = ~np.isnan(values[0])
     users_in_fold = present.sum(axis=1).astype(np.float64)
+    sets = chosen.astype(np.float64)
+    sizes = sets.sum(axis=1)
+    per_fold = sets @ users_in_fold / sizes
+    freedom_between = sets @ np.maximum(users_in_fold - 1, 0)
     patterns = _Patterns.of(present)
+    blocks = patterns.blocks(sets)
+    freedom_within = np.concatenate([_freedom_within(block, patterns) for block in blocks])
+    sums = _product_sums(values, present, chosen, patterns)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        overlap = sums.in_two_folds / (sizes * (sizes - 1) / 2) / per_fold
+        within = np.where(freedom_within > 0, sums.within.T / freedom_within, 0.0).T
+        between = (sums.between.T / freedom_between).T
+    return UserMoments(
+        within=within,
+        between=between,
+        overlap=np.where(freedom_within > 0, overlap, 0.0),
+        per_fold=per_fold,
+        freedom_within=freedom_within,
+        freedom_between=freedom_between,
+        span=float(np.nanmax(np.abs(values[0]), initial=1.0)),
+    )
+
+
+class _ProductSums(NamedTuple):
+    """Sums of products of two models' deviations, over the users of each set of folds."""
+
+    within: Floats
+    """About each user's own mean; shape (sets, models, models)."""
+    between: Floats
+    """About each fold's mean; shape (sets, models, models)."""
+    in_two_folds: Floats
+    """How many times a user is in both of two folds; shape (sets,)."""
+
+
+def _product_sums(
+    values: NDArray[np.floating],
+    present: NDArray[np.bool_],
+    chosen: NDArray[np.bool_],
+    patterns: _Patterns,
+) -> _ProductSums:
+    """The sums of every two models.
+
+    Args:
+        values: as for `user_moments`.
+        present: which fold has which user; shape (folds, users).
+        chosen: as for `user_moments`.
+        patterns: of the users.
+    """
+    models = len(values)
+    sets = chosen.astype(np.float64)
     # Pairs of folds serve all sets at once; of many folds they take gigabytes, so that a few sets
     # are better gone through one by one.
     by_pairs = len(present) <= _BY_PAIRS or len(chosen) >= len(present)
@@ -125,25 +174,19 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     # Those of one pattern side by side; who is not there has the fold's mean, and no say.
     users_by_pattern = np.argsort(patterns.of_user, kind="stable")
     pattern_of_user = patterns.of_user[users_by_pattern]
+    users_in_fold = present.sum(axis=1)[:, None]
     means = np.nansum(values, axis=2, dtype=np.float64, keepdims=True)
-    means /= np.maximum(users_in_fold, 1)[:, None]
+    means /= np.maximum(users_in_fold, 1)
     filled = np.take(np.where(present, values, means), users_by_pattern, axis=2)
-
-    sets = chosen.astype(np.float64)
-    sizes = sets.sum(axis=1)
-    per_fold = sets @ users_in_fold / sizes
-    freedom_between = sets @ np.maximum(users_in_fold - 1, 0)
-    # As many sets at once as memory allows.
-    rows = max(1, _BLOCK // max(len(patterns.people), 1))
-    blocks = [sets[start : start + rows] for start in range(0, len(sets), rows)]
-    freedom_within = np.concatenate([_freedom_within(block, patterns) for block in blocks])
     within = np.zeros((len(sets), models, models))
     between = np.zeros((len(sets), models, models))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
         products_of_pairs, products_of_folds = _products(
             filled, means, a, b, pattern_of_user, pairs
         )
-        sums = [_sums_within(block, patterns, pairs, products_of_pairs) for block in blocks]
+        sums = []
+        for block in patterns.blocks(sets):
+            sums.append(_sums_within(block, patterns, pairs, products_of_pairs))
         within[:, a, b] = np.concatenate(sums)
         within[:, b, a] = within[:, a, b]
         between[:, a, b] = sets @ products_of_folds
@@ -151,19 +194,7 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     in_two_folds = sets[:, pairs.first] * sets[:, pairs.second] @ pairs.common
     if not by_pairs:
         within, in_two_folds = _about_own_means(values, present, chosen)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        overlap = in_two_folds / (sizes * (sizes - 1) / 2) / per_fold
-        within = np.where(freedom_within > 0, within.T / freedom_within, 0.0).T
-        between = (between.T / freedom_between).T
-    return UserMoments(
-        within=within,
-        between=between,
-        overlap=np.where(freedom_within > 0, overlap, 0.0),
-        per_fold=per_fold,
-        freedom_within=freedom_within,
-        freedom_between=freedom_between,
-        span=max(float(filled[0].max(initial=1.0)), -float(filled[0].min(initial=-1.0))),
-    )
+    return _ProductSums(within=within, between=between, in_two_folds=in_two_folds)
 
 
 def _about_own_means(
@@ -240,6 +271,11 @@ class _Patterns:
                 codes, return_index=True, return_inverse=True, return_counts=True
             )
         return cls(in_fold=present[:, first].T.astype(np.float64), of_user=of_user, people=people)
+
+    def blocks(self, sets: Floats) -> list[Floats]:
+        """Sets of folds, as many at once as memory allows to hold with each pattern."""
+        rows = max(1, _BLOCK // max(len(self.people), 1))
+        return [sets[start : start + rows] for start in range(0, len(sets), rows)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -205,7 +205,7 @@ def _skewness_slope(influence: NDArray[np.float64], variance: float) -> float:
     if count < 3:
         return 0.0
     third = ((influence - influence.mean()) ** 3).mean()
-    third *= count**2 / ((count - 1) * (count - 2))
+    third *= count**2 / ((count - 1) * (count - 2))  # without bias, as n - 1 is for variances
     return float(third / variance)
 
 
