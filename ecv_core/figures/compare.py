@@ -15,6 +15,7 @@ from ecv_core.energy.savings import energy_of
 from ecv_core.figures.palette import Palette, base_layout, lay_out, note, palette
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, metric_label
 from ecv_core.records.frames import with_columns
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import IntervalKind, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.base import OwnInterval
@@ -91,7 +92,7 @@ def panels_of(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def _way_of_interval(spec: RunSpec) -> str:
     """How a run's intervals are made: two that differ in this are not to be compared."""
-    level = f"{100 * spec.confidence:g} %"
+    level = percent_text(spec.confidence, "g")
     if stopping.rule(spec.rule).interval is IntervalKind.K_FOLD_MEAN:
         return f"{level}, k-fold mean"
     if isinstance(stopping.rule_for(spec), OwnInterval):

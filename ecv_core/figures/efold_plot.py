@@ -21,6 +21,7 @@ from ecv_core.figures.palette import (
     plain_axis,
 )
 from ecv_core.figures.words import metric_label, run_title
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import Moment, RunRecord
 
 MEAN = "mean so far"
@@ -81,7 +82,7 @@ def efold_figure(
     used = frame[frame["used"]]
     checked = frame[~frame["used"]]
     figure = go.Figure()
-    name = f"{100 * confidence:g} % {BAND} of the {frame.attrs.get('holds', 'mean')}"
+    name = f"{percent_text(confidence, 'g')} {BAND} of the {frame.attrs.get('holds', 'mean')}"
     _add_interval_band(figure, used, colours.band, name=name)
     # What belongs to the folds that ran to check begins at the stop.
     after_stop = frame[frame["n"] >= (stopped_at or 0)]

@@ -310,7 +310,7 @@ def interval_words_with(run: RunRecord, new_data: NewData | None) -> str:
     for_new = f"{usual_new_data(run.spec)} not known"
     if new_data is not None:
         for_new = f"{new_data.of} {ends_words(new_data.interval)}"
-    words = f"{100 * run.spec.confidence:g} % interval for new {for_new}"
+    words = f"{percent_text(run.spec.confidence, 'g')} interval for new {for_new}"
     shown = shown_interval(run)
     of_folds = half_width_words(shown.interval, run.k, shown.note)
     if of_folds:
@@ -412,7 +412,7 @@ def _new_data_sentence(interval: NewDataInterval | None, of: str, confidence: fl
         return f"no interval for new {of}: not every fold has the scores of individual {of}"
     # Without half its width, as such an interval need not lie evenly around the mean.
     ends = f"{ends_words(interval)} (drawn from the same population)"
-    return f"{100 * confidence:g} % interval for new {of}: {ends}"
+    return f"{percent_text(confidence, 'g')} interval for new {of}: {ends}"
 
 
 def interval_lines(run: RunRecord) -> list[str]:
@@ -423,7 +423,7 @@ def interval_lines(run: RunRecord) -> list[str]:
     """
     if not run.folds:
         return []
-    level = f"{100 * run.spec.confidence:g} %"
+    level = percent_text(run.spec.confidence, "g")
     lines = [new_data_line(run)]
     plain = uncertainty(run)
     if plain:
@@ -660,7 +660,7 @@ def forecast_words(folds: Iterable[int]) -> str:
     parts = []
     for count in sorted(set(folds)):
         margin = margin_after(count)
-        percent = f"{100 * margin.share:.0f} %"
+        percent = percent_text(margin.share, ".0f")
         if count == 1:
             costs = f"as between {percent} less and {percent} more than the fold that ran"
         else:

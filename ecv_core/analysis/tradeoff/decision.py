@@ -17,6 +17,7 @@ from ecv_core.analysis.orders.outcomes import Curve, Floats, Outcome, joined
 from ecv_core.analysis.tradeoff.curves import averaged, most_folds
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import Scores
 from ecv_core.stopping import BASELINE, NEVER_STOPS, difference_percent
 
@@ -165,7 +166,8 @@ def decide(
     """
     if not 0 < share <= 1:
         raise InputError(
-            f"the share of fold orders must be above 0 and at most 100 %, but is {100 * share:g} %"
+            "the share of fold orders must be above 0 and at most 100 %, but is "
+            f"{percent_text(share, 'g')}"
         )
     options: list[Option] = []
     failing = []

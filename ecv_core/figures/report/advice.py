@@ -9,6 +9,7 @@ import pandas as pd
 
 from ecv_core.analysis.tradeoff.decision import ALL_FOLDS, CarryOver, FoldsAdvice, Option
 from ecv_core.figures.words import counted
+from ecv_core.records.parameters import percent_text
 from ecv_core.stopping import RULES
 from ecv_core.stopping.base import AT_LEAST
 
@@ -21,7 +22,7 @@ def promise_words(advice: FoldsAdvice) -> str:
         whole = f"{most_folds}-fold"
     where = "in every order"
     if advice.share < 1:
-        where = f"in {100 * advice.share:g} % of orders"
+        where = f"in {percent_text(advice.share, 'g')} of orders"
     return f"at most {advice.within_percent:g} % from the {whole} mean {where}"
 
 

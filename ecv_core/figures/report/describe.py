@@ -51,7 +51,7 @@ from ecv_core.figures.words import (
     watt_hours,
     watt_hours_range,
 )
-from ecv_core.records.parameters import Params, listed
+from ecv_core.records.parameters import Params, listed, percent_text
 from ecv_core.records.run import FoldResult, Moment, RunRecord, Scores
 from ecv_core.records.spec import SCORES, SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
@@ -317,7 +317,7 @@ def rule_sentence(specs: Sequence[RunSpec]) -> str:
 
 def _rule_words(spec: RunSpec) -> str:
     """What the rule says of itself, or what can be said of any rule."""
-    level = f"{100 * spec.confidence:g} %"
+    level = percent_text(spec.confidence, "g")
     least = counted(spec.min_folds, "fold")
     t_interval = (
         f"the {level} confidence interval of the mean of the first n fold scores (Student's t "
@@ -673,7 +673,7 @@ def describe_selection(
         ["Contender", race.metric, "Folds", "Verdict"],
         rows,
         caption="Contenders, best first: mean of the folds that each used, how many these are, and "
-        f"what is shown on new data with {100 * race.terms.confidence:g} % confidence.",
+        f"what is shown on new data with {percent_text(race.terms.confidence, 'g')} confidence.",
         label="which-is-best",
     )
     return _description_of(sentences, table)
@@ -787,7 +787,7 @@ def _fold_table(run: RunRecord) -> str:
         return ""
     caption = (
         f"{run_title(run)}, fold by fold: score, mean of the first n folds and the "
-        f"{100 * run.spec.confidence:g} % interval that the rule goes by, of the "
+        f"{percent_text(run.spec.confidence, 'g')} interval that the rule goes by, of the "
         f"{usual_kind(run.spec)}."
     )
     if run.stopped_at:

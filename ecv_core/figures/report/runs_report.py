@@ -34,7 +34,7 @@ from ecv_core.figures.words import (
     metric_label,
     watt_hours_range,
 )
-from ecv_core.records.parameters import listed
+from ecv_core.records.parameters import listed, percent_text
 from ecv_core.records.run import Interval, RunRecord
 from ecv_core.stopping.new_data import NewDataInterval
 from ecv_core.store.environment import environment
@@ -204,7 +204,7 @@ def _pictures(rows: Sequence[RunRow]) -> list[ReportPicture]:
         if interval is not None:
             frame.loc[place, "low"] = interval.low
             frame.loc[place, "high"] = interval.high
-            frame.loc[place, "interval"] = f"{100 * row.run.spec.confidence:g} %, {of}"
+            frame.loc[place, "interval"] = f"{percent_text(row.run.spec.confidence, 'g')}, {of}"
     pictures = []
     for title, panel in panels_of(frame).items():
         chart = partial(compare_figure, panel)
