@@ -243,7 +243,8 @@ def study(
         _check_possible(cells)
         in_memory = any(model_settings for _, model_settings in named)
         with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
-            keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells])
+            planned_runs = [PlannedRun(spec=cell.spec) for cell in cells]
+            keep_plan(store, STUDY, planned_runs)
             with_earlier_runs = studies.filled(cells, store)
             open_cells = [cell for cell in with_earlier_runs if not cell.answered]
             computed = studies.compute(store, open_cells, executor=executor, callbacks=callbacks)
@@ -353,14 +354,10 @@ def select(
             budget=limit,
         )
         in_memory = any(model_settings for _, model_settings in entries)
+        callbacks = Callbacks(trouble=SaveAttempts(log.warning))
         with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
             _, standing = selections.compute(
-                store,
-                named,
-                terms,
-                executor=executor,
-                on_fold=on_fold,
-                callbacks=Callbacks(trouble=SaveAttempts(log.warning)),
+                store, named, terms, executor=executor, on_fold=on_fold, callbacks=callbacks
             )
     return Selected(standing, name, spec.metric_name)
 

@@ -193,7 +193,8 @@ class Run:
         """What one wants to know first, as words."""
         facts = [("run", f"{run_name(self.record)} ({self.run_id})")]
         if self.mean is not None:
-            score = f"{self.mean:.4f} ({interval_words(self._with_user_scores())})"
+            interval = interval_words(self._with_user_scores())
+            score = f"{self.mean:.4f} ({interval})"
             facts.append((metric_label(self.spec), score))
         used = self.record.folds_used
         facts.append(("folds", f"{used} of {self.k}, {self.record.state.value}"))
@@ -246,13 +247,14 @@ class Runs(Sequence[Run]):
         ]
         rows = {}
         for run in self:
+            spec = run.spec
             low, high = run.interval or (None, None)
             rows[run.run_id] = (
-                run.spec.dataset,
-                run.spec.algorithm,
-                run.spec.split,
-                run.spec.rule,
-                run.spec.metric_name,
+                spec.dataset,
+                spec.algorithm,
+                spec.split,
+                spec.rule,
+                spec.metric_name,
                 run.record.state.value,
                 run.mean,
                 low,
@@ -315,7 +317,8 @@ def runs(
             continue
         if algorithm not in (None, record.spec.algorithm):
             continue
-        if since is not None and record.created_at.date() < since:
+        started_on = record.created_at.date()
+        if since is not None and started_on < since:
             continue
         kept.append(Run(record))
     return Runs(kept)
@@ -360,24 +363,15 @@ def report(run: Run | Runs | str, path: str | PathLike[str] | None = None) -> st
 
 def _report_of_runs(runs: Runs, suffix: str, store: Store) -> str | bytes:
     """As `report`, in the form of a file's name."""
-    from ecv_core.figures.report.runs_report import runs_content, runs_csv, runs_html
-    from ecv_core.figures.report.runs_table import runs_latex
+    from ecv_core.figures.report.runs_report import runs_report
 
     if not runs:
         raise InputError("there are no runs to report; start one, or ask for others")
     records = [run._with_user_scores() for run in runs]
-    if suffix == ".tex":
-        return runs_latex(records)
-    if suffix == ".csv":
-        return runs_csv(records)
     groups = groups_of(store, records)
     environment = made_with(records, store)
-    content = runs_content(records, groups=groups, made_with=environment)
-    if suffix == ".pdf":
-        from ecv_core.figures.report.runs_pdf import runs_pdf
-
-        return runs_pdf(content)
-    return runs_html(content)
+    form = suffix.removeprefix(".")
+    return runs_report(records, form, groups=groups, made_with=environment)
 
 
 @kinds_checked

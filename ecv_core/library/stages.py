@@ -58,12 +58,13 @@ def algorithms() -> pd.DataFrame:
 
     rows = []
     for algorithm in ALGORITHMS.values():
+        defaults = {parameter.name: parameter.default for parameter in algorithm.parameters}
         rows.append(
             {
                 "id": algorithm.id,
                 "title": algorithm.title,
                 "task": algorithm.task.value,
-                "parameters": {param.name: param.default for param in algorithm.parameters},
+                "parameters": defaults,
                 "summary": algorithm.summary,
             }
         )

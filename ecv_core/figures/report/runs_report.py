@@ -23,6 +23,7 @@ from ecv_core.figures.report.runs_table import (
     RunRow,
     csv_row,
     rows_of_runs,
+    runs_latex,
     these_folds,
 )
 from ecv_core.figures.report.saving import PAGE, inline
@@ -113,6 +114,34 @@ PICTURES_CAPTION = (
 )
 SUMS_HEADERS = ("", "runs", "folds", "used", "saved by stopping", "CO2e")
 """Of a table of sums."""
+
+
+def runs_report(
+    runs: Sequence[RunRecord],
+    form: str,
+    *,
+    groups: Mapping[str, Mapping[str, str]],
+    made_with: Mapping[str, Any],
+) -> str | bytes:
+    """A report of several runs as the content of a file.
+
+    Args:
+        runs: at least one, as of `runs_content`.
+        form: 'pdf', 'tex' (the table for a paper), 'csv' (a row for each run); anything else is
+            HTML.
+        groups: as of `runs_content`.
+        made_with: as of `runs_content`.
+    """
+    if form == "tex":
+        return runs_latex(runs)
+    if form == "csv":
+        return runs_csv(runs)
+    content = runs_content(runs, groups=groups, made_with=made_with)
+    if form == "pdf":
+        from ecv_core.figures.report.runs_pdf import runs_pdf
+
+        return runs_pdf(content)
+    return runs_html(content)
 
 
 def runs_content(
