@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
@@ -165,19 +165,33 @@ def _checked_results(folder: Path) -> tuple[list[Checked], dict[str, str]]:
     return results, refused
 
 
-def _table(entries: Sequence[Checked]) -> tuple[str, str, list[list[str]], str]:
-    """Title, answer, rows and caption of results with the same data, folds and metric."""
+class _BoardTable(NamedTuple):
+    """Results with the same data, folds and metric, as the page has them."""
+
+    title: str
+    answer: str
+    rows: Sequence[Sequence[str]]
+    caption: str
+
+
+def _table(entries: Sequence[Checked]) -> _BoardTable:
+    """The table of results with the same data, folds and metric."""
     ranked = _best_first(entries)
     beside_best = _beside_best([entry.run for entry in ranked])
-    rows = [_row(entry, beside_best.get(entry.run.run_id, "not tested")) for entry in ranked]
-    answer = f"{rows[0][0]} has the best mean, {rows[0][1]}"
-    level = [row[0] for row in rows if row[4].startswith("level")]
-    if level:
-        answer += f"; no difference is shown to {listed(level)}"
+    rows = []
+    level_names = []
+    for entry in ranked:
+        words = beside_best.get(entry.run.run_id, "not tested")
+        if words.startswith(_LEVEL):
+            level_names.append(_name(entry))
+        rows.append(_row(entry, words))
+    answer = f"{_name(ranked[0])} has the best mean, {_mean(ranked[0]):.4f}"
+    if level_names:
+        answer += f"; no difference is shown to {listed(level_names)}"
     spec = entries[0].run.spec
     title = f"{metric_label(spec)} on {dataset_title(spec.dataset)}"
     caption = f"{spec.split}, k = {spec.k}, seed {spec.seed}, candidates = {spec.candidates}"
-    return title, f"{answer}.", rows, caption
+    return _BoardTable(title, f"{answer}.", rows, caption)
 
 
 def _best_first(entries: Sequence[Checked]) -> list[Checked]:
@@ -189,6 +203,19 @@ def _mean(entry: Checked) -> float:
     moment = entry.run.at_stop
     assert moment is not None
     return moment.mean
+
+
+def _name(entry: Checked) -> str:
+    """Its algorithm with the parameters: 'item-knn (neighbours=20)'."""
+    spec = entry.run.spec
+    if not spec.params:
+        return spec.algorithm
+    params = [f"{name}={value}" for name, value in spec.params]
+    return f"{spec.algorithm} ({', '.join(params)})"
+
+
+_LEVEL = "level with it"
+"""Of a result to whose mean no difference is shown."""
 
 
 def _beside_best(ranked: Sequence[RunRecord]) -> dict[str, str]:
@@ -206,7 +233,7 @@ def _beside_best(ranked: Sequence[RunRecord]) -> dict[str, str]:
         else:
             continue
         if not test.shows_difference:
-            verdict = "level with it"
+            verdict = _LEVEL
         words[other] = f"{verdict} ({p_words(test.p_holm)})"
     return words
 
@@ -214,9 +241,6 @@ def _beside_best(ranked: Sequence[RunRecord]) -> dict[str, str]:
 def _row(entry: Checked, beside_best: str) -> list[str]:
     """One result: name, mean, two intervals, test, folds, energy, what was checked, file."""
     run = entry.run
-    name = run.spec.algorithm
-    if run.spec.params:
-        name += f" ({', '.join(f'{param}={value}' for param, value in run.spec.params)})"
     interval_text = "-"
     interval = shown_interval(run).interval
     if interval:
@@ -229,7 +253,7 @@ def _row(entry: Checked, beside_best: str) -> list[str]:
     if entry.recomputed:
         checked_text = "all scores"
     return [
-        name,
+        _name(entry),
         f"{_mean(entry):.4f}",
         new_data_cell(run),
         interval_text,

@@ -110,10 +110,10 @@ def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     reference_row = swaps.row_of(reference)
     signs = swaps.signs
     sample_signs = swaps.sample_signs
-    keeps_order: NDArray[np.bool_] = np.equal(
-        sample_signs, signs[:, None]
-    )  # (splits, resamples, pairs)
-    sampled = np.logical_and.reduce(np.isfinite(sample_signs), axis=2)  # (splits, resamples)
+    # Whether a sample orders a pair as all users do; shape (splits, resamples, pairs).
+    keeps_order: NDArray[np.bool_] = np.equal(sample_signs, signs[:, None])
+    # Whether there is a sample at all, of every algorithm; shape (splits, resamples).
+    sampled = np.logical_and.reduce(np.isfinite(sample_signs), axis=2)
     rows = []
     for split, pair in np.argwhere(signs * signs[reference_row] < 0).tolist():
         ahead, behind = swaps.pairs[pair]
