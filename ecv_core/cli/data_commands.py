@@ -13,7 +13,7 @@ from ecv_core.cli import program, say
 from ecv_core.cli.options import DATASET, add_split_options, named_values
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import ENCODINGS, NONE, OPTIONS, SEPARATORS, TimeUnit
-from ecv_core.dataset.own.recognise import Recognised, first_look, returns
+from ecv_core.dataset.own.recognise import Recognised, first_look, rows_not_above_zero
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.tasks import Task
@@ -230,7 +230,7 @@ def _values_of(options: argparse.Namespace, names: Iterable[str]) -> dict[str, A
 def _offer_to_leave_out(recognised: Recognised) -> None:
     """Say how rows of 0 or less are left out, where there are some."""
     layout = recognised.layout
-    for place in returns(recognised):
+    for place in rows_not_above_zero(recognised):
         if place != layout.above_zero:
             say(f"--above-zero {layout.names[place]} leaves such rows out.")
 

@@ -123,14 +123,9 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
         fitting += len(batch)
     if not any(map(len, chunks.get("user_id", ()))):
         raise Unreadable(_nothing_usable(losses, fitting + unfit))
-    whole = _join(chunks, name)
+    interactions = _join(chunks, name)
     pa.default_memory_pool().release_unused()  # what is freed would stay with it otherwise
-    kept = one_per_pair(whole.users, whole.items, whole.n_items, whole.history)
-    repeated = len(whole) - len(kept)
-    interactions = whole
-    if repeated:
-        losses.unused[REPEATED] = repeated
-        interactions = whole.take(kept)
+    interactions = _without_repetitions(interactions, losses)
     if layout.without_bots:
         interactions = _without_bots(interactions, losses)
     return FileContent(
@@ -139,6 +134,18 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
         unused=losses.unused,
         examples=losses.examples,
     )
+
+
+def _without_repetitions(interactions: Interactions, losses: _Losses) -> Interactions:
+    """One interaction of each user and item; the others are counted."""
+    kept = one_per_pair(
+        interactions.users, interactions.items, interactions.n_items, interactions.history
+    )
+    repeated = len(interactions) - len(kept)
+    if not repeated:
+        return interactions
+    losses.unused[REPEATED] = repeated
+    return interactions.take(kept)
 
 
 def _without_bots(interactions: Interactions, losses: _Losses) -> Interactions:

@@ -103,13 +103,15 @@ def metric_named(name: str) -> NamedMetric | None:
     Args:
         name: of a column, a file or a metric: 'test_rmse', 'valLogLoss', 'neg_mean_squared_error'.
     """
-    stated = _stated(name)
+    higher_is_better = _says_higher_is_better(name)
     metric = _metric_in(name)
-    if stated is None:
+    if higher_is_better is None:
         return metric
     if metric is None:
-        return NamedMetric(words=name.strip(), higher_is_better=stated, never_negative=False)
-    return replace(metric, higher_is_better=stated)
+        return NamedMetric(
+            words=name.strip(), higher_is_better=higher_is_better, never_negative=False
+        )
+    return replace(metric, higher_is_better=higher_is_better)
 
 
 def _metric_in(name: str) -> NamedMetric | None:
@@ -222,7 +224,7 @@ def _turned(metric: NamedMetric) -> NamedMetric:
     return replace(metric, higher_is_better=higher, never_negative=False)
 
 
-def _stated(name: str) -> bool | None:
+def _says_higher_is_better(name: str) -> bool | None:
     """Whether higher is better, where the name says it in words or with an arrow."""
     plain = " ".join(_words(name))
     if "lower is better" in plain or "↓" in name:

@@ -108,15 +108,16 @@ def best_of_product(
     worth = np.empty(n, np.float32)
     row = nothing.copy()
     for place, user in enumerate(users):
-        for at in range(left_starts[user], left_starts[user + 1]):
-            factor, line = left_values[at], left_columns[at]
-            added = right_columns[right_starts[line] : right_starts[line + 1]]
-            values = right_values[right_starts[line] : right_starts[line + 1]]
-            for cell in range(len(added)):
-                column = np.uint32(added[cell])  # unsigned: no look whether it counts from the end
-                row[column] += factor * values[cell]
-        for item in seen_columns[seen_starts[user] : seen_starts[user + 1]]:
-            row[item] = -np.inf
+        for left_cell in range(left_starts[user], left_starts[user + 1]):
+            factor = left_values[left_cell]
+            right_row = left_columns[left_cell]
+            items = right_columns[right_starts[right_row] : right_starts[right_row + 1]]
+            values = right_values[right_starts[right_row] : right_starts[right_row + 1]]
+            for cell in range(len(items)):
+                item = np.uint32(items[cell])  # unsigned: no look whether it counts from the end
+                row[item] += factor * values[cell]
+        for seen_item in seen_columns[seen_starts[user] : seen_starts[user + 1]]:
+            row[seen_item] = -np.inf
         _best_of_row(row, worth, lists[place])
         row[:] = nothing
     return lists

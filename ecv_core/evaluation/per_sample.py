@@ -82,20 +82,19 @@ class HeldOut:
 
         Its influence is (numerators - ratio * denominators) / mean(denominators).
         """
-        whole = float(self.weights @ denominators)
-        if whole == 0:  # as scikit-learn has it, unless it was made with another zero_division
+        total = float(self.weights @ denominators)
+        if total == 0:  # as scikit-learn has it, unless it was made with another zero_division
             return 0.0, np.zeros(len(self.weights))
-        ratio = float(self.weights @ numerators) / whole
-        return ratio, self.weights * (numerators - ratio * denominators) * (
-            len(self.weights) / whole
-        )
+        ratio = float(self.weights @ numerators) / total
+        influence = self.weights * (numerators - ratio * denominators)
+        return ratio, influence * (len(self.weights) / total)
 
 
 Statistic = Callable[[HeldOut], tuple[float, Floats]]
 """The score of some samples, in the metric's own sign, and the influence value of each."""
 
 
-def values(metric: str, score: float, held: HeldOut) -> Floats | None:
+def values_of_samples(metric: str, score: float, held: HeldOut) -> Floats | None:
     """A value per sample, whose mean is the score; None where no formula gives that score.
 
     Args:

@@ -18,7 +18,7 @@ from sklearn.metrics import accuracy_score, check_scoring, make_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ecv_core.evaluation.per_sample import OWN_SCORES, HeldOut, reach, values
+from ecv_core.evaluation.per_sample import OWN_SCORES, HeldOut, reach, values_of_samples
 from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 
@@ -190,6 +190,7 @@ class _RecordingScorer:
             if self._name in (None, self._scoring.deciding_name):
                 self._scoring.failed = True
             raise
+        self._name_deciding_score(score)
         deciding_score = self._deciding_score(score)
         if deciding_score is not None and y is not None and not issparse(y):
             self._scoring.samples = self._samples(deciding_score, responses, y, metadata)
@@ -206,15 +207,20 @@ class _RecordingScorer:
             score_function = estimator.score
         return "sample_weight" in signature(score_function).parameters
 
+    def _name_deciding_score(self, score: Any) -> None:
+        """Set `Scoring.deciding_name` where nobody chose it: only what a scorer gives tells."""
+        if not self._scoring.deciding_name:
+            if isinstance(score, Mapping):
+                self._scoring.deciding_name = next(iter(score))
+            else:
+                self._scoring.deciding_name = "score"
+
     def _deciding_score(self, score: Any) -> float | None:
         """The score that decides; None where this scorer does not give it, or it is not finite."""
-        scoring = self._scoring
+        deciding_name = self._scoring.deciding_name
         if isinstance(score, Mapping):
-            scoring.deciding_name = scoring.deciding_name or next(iter(score))
-            score = score.get(scoring.deciding_name)
-        elif self._name in (None, scoring.deciding_name):
-            scoring.deciding_name = self._name or "score"
-        else:
+            score = score.get(deciding_name)
+        elif self._name not in (None, deciding_name):
             return None
         if not isinstance(score, int | float | np.number) or not np.isfinite(score):
             return None
@@ -244,7 +250,9 @@ class _RecordingScorer:
             return by_formula
         if metadata or not self._scoring.blocks:
             return None
-        return _by_blocks(self._scorer, responses, np.asarray(y), self._scoring.units, score)
+        return _jackknife_over_blocks(
+            self._scorer, responses, np.asarray(y), self._scoring.units, score
+        )
 
     def _samples_by_formula(
         self, score: float, responses: _Responses, y: Any, metadata: Mapping[str, Any]
@@ -257,7 +265,7 @@ class _RecordingScorer:
         held_out = _held_out(recipe, responses, truth, metadata.get("sample_weight"))
         if held_out is None:
             return None
-        by_sample = values(recipe.metric, score, held_out)
+        by_sample = values_of_samples(recipe.metric, score, held_out)
         if by_sample is None:
             return None
         units = self._scoring.units
@@ -384,11 +392,14 @@ def _score_name(estimator: Any, scoring: Any) -> str:
         return scoring
     if isinstance(scoring, _MadeScorer):
         recipe = _recipe_of(scoring)
-        return recipe.metric if recipe is not None else "score"
+        if recipe is not None:
+            return recipe.metric
     if scoring is not None:
         return getattr(scoring, "__name__", "score")
     usual = _usual_score(estimator, {})
-    return _USUAL[usual].removesuffix("_score") if usual else "score"
+    if usual is None:
+        return "score"
+    return _USUAL[usual].removesuffix("_score")
 
 
 def _as_column(y: Any) -> NDArray[Any]:
@@ -463,7 +474,7 @@ def whole_fold(units: Indices, score: float) -> SampleValues:
     return SampleValues(units=units.min(keepdims=True), values=np.array([score], np.float64))
 
 
-def _by_blocks(
+def _jackknife_over_blocks(
     scorer: Callable[..., Any],
     responses: _Responses,
     truth: NDArray[Any],

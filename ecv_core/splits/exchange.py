@@ -400,21 +400,22 @@ interactions that a fold does not use are left out. `python -m ecv_core run DATA
 
 def _statistics(interactions: Interactions, folds: Folds) -> list[str]:
     """A table of what is in each part, and a note for each fold, as lines of Markdown."""
+    has_times = interactions.timestamps is not None
     columns = ["fold", "part", "users", "items", "interactions"]
     if interactions.baskets is not None:
         columns.append("baskets")
-    if interactions.timestamps is not None:
+    if has_times:
         columns += ["from", "to"]
     table = [_table_line(columns), "|" + "---|" * len(columns)]
     notes = []
     for index in range(folds.k):
         parts = fold_parts(interactions, folds, index)
-        for part in WORDS:
+        for part, name in PART_NAMES.items():
             counts = parts.counts[part]
-            if counts.interactions or part is not Part.VALIDATION:
-                has_times = interactions.timestamps is not None
-                cells = [str(index), part.name.lower(), *_count_cells(counts, has_times=has_times)]
-                table.append(_table_line(cells))
+            if part is Part.VALIDATION and not counts.interactions:
+                continue  # most splits have no such part
+            cells = [str(index), name, *_count_cells(counts, has_times=has_times)]
+            table.append(_table_line(cells))
         notes.append(_fold_note(index, parts, leakage(interactions, folds, index)))
     return [*table, "", *notes]
 
@@ -457,7 +458,7 @@ def _fold_note(index: int, parts: FoldParts, leak: Leakage | None) -> str:
     )
 
 
-WORDS = {Part.TRAIN: "train", Part.VALIDATION: "validation", Part.TEST: "test"}
+PART_NAMES = {Part.TRAIN: "train", Part.VALIDATION: "validation", Part.TEST: "test"}
 """The parts that are written, as the column 'part' names them; the others are left out."""
 
 _OLD = (1980, 1, 1, 0, 0, 0)  # the same split gives the same bytes on every day
@@ -493,10 +494,10 @@ def _csv_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[str, 
     if deals(folds):
         yield "folds.csv", folds_csv(interactions, folds)
         return
-    words = pa.array([WORDS.get(part, "") for part in Part])
+    words = pa.array([PART_NAMES.get(part, "") for part in Part])
     for index in range(folds.k):
         parts = checked_parts(interactions, folds, index)
-        rows = np.flatnonzero(np.isin(parts, list(WORDS)))
+        rows = np.flatnonzero(np.isin(parts, list(PART_NAMES)))
         columns = id_columns(interactions, rows)
         columns["part"] = words.take(pa.array(parts[rows]))
         yield f"fold-{index}.csv", csv_text(columns)
@@ -543,7 +544,7 @@ def _read_archive(archive: zipfile.ZipFile, name: str, interactions: Interaction
         for part in (Part.TRAIN, Part.TEST):
             if not np.any(parts == part):
                 raise FoldsError(
-                    f"fold {index} of the split archive has no {WORDS[part]} interactions"
+                    f"fold {index} of the split archive has no {PART_NAMES[part]} interactions"
                 )
         table.append(parts)
 
@@ -602,10 +603,10 @@ def _read_parts(content: bytes, name: str, interactions: Interactions) -> Parts:
     Raises: FoldsError for a pair that the dataset does not have, or that comes twice.
     """
     labels = read_labels(content, name, "part", interactions)
-    codes = compute.index_in(labels.texts, value_set=pa.array(list(WORDS.values())))
+    codes = compute.index_in(labels.texts, value_set=pa.array(list(PART_NAMES.values())))
     if codes.null_count:
         wrong = shown(labels.texts.filter(codes.is_null())[0])
-        raise FoldsError(f"{name} has a part '{wrong}'; parts are {', '.join(WORDS.values())}")
+        raise FoldsError(f"{name} has a part '{wrong}'; parts are {', '.join(PART_NAMES.values())}")
     parts = np.full(len(interactions), Part.UNUSED, dtype=np.int8)
-    parts[labels.interactions] = np.array(list(WORDS), dtype=np.int8)[np.asarray(codes)]
+    parts[labels.interactions] = np.array(list(PART_NAMES), dtype=np.int8)[np.asarray(codes)]
     return parts

@@ -20,7 +20,7 @@ from ecv_core.dataset.own.recognise import (
     first_look,
     look_again,
     recognise,
-    returns,
+    rows_not_above_zero,
     with_unit,
 )
 from ecv_core.dataset.plain import PlainFile
@@ -233,7 +233,7 @@ def _offer_to_leave_out(token: str, recognised: Recognised, earlier: Layout | No
     layout = recognised.layout
     if layout.column("target") is not None:
         return layout
-    for place, count in returns(recognised).items():
+    for place, count in rows_not_above_zero(recognised).items():
         name = layout.names[place]
         leave_out = st.toggle(
             f"Leave out the rows with a {escaped(name)} of 0 or less",

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
 from sklearn.metrics import get_scorer, make_scorer  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 
-from ecv_core.evaluation.per_sample import HeldOut, reach, values  # noqa: E402
+from ecv_core.evaluation.per_sample import HeldOut, reach, values_of_samples  # noqa: E402
 from ecv_core.evaluation.scoring import Scoring, sample_scores  # noqa: E402
 from ecv_core.records.errors import InputError  # noqa: E402
 
@@ -82,8 +82,8 @@ def test_roc_auc_by_hand():
         classes=np.array([0, 1]),
         weights=np.ones(4),
     )
-    assert values("roc_auc_score", 0.75, held) == pytest.approx([1.25, 0.25, 0.25, 1.25])
-    assert values("roc_auc_score", 0.76, held) is None  # another function of that name
+    assert values_of_samples("roc_auc_score", 0.75, held) == pytest.approx([1.25, 0.25, 0.25, 1.25])
+    assert values_of_samples("roc_auc_score", 0.76, held) is None  # another function of that name
 
 
 def test_a_rare_class_says_how_well_its_score_is_known():

@@ -37,9 +37,9 @@ from ecv_core.dataset.losses import MOST_LOST, SWALLOWED, loss, lost, reason_of
 from ecv_core.dataset.own.recognise import (
     Recognised,
     look_again,
-    not_taken,
     recognise,
-    taken_as,
+    roles_sentence,
+    unused_role_sentence,
     with_unit,
 )
 from ecv_core.dataset.plain import PlainFile, Report, plain_file
@@ -545,7 +545,7 @@ def add_file(
                 )
             return keep(folder, name), recognition
         except EcvError as error:
-            raise type(error)(f"{taken_as(recognition.layout)} {error}") from error
+            raise type(error)(f"{roles_sentence(recognition.layout)} {error}") from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -609,5 +609,5 @@ def _without_costly_roles(recognition: Recognised, about: About, fixed: set[str]
         lacking = about.unused.get(reason_of(role, layout.unit), 0)
         if role not in fixed and lacking > MOST_LOST * about.rows:
             layout = layout.with_roles({role: None})
-            notes.append(not_taken(column, role, lacking, f"{about.rows:,}"))
+            notes.append(unused_role_sentence(column, role, lacking, f"{about.rows:,}"))
     return replace(recognition, layout=layout, notes=tuple(notes))

@@ -144,7 +144,7 @@ def _without_mostly_empty_roles(recognition: Recognised) -> Recognised:
         if lacking > row_count / 2:
             layout = layout.with_roles({role: None})
             column = layout.names[place]
-            notes.append(not_taken(column, role, lacking, f"the first {row_count:,}"))
+            notes.append(unused_role_sentence(column, role, lacking, f"the first {row_count:,}"))
     return replace(recognition, layout=layout, notes=tuple(notes))
 
 
@@ -160,7 +160,7 @@ def _count_readable(values: Sequence[str], role: str, layout: Layout) -> int:
     return int(np.isfinite(numbers).sum())
 
 
-def taken_as(layout: Layout) -> str:
+def roles_sentence(layout: Layout) -> str:
     """The sentence about which column is taken as what, and how to say otherwise."""
     taken = []
     for role, place in layout.roles:
@@ -171,7 +171,7 @@ def taken_as(layout: Layout) -> str:
     )
 
 
-def not_taken(column: str, role: str, lacking: int, rows: str) -> str:
+def unused_role_sentence(column: str, role: str, lacking: int, rows: str) -> str:
     """The sentence about a column that was guessed to have a role, and costs too many rows."""
     word = ROLE_WORDS[role]
     return (
@@ -589,7 +589,7 @@ def _returns_sentences(recognition: Recognised) -> list[str]:
     """A sentence for each column of ratings or quantities that is 0 or less in some rows."""
     layout = recognition.layout
     sentences = []
-    for place, count in returns(recognition).items():
+    for place, count in rows_not_above_zero(recognition).items():
         name = layout.names[place]
         sentence = f"{count} of the first {len(recognition.rows)} rows have a {name} of 0 or less"
         if layout.above_zero == place:
@@ -602,7 +602,7 @@ def _returns_sentences(recognition: Recognised) -> list[str]:
     return sentences
 
 
-def returns(recognition: Recognised) -> dict[int, int]:
+def rows_not_above_zero(recognition: Recognised) -> dict[int, int]:
     """The columns of ratings or quantities -> how many of the first rows are 0 or less there.
 
     Columns without such rows are not among them.
