@@ -71,27 +71,26 @@ def integral(samples: Sequence[Sample], begin: float, end: float, every: float) 
     """
     stretches = None
     if samples:
-        at = np.array([sample.at for sample in samples])
+        times = np.array([sample.at for sample in samples])
         values = np.array([sample.value for sample in samples])
         if samples[0].unit == "W":
-            stretches = _stretches_of_power(at, values, every)
+            stretches = _stretches_of_power(times, values, every)
         else:
-            stretches = _stretches_of_counter(at, values)
+            stretches = _stretches_of_counter(times, values)
     if stretches is None:
         return Integral(joules=0.0, low=0.0, high=0.0, gap_seconds=end - begin)
-    # What is before the first sample and after the last one goes on as they say.
-    begins = np.append(stretches.begins, [begin, at[-1]])
-    ends = np.append(stretches.ends, [at[0], end])
+    # Two more stretches: before the first sample and after the last one it goes on as they say.
+    begins = np.append(stretches.begins, [begin, times[-1]])
+    ends = np.append(stretches.ends, [times[0], end])
     watts = np.append(stretches.watts, [stretches.watts_before, stretches.watts_after])
     gaps = np.append(stretches.gaps, _missing_seconds(ends[-2:] - begins[-2:], every))
-    seconds_inside = np.minimum(ends, end) - np.maximum(begins, begin)
-    # A stretch outside of the span has no time in it.
-    seconds_inside = np.maximum(seconds_inside, 0.0)
+    # Of each stretch only what lies between begin and end counts.
+    seconds_inside = np.maximum(np.minimum(ends, end) - np.maximum(begins, begin), 0.0)
     lengths = np.where(seconds_inside > 0, ends - begins, 1.0)
-    missing = gaps * seconds_inside / lengths
+    missing_seconds = gaps * seconds_inside / lengths
     joules = float(seconds_inside @ watts)
-    sampled_joules = float((seconds_inside - missing) @ watts)
-    gap_seconds = float(missing.sum())
+    sampled_joules = float((seconds_inside - missing_seconds) @ watts)
+    gap_seconds = float(missing_seconds.sum())
     low = sampled_joules + gap_seconds * stretches.least_watts - stretches.step
     high = sampled_joules + gap_seconds * stretches.most_watts + stretches.step
     return Integral(
@@ -102,17 +101,17 @@ def integral(samples: Sequence[Sample], begin: float, end: float, every: float) 
     )
 
 
-def _stretches_of_power(at: Floats, watts: Floats, every: float) -> _Stretches:
+def _stretches_of_power(times: Floats, watts: Floats, every: float) -> _Stretches:
     """Between samples of a power, by the trapezoid rule.
 
     Args:
-        at: times of the samples; shape (samples,).
-        watts: what they say; shape (samples,).
+        times: of the samples; shape (samples,).
+        watts: that the samples say; shape (samples,).
         every: seconds between two samples, as it was intended.
     """
-    later = np.diff(at) > 0
-    begins = at[:-1][later]
-    ends = at[1:][later]
+    later = np.diff(times) > 0
+    begins = times[:-1][later]
+    ends = times[1:][later]
     means = (watts[:-1] + watts[1:]) / 2
     return _Stretches(
         begins=begins,
@@ -126,16 +125,16 @@ def _stretches_of_power(at: Floats, watts: Floats, every: float) -> _Stretches:
     )
 
 
-def _stretches_of_counter(at: Floats, counts: Floats) -> _Stretches | None:
+def _stretches_of_counter(times: Floats, counts: Floats) -> _Stretches | None:
     """Between samples of a counter, by its differences; None where it has not moved.
 
     Args:
-        at: times of the samples; shape (samples,).
-        counts: what they say, in joules so far; shape (samples,).
+        times: of the samples; shape (samples,).
+        counts: that the samples say, in joules so far; shape (samples,).
     """
-    later = np.diff(at) > 0
-    begins = at[:-1][later]
-    ends = at[1:][later]
+    later = np.diff(times) > 0
+    begins = times[:-1][later]
+    ends = times[1:][later]
     seconds = ends - begins
     rises = np.diff(counts)[later]
     began_anew = rises < 0  # a counter that begins at 0 again tells nothing of the time between

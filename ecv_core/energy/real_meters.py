@@ -380,6 +380,7 @@ class Sampler:
         if self._thread is not None:
             self._thread.join(max(until - time.perf_counter(), 0.0))
         samples = list(self._samples)  # of this moment: the thread may add more
+        # Watts and joules cannot be mixed: a meter that changes its unit is read by its first.
         samples = [sample for sample in samples if sample.unit == samples[0].unit]
         begin, end = self.span
         energy = integral(samples, begin, end, self._every)

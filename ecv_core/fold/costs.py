@@ -48,9 +48,9 @@ class Costs:
         """
         self._count = count
         self._common = {"split", "start"}
+        """Parts of the fold whose work several configurations need."""
         if goes_on:
             self._common.add("step")
-        """Parts of the fold whose work several configurations need."""
         self._spent: list[_Spent] = []
         """Of each configuration that is finished."""
         self.begin()

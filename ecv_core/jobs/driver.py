@@ -275,11 +275,12 @@ class _Drive:
         missing = begun.missing(ended.task)
         if error is None and missing:
             error = missing_answer(missing, ended.task, begun.node)
-        if error is not None:
-            self._plan_runs.lose(ended.task, begun.lost_seconds)
         if error is None:
             self._plan_runs.settle(ended.task.specs, self._begun)
-        elif self._closing():  # the worker has ended with this program
+            self._drop_needless()
+            return
+        self._plan_runs.lose(ended.task, begun.lost_seconds)
+        if self._closing():  # the worker has ended with this program
             raise Terminated
         elif isinstance(error, Cancelled):
             self._cancel(ended.task, error)

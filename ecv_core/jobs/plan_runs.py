@@ -200,7 +200,7 @@ class PlanRuns:
         Runs that are not there yet are made. Raises: InputError where the plan cannot go on.
         """
         for task in plan.next(self, ()):
-            return [self._wait(spec) for spec in task.specs]
+            return [self._put_in_queue(spec) for spec in task.specs]
         return []
 
     def claim(self, task: FoldTask) -> bool:
@@ -214,7 +214,7 @@ class PlanRuns:
             if run_id in self._running:
                 self._add_folds(run_id, spec.only_folds)
             else:
-                run_id = self._wait(spec)
+                run_id = self._put_in_queue(spec)
                 if not self._start(run_id, spec):
                     return False
             why = self._missing_cheap_model(spec)
@@ -236,7 +236,7 @@ class PlanRuns:
         self.store.ask_for(run_id, spec, owner=self.owner)
         self._claimed_runs.pop(run_id, None)
 
-    def _wait(self, spec: RunSpec) -> str:
+    def _put_in_queue(self, spec: RunSpec) -> str:
         """Have a run wait in the owner's queue, made if it lacks; gives its id."""
         run = self.run(spec)
         if run is None:
@@ -245,7 +245,8 @@ class PlanRuns:
             )
             self._ids[_key(spec)] = run_id
             return run_id
-        if run.run_id not in self._queued:  # else, if it waits no more, somebody has cancelled it
+        # A run that waited there before is left alone: if it waits no more, it was cancelled.
+        if run.run_id not in self._queued:
             self.store.requeue(run.run_id, _spec_to_go_on(run, spec), owner=self.owner)
         return run.run_id
 

@@ -155,7 +155,7 @@ def connect(url: str) -> sa.Engine:
     Raises: StoreError if there is no usable database, or one of another version.
     """
     try:
-        engine = fresh(url)
+        engine = new_engine(url)
     except (SQLAlchemyError, ImportError, ValueError) as error:
         raise StoreError(
             f"'{without_password(url, url)}' is not a usable database address "
@@ -178,7 +178,7 @@ def connect(url: str) -> sa.Engine:
         time.sleep(_RETRY_SECONDS)
 
 
-def fresh(url: str) -> sa.Engine:
+def new_engine(url: str) -> sa.Engine:
     """An engine on this database that has read nothing yet; it makes no tables."""
     address = sa.make_url(url)
     if address.get_backend_name() != "sqlite" and url.count("@") > 1:

@@ -117,6 +117,7 @@ def _by_fold_scores(run: RunRecord) -> NewDataInterval | None:
     # A fold tests one part of the data and learns from the others.
     parts = run.spec.folds_of_a_partition
     tested_to_learnt = 1 / (parts - 1)
+    # Beyond one partition, folds hold out the same rows again, and add no data.
     n = min(len(scores), max(2, round(parts)))
     half = half_width(deviation, n, run.spec.confidence, overlap=tested_to_learnt)
     return NewDataInterval(low=mean - half, high=mean + half)

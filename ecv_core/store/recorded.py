@@ -196,7 +196,7 @@ def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, A
     return made_with
 
 
-def _find(run_id: str, folder: Path | None, begin: str = "") -> Path | None:
+def _find(run_id: str, folder: Path | None, name_begin: str = "") -> Path | None:
     """Where the run with this id or name is, among those whose names begin so.
 
     A damaged file or document has no run: `recorded_runs` is where that is said.
@@ -204,10 +204,10 @@ def _find(run_id: str, folder: Path | None, begin: str = "") -> Path | None:
     Args:
         run_id: or the name.
         folder: as of `recorded_runs`.
-        begin: of the run's name; empty for any.
+        name_begin: of the run; empty for any.
     Returns: the folder and the name of the run as a path; None if there is none.
     """
-    candidates = _rows_by_path(folder, begin)
+    candidates = _rows_by_path(folder, name_begin)
     for path in candidates:
         if path.name == run_id:
             return path
@@ -218,7 +218,7 @@ def _find(run_id: str, folder: Path | None, begin: str = "") -> Path | None:
     return None
 
 
-def _rows_by_path(folder: Path | None, begin: str) -> dict[Path, _Row]:
+def _rows_by_path(folder: Path | None, name_begin: str) -> dict[Path, _Row]:
     """Path of a folder and a run's name -> its row, of the names that begin so.
 
     Runs of a damaged file are left out.
@@ -227,7 +227,7 @@ def _rows_by_path(folder: Path | None, begin: str) -> dict[Path, _Row]:
     for part in _folders(folder):
         with suppress(InputError):
             for name, row in _rows(part).items():
-                if name.startswith(begin):
+                if name.startswith(name_begin):
                     rows[part / name] = row
     return rows
 

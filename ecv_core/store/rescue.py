@@ -16,7 +16,13 @@ from ecv_core.dataset import data_dir
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.engine import fresh, sqlite_file, transaction, way_out, without_password
+from ecv_core.store.engine import (
+    new_engine,
+    sqlite_file,
+    transaction,
+    way_out,
+    without_password,
+)
 from ecv_core.store.outputs import check_output, names_of
 from ecv_core.store.rows import fold_row, run_row, user_scores_row
 from ecv_core.store.schema import folds, runs, user_scores, wait_for_others
@@ -83,7 +89,7 @@ def check_kept(store: Store, kept: Mapping[str, KeptRun]) -> None:
 
     Raises: StoreError where one is not, or a SQLite file is damaged.
     """
-    engine = fresh(store.url)
+    engine = new_engine(store.url)
     try:
         with transaction(engine, "read") as connection:
             if _is_small_file(store.url):
