@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -352,8 +352,8 @@ def _look_up_processor() -> None:
     name = f"processor, by CodeCarbon {version('codecarbon')}"
     facts = recalled(name)
     if isinstance(facts, dict) and set(facts) == {"model", "tdp"}:
-        processor = SimpleNamespace(**facts)
-        look_up(SimpleNamespace(TDP=lambda: processor))
+        known_processor = partial(SimpleNamespace, **facts)
+        look_up(SimpleNamespace(TDP=known_processor))
     else:
         processor = look_up(cpu)
         remember(name, {"model": processor.model, "tdp": processor.tdp})

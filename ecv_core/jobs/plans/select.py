@@ -48,7 +48,8 @@ from ecv_core.store.store import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-_BUDGET = "budget"
+_BUDGET_AMOUNT = "budget_amount"
+_BUDGET_UNIT = "budget_unit"
 _RECORDED = "recorded"
 """Among the terms that are kept: whether folds of recorded runs count."""
 
@@ -593,11 +594,12 @@ def _terms_to_keep(terms: Terms, recorded: bool) -> dict[str, Any]:
     """The terms as plain values by name, as `_terms` reads them."""
     kept: dict[str, Any] = {_RECORDED: recorded}
     for name, value in asdict(terms).items():
-        if name == _BUDGET:
-            for part, amount_or_unit in (value or {}).items():
-                kept[f"{_BUDGET}_{part}"] = amount_or_unit
-        elif value is not None:
+        if value is not None:
             kept[name] = value
+    if terms.budget is not None:
+        del kept["budget"]
+        kept[_BUDGET_AMOUNT] = terms.budget.amount
+        kept[_BUDGET_UNIT] = terms.budget.unit
     return kept
 
 
@@ -606,8 +608,8 @@ def _terms(record: PlanRecord) -> Terms:
     kept: dict[str, Any] = dict(record.content.terms)
     kept.pop(_RECORDED, None)
     budget = None
-    if f"{_BUDGET}_unit" in kept:
-        budget = Budget(amount=kept.pop(f"{_BUDGET}_amount"), unit=kept.pop(f"{_BUDGET}_unit"))
+    if _BUDGET_UNIT in kept:
+        budget = Budget(amount=kept.pop(_BUDGET_AMOUNT), unit=kept.pop(_BUDGET_UNIT))
     return Terms(**kept, budget=budget)
 
 
