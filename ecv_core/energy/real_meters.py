@@ -139,7 +139,9 @@ class Tapo:
 
     def __init__(self, address: str) -> None:
         self._host, _, port = _checked_address(address, "tapo").partition(":")
-        self._port = int(port) if port else None
+        self._port: int | None = None
+        if port:
+            self._port = int(port)
         if find_spec("kasa") is None:
             raise InputError(
                 "a Tapo plug needs python-kasa, which is not installed; install it with: "

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, takewhile
 from typing import TypeVar
 
@@ -326,17 +326,17 @@ class PlanRuns:
         stopped_at = stopping.stop_of(moments, run.k)
         if run_id in self._kept:
             self._kept[run_id].stopped_at = stopped_at
-        is_ours = self._write_until_done(
-            lambda: self.store.add_fold(
-                run_id,
-                result,
-                stopped_at=stopped_at,
-                moment=moment_of_fold,
-                others=tuple(new_moments),
-                ahead=moment_of_fold is None,
-                owner=self.owner,
-            )
+        add_fold = partial(
+            self.store.add_fold,
+            run_id,
+            result,
+            stopped_at=stopped_at,
+            moment=moment_of_fold,
+            others=tuple(new_moments),
+            ahead=moment_of_fold is None,
+            owner=self.owner,
         )
+        is_ours = self._write_until_done(add_fold)
         self._claimed_runs.pop(run_id, None)
         if not is_ours:
             self._give_up(run_id)
@@ -475,9 +475,8 @@ class PlanRuns:
 
     def _end(self, run_id: str, state: RunState, error: str | None) -> None:
         """Finish a claimed run in the database, and say so: nothing more is computed for it."""
-        self._write_until_done(
-            lambda: self.store.finish(run_id, state, error=error, owner=self.owner)
-        )
+        finish = partial(self.store.finish, run_id, state, error=error, owner=self.owner)
+        self._write_until_done(finish)
         self._running.discard(run_id)
         self._claimed_runs.pop(run_id, None)
         self._ended[run_id] = state

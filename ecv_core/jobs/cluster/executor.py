@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -220,7 +220,10 @@ class DaskExecutor:
         self._looked_at = 0.0
         self._versions = versions()
         self._check_nodes()
-        self._published_before = client.list_datasets() if self._outlives else ()
+        self._published_before: Collection[Any] = ()
+        """Names of the futures that were on the scheduler before."""
+        if self._outlives:
+            self._published_before = client.list_datasets()
         client.subscribe_topic(self._topic, self._take_event)
 
     @property

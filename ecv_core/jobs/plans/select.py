@@ -25,7 +25,7 @@ from ecv_core.jobs.plan import FoldTask, PlanResults, folds_done, folds_of
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import FoldResult, Scores
+from ecv_core.records.run import FoldResult, RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import over_same_users, parse_contender
 from ecv_core.selection.document import selection_document, verdict_sentence, winner_mean
@@ -501,9 +501,11 @@ def compute(
     plan = SelectPlan(_contenders_of(record), terms, speculate=speculate)
     plan_runs = selection_runs(store, record, callbacks)
     if on_fold is not None:
-        plan_runs.callbacks = replace(
-            plan_runs.callbacks, fold=lambda run: on_fold(plan.standing(plan_runs))
-        )
+
+        def tell_standing(_run: RunRecord) -> None:
+            on_fold(plan.standing(plan_runs))
+
+        plan_runs.callbacks = replace(plan_runs.callbacks, fold=tell_standing)
     drive(plan, plan_runs, executor)
     plan_runs.check_finished()
     return record.plan_id, plan.standing(plan_runs)
