@@ -14,6 +14,7 @@ from ecv_core.analysis.gate_sides import GateSide, gate_sides, side_of_file, sid
 from ecv_core.cli import answer
 from ecv_core.cli.options import add_json
 from ecv_core.records.errors import InputError
+from ecv_core.records.run import RunRecord
 from ecv_core.store.imports import is_run, read_run
 from ecv_core.store.lookup import find_run
 from ecv_core.store.outputs import write_result
@@ -85,14 +86,24 @@ def _side(text: str, metric: str | None) -> GateSide:
     if not path.is_file():
         store = open_store()
         run = Results(store).with_user_scores(find_run(text, store=store))
-        return side_of_run(run, text)
+        return _side_of_run(run, text, metric)
     try:
         content = content_of(path, at_most=limits.MAX_RUN_BYTES)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     if is_run(content):
-        return side_of_run(read_run(content, path.name).run, text)
+        return _side_of_run(read_run(content, path.name).run, text, metric)
     return side_of_file(path, contender, metric)
+
+
+def _side_of_run(run: RunRecord, text: str, metric: str | None) -> GateSide:
+    """A run as a side. Raises: InputError where another metric is asked for than it was run by."""
+    if metric not in (None, run.spec.metric, run.spec.metric_name):
+        raise InputError(
+            f"the run {text} is compared by its metric, {run.spec.metric_name}, and not by "
+            f"{metric}; leave --metric out"
+        )
+    return side_of_run(run, text)
 
 
 def _write_junit(path: Path, verdict: Gate, name: str) -> None:

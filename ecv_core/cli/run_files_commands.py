@@ -102,10 +102,7 @@ def report_command(options: argparse.Namespace) -> None:
     if options.output is not None and not options.output.absolute().parent.is_dir():
         raise InputError(f"the folder of {options.output} does not exist; make it first")
     store = open_store()
-    if options.run_ids:
-        records = [find_run(name, store=store) for name in options.run_ids]
-    else:
-        records = _runs_between(store, options.since, options.until, options.tag)
+    records = _runs_to_report(options, store)
     runs = [library.Run(record) for record in records]
     subject: library.Run | library.Runs = library.Runs(runs)
     words = counted(len(runs), "run")
@@ -124,13 +121,21 @@ def report_command(options: argparse.Namespace) -> None:
     print(f"{path}: {words}")
 
 
-def _runs_between(store: Store, since: date, until: date, tag: str | None) -> list[RunRecord]:
-    """The runs that were started in these days, and have this tag.
+def _runs_to_report(options: argparse.Namespace, store: Store) -> list[RunRecord]:
+    """The runs that are named, or that were started in these days and have this tag.
 
-    Raises: InputError where nothing was asked for, or no run is found.
+    Raises: InputError where runs are named in no way or in both, or no run is found.
     """
-    if (since, until, tag) == (date.min, date.max, None):
-        raise InputError("say which runs: RUN ..., --since DATE, --until DATE or --tag TAG")
+    since = options.since
+    until = options.until
+    tag = options.tag
+    by_day_or_tag = (since, until, tag) != (date.min, date.max, None)
+    if bool(options.run_ids) == by_day_or_tag:
+        raise InputError(
+            "say which runs in one way: RUN ..., or --since DATE, --until DATE and --tag TAG"
+        )
+    if options.run_ids:
+        return [find_run(name, store=store) for name in options.run_ids]
     records = []
     for row in RunList(store).rows():
         has_tag = tag is None or tag in row.label.tags

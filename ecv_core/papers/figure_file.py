@@ -49,7 +49,7 @@ from ecv_core.store.configurations import (
     recorded_spaces,
     recorded_tuning,
 )
-from ecv_core.store.lookup import find_run
+from ecv_core.store.lookup import find_run, full_plan_id
 from ecv_core.store.plans import SELECTION, stored_plan
 from ecv_core.store.recorded import FOLDER, recorded_runs
 from ecv_core.store.results import Results
@@ -139,7 +139,7 @@ def _race_of(name: str, folder: Path) -> ContenderRace:
     if len(runs) > 1:
         return _recorded_race(runs, folder)
     store = open_store()
-    plan = stored_plan(store, SELECTION, name)
+    plan = stored_plan(store, SELECTION, full_plan_id(store, SELECTION, name))
     standing = SelectPlan.of(plan).standing(results_of(store, plan))
     if standing.played is None:
         raise InputError(

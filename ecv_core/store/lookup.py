@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord
+from ecv_core.store.plans import stored_plans
 from ecv_core.store.recorded import recorded_run
 from ecv_core.store.schema import kept, runs
 from ecv_core.store.store import Store, open_store
@@ -48,21 +50,37 @@ def full_id(store: Store, beginning: str) -> str:
     Raises:
         InputError: where it is empty, or several ids begin so.
     """
+    rows = store.rows(sa.select(runs.c.run_id).where(kept()))
+    return _only_match([row.run_id for row in rows], beginning, "run")
+
+
+def full_plan_id(store: Store, kind: str, beginning: str) -> str:
+    """The same of the plans of a kind, such as selections."""
+    ids = [plan.plan_id for plan in stored_plans(store, kind)]
+    return _only_match(ids, beginning, kind)
+
+
+def _only_match(ids: Sequence[str], beginning: str, kind: str) -> str:
+    """The only id that begins so; the beginning itself where none does. Raises: InputError.
+
+    Args:
+        ids: to choose from.
+        beginning: of one of them, or all of it.
+        kind: what they are ids of.
+    """
     if not beginning:
-        raise InputError("the id of the run is empty; give its id or the beginning of it")
-    ids = []
-    for row in store.rows(sa.select(runs.c.run_id).where(kept())):
-        if row.run_id == beginning:
-            return beginning
-        if row.run_id.startswith(beginning):
-            ids.append(row.run_id)
-    if len(ids) > 1:
-        shown = ", ".join(ids[:_MOST_SHOWN])
-        if len(ids) > _MOST_SHOWN:
+        raise InputError(f"the id of the {kind} is empty; give its id or the beginning of it")
+    if beginning in ids:
+        return beginning
+    matches = [other for other in ids if other.startswith(beginning)]
+    if len(matches) > 1:
+        shown = ", ".join(matches[:_MOST_SHOWN])
+        if len(matches) > _MOST_SHOWN:
             shown += ", ..."
         raise InputError(
-            f"the ids of {len(ids)} runs begin with '{beginning}' ({shown}); give more characters"
+            f"the ids of {len(matches)} {kind}s begin with '{beginning}' ({shown}); give more "
+            "characters"
         )
-    if ids:
-        return ids[0]
+    if matches:
+        return matches[0]
     return beginning

@@ -56,6 +56,7 @@ def test_runs_are_gated_by_their_users_and_by_their_files(tmp_path, capsys):
     ("arguments", "words"),
     [
         (["ml-100k--ease", "ml-1m--ease"], "different datasets"),
+        (["ml-100k--ease", "ml-100k--popular", "--metric", "recall@10"], "by its metric, ndcg@10"),
         (["nothing", "ml-1m--ease"], "there is no run 'nothing'"),
         (["{scores}", "{scores}#old"], "has 3 contenders; name one of them"),
         (["{scores}#old", "{scores}#new"], "has no contender 'new'; choose one of: old, same, bad"),

@@ -6,7 +6,8 @@ from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.store import store as stores
-from ecv_core.store.lookup import find_run, full_id
+from ecv_core.store.lookup import find_run, full_id, full_plan_id
+from ecv_core.store.plans import SELECTION, STUDY, keep_plan
 from ecv_core.store.store import open_store
 
 
@@ -43,6 +44,12 @@ def test_a_deleted_run_is_not_in_the_way(store):
     store.request_cancel("ab12")
     store.remove(["ab12"])
     assert full_id(store, "ab") == "ab34"
+
+
+def test_a_plan_is_found_by_the_beginning_of_its_id(store):
+    plan_id = keep_plan(store, SELECTION, [])
+    assert full_plan_id(store, SELECTION, plan_id[:4]) == plan_id
+    assert full_plan_id(store, STUDY, plan_id[:4]) == plan_id[:4]
 
 
 def test_a_recorded_run_is_found_by_its_name(store):
