@@ -83,12 +83,15 @@ def test_scores_of_a_file_are_read_without_pandas(tmp_path: Path) -> None:
         assert loaded & {*unused, "ecv_core.models", "ecv_core.store", "ecv_core.fold"} == set()
 
 
-def test_training_a_network_does_not_load_the_compiler_of_torch() -> None:
-    fit = "run_fold(make_spec(dataset='synthetic', algorithm='bpr-mf', params={'epochs': 1}), 0)"
+def test_training_networks_does_not_load_the_compiler_of_torch() -> None:
     imports = (
         "from ecv_core.fold.computing import run_fold; from ecv_core.fold.spec import make_spec"
     )
-    loaded, _ = loaded_by(f"{imports}; {fit}")
+    fits = []
+    for name in ("bpr-mf", "light-gcn"):
+        spec = f"make_spec(dataset='synthetic', algorithm='{name}', params={{'epochs': 1}})"
+        fits.append(f"run_fold({spec}, 0)")
+    loaded, _ = loaded_by(f"{imports}; {'; '.join(fits)}")
     assert "torch" in loaded
     assert loaded & {"torch._dynamo", "sympy"} == set()
 
