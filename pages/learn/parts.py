@@ -90,6 +90,7 @@ def save_chart(
     step_names: Sequence[str] = (),
     first: int = 0,
     moves: bool = True,
+    least_width: int = 0,
 ) -> None:
     """A menu that saves a chapter's chart as files.
 
@@ -101,6 +102,7 @@ def save_chart(
         step_names: What each step is called; none where its sentence says as much.
         first: The step that a page shows at first.
         moves: Whether there are animated pictures of it.
+        least_width: In pixels; on a narrower page the chart scrolls sideways.
     """
     title = CHAPTERS[chapter].question
 
@@ -114,6 +116,7 @@ def save_chart(
             sentences=sentences,
             step_names=step_names,
             first=first,
+            least_width=least_width,
         )
 
     save_picture(chart, name=title, key=f"chapter-{chapter}", moves=moves)

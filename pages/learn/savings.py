@@ -23,6 +23,9 @@ from pages.studies.figures import (
 )
 from pages.studies.view import studied
 
+_LEAST_WIDTH = 700
+"""Pixels in which the numbers of a saved picture can still be read."""
+
 
 def show() -> None:
     """The slider, the sums, the folds of every run: the study as its page has it."""
@@ -56,4 +59,5 @@ def _save(done: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
         sentences=headline_sentences(done, specs),
         step_names=[f"alpha {text}" for text in done.texts],
         first=done.alphas.index(alpha),
+        least_width=_LEAST_WIDTH,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from ecv_core.figures.words import (
     metric_label,
     new_data_line,
     processor_sentence,
+    rule_words,
+    run_name,
     run_title,
     saved_words,
     shown_interval,
@@ -30,9 +33,10 @@ from pages.shared.address.link import write_into_link
 from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
 from pages.shared.address.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
+from pages.shared.charts.save_picture import save_page
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped, results
-from pages.shared.widgets.component import component
+from pages.shared.widgets.component import component_parts, registered
 from pages.shared.widgets.glossary import glossary_link
 
 if TYPE_CHECKING:
@@ -42,13 +46,13 @@ NAME = "race"
 _USUAL_SECONDS = 12.0
 """That a race takes when it is played at the usual speed."""
 
-_race = component(
+_PARTS = component_parts(
     __file__,
-    "ecv_race",
     html='<div class="ecv-race"></div>',
     css="lanes.css",
     js=["../shared/widgets/duration.js", "lanes.js"],
 )
+_race = registered("ecv_race", _PARTS)
 
 
 def show_race(beside_title: DeltaGenerator) -> None:
@@ -68,16 +72,38 @@ def show_race(beside_title: DeltaGenerator) -> None:
     play_race(run)
     st.caption(_costs_words(run))
     st.caption(_new_data_words(run))
-    st.button(
-        "Replay it fold by fold",
-        icon=":material/replay:",
-        key="to-replay",
-        type="tertiary",
-        on_click=show_view,
-        args=(FOLD_BY_FOLD,),
-    )
+    with st.container(horizontal=True):
+        st.button(
+            "Replay it fold by fold",
+            icon=":material/replay:",
+            key="to-replay",
+            type="tertiary",
+            on_click=show_view,
+            args=(FOLD_BY_FOLD,),
+        )
+        name = f"race of {run_name(run)}"
+        save_page(partial(_saved_page, run), name=name, key="race")
     write_into_link({"run": run.run_id})
     show_year(run)
+
+
+def _saved_page(run: RunRecord) -> str:
+    """The race as one HTML page with a player."""
+    from ecv_core.figures.report.component_page import component_page
+
+    data = race_data(run, NAME)
+    title = f"{run_title(run)}: e-fold against k-fold"
+    under = f"{metric_label(run.spec)}, k = {run.k}, {rule_words(run.spec)}"
+    return component_page(
+        title=title,
+        under=under,
+        html=_PARTS.html,
+        style=_PARTS.style,
+        script=_PARTS.script,
+        data=data,
+        follows=NAME,
+        fold_seconds=data["seconds"],
+    )
 
 
 def play_race(run: RunRecord, *, autoplay: bool = False) -> None:
@@ -146,6 +172,8 @@ def race_data(run: RunRecord, slider: str) -> dict[str, Any]:
             title += ", estimated: it never ran"
         titles.append(title)
     steps = range(run.k + 1)
+    verdicts = [_verdict(run, tallied, n) for n in steps]
+    ran = [tally.ran for tally in tallied[1:]]
     e_fold = {
         "name": "e-fold",
         "end": run.stopped_at,
@@ -161,10 +189,10 @@ def race_data(run: RunRecord, slider: str) -> dict[str, Any]:
         "seconds": seconds,
         "total": max(tallied[-1].seconds, 1e-9),
         "titles": titles,
-        "ran": [tally.ran for tally in tallied[1:]],
+        "ran": ran,
         "lanes": [e_fold, k_fold],
         "counters": _counters(run, tallied),
-        "verdicts": [_verdict(run, tallied, n) for n in steps],
+        "verdicts": verdicts,
     }
 
 

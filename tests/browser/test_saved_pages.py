@@ -59,6 +59,17 @@ def test_the_race_plays_from_disk_to_its_answer_in_both_looks(
     assert light != dark
 
 
+def test_the_race_of_a_run_against_k_fold_plays_from_disk(
+    page: Page, dashboard: Dashboard, offline: Page, tmp_path: Path
+) -> None:
+    page.goto(f"{dashboard.url}/replay?run=ml-100k--item-knn&view=Race")
+    offline.goto(saved_page(page, "Save the picture", tmp_path))
+    expect(offline.get_by_text("0 of 10 folds").first).to_be_visible()
+    plays_to_its_end(offline)
+    expect(offline.get_by_text("done after all 10 folds")).to_be_visible()
+    expect(offline.get_by_text("The score of 4 folds differs by 0.49 %")).to_be_visible()
+
+
 def test_the_slider_of_a_chapter_works_from_disk(
     page: Page, dashboard: Dashboard, offline: Page, tmp_path: Path
 ) -> None:

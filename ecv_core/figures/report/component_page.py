@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ecv_core.figures.palette import css_variables
 from ecv_core.figures.report.moving import script_json
@@ -13,7 +13,15 @@ _BEGINNING = "export default function "
 
 
 def component_page(
-    *, title: str, under: str, html: str, style: str, script: str, data: Mapping[str, object]
+    *,
+    title: str,
+    under: str,
+    html: str,
+    style: str,
+    script: str,
+    data: Mapping[str, object],
+    follows: str = "",
+    fold_seconds: Sequence[float] = (),
 ) -> str:
     """One HTML page with a component of the dashboard, whose own buttons work in it.
 
@@ -24,11 +32,16 @@ def component_page(
         style: its style sheet.
         script: its module, which exports one function by default.
         data: what that function draws.
+        follows: the player that it follows, which is then on the page; empty for none.
+        fold_seconds: for which the player shows each fold, in proportion.
 
     Returns: HTML that loads nothing from anywhere; title, line and data are escaped.
     """
     from markupsafe import Markup
 
+    plays = None
+    if follows:
+        plays = script_json({"name": follows, "seconds": list(fold_seconds)})
     page = templates().get_template("component.html")
     return page.render(
         title=title,
@@ -38,4 +51,6 @@ def component_page(
         html=Markup(html),
         script=Markup(script.replace(_BEGINNING, "const drawPicture = function ")),
         data=script_json(data),
+        plays=plays,
+        last=len(fold_seconds),
     )

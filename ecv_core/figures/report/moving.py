@@ -80,6 +80,8 @@ class MovingChart:
     """What each step is called, such as 'alpha 1e-4'; none where its sentence says as much."""
     first: int = 0
     """The step that a page shows at first."""
+    least_width: int = 0
+    """Pixels; on a narrower page the chart scrolls sideways."""
 
     @property
     def seconds(self) -> float:
@@ -152,6 +154,7 @@ def moving_html(chart: MovingChart) -> str:
         last=len(chart.sentences) - 1,
         height=int(light[0].layout.height),
         narrow_height=_narrow_height(light[0]),
+        least_width=chart.least_width,
         steps=script_json(steps),
         plotly=Markup(get_plotlyjs()),
     )

@@ -24,3 +24,19 @@ def test_the_page_has_all_that_the_component_needs_and_loads_nothing():
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page).group(1)
     assert json.loads(data) == {"name": HOSTILE}
     assert not re.search(r"<(script|img|link|iframe)[^>]* src=", page)
+    assert 'id="play"' not in page
+
+
+def test_a_component_that_follows_a_player_has_one_on_its_page():
+    page = component_page(
+        title="A race",
+        under="made up",
+        html="",
+        style="",
+        script="export default function ({ data }) { return data; }",
+        data={},
+        follows="race",
+        fold_seconds=[0.5, 1.5],
+    )
+    assert 'id="play"' in page
+    assert '{"name":"race","seconds":[0.5,1.5]}' in page
