@@ -34,6 +34,7 @@ from ecv_core.cli.score_file import (
 )
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import percent_text
+from ecv_core.records.spec import SETTINGS
 from ecv_core.records.tasks import Task
 from ecv_core.selection.document import (
     orders_document,
@@ -159,9 +160,14 @@ def _check_no_folds(options: argparse.Namespace) -> None:
         "-k": options.k,
         "--folds": options.folds,
         "--on": options.on,
+        "--nodes": options.nodes,
+        "--site": options.site,
+        "--meter": options.meter,
     }
+    for name in OF_MACHINE:
+        of_folds[str(SETTINGS[name].option)] = getattr(options, name)
     for option, value in of_folds.items():
-        if value not in (None, []):
+        if value not in (None, [], False):
             raise InputError(
                 f"{option} is for folds that have yet to be computed, and these scores exist; "
                 "leave it out"

@@ -61,6 +61,8 @@ def test_a_known_metric_says_whether_lower_is_better(
     ("words", "said"),
     [
         (["--split", "user-k-fold"], "--split is for folds that have yet to be computed"),
+        (["--no-energy"], "--no-energy is for folds that have yet to be computed"),
+        (["--nodes", "2"], "--nodes is for folds that have yet to be computed"),
         (["-k", "3"], "-k is for folds that have yet to be computed"),
         (["--split-param", "a=1"], "--split-param is for folds that have yet to be computed"),
     ],
