@@ -25,7 +25,7 @@ from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.spec import SETTINGS, RunSpec
-from ecv_core.splits import exchangeable
+from ecv_core.splits import SPLITS, exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES
 from ecv_core.store.results import Results
 from pages.run.expectation import expectation
@@ -60,7 +60,6 @@ from pages.shared.widgets.setting_widgets import (
     on_form,
     parameter_key,
     parameters_owner,
-    split_titles,
     titles_in,
 )
 
@@ -85,7 +84,7 @@ def read_link() -> None:
     label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
     label_from_link("algorithm", ALGORITHM_LABELS, strict=True)
     label_from_link("rule", rule_titles(), strict=True)
-    label_from_link("split", split_titles(), strict=True)
+    label_from_link("split", titles_in(SPLITS), strict=True)
     label_from_link("country", names, strict=True)
     for setting in filter(on_form, SETTINGS.values()):
         label_from_link(setting.name, choice_labels(setting), strict=bool(setting.choices))

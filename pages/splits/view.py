@@ -43,9 +43,9 @@ from pages.shared.widgets.setting_widgets import (
     setting_widget,
     split_advice,
     split_download,
-    split_titles,
     strategy_parameters,
     strategy_select,
+    titles_in,
 )
 from pages.shared.widgets.sliders import numbers, slider_watch
 from pages.shared.widgets.tables import csv_button, file_name, number, table
@@ -382,7 +382,7 @@ def choose_split() -> tuple[RunSpec, bool]:
         InputError: If a value does not work.
     """
     label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
-    label_from_link(SPLIT, split_titles(), strict=True)
+    label_from_link(SPLIT, titles_in(SPLITS), strict=True)
     with st.container(border=True):
         entry, ready = dataset_picker()
         strategy = SPLITS[strategy_select(serving(Task.TOP_N))]

@@ -48,7 +48,7 @@ from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.dataset_picker import INTERACTIONS
 from pages.shared.widgets.place import place_picker
-from pages.shared.widgets.setting_widgets import setting_widget, split_titles, widget_arguments
+from pages.shared.widgets.setting_widgets import setting_widget, widget_arguments
 from pages.shared.widgets.tables import number, table
 from pages.shared.widgets.words import plan_label
 
@@ -457,7 +457,7 @@ def _pick_settings(task: Task, suffix: str) -> dict[str, Any]:
     splits = [name for name in serving(task) if not SPLITS[name].single]
     split = left.selectbox(
         options=splits,
-        format_func=split_titles().__getitem__,
+        format_func=titled,
         **_of_form(
             "split", suffix, help="With its default parameters; those that make several folds."
         ),

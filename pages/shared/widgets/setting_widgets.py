@@ -232,11 +232,6 @@ def titles_in(registry: Mapping[str, _HasTitle]) -> dict[str, str]:
     return {name: entry.title for name, entry in registry.items()}
 
 
-def split_titles() -> dict[str, str]:
-    """Id -> title of every split."""
-    return titles_in(SPLITS)
-
-
 def asked_split() -> str:
     """As picked, or as the address has it; the first one where neither says."""
     picked = st.session_state.get(SPLIT) or st.query_params.get(SPLIT)
