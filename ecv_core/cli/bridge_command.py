@@ -51,12 +51,15 @@ def bridge_command(options: argparse.Namespace) -> None:
     python = bridge.environment(library, say)
     try:
         for fold in cv:
-            lists, own = bridge.fit(options.library, python, options.model, spec, fold, check=check)
+            lists, own_score = bridge.fit(
+                options.library, python, options.model, spec, fold, check=check
+            )
             cv.report(lists)
             moment = cv.run.record.moments[-1]
             score = f"fold {moment.fold}: {spec.metric_name} {moment.score:.4f}"
-            if not math.isnan(own):
-                score += f", {library.title}'s evaluator {own:.4f} ({own - moment.score:+.0e})"
+            if not math.isnan(own_score):
+                difference = own_score - moment.score
+                score += f", {library.title}'s evaluator {own_score:.4f} ({difference:+.0e})"
             say(f"{score}. {moment.decision.reason}")
     except InputError:
         cv.forget_if_empty()

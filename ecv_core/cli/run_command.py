@@ -208,9 +208,10 @@ def _newest_fold(run: RunRecord) -> str:
 def spec_of(options: argparse.Namespace) -> RunSpec:
     """The spec these options ask for. Raises: InputError."""
     settings = asked_settings(options)
-    asked_rule_params(options, options.rule or SETTINGS["rule"].default)  # of that rule only
+    # Only for what it refuses: an option that belongs to another rule.
+    asked_rule_params(options, options.rule or SETTINGS["rule"].default)
     if options.folds:
-        if settings.get("tracked"):
+        if settings.get("tracked"):  # what a model of one's own does follows from its metric
             task = make_spec(**settings).task
         else:
             task = models.algorithm(options.algorithm).task
@@ -252,7 +253,7 @@ def _costs_words(run: RunRecord) -> str:
         shared_words(run),
         node_words(run),
     )
-    return sentences.rstrip(". ")
+    return sentences.rstrip(". ")  # a line of the summary ends without a full stop
 
 
 def _saving_words(run: RunRecord, facts: EnergyFacts) -> str:

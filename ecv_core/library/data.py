@@ -79,8 +79,8 @@ class Data:
         for role, option in (("user_id", "user"), ("item_id", "item")):
             if role not in places:
                 raise InputError(
-                    f"none of the columns {_some(names)} is recognised as the {option}; say which "
-                    f"it is: ecv.Data.from_frame(table, {option}='...')"
+                    f"none of the columns {_first_names(names)} is recognised as the {option}; say "
+                    f"which it is: ecv.Data.from_frame(table, {option}='...')"
                 )
         if places["user_id"] == places["item_id"]:
             raise InputError(f"'{names[places['user_id']]}' is the user and the item; name both")
@@ -92,7 +92,7 @@ def _check_columns(columns: Iterable[str | None], names: Sequence[str]) -> None:
     """Refuse a column that the table does not have. Raises: InputError."""
     for name in columns:
         if name is not None and name not in names:
-            raise InputError(f"the table has no column '{name}'; it has {_some(names)}")
+            raise InputError(f"the table has no column '{name}'; it has {_first_names(names)}")
 
 
 def as_data(source: object) -> Data:
@@ -186,7 +186,7 @@ def dataset_id(data: object) -> str:
         return data
     from ecv_core.dataset.entries import hold
 
-    columns, interactions = _checked(as_data(data))
+    columns, interactions = _columns_and_interactions(as_data(data))
     digest = hashlib.sha256()
     for role, column in columns.items():
         digest.update(role.encode())
@@ -220,7 +220,7 @@ def add(given: object, name: str) -> str:
     import pyarrow as pa
     import pyarrow.parquet
 
-    columns, _ = _checked(as_data(given))
+    columns, _ = _columns_and_interactions(as_data(given))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.parquet"
         pyarrow.parquet.write_table(pa.table(columns), path)
@@ -241,7 +241,7 @@ def _pandas(frame: object) -> pd.DataFrame:
     return table
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     """The first eight names, for a message."""
     if not names:
         return "none"
@@ -251,7 +251,7 @@ def _some(names: Sequence[str]) -> str:
     return text
 
 
-def _checked(data: Data) -> tuple[dict[str, pa.Array], Interactions]:
+def _columns_and_interactions(data: Data) -> tuple[dict[str, pa.Array], Interactions]:
     """As files have them. Raises: DatasetError with the first value that is none."""
     import pyarrow as pa
 

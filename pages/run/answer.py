@@ -120,6 +120,7 @@ def _cut_off_sentence(run: RunRecord) -> str:
             return _cancelled_sentence(run.error, kept)
         case RunState.INTERRUPTED:
             return f"Interrupted: {run.error or 'the program ended'}. {kept}"
+    # It is finished, but some of its folds are damaged.
     folds = f"{len(run.folds)} of {run.k} folds"
     return f"Only {folds} can be read. Resume the run to compute the others."
 

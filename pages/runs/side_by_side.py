@@ -114,11 +114,13 @@ def table(runs: Sequence[NamedRun]) -> None:
         f"{glossary_link('energy-saved', 'saved')}."
     )
     frame = compare_frame(runs)
-    named = all(name.startswith(algorithm_title(run.spec.algorithm)) for name, run in runs)
+    names_say_algorithms = all(
+        name.startswith(algorithm_title(run.spec.algorithm)) for name, run in runs
+    )
     cells = []
     for _, run in runs:
         cells.append(_new_data_cell(run.run_id, run.folds_used, run))
-    runs_table(frame, new_data=cells, algorithms=not named, key="compare-runs")
+    runs_table(frame, new_data=cells, algorithms=not names_say_algorithms, key="compare-runs")
     records = [run for _, run in runs]
     metered = with_own_joules(records)
     energy_bar((fold for run in metered for fold in run.folds), left_out_words(records))
