@@ -456,14 +456,18 @@ def one_per_pair(
     if (ascending[1:] != ascending[:-1]).all():  # mostly so, and much faster to find out
         return np.arange(len(pairs))
     del ascending
-    by_pair = np.argsort(pairs, kind="stable")  # the file's order within a pair
+    # The rows of a pair lie side by side in this order, as a group, and as the file has them.
+    by_pair = np.argsort(pairs, kind="stable")
     sorted_pairs = pairs[by_pair]
-    starts = np.flatnonzero(np.concatenate([[True], sorted_pairs[1:] != sorted_pairs[:-1]]))
+    is_first = np.ones(len(pairs), dtype=np.bool_)
+    is_first[1:] = sorted_pairs[1:] != sorted_pairs[:-1]
     if history is None:
-        return np.sort(by_pair[starts])
+        return np.sort(by_pair[is_first])
     times = history[by_pair]
-    sizes = np.diff(starts, append=len(pairs))
-    is_earliest = times == np.repeat(np.minimum.reduceat(times, starts), sizes)
+    group_starts = np.flatnonzero(is_first)
+    earliest_of_group = np.minimum.reduceat(times, group_starts)
+    group_of_row = np.cumsum(is_first) - 1
     # Of several that are equally early the first of the file is kept.
-    places = np.where(is_earliest, np.arange(len(pairs)), len(pairs))
-    return np.sort(by_pair[np.minimum.reduceat(places, starts)])
+    earliest_rows = np.flatnonzero(times == earliest_of_group[group_of_row])
+    _, first_of_group = np.unique(group_of_row[earliest_rows], return_index=True)
+    return np.sort(by_pair[earliest_rows[first_of_group]])

@@ -259,6 +259,7 @@ def short_head(popularity: Popularity) -> Mask:
     reached = np.cumsum(popularity.counts[order])
     before = reached - popularity.counts[order]
     is_head = np.zeros(len(order), dtype=np.bool_)
+    # So the item with which the share is reached is one of them.
     is_head[order] = before < HEAD * popularity.counts.sum()
     return is_head
 

@@ -721,6 +721,7 @@ def _from_entry_point(offered: object, name: str) -> tuple[str, Metric]:
     if callable(offered) and not isinstance(offered, Metric | type):
         offered = Metric(name, offered)
     metric = _checked(offered)
+    _add_kernel(metric)
     return metric.id, metric
 
 
@@ -739,6 +740,7 @@ def register_metric(own: Metric) -> Metric:
     Raises: InputError for what is no metric, or has an id of the project's.
     """
     metric = _checked(own)
+    _add_kernel(metric)
     METRICS[metric.id] = metric
     return metric
 
@@ -752,7 +754,6 @@ def _checked(offered: object) -> Metric:
         )
     if not offered.is_own and _PROJECTS[offered.id] is not offered:
         raise InputError(f"there is a metric '{offered.id}' already; give yours another id")
-    _add_kernel(offered)
     return offered
 
 

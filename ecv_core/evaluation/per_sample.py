@@ -384,6 +384,7 @@ def _weighted(
         share, influence_on_share = held.mean(held.truth == label)
         shares.append(share)
         influences_on_shares.append(influence_on_share)
+    # The mean is a sum of products, so that a sample moves it by way of both factors.
     of_scores = np.array(shares) @ influences
     of_shares = scores @ np.array(influences_on_shares)
     return float(np.array(shares) @ scores), of_scores + of_shares

@@ -348,7 +348,8 @@ class _Responses:
                 self.kept[name] = attribute(self.X)
             if X is self.X:
                 return self.kept[name]
-            return self.kept[name][X]
+            rows = X  # of the jackknife, in the place of samples
+            return self.kept[name][rows]
 
         return respond
 

@@ -294,9 +294,11 @@ def _has_quotes(lines: Sequence[str], layout: Layout) -> bool:
     plain = _fields(lines, replace(layout, quotes=False)) or []
     if len(plain) == len(quoted):
         return True
+    # A field in quotation marks has swallowed lines: whole rows, if these agree without the marks.
     _, fitting_quoted = _usual_width(quoted)
     _, fitting_plain = _usual_width(plain)
-    return fitting_plain <= fitting_quoted or fitting_plain < _MOST_AGREE * len(plain)
+    agree_without_marks = fitting_plain >= _MOST_AGREE * len(plain)
+    return not (agree_without_marks and fitting_plain > fitting_quoted)
 
 
 def _usual_width(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
