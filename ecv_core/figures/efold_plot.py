@@ -105,14 +105,15 @@ def efold_figure(
     folds = fold_ticks(k) | {"fixedrange": False, "linecolor": colours.muted}
     low, high = efold.plot_range(frame, span)
     scores = _value_axis(metric, colours.mean, [low, high])
+    scores["gridcolor"] = colours.grid
     widths = _value_axis("interval width", colours.width, [0, high - low])
+    widths |= {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "nonnegative"}
     lay_out(
         figure,
         base_layout(colours, height),
         xaxis=plain_axis("folds seen (n)", **folds),
-        yaxis=scores | {"gridcolor": colours.grid},
-        yaxis2=widths
-        | {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "nonnegative"},
+        yaxis=scores,
+        yaxis2=widths,
         uirevision="figure-1",
     )
     if frame.empty and span is None:  # there is no scale yet
