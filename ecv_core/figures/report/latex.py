@@ -68,6 +68,15 @@ def latex_table(
             columns += "r"
         else:
             columns += "l"
+    body = []
+    for place, row in enumerate(rows):
+        cells = []
+        for column, text in enumerate(row):
+            cell = escaped(text)
+            if (place, column) in bold:
+                cell = rf"\textbf{{{cell}}}"
+            cells.append(cell)
+        body.append(_row(cells))
     lines = [
         r"% needs \usepackage{booktabs}",
         r"\begin{table}",
@@ -76,9 +85,9 @@ def latex_table(
         rf"  \label{{tab:{label}}}",
         rf"  \begin{{tabular}}{{{columns}}}",
         r"    \toprule",
-        _row(headers),
+        _row([escaped(header) for header in headers]),
         r"    \midrule",
-        *[_row(row, _columns_of(bold, place)) for place, row in enumerate(rows)],
+        *body,
         r"    \bottomrule",
         r"  \end{tabular}",
         r"\end{table}",
@@ -86,18 +95,7 @@ def latex_table(
     return "\n".join(lines)
 
 
-def _columns_of(cells: Collection[tuple[int, int]], row: int) -> list[int]:
-    """The columns of those cells that are in this row."""
-    return [column for cell_row, column in cells if cell_row == row]
-
-
-def _row(texts: Sequence[str], bold: Collection[int] = ()) -> str:
-    cells = []
-    for column, text in enumerate(texts):
-        cell = escaped(text)
-        if column in bold:
-            cell = rf"\textbf{{{cell}}}"
-        cells.append(cell)
+def _row(cells: Sequence[str]) -> str:
     return rf"    {' & '.join(cells)} \\"
 
 
