@@ -179,11 +179,7 @@ def runs_latex(runs: Sequence[RunRecord], *, caption: str = CAPTION, label: str 
         caption: of the table.
         label: for \\ref; letters, digits and hyphens.
     """
-    return rows_latex(rows_of_runs(runs), caption=caption, label=label)
-
-
-def rows_latex(rows: Sequence[RunRow], *, caption: str = CAPTION, label: str = "runs") -> str:
-    """As `runs_latex`, of the rows of the table."""
+    rows = rows_of_runs(runs)
     metrics = {metric_label(row.run.spec) for row in rows}
     left_out = ["Saved"]
     if len(metrics) == 1:
