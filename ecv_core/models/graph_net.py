@@ -246,8 +246,6 @@ class NGCFNet(GraphNet):
         """A layer's vectors of some nodes, from those before and the sums of their neighbours'."""
         both = torch.cat((own + sums, own * sums), dim=1)
         mixed = leaky_relu(torch.addmm(mixing.bias, both, mixing.weight), SLOPE)
-        dropout = self.params["dropout"]
-        if training and dropout:
-            kept = torch.rand(mixed.shape, generator=self.random, device=self.device)
-            mixed = mixed * ((kept >= dropout) / (1 - dropout))
+        if training and self.params["dropout"]:
+            mixed = mixed * self.dropout_weights(*mixed.shape)
         return mixed

@@ -13,7 +13,7 @@ from torch.nn.functional import embedding
 
 from ecv_core.models.base import Indices
 from ecv_core.models.device import Rows, low_precision
-from ecv_core.models.sampled_net import SampledNet
+from ecv_core.models.sampled_net import SampledNet, divergence_parts
 from ecv_core.records.interactions import History
 
 SHARED_WORK = 150_000_000
@@ -55,11 +55,6 @@ class Layer(NamedTuple):
 
     weight: Tensor
     bias: Tensor
-
-
-def _divergence_from_normal(mean: Tensor, log_variance: Tensor) -> Tensor:
-    """Kullback-Leibler divergence of normal distributions from the standard one, summed."""
-    return 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum()
 
 
 class MultiVAENet(SampledNet):
@@ -122,24 +117,17 @@ class MultiVAENet(SampledNet):
             batch: users' items.
             kl_weight: of the divergence of the latent distributions from the standard normal one.
         """
-        dropout_weights = self._dropout_weights(len(batch.columns))
+        dropout_weights = self.dropout_weights(len(batch.columns))
         with low_precision(self.device, largest=self._work):
             mean, log_variance = self._encoded(batch, dropout_weights)
-            noise = torch.empty_like(mean).normal_(generator=self.random)
-            latent = mean + noise * torch.exp(log_variance / 2)
+            latent = self.drawn_from(mean, log_variance)
             logits, columns = self._training_logits(latent, batch.columns)
         log_likelihood: Tensor = _Multinomial.apply(  # type: ignore[no-untyped-call]
             logits.float(), batch.owners, columns, batch.sizes
         )
-        divergence = _divergence_from_normal(mean.float(), log_variance.float())
+        divergence = 0.5 * divergence_parts(mean.float(), log_variance.float()).sum()
         user_count = len(batch.starts) - 1
         return (kl_weight * divergence - log_likelihood) / user_count
-
-    def _dropout_weights(self, count: int) -> Tensor:
-        """For each input 0 where it is dropped, else what keeps the expected sum; drawn anew."""
-        dropout = self.params["dropout"]
-        draws = torch.rand(count, generator=self.random, device=self.device)
-        return (draws >= dropout) / (1 - dropout)
 
     def _training_logits(self, latent: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of all items, or of those in the batch and some of the others, drawn alike.

@@ -150,6 +150,20 @@ class SampledNet(ABC):
         self._weights.append(weight.requires_grad_())
         return weight
 
+    def dropout_weights(self, *shape: int) -> Tensor:
+        """For each input 0 where it is dropped, else what keeps the expected sum; drawn anew."""
+        dropout = self.params["dropout"]
+        draws = torch.rand(shape, generator=self.random, device=self.device)
+        return (draws >= dropout) / (1 - dropout)
+
+    def drawn_from(self, mean: Tensor, log_variance: Tensor) -> Tensor:
+        """Vectors at random from these normal distributions, so that gradients reach both.
+
+        Source: Kingma & Welling (2014), the reparameterization trick.
+        """
+        noise = torch.empty_like(mean).normal_(generator=self.random)
+        return mean + noise * torch.exp(log_variance / 2)
+
     def epoch(self, between: Callable[[], None]) -> float:
         """One pass over the training data; gives its mean loss.
 
@@ -178,3 +192,11 @@ class SampledNet(ABC):
         Nothing is to be done where users are known by their number, whatever their items.
         """
         return
+
+
+def divergence_parts(mean: Tensor, log_variance: Tensor) -> Tensor:
+    """Twice what each factor adds to the divergence of normal distributions from the standard one.
+
+    The divergence is Kullback and Leibler's; of the same shape as both.
+    """
+    return mean.square() + log_variance.exp() - 1 - log_variance

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import embedding, logsigmoid
 
 from ecv_core.models.base import Indices
-from ecv_core.models.sampled_net import SampledNet
+from ecv_core.models.sampled_net import SampledNet, divergence_parts
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import History
 
@@ -244,10 +244,9 @@ class VBCARNet(TripleNet):
             (seconds, self._of_items),
         ):
             mean, log_variance = encoder.encode(rows)
-            noise = torch.empty_like(mean).normal_(generator=self.random)
-            vectors.append(mean + noise * torch.exp(log_variance / 2))
-            apart = mean.square() + log_variance.exp() - 1 - log_variance
-            divergence = divergence + 0.5 * apart.sum(dim=1).mean()
+            vectors.append(self.drawn_from(mean, log_variance))
+            parts = divergence_parts(mean, log_variance)
+            divergence = divergence + 0.5 * parts.sum(dim=1).mean()
         return vectors, self.params["kl_weight"] * divergence
 
     def final(self, users: Tensor) -> tuple[Tensor, Tensor]:
