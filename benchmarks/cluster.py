@@ -261,9 +261,13 @@ class Known:
         """None does, before its time."""
         return False
 
-    def folds(self, spec: RunSpec, *, user_scores: bool | str = False) -> dict[int, FoldResult]:
+    def folds(self, spec: RunSpec) -> dict[int, FoldResult]:
         """Fold -> result."""
         return self._folds.get(replace(spec, only_folds=()), {})
+
+    def folds_with_users(self, spec: RunSpec, metric: str | None = None) -> dict[int, FoldResult]:
+        """The same: made folds carry their users' scores."""
+        return self.folds(spec)
 
 
 def virtual(asked: argparse.Namespace, folder: Path) -> bool:

@@ -59,9 +59,13 @@ class PlanResults(Protocol):
     def ended(self, spec: RunSpec) -> bool:
         """Whether that run has failed or was cancelled since the driver began."""
 
-    def folds(self, spec: RunSpec, *, user_scores: bool | str = False) -> Mapping[int, FoldResult]:
-        """Fold -> result, whichever run has computed it; with every user's scores if asked for,
-        or those of one metric."""
+    def folds(self, spec: RunSpec) -> Mapping[int, FoldResult]:
+        """Fold -> result, whichever run has computed it."""
+
+    def folds_with_users(
+        self, spec: RunSpec, metric: str | None = None
+    ) -> Mapping[int, FoldResult]:
+        """The same with every user's scores where they were kept; of one metric if it is named."""
 
 
 class Plan(Protocol):

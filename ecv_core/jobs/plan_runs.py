@@ -169,8 +169,13 @@ class PlanRuns:
         run_id = self._ids.get(_key(spec))
         return self._ended.get(run_id or "", RunState.FINISHED) is not RunState.FINISHED
 
-    def folds(self, spec: RunSpec, *, user_scores: bool | str = False) -> Mapping[int, FoldResult]:
-        return self.results.folds(spec, user_scores=user_scores)
+    def folds(self, spec: RunSpec) -> Mapping[int, FoldResult]:
+        return self.results.folds(spec)
+
+    def folds_with_users(
+        self, spec: RunSpec, metric: str | None = None
+    ) -> Mapping[int, FoldResult]:
+        return self.results.folds_with_users(spec, metric)
 
     # -- whose the runs are -------------------------------------------------------------------
 

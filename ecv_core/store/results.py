@@ -118,9 +118,7 @@ class Results:
                 run_of_id.setdefault(run.run_id, run)
         return sorted(run_of_id.values(), key=_fold_count, reverse=True)
 
-    def folds(
-        self, spec: RunSpec, *, own: bool = False, user_scores: bool | str = False
-    ) -> dict[int, FoldResult]:
+    def folds(self, spec: RunSpec, *, own: bool = False) -> dict[int, FoldResult]:
         """Every fold that there is, whichever run it is of, by index in ascending order.
 
         Where several runs have a fold, one with users' scores is taken, and among these the one
@@ -129,16 +127,19 @@ class Results:
         Args:
             spec: as of `runs`.
             own: as of `runs`.
-            user_scores: whether the folds carry users' scores, where they were kept; of one metric
-                alone where it is named.
         """
         chosen = self._chosen_folds(spec, own=own)
+        return {fold: choice.result for fold, choice in chosen.items()}
+
+    def folds_with_users(self, spec: RunSpec, metric: str | None = None) -> dict[int, FoldResult]:
+        """As `folds`; the folds carry every user's scores, where they were kept.
+
+        Args:
+            spec: as of `runs`.
+            metric: as of `user_scores_in`.
+        """
+        chosen = self._chosen_folds(spec, own=False)
         folds = {fold: choice.result for fold, choice in chosen.items()}
-        if not user_scores:
-            return folds
-        metric = None
-        if isinstance(user_scores, str):
-            metric = user_scores
         folds_of_run: defaultdict[str, list[_Choice]] = defaultdict(list)
         for choice in chosen.values():
             folds_of_run[choice.run.run_id].append(choice)
@@ -284,7 +285,7 @@ def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
     for name in names:
         aid = aid_spec(spec, name)
         scores = {}
-        for fold, result in results.folds(aid, user_scores=True).items():
+        for fold, result in results.folds_with_users(aid).items():
             if result.user_scores is not None:
                 scores[fold] = result.user_scores
         if not scores.keys() >= set(aid.fold_order):

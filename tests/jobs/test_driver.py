@@ -301,7 +301,7 @@ def test_a_fold_of_a_cheap_model_that_is_under_way_is_not_asked_for_again() -> N
         def ended(self, spec: RunSpec) -> bool:
             return False
 
-        def folds(self, spec: RunSpec, *, user_scores: bool = False) -> dict[int, FoldResult]:
+        def folds_with_users(self, spec: RunSpec) -> dict[int, FoldResult]:
             return {1: drawn(spec, 1)}
 
     under_way = [FoldTask(specs=(cheap,), fold=fold) for fold in (0, 2)]

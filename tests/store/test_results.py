@@ -78,7 +78,7 @@ def test_a_fold_with_users_scores_goes_before_one_without(store: Store) -> None:
     computed(store, SPEC, 1, users=True, joules=2.0)
     results = Results(store)
     assert [one.energy.joules for one in results.folds(SPEC).values()] == [1.0, 2.0, 1.0]
-    with_users = results.folds(SPEC, user_scores=True)
+    with_users = results.folds_with_users(SPEC)
     assert [one.user_scores is not None for one in with_users.values()] == [False, True, False]
     assert results.fold(SPEC, 1).user_scores.users.tolist() == [1, 3]
     assert results.fold(SPEC, 3) is None
@@ -104,7 +104,7 @@ def test_own_folds_are_neither_imported_nor_recorded(store: Store, folder: Path)
     computed(store, SPEC, 1)
     results = Results(store, folder=folder)
     assert [one.run_id for one in results.runs(SPEC)][:2] == ["recorded", "elsewhere"]
-    with_users = results.folds(SPEC, user_scores=True)
+    with_users = results.folds_with_users(SPEC)
     assert [fold for fold in with_users if with_users[fold].user_scores] == [0, 1, 2, 3, 4]
     assert list(results.folds(SPEC, own=True)) == [1]
     assert list(Results(store, recorded=False).folds(SPEC)) == [0, 1, 2, 3]

@@ -68,7 +68,7 @@ def tasks_of_cheap_models(spec: RunSpec, results: PlanResults) -> list[FoldTask]
     there."""
     for name in cheap_models(spec):
         cheap = aid_spec(spec, name)
-        folds = results.folds(cheap, user_scores=True).values()
+        folds = results.folds_with_users(cheap).values()
         folds_there = {result.fold for result in folds if result.user_scores is not None}
         missing_folds = tuple(fold for fold in cheap.fold_order if fold not in folds_there)
         if missing_folds:

@@ -344,7 +344,7 @@ def _usable_folds(spec: RunSpec, results: PlanResults | Results) -> list[FoldRes
     """The folds of a contender that can be compared: with users' scores, if its metric has some."""
     if not metric_of(spec).per_user:
         return list(results.folds(spec).values())
-    folds = results.folds(spec, user_scores=spec.metric_name).values()
+    folds = results.folds_with_users(spec, spec.metric_name).values()
     return [fold for fold in folds if fold.user_scores is not None]
 
 

@@ -295,7 +295,7 @@ def own_tuning(store: Store, dataset: str, algorithm: str) -> Configurations | N
             continue
         runs = {}
         for spec in specs:
-            folds = results.folds(spec, user_scores=True)
+            folds = results.folds_with_users(spec)
             if all(_has_metrics(spec, fold) for fold in folds.values()):
                 runs[spec] = [folds[index] for index in range(spec.k)]
         largest = max(largest, runs, key=len)

@@ -32,10 +32,13 @@ class InMemory:
     def ended(self, spec: RunSpec) -> bool:
         return _bare(spec) in self.failed
 
-    def folds(self, spec: RunSpec, *, user_scores: bool = False) -> dict[int, FoldResult]:
+    def folds(self, spec: RunSpec) -> dict[int, FoldResult]:
         own = self.runs.get(_bare(spec))
         there = {index: one for (of, index), one in self.elsewhere.items() if of == _bare(spec)}
         return there | {one.fold: one for one in own.folds} if own else there
+
+    def folds_with_users(self, spec: RunSpec, metric: str | None = None) -> dict[int, FoldResult]:
+        return self.folds(spec)
 
     def put(self, spec: RunSpec, result: FoldResult) -> None:
         """Keep a fold of a run, and where its rule has stopped it."""
