@@ -19,7 +19,7 @@ from pages.shared.live.classroom import close_room, new_room
 from pages.shared.live.events import events
 from pages.shared.live.phones import Lecture
 from pages.shared.live.watch import watch
-from tests.jobs.plans.test_select import go, specs
+from tests.jobs.plans.test_select import duel, go, specs
 from tests.pages.conftest import amounts, card_text
 from tests.pages.conftest import verdict as answer
 
@@ -346,4 +346,23 @@ def test_the_hall_bets_on_the_race_before_it_is_seen_and_hears_how_many_were_rig
     assert verdict(app).startswith("Use EASE on MovieLens 100K")
     app.button(key="bets-again").click().run()
     assert "The hall" not in texts(app)
+    close_room(room)
+
+
+def test_who_was_right_is_told_once_the_selection_is_decided(app: AppTest, store: Store) -> None:
+    selection_id = begin(store, specs("ease", "item-knn"), Terms(k=10))
+    assert not go(store, selection_id, duel, most=2).decided
+    room = new_room()
+    open_best(app, selection_id)
+    app.session_state["lecture"] = Lecture(room, "http://192.0.2.7:8502/classroom/x")
+    app.run()
+    room.bets.update({1: (0,), 2: (1,)})  # EASE, ItemKNN
+    app.button(key="bets-close").click().run()
+    assert app.button(key="bets-tell").disabled
+    assert "(2 bets): EASE **1**, ItemKNN **1**" in texts(app)
+    assert "wins" not in texts(app)
+    assert go(store, selection_id, duel).decided
+    app.run()
+    app.button(key="bets-tell").click().run()
+    assert "1 of 2 bets right." in texts(app)
     close_room(room)

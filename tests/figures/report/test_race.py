@@ -10,11 +10,14 @@ from PIL import Image
 
 from ecv_core.figures.report.moving import moving_html, moving_picture
 from ecv_core.figures.report.race import ContenderRace, last_round_figure, moving_race
+from ecv_core.jobs.plans.select import begin
 from ecv_core.papers.figure_file import write_figure
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.selection.replay import play
 from ecv_core.selection.rounds import Terms
+from ecv_core.store.store import open_store
+from tests.jobs.plans.test_select import go, specs
 
 HOSTILE = "</script><script>alert('x')</script>"
 
@@ -76,3 +79,15 @@ def test_recorded_runs_of_a_dataset_race_and_an_unknown_selection_is_refused(tmp
     assert write_figure("ml-100k", "race", tmp_path / "race.svg")
     with pytest.raises(InputError, match="0123456789ab"):
         write_figure("0123456789ab", "race", page)
+
+
+def test_a_selection_of_ones_own_races_once_its_first_round_is_complete(tmp_path):
+    store = open_store()
+    selection_id = begin(store, specs("popular", "item-knn", "ease"), Terms(k=10))
+    page = tmp_path / "race.html"
+    go(store, selection_id, most=1)
+    with pytest.raises(InputError, match="first round"):
+        write_figure(selection_id, "race", page)
+    go(store, selection_id)
+    assert write_figure(selection_id, "race", page) == "Which is best on Synthetic?"
+    assert "EASE is best on Synthetic" in page.read_text("utf-8")
