@@ -2,7 +2,6 @@
 
 python -m benchmarks.growth --stages [--sizes 1e5,1e6,1e7] [--only "read a CSV,prune"]
 python -m benchmarks.growth [--sizes 1e5,1e6,1e7] [--models popular,item-knn,implicit-mf]
-python -m benchmarks.growth --plot
 python -m benchmarks.growth --users 1000000
 
 `--stages`: what has to be linear, from reading a file to a page, each at each size in a fresh
@@ -15,8 +14,7 @@ Every model on `synthetic-large` of each size, in a fresh process: wall seconds 
 prune, split, fit, rank and store one fold of ten, all seconds of the processor, and peak memory;
 then the exponent with which fit and ranking grow from the smallest size to the largest. Limit is
 what the machine allows of ranking: all scores written to memory once at the bandwidth measured
-beside it, or, for implicit-mf, their multiplications at the rate measured. `--plot` draws the table
-that benchmarks/README.md keeps into docs/images/growth.svg.
+beside it, or, for implicit-mf, their multiplications at the rate measured.
 
 `--users`: a selection of five made contenders over ten folds with eight scores of each of so many
 users, until their order is certain: seconds of each round, most of all asked 5, and peak memory, of
@@ -79,6 +77,7 @@ PER_USER = 100
 """Interactions of a user, of made ones."""
 
 
+PAGES = Path(__file__).parents[1] / "pages"
 METRICS = (
     *(f"{name}@10" for name in ("ndcg", "recall", "precision", "hit", "mrr", "map")),
     "ndcg@5",
@@ -193,7 +192,7 @@ def made_fold(index: int, users: int) -> FoldResult:
 
 def fold_with(index: int, values: NDArray[np.float32]) -> FoldResult:
     """A fold with eight metrics of each user; shape of the values (users, metrics)."""
-    means = dict(zip(METRICS, values.mean(axis=0).tolist(), strict=True))
+    means = dict(zip(METRICS, values.mean(axis=0, dtype=np.float64).tolist(), strict=True))
     users = np.arange(len(values), dtype=np.int32)
     return FoldResult(
         fold=index,
@@ -231,7 +230,7 @@ def showing(size: int, folder: Path) -> Work:
     run_id = store_run(folder, results)
 
     def work() -> None:
-        app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=600)
+        app = AppTest.from_file(str(PAGES / "main.py"), default_timeout=600)
         app.query_params["run"] = run_id
         app.switch_page("run/run.py").run()
         assert not app.exception
@@ -464,43 +463,12 @@ def print_models(sizes: Sequence[int], names: Sequence[str]) -> None:
             print(f"{name}: fit grows with the power {fit:.2f} of the size, ranking {rank:.2f}")
 
 
-ROOT = Path(__file__).parents[1]
-
-
-def draw() -> None:
-    """Fit, rank and its limit over the interactions, from the table of benchmarks/README.md."""
-    import matplotlib.pyplot as plt
-
-    text = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
-    lines = [line.strip("| \n").split(" | ") for line in text.splitlines() if " | " in line]
-    names = next(line for line in lines if line[:2] == ["model", "interactions"])
-    rows = [dict(zip(names, line, strict=True)) for line in lines if len(line) == len(names)]
-    known = [name for name in MODELS.split(",") if any(row["model"] == name for row in rows)]
-    plt.rcParams |= {"svg.hashsalt": "growth", "svg.fonttype": "none", "font.size": 9}
-    figure, panels = plt.subplots(1, len(known), figsize=(3.4 * len(known), 3), sharey=True)
-    for panel, name in zip(np.atleast_1d(panels), known, strict=True):
-        mine = [row for row in rows if row["model"] == name]
-        sizes = [float(row["interactions"].replace(",", "")) for row in mine]
-        for column, style in (("fit s", "o-"), ("rank s", "s-"), ("limit of rank s", "k:")):
-            panel.loglog(
-                sizes, [float(row[column]) or np.nan for row in mine], style, label=column[:-2]
-            )
-        panel.set(title=name, xlabel="interactions", ylim=(0.005, 300))
-        panel.spines[["top", "right"]].set_visible(False)
-    np.atleast_1d(panels)[0].set_ylabel("seconds of one fold, two cores")
-    np.atleast_1d(panels)[-1].legend(frameon=False)
-    figure.savefig(
-        ROOT / "docs" / "images" / "growth.svg", bbox_inches="tight", metadata={"Date": None}
-    )
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="1e5,1e6,1e7")
     parser.add_argument("--models", default=MODELS)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--plot", action="store_true")
     parser.add_argument("--stages", action="store_true")
     parser.add_argument("--only", default=",".join(LINEAR), help="stages, by their names")
     parser.add_argument("--stage", nargs=2, help=argparse.SUPPRESS)
@@ -508,8 +476,6 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.one:
         return print_model(int(asked.one[0]), asked.one[1])
-    if asked.plot:
-        return draw()
     if asked.users:
         return print_selection(asked.users)
     if asked.stage:
