@@ -79,28 +79,27 @@ class Line:
         """
         curves = list(rule.curves.values())
         order = _cheapest_first(rule)
-        ends_with_all_folds = _uses_all_folds(rule, order[-1])
-
-        def along(values: Floats, with_all_folds: float = 0.0) -> Floats:
-            """The values from the cheapest setting to all folds, along the last axis."""
-            ordered = values.take(order, axis=-1)
-            if ends_with_all_folds:
-                return ordered
-            # A share of all folds in the mix makes any rule as careful as k-fold.
-            end = np.full((*ordered.shape[:-1], 1), with_all_folds)
-            return np.concatenate([ordered, end], axis=-1)
-
         own_weights = weights[list(rule.curves)]
         cost_weights = own_weights / own_weights.sum()
         equal_weights = np.full(len(curves), 1 / len(curves))
-        cost_errors = along(_errors(curves, "cost_percent"))
-        difference_errors = along(_errors(curves, "mean_difference_percent"))
-        return cls(
-            settings=along(curves[0].settings),
-            cost=cost_weights @ along(rule.costs, with_all_folds=100.0),
-            difference=equal_weights @ along(rule.differences),
+        cost_errors = _errors(curves, "cost_percent")[:, order]
+        difference_errors = _errors(curves, "mean_difference_percent")[:, order]
+        line = cls(
+            settings=curves[0].settings[order],
+            cost=cost_weights @ rule.costs[:, order],
+            difference=equal_weights @ rule.differences[:, order],
             cost_error=_error_of_mean(cost_weights, cost_errors),
             difference_error=_error_of_mean(equal_weights, difference_errors),
+        )
+        if not RULES[rule.rule].by_sets and _uses_all_folds(rule, order[-1]):
+            return line
+        # A share of all folds in the mix makes any rule as careful as k-fold.
+        return cls(
+            settings=np.append(line.settings, 0.0),
+            cost=np.append(line.cost, 100.0),
+            difference=np.append(line.difference, 0.0),
+            cost_error=np.append(line.cost_error, 0.0),
+            difference_error=np.append(line.difference_error, 0.0),
         )
 
     def at_cost(self, cost: float) -> Mix:
