@@ -387,7 +387,7 @@ class Race:
         return f"Folds {names} have no score of any candidate, so they are left out."
 
     def _out_sentence(self) -> str:
-        names = listed([str(dict(self.candidates[place])) for place in sorted(self.out)][:_NAMED])
+        names = listed([str(dict(self.candidates[place])) for place in sorted(self.out)])
         if len(self.out) > _NAMED:
             names = f"{len(self.out)} candidates"
         verb = "have"

@@ -49,6 +49,7 @@ def load_lenskit(*modules: str) -> None:
     from lenskit.parallel import initialize
 
     threads = torch.get_num_threads()
+    # LensKit warns and logs where torch is in use already, which is no news to anybody here.
     log = logging.getLogger(initialize.__module__)
     level = log.level
     log.setLevel(logging.ERROR)

@@ -72,7 +72,7 @@ class MultiVAENet(SampledNet):
         latent = self.params["latent"]
         self._sampled = int(self.params.get("sampled_items", 0))
         width = self.n_items
-        if self._sampled:
+        if self._sampled:  # the drawn items, and about as many of the batch's own
             width = min(width, 2 * self._sampled)
         self._work = self.params["batch_size"] * hidden * width
         self.small_steps = self._work < SHARED_WORK

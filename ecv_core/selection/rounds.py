@@ -734,10 +734,11 @@ class Selection:
         New data are folds without end, so the distance varies by s2 / e. The error is divided by
         the number of contenders, any of whom may be the winner, and spread over all looks.
         """
-        error = (1 - self._terms.confidence) / len(self._fold_bits)
+        error = (1 - self._terms.confidence) / len(self._fold_bits)  # any may be the winner
         level = level_of_looks(error, self._terms.k, new_data=True)
         spread = self._spread(winner, others, NEW_DATA)
-        return tuple(_above_zero(others, spread.means - spread.half_widths(level, None)))
+        half_widths = spread.half_widths(level, None)  # of the mean of endless folds
+        return tuple(_above_zero(others, spread.means - half_widths))
 
     def _others(self, contender: int) -> list[int]:
         """Everybody but this contender who has run a fold."""

@@ -189,7 +189,7 @@ def cheap_models(spec: RunSpec) -> tuple[str, ...]:
     params = dict(spec.rule_params)
     names: list[str] = []
     for parameter in rule.parameters:
-        if parameter.ids:
+        if parameter.ids:  # its value is ids of algorithms, with commas between them
             names += str(params.get(parameter.name, "")).split(",")
     return tuple(filter(None, names))
 

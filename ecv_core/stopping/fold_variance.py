@@ -410,6 +410,7 @@ def _unseen(scores: Floats, chosen: NDArray[np.bool_], moments: UserMoments) -> 
     # Errors and other scores without a bound at 1 have their farthest users above the mean.
     bounded = (best <= 1 + _DIGITS) & (mean - lowest > highest - mean)
     near = bounded & (mean >= NEAR_BOUND)
+    # As many users as may have been missed differ by the whole scale: 3 in n.
     scale = np.maximum(1.0, np.maximum(np.abs(lowest), np.abs(highest)))
     differ = moments.between[:, 0, 0] > _ALIKE * moments.span**2
     freedom = np.maximum(moments.freedom_between, 1)

@@ -117,6 +117,7 @@ def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
     low = shuffled.min(axis=1, keepdims=True)
     unit = shuffled.max(axis=1, keepdims=True) - low
     unit[unit == 0] = 1.0
+    # From 0 to 1, as in `mean_and_deviation`: nothing that is squared vanishes or overflows.
     steps = (shuffled - low) / unit
     means = np.empty_like(steps)
     squares = np.empty_like(steps)

@@ -190,7 +190,7 @@ def _influence(table: NDArray[np.float64]) -> NDArray[np.float64]:
     share_of_users = is_scored.mean(axis=1, keepdims=True)
     means = np.nanmean(table, axis=1, keepdims=True)
     deviations = np.where(is_scored, table - means, 0.0)
-    # In a fold with few users each of them counts for more.
+    # In a fold with few users each of them counts for more. The mean is over the folds.
     return (deviations / share_of_users).mean(axis=0)
 
 

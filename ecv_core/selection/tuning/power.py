@@ -185,7 +185,7 @@ def dominance(
         for value in dict.fromkeys(values):
             has_value = np.array([each == value for each in values])
             shared = has_value[first] & has_value[second]
-            if shared.any():
+            if shared.any():  # the expected DP of a draw is so many times the mean p value
                 powers[name][str(value)] = DRAWN * float(mean[shared].mean())
     return powers
 
