@@ -88,12 +88,18 @@ class Evaluation:
 
         Args: clusters: of every user of the dataset, where they are named.
         """
-        columns = [name for name in self.metrics if name.partition("@")[2] in ("", str(n))]
+        metrics = []
+        for name in self.metrics:
+            cutoff = name.partition("@")[2]
+            if cutoff in ("", str(n)):
+                metrics.append(name)
+        if clusters is not None:
+            clusters = clusters[self.users]
         return UserScores(
             users=self.users,
-            metrics=tuple(columns),
-            values=np.stack([self.of(name) for name in columns], axis=1).astype(np.float32),
-            clusters=None if clusters is None else clusters[self.users],
+            metrics=tuple(metrics),
+            values=np.stack([self.of(name) for name in metrics], axis=1).astype(np.float32),
+            clusters=clusters,
         )
 
 

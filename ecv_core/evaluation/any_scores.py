@@ -52,7 +52,11 @@ class AnyScores:
         Returns: float32 or float64, a copy; shape (block, items).
         Raises: InputError for a wrong shape, or a score that is NaN, +inf or no number.
         """
-        rows = _as_array(self._scores.score(users) if self._is_model else self._scores[users])
+        if self._is_model:
+            block = self._scores.score(users)
+        else:
+            block = self._scores[users]
+        rows = _as_array(block)
         if rows.shape != (len(users), self._items):
             raise InputError(
                 f"score(users) gave an array of shape {rows.shape} for {len(users):,} users and "
@@ -114,7 +118,9 @@ def _dense(tensor: Any) -> Any:  # noqa: ANN401  a tensor of torch
     """The same with every number stored, where it is one of a sparse layout."""
     import torch
 
-    return tensor if tensor.layout is torch.strided else tensor.to_dense()
+    if tensor.layout is torch.strided:
+        return tensor
+    return tensor.to_dense()
 
 
 def _as_array(block: Any) -> NDArray[Any]:  # noqa: ANN401  any array

@@ -378,8 +378,9 @@ def errors_by_user(
         slope = 1.0
         if name == "rmse":
             value = math.sqrt(mean)
-            # Where all errors are 0 the root has no slope, and every user adds the same: 0.
-            slope = 0.5 / value if mean > 0 else 0.0
+            slope = 0.0  # where all errors are 0 the root has none, and every user adds the same: 0
+            if mean > 0:
+                slope = 0.5 / value
         means[name] = value
         parts[name] = linearized(sums, counts, mean=mean, value=value, slope=slope)
     return UserErrors(rating_users.astype(np.int32), parts, means)

@@ -104,7 +104,10 @@ def best_items(
     if compiled and n <= COMPILED_LENGTH:
         from ecv_core.evaluation.kernels import best_of_scores, on_every_core
 
-        return on_every_core(lambda part: best_of_scores(part, n), np.ascontiguousarray(scores))
+        def rank(part: NDArray[np.floating]) -> Lists:
+            return best_of_scores(part, n)
+
+        return on_every_core(rank, np.ascontiguousarray(scores))
     return best_of_array(scores, n)
 
 

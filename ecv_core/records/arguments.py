@@ -123,13 +123,16 @@ def _words(hint: Any) -> str:  # noqa: ANN401  any annotation
     parts = get_args(hint)
     if kind in (Union, UnionType):
         words = list(dict.fromkeys(map(_words, parts)))
-        before_last = ", ".join(words[:-1])
-        return f"{before_last} or {words[-1]}" if before_last else words[-1]
+        if len(words) == 1:
+            return words[0]
+        return f"{', '.join(words[:-1])} or {words[-1]}"
     if kind is Literal:
         return f"one of {', '.join(map(repr, parts))}"
     if kind in (Sequence, tuple) and parts[0] in _WORDS:
         return f"a list (each {_WORDS[parts[0]]})"
     if kind in _WORDS:
         return _WORDS[kind]
-    article = "an" if kind.__name__[0] in "AEIOUn" else "a"  # an ndarray
+    article = "a"
+    if kind.__name__[0] in "AEIOUn":  # an ndarray
+        article = "an"
     return f"{article} {kind.__name__}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -347,7 +348,11 @@ def nested_k_fold(interactions: Interactions, k: int, seed: int, settings: Setti
                 f"the part put aside is tested once, so k must be 1, but is {k}; "
                 f"with part={CHOOSE_PART} the early part has k folds"
             )
-        return lambda _: _relevant_parts(is_late, relevant, ~is_late)
+
+        def draw_late_part(_: int) -> Parts:
+            return _relevant_parts(is_late, relevant, ~is_late)
+
+        return draw_late_part
     early_rows = np.flatnonzero(~is_late)
     fold_of = np.full(len(interactions), -1, dtype=np.int16)
     fold_of[early_rows] = by_users(interactions.take(early_rows), k, seed, settings)
@@ -417,7 +422,7 @@ def temporal_global(interactions: Interactions, k: int, seed: int, settings: Set
             raise FoldsError(_all_at_once(interactions, "test", settings["test"]))
     validation = _validation_start(ordered, first, test, interactions, settings)
     window = Window(first, validation, test, int(ordered[-1]) + 1)
-    return lambda _: _parts_of(window, interactions, settings)
+    return _draw_from_windows([window], interactions, settings)
 
 
 def temporal_windows(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
@@ -441,7 +446,18 @@ def temporal_windows(interactions: Interactions, k: int, seed: int, settings: Se
     for begin, test, end in zip(begins.tolist(), tests.tolist(), ends.tolist(), strict=True):
         validation = _validation_start(ordered, begin, test, interactions, settings)
         windows.append(Window(begin, validation, test, end))
-    return lambda index: _parts_of(windows[index], interactions, settings)
+    return _draw_from_windows(windows, interactions, settings)
+
+
+def _draw_from_windows(
+    windows: Sequence[Window], interactions: Interactions, settings: Settings
+) -> Draw:
+    """Fold i is the i-th window."""
+
+    def draw(index: int) -> Parts:
+        return _parts_of(windows[index], interactions, settings)
+
+    return draw
 
 
 def _place_of(share: float, count: int) -> int:
