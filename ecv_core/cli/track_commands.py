@@ -9,10 +9,10 @@ from typing import Any
 
 from ecv_core.cli import say, write_json
 from ecv_core.cli.options import DATASET, OF_SPLITS, RUN, add_fold_options, add_settings
-from ecv_core.figures.words import counted
 from ecv_core.jobs.plans import track
 from ecv_core.jobs.plans.track import NoFold
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import counted
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import SETTINGS
 from ecv_core.store.lookup import full_id
