@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browser.dashboard import Dashboard
-from tests.browser.tab import followed, open_from_bar
+from tests.browser.tab import followed, headed, open_from_bar
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -114,6 +114,9 @@ def test_phones_bet_on_a_race_that_nobody_has_seen_and_hear_who_won(
     address = page.locator(".ecv-phones-code p").inner_text()
     page.get_by_role("button", name="Hide the code").click()
     open_from_bar(page, "Which is best?")
+    headed(page, "Which is best?")
+    page.get_by_role("combobox", name="Selection").fill("algorithms on MovieLens 100K")
+    page.keyboard.press("Enter")
     for phone, contender in zip(phones, ("EASE", "NMF"), strict=True):
         phone.goto(address)
         phone.get_by_role("button", name=contender, exact=True).click()

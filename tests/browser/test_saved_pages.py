@@ -49,7 +49,7 @@ def plays_to_its_end(tab: Page) -> None:
 def test_the_race_plays_from_disk_to_its_answer_in_both_looks(
     page: Page, dashboard: Dashboard, offline: Page, tmp_path: Path
 ) -> None:
-    page.goto(f"{dashboard.url}/best")
+    page.goto(f"{dashboard.url}/best?selection=ml-100k")
     offline.goto(saved_page(page, "Save the race", tmp_path))
     plays_to_its_end(offline)
     expect(offline.locator("#sentence")).to_contain_text("Use EASE on MovieLens 100K")
