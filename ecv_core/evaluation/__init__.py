@@ -226,7 +226,7 @@ def evaluate_lists(
     """
     metrics = []
     for name, each in METRICS.items():
-        usual = each.usual and not each.is_own
+        usual = each.usual and not each.is_users_own
         if each.kind in OF_LISTS and (name in also or usual):
             metrics.append(name)
     fold = _fold_to_evaluate(

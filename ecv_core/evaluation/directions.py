@@ -192,7 +192,7 @@ def _metrics_by_words() -> dict[tuple[str, ...], NamedMetric]:
         table[tuple(words)] = NamedMetric(
             words=" ".join(words),
             higher_is_better=metric.higher_is_better,
-            never_negative=not metric.higher_is_better and not metric.is_own,
+            never_negative=not metric.higher_is_better and not metric.is_users_own,
             bounded=bounded,
         )
     return table

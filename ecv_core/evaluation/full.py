@@ -239,13 +239,13 @@ def of_lists(fold: EvaluatedFold, items: Codes) -> Columns:
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         rows = np.arange(start, min(start + USERS_AT_ONCE, len(fold.users)))
         ranked = _ranked(fold, rows, items[rows])
-        for name, values in _of_all_users(fold, ranked, items[rows]).items():
+        for name, values in _metrics_of_every_list(fold, ranked, items[rows]).items():
             columns[name][rows] = values
         # The other metrics are 0 without a hit, and most lists have none.
         has_hit = ranked.hits.any(axis=1)
         rows = rows[has_hit]
         with_hits = replace(ranked, hits=ranked.hits[has_hit], held_out=ranked.held_out[has_hit])
-        for name, values in _of_users_with_a_hit(fold, rows, with_hits, items[rows]).items():
+        for name, values in _metrics_of_lists_with_hits(fold, rows, with_hits, items[rows]).items():
             columns[name][rows] = values
     of_all_lists = fold.of_kind(Kind.LISTS)
     if of_all_lists:
@@ -272,18 +272,21 @@ def _ranked(fold: EvaluatedFold, rows: Indices, items: NDArray[np.integer]) -> R
     )
 
 
-def _of_all_users(fold: EvaluatedFold, ranked: Ranked, items: NDArray[np.integer]) -> Columns:
+def _metrics_of_every_list(
+    fold: EvaluatedFold, ranked: Ranked, items: NDArray[np.integer]
+) -> Columns:
     """Metrics that a list without a hit has too, of some users' lists."""
     columns = {}
     for name in fold.of_kind(Kind.HITS):
-        if METRICS[name].is_own:
+        # A metric of the user's own need not be 0 for a list without a hit.
+        if METRICS[name].is_users_own:
             columns[name] = HIT_METRICS[name](ranked)
     for name in fold.of_kind(Kind.POPULARITY):
         columns[name] = POPULARITY_METRICS[name](items, fold.cutoffs, fold.popularity)
     return columns
 
 
-def _of_users_with_a_hit(
+def _metrics_of_lists_with_hits(
     fold: EvaluatedFold, rows: Indices, ranked: Ranked, items: NDArray[np.integer]
 ) -> Columns:
     """Metrics that are 0 without a hit, of some lists with hits.
@@ -296,7 +299,7 @@ def _of_users_with_a_hit(
     """
     columns = {}
     for name in fold.of_kind(Kind.HITS):
-        if not METRICS[name].is_own:
+        if not METRICS[name].is_users_own:
             columns[name] = HIT_METRICS[name](ranked)
     for name in fold.of_kind(Kind.NOVELTY):
         columns[name] = NOVELTY_METRICS[name](ranked, items, fold.popularity)

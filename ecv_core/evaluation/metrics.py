@@ -200,14 +200,14 @@ class Metric:
     @property
     def has_cutoff(self) -> bool:
         """Whether it looks at the top n only, and so is named with n."""
-        if self.is_own:
+        if self.is_users_own:
             return self.kind is Kind.HITS and bool(self.code)
         return self.id not in WITHOUT_CUTOFF
 
     @property
     def is_bounded(self) -> bool:
         """Whether it can be only so bad; predicted ratings are clipped to their scale."""
-        if self.kind is Kind.RATINGS and not self.is_own:
+        if self.kind is Kind.RATINGS and not self.is_users_own:
             return True
         if self.higher_is_better:
             return math.isfinite(self.low)
@@ -219,7 +219,7 @@ class Metric:
         return self.low, self.high
 
     @property
-    def is_own(self) -> bool:
+    def is_users_own(self) -> bool:
         """Whether it does not come with the project."""
         return self.id not in _PROJECTS
 
@@ -229,7 +229,7 @@ class Metric:
 
         So a run can be read where the code of its metric is not.
         """
-        if not self.is_own:
+        if not self.is_users_own:
             return ()
         facts: dict[str, Any] = {
             "code": self.code,
@@ -752,7 +752,7 @@ def _checked(offered: object) -> Metric:
             f"a metric is an id ({', '.join(_PROJECTS)}) or an ecv.Metric(id, function), but is "
             f"{offered!r:.80}"
         )
-    if not offered.is_own and _PROJECTS[offered.id] is not offered:
+    if not offered.is_users_own and _PROJECTS[offered.id] is not offered:
         raise InputError(f"there is a metric '{offered.id}' already; give yours another id")
     return offered
 
@@ -798,7 +798,7 @@ def metric_described_by(metric_id: str, about: Params = ()) -> Metric:
 
 def check_computed_here(entry: Metric) -> None:
     """Refuse a metric whose code is not here. Raises: InputError."""
-    if entry.is_own and entry.compute is None:
+    if entry.is_users_own and entry.compute is None:
         raise InputError(
             f"the code of the metric '{entry.id}' is not here, or not what it was; register it "
             "(ecv.register_metric, ECV_PLUGINS), or report its values with track: user -> score, "
@@ -846,7 +846,7 @@ def column_title(name: str) -> str:
 
 def is_computed_by_default(entry: Metric, *, sampled: bool, log_odds: bool) -> bool:
     """Whether a run computes a metric that nobody asks for: it applies, and costs little."""
-    if entry.is_own or not entry.usual:
+    if entry.is_users_own or not entry.usual:
         return False
     if _obstacle(entry, sampled=sampled, log_odds=log_odds) is not None:
         return False
@@ -863,7 +863,7 @@ def check_metric(metric_id: str, *, sampled: bool, log_odds: bool) -> None:
     Raises: UnknownName; InputError that says what the metric needs.
     """
     entry = metric(metric_id)
-    if entry.is_own and entry.compute is None:
+    if entry.is_users_own and entry.compute is None:
         raise InputError(
             f"the metric '{entry.id}' has no function, so only other code can report it: "
             "ecv.track(..., metric=...)"

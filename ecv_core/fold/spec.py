@@ -53,7 +53,7 @@ def make_spec(
     model, metric = _model_and_metric(algorithm, values, own_metric)
     entry.check_serves(model.task, model.id)
     _check_settings(values, model)
-    code_is_elsewhere = metric.is_own and (values["tracked"] or bool(own_metric))
+    code_is_elsewhere = metric.is_users_own and (values["tracked"] or bool(own_metric))
     _check_metric(metric, model, values["negatives"], code_is_elsewhere=code_is_elsewhere)
     deal = _deal(values, split_params or {}, entry, model.task)
     rule = stopping.rule(values["rule"] or usual_rule(deal.split, deal.k))

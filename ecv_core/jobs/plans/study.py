@@ -379,20 +379,28 @@ def compute(
 
     begun = []
     for cell in unrecorded:
-        inactive_runs = [run for run in begun_runs(store, cell.spec) if not run.state.active]
-        run = most_folds(inactive_runs)
-        if run is None:
-            continue
-        begun.append(run)
-        is_whole = next_fold(run, full=cell.spec.full) is None
-        if is_whole and run.state is RunState.FINISHED:
-            record_ended(run)
+        run = _run_to_go_on(cell, store)
+        if run is not None:
+            begun.append(run)
+            if _is_complete(run, cell):
+                record_ended(run)
     plan_runs = PlanRuns(
         store, runs=begun, callbacks=replace(callbacks or Callbacks(), ended=record_ended)
     )
     plan = StudyPlan([cell.spec for cell in unrecorded], speculate=speculate)
     drive(plan, plan_runs, executor)
     return ended
+
+
+def _run_to_go_on(cell: Cell, store: Store) -> RunRecord | None:
+    """The cell's run with the most folds among those that nobody computes now."""
+    inactive_runs = [run for run in begun_runs(store, cell.spec) if not run.state.active]
+    return most_folds(inactive_runs)
+
+
+def _is_complete(run: RunRecord, cell: Cell) -> bool:
+    """Whether the run has finished, with every fold that the cell asks for."""
+    return run.state is RunState.FINISHED and next_fold(run, full=cell.spec.full) is None
 
 
 def _record(cell: Cell, store: Store, also: Sequence[str]) -> None:
