@@ -201,7 +201,7 @@ def play(
     """
     terms = replace(search_terms(K, 0.95, ASKED, certain), bounded=bounded)
     kinds = [()] * len(candidates)
-    differences = SampleDifferences(candidates, kinds, apart=True, certain=certain)
+    differences = SampleDifferences(candidates, kinds, held_out_once=True, certain=certain)
     scores = [[folds[fold].score for fold in range(K)] for folds in candidates]
     means = np.array(scores).mean(axis=1)
     best = float(means.max())

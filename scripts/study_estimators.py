@@ -82,7 +82,7 @@ def differences(contenders: Sequence[Scores]) -> SampleDifferences:
                 for fold, units in enumerate(there)
             }
         )
-    return SampleDifferences(found, [one.algorithm for one in contenders], apart=True)
+    return SampleDifferences(found, [one.algorithm for one in contenders], held_out_once=True)
 
 
 class Batch:
@@ -158,7 +158,7 @@ class Batch:
             low = behind - found.half_widths(level, K)
             if terms.certain:
                 return others & (low > 0), low
-            gains = np.where(others, found.gains(K), np.inf)
+            gains = np.where(others, found.expected_losses(K), np.inf)
             places = np.argsort(gains, axis=1, kind="stable")
             some = np.cumsum(np.take_along_axis(gains, places, axis=1), axis=1) <= allowed[:, None]
             out = np.zeros_like(others)

@@ -18,7 +18,7 @@ class SampleDifferences(FoldDifferences):
     Args:
         folds: of each candidate, fold -> scores; folds may come, none changes.
         kinds: what each candidate is; of two alike the folds behave much the same.
-        apart: whether no sample, or group, is held out in two folds.
+        held_out_once: whether no sample, or group, is held out in two folds.
         certain: whether a winner has to be certain, and not only cost little on average.
     """
 
@@ -27,14 +27,14 @@ class SampleDifferences(FoldDifferences):
         folds: Sequence[Mapping[int, Scored]],
         kinds: Sequence[object],
         *,
-        apart: bool,
+        held_out_once: bool,
         certain: bool = False,
     ) -> None:
         super().__init__()
         self._certain = certain
         self._folds = folds
         self._kinds = kinds
-        self._apart = apart
+        self._held_out_once = held_out_once
 
     def scores(self, contender: int, folds: Sequence[int]) -> NDArray[np.float64]:
         return np.array([self._folds[contender][fold].score for fold in folds])
@@ -56,25 +56,26 @@ class SampleDifferences(FoldDifferences):
                 reach=max(mine.reach, theirs.reach),
             )
             differences.append(difference)
-        if self._apart:
-            return _variance_apart(differences, certain=self._certain)
-        return _variance_of_units(differences)
+        if self._held_out_once:
+            return _variance_held_out_once(differences, certain=self._certain)
+        return _variance_held_out_repeatedly(differences)
 
 
-def _variance_of_units(folds: Sequence[SampleValues]) -> float:
+def _variance_held_out_repeatedly(folds: Sequence[SampleValues]) -> float:
     """The variance of a fold's mean where samples, or groups, may come in several folds.
 
     Args:
         folds: differences of two candidates.
     """
-    everybody = np.unique(np.concatenate([fold.units for fold in folds]))
-    values = np.full((len(folds), len(everybody)), np.nan)
+    every_unit = np.unique(np.concatenate([fold.units for fold in folds]))
+    # A row per fold, a column per sample or group; NaN where the fold does not hold it out.
+    values = np.full((len(folds), len(every_unit)), np.nan)
     for row, fold in zip(values, folds, strict=True):
-        row[np.searchsorted(everybody, fold.units)] = fold.values
+        row[np.searchsorted(every_unit, fold.units)] = fold.values
     return variance_over_all(values)
 
 
-def _variance_apart(folds: Sequence[SampleValues], *, certain: bool) -> float:
+def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> float:
     """The variance of a fold's mean where nobody comes twice: each fold's spread is all there is.
 
     Samples that two candidates predict alike are no proof that they always will: half a sample

@@ -194,7 +194,7 @@ class SplitSamples:
         return self.k > 1
 
     @cached_property
-    def apart(self) -> bool:
+    def held_out_once(self) -> bool:
         """Whether no sample, or group, is held out in two folds."""
         held_out = [np.unique(self.units[test]) for _, test in self.folds]
         everybody = np.concatenate(held_out)
@@ -204,7 +204,7 @@ class SplitSamples:
     def overlap(self) -> float:
         """Held-out samples over training samples, on average over the folds, where some sample is
         held out in several; else 0. Of groups where these are dealt."""
-        if self.apart:
+        if self.held_out_once:
             return 0.0
         ratios = []
         for train, test in self.folds:

@@ -75,7 +75,7 @@ class Race:
         return np.array([len(folds) for folds in self.folds])
 
     @property
-    def inside(self) -> list[int]:
+    def remaining(self) -> list[int]:
         """Candidates that are not out."""
         return [place for place in range(len(self.candidates)) if place not in self.out]
 
@@ -92,7 +92,7 @@ class Race:
         """
         decided = False
         while not decided:
-            if self._terms is not None and len(self.inside) > 1 and len(self.order) > 1:
+            if self._terms is not None and len(self.remaining) > 1 and len(self.order) > 1:
                 decided = self._decided_by_selection(replace(self._terms, k=len(self.order)))
             else:
                 decided = self._decided_by_all_folds()
@@ -108,11 +108,11 @@ class Race:
             False where a fold was left out, or a candidate is out now.
         """
         order = self.order
-        self._compute([(place, fold) for place in self.inside for fold in order])
+        self._compute([(place, fold) for place in self.remaining for fold in order])
         if self._exclude(order):
             return False
         if order:
-            self.places = sorted(self.inside, key=self.mean, reverse=True)
+            self.places = sorted(self.remaining, key=self.mean, reverse=True)
         return True
 
     def _decided_by_selection(self, terms: Terms) -> bool:
@@ -122,25 +122,27 @@ class Race:
             False where a fold was left out, or a candidate is out now, so that another
             selection has to be made of the others; its folds are there already.
         """
-        inside = self.inside
+        # The selection numbers its contenders from 0; this has the place of each among candidates.
+        place_of = self.remaining
         order = self.order
-        kinds = [_kind(self.candidates[place]) for place in inside]
-        folds = [self.folds[place] for place in inside]
-        apart = self.table.apart
-        differences = SampleDifferences(folds, kinds, apart=apart, certain=terms.certain)
-        selection = Selection(differences, len(inside), terms)
+        types = [_estimator_types(self.candidates[place]) for place in place_of]
+        folds = [self.folds[place] for place in place_of]
+        differences = SampleDifferences(
+            folds, types, held_out_once=self.table.held_out_once, certain=terms.certain
+        )
+        selection = Selection(differences, len(place_of), terms)
         while not selection.decided:
             wanted = list(selection.next_folds(order))
-            self._compute([(inside[contender], fold) for contender, fold in wanted])
+            self._compute([(place_of[contender], fold) for contender, fold in wanted])
             if self._exclude([fold for _, fold in wanted]):
-                return False
+                return False  # the others need a selection of their own
             for contender, fold in wanted:
                 selection.ran(contender, fold)
             now = selection.look()
             if self._search.verbose:
-                self._print_round(len(now.left), inside[now.leader])
+                self._print_round(len(now.left), place_of[now.leader])
         self.verdict = selection.verdict()
-        self.places = [inside[contender] for contender in self.verdict.order]
+        self.places = [place_of[contender] for contender in self.verdict.order]
         return True
 
     def _print_round(self, left: int, leader: int) -> None:
@@ -189,7 +191,7 @@ class Race:
     def _lacking(self, fold: int) -> list[int]:
         """Candidates that are in, have run a fold, and have no score there."""
         lacking = []
-        for place in self.inside:
+        for place in self.remaining:
             if fold in self.folds[place] and not self.folds[place][fold].has_score:
                 lacking.append(place)
         return lacking
@@ -443,7 +445,7 @@ _NAMED = 3
 """More candidates that are out are counted, not named."""
 
 
-def _kind(candidate: Mapping[str, Any]) -> tuple[type, ...]:
+def _estimator_types(candidate: Mapping[str, Any]) -> tuple[type, ...]:
     """What a candidate is, where estimators are searched: of two alike folds behave alike."""
     return tuple(type(value) for value in candidate.values() if hasattr(value, "fit"))
 

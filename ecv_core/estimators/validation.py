@@ -192,7 +192,7 @@ def cross_validate(
 
 
 def _run_until_stop(
-    run: _InMemory | _Kept,
+    run: _InMemory | _InDatabase,
     computed: Iterator[Scored],
     order: Iterable[int],
     meter: EnergyMeter | None,
@@ -248,7 +248,7 @@ def _next_fold(
 
 
 def _commit(
-    run: _InMemory | _Kept, results: Iterable[FoldResult], on_fold: Callable[[Run], None]
+    run: _InMemory | _InDatabase, results: Iterable[FoldResult], on_fold: Callable[[Run], None]
 ) -> bool:
     """Hand folds to the run, one by one.
 
@@ -292,7 +292,8 @@ class _FoldFilter:
             fold: what it scored.
             energy: what it used.
         """
-        if fold.results is not None:
+        fit_succeeded = fold.results is not None
+        if fit_succeeded:
             self._any_fitted = True
         if fold.has_score:
             if fold.samples is None and self._looks_at_samples:
@@ -301,6 +302,7 @@ class _FoldFilter:
             self._waiting.append(_result(self._spec, index, fold, energy))
         else:
             self.without_score.append(index)
+        # A failed fit may count as a score; failures alone must not stop the cross-validation.
         if not self._any_fitted:
             return []
         results = self._waiting
@@ -525,7 +527,7 @@ def _value(fold: Scored, key: str, estimator: Any, error_score: Any) -> Any:
 
 
 class _InMemory:
-    """A run that is in no database; as `_Kept`."""
+    """A run that is in no database; as `_InDatabase`."""
 
     def __init__(self, spec: RunSpec, rule: StoppingRule) -> None:
         self._rule = rule
@@ -556,16 +558,16 @@ class _InMemory:
         return replace(self.record, state=RunState.FINISHED, finished_at=datetime.now(UTC))
 
 
-class _Kept:
+class _InDatabase:
     """A run of the database."""
 
     def __init__(self, spec: RunSpec) -> None:
         self._store = open_store()
         self._id = self._store.create([spec], owner=this_process())[0]
         self._store.start(self._id, owner=this_process())
-        self._plan_runs = PlanRuns(
-            self._store, runs=[self.record], callbacks=Callbacks(trouble=refuse)
-        )
+        # A fold that cannot be saved is an error at once: nobody sees that it would be waited for.
+        callbacks = Callbacks(trouble=refuse)
+        self._plan_runs = PlanRuns(self._store, runs=[self.record], callbacks=callbacks)
 
     @property
     def record(self) -> RunRecord:
@@ -596,12 +598,12 @@ class _Kept:
 @contextmanager
 def _opened_run(
     spec: RunSpec, rule: StoppingRule, *, in_database: bool
-) -> Iterator[_InMemory | _Kept]:
+) -> Iterator[_InMemory | _InDatabase]:
     """A run that has begun, and is closed in the end, whatever happens."""
     if not in_database:
         yield _InMemory(spec, rule)
         return
-    run = _Kept(spec)
+    run = _InDatabase(spec)
     try:
         with signs_of_life(open_store()):
             yield run

@@ -292,7 +292,7 @@ class Spread:
         half_widths[np.isinf(errors)] = np.inf
         return half_widths
 
-    def gains(self, k: int, more: int = 0) -> Floats:
+    def expected_losses(self, k: int, more: int = 0) -> Floats:
         """What is expected to be lost by passing over each: E[(its mean over k folds - ours)+].
 
         The opportunity cost of Chick and Inoue (2001), under Student's t.
@@ -305,10 +305,13 @@ class Spread:
         errors = np.sqrt(self.variances * (1 / folds - 1 / k))
         errors[folds == k] = 0.0
         with np.errstate(invalid="ignore", divide="ignore"):
-            gains = errors * expected_excess(self.means / errors, self.freedom)
-        certain_gains = np.maximum(-self.means, 0)  # nothing is left to chance
-        gains = np.where(errors == 0, certain_gains, gains)
-        return np.where(np.isnan(errors) | (self.freedom <= 1), np.inf, gains)
+            losses = errors * expected_excess(self.means / errors, self.freedom)
+        # Without an error nothing is left to chance: who is ahead is lost by just that lead.
+        known_losses = np.maximum(-self.means, 0)
+        losses = np.where(errors == 0, known_losses, losses)
+        # Student's t has no mean, and so no expected loss, up to one degree of freedom.
+        has_no_expectation = np.isnan(errors) | (self.freedom <= 1)
+        return np.where(has_no_expectation, np.inf, losses)
 
 
 def spread_of(

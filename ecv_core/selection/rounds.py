@@ -9,7 +9,7 @@ much, as measured). It is spread over the looks by `evidence.level_of_looks`. Fo
 all C (C - 1) / 2 differences have to be right, and the error is divided by them (Bonferroni).
 
 *Which shall I use?* Contenders are put out as long as the sum of what is expected to be lost by
-passing over them stays below a share of the leader's mean (`Spread.gains`).
+passing over them stays below a share of the leader's mean (`Spread.expected_losses`).
 
 Nobody is put out for good: a later look, which knows more of what folds add, may bring somebody
 back. So a fold goes first to those who are near if folds add nothing more; only when they are
@@ -299,7 +299,7 @@ class _Look:
     """Those of the others who have run all k folds, as the leader has."""
     gaps: dict[int, Gap]
     """Of the others to the leader."""
-    gains: Floats
+    expected_losses: Floats
     """What is expected to be lost by passing over each of the others, in units of the score."""
 
 
@@ -474,8 +474,8 @@ class Selection:
             others=others,
             full=full,
             gaps=gaps,
-            # A gain is an expectation, whatever has to be certain: it holds on average.
-            gains=usual_spread.gains(self._terms.k),
+            # A loss is an expectation, whatever has to be certain: it holds on average.
+            expected_losses=usual_spread.expected_losses(self._terms.k),
         )
 
     def _half_widths(self, spread: Spread) -> Floats:
@@ -490,7 +490,7 @@ class Selection:
         everybody_ran = len(look.others) + 1 == len(self._fold_bits)
         if not everybody_ran or not look.mean:
             return math.inf
-        return float(look.gains.sum()) / look.mean
+        return float(look.expected_losses.sum()) / look.mean
 
     def _settle_rivals(self, look: _Look, *, spent: bool) -> set[int]:
         """Until 'winner': settle who is in, whether it is decided, and who is to run next.
@@ -516,7 +516,7 @@ class Selection:
         """Who cannot be best, or may be passed over for the little that is expected to be lost."""
         if self._terms.certain:
             return [contender for contender in look.others if look.gaps[contender].low > 0]
-        affordable = self._affordable(look, look.gains)
+        affordable = self._affordable(look, look.expected_losses)
         if self._terms.bounded:
             return affordable
         return self._without_better_means(affordable)
@@ -615,22 +615,26 @@ class Selection:
         Returns:
             those with whom it has to run on.
         """
+        # What is settled has to hold however much noise the folds still to come add.
         spread = self._spread(contender, after, ANY_NOISE)
         half_widths = self._half_widths(spread)
-        worse: tuple[int, ...] = ()
+        worse_on_new_data: tuple[int, ...] = ()
         if all_ran:
-            worse = self._worse_on_new_data(contender, after)
+            worse_on_new_data = self._worse_on_new_data(contender, after)
         unsettled = []
         for other, mean, width in zip(after, spread.means, half_widths, strict=True):
-            if (contender, other) in self._better:
+            if (contender, other) in self._better:  # settled at an earlier look
                 continue
-            within = abs(mean) + width <= margin  # two one-sided tests, see `_equivalent_ties`
-            tied = within or (all_ran and other not in worse)
-            if not (tied or all_ran or mean - width > 0):
+            is_equivalent = abs(mean) + width <= margin  # two one-sided tests (`_equivalent_ties`)
+            is_shown_behind = mean - width > 0
+            if not (all_ran or is_equivalent or is_shown_behind):
                 unsettled.append(other)
                 continue
+            tied = is_equivalent
+            if all_ran and other not in worse_on_new_data:
+                tied = True  # no fold is left that could show a difference
             self._settle_pair(contender, other, tied=tied)
-            if within:
+            if is_equivalent:
                 self._equivalent.append((contender, other))
         return unsettled
 
@@ -672,7 +676,7 @@ class Selection:
             lows = spread.means - spread.half_widths(self._level, self._terms.k)
             beaten = _above_zero(look.others, lows)
         else:
-            beaten = self._affordable(look, spread.gains(self._terms.k))
+            beaten = self._affordable(look, spread.expected_losses(self._terms.k))
         return [contender for contender in waiting if contender not in beaten]
 
     def _most_worth_its_cost(self, look: _Look, waiting: Sequence[int]) -> dict[int, int]:
@@ -686,7 +690,9 @@ class Selection:
         """
         spread = self._spread(look.leader, waiting, USUAL_NOISE)
         with np.errstate(invalid="ignore"):
-            falls = spread.gains(self._terms.k) - spread.gains(self._terms.k, more=1)
+            losses_now = spread.expected_losses(self._terms.k)
+            losses_then = spread.expected_losses(self._terms.k, more=1)
+            falls = losses_now - losses_then
         worth = dict(zip(waiting, np.nan_to_num(falls, posinf=1e300).tolist(), strict=True))
         counts = self._counts
         options: list[tuple[float, dict[int, int]]] = []
@@ -709,21 +715,21 @@ class Selection:
         _, wanted = max(options, key=itemgetter(0))
         return wanted
 
-    def _affordable(self, look: _Look, gains: Floats) -> list[int]:
+    def _affordable(self, look: _Look, expected_losses: Floats) -> list[int]:
         """Whom to pass over, so that no more than the terms allow is expected to be lost.
 
         Those by which least is lost are passed over first.
 
         Args:
             look: at the contenders.
-            gains: what is expected to be lost by passing over each of the others.
+            expected_losses: by passing over each of the others, in units of the score.
         """
         allowed = (self._terms.expected_loss or 0.0) * look.mean
         affordable = []
-        lost = 0.0
-        for at in np.argsort(gains, kind="stable").tolist():
-            lost += gains[at]
-            if lost > allowed:
+        total = 0.0
+        for at in np.argsort(expected_losses, kind="stable").tolist():
+            total += expected_losses[at]
+            if total > allowed:
                 break
             affordable.append(look.others[at])
         return affordable

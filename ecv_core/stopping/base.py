@@ -356,13 +356,14 @@ class Rule:
         for name, value in spec.rule_params:
             if name in values:
                 values[name] = value
-        of_run = {
+        # Beside its own parameters a rule is made with those settings of the run that `told` names.
+        settings_of_run = {
             "confidence": spec.confidence,
             "min_folds": spec.min_folds,
             "k": spec.max_folds,
             "metric": spec.metric_name,
         }
-        return values | {name: of_run[name] for name in self.told}
+        return values | {name: settings_of_run[name] for name in self.told}
 
     def build(self, spec: RunSpec) -> StoppingRule:
         """The rule with its settings in a run, unchecked: `stopping.rule_for` checks them."""

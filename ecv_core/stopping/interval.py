@@ -107,13 +107,16 @@ def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
     return reaches / np.sqrt(np.arange(1, k + 1))
 
 
-def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def running_means_and_deviations(
+    shuffled: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation (n-1) of the first n scores, for every n.
 
     Args:
         shuffled: scores in order; shape (orders, k).
     Returns: both of shape (orders, k); the deviation of one score is NaN.
     """
+    # Distances from the lowest, in units of the range: no square of a score vanishes or overflows.
     low = shuffled.min(axis=1, keepdims=True)
     unit = shuffled.max(axis=1, keepdims=True) - low
     unit[unit == 0] = 1.0
@@ -125,7 +128,7 @@ def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
         means[:, place] = mean
         squares[:, place] = squares_about_mean
     freedom = np.arange(steps.shape[1], dtype=np.float64)
-    freedom[0] = np.nan
+    freedom[0] = np.nan  # one score has no deviation
     return low + unit * means, unit * np.sqrt(squares / freedom)
 
 
@@ -155,9 +158,12 @@ def difference_percent(x: float, y: float) -> float:
 # the run, its interval holds. No rule need be known, only when its looks began.
 
 
-_RUNS = 100_000
-_NUMBERS = 2_000_000
-"""Runs made, and scores in all, so that hundreds of folds do not take forever."""
+_MOST_RUNS = 100_000
+"""Runs that are simulated."""
+_MOST_SCORES = 2_000_000
+"""Scores of all simulated runs together, so that hundreds of folds do not take forever."""
+_LEAST_RUNS = 10_000
+"""Runs that are simulated however many folds each has."""
 
 _SIMULATED = {
     2: {3: 2768, 4: 2018, 5: 1641, 6: 1412, 7: 1253, 8: 1141, 9: 1054, 10: 986, 12: 884, 20: 673},
@@ -205,10 +211,11 @@ def look_level(first: int, k: int, confidence: float) -> float:
         it is not known, with a standard error of 2 % of it (more for hundreds of folds).
     """
     if first == k:
-        return 1 - confidence
-    if confidence == 0.95 and k in _SIMULATED.get(first, {}):
-        return _SIMULATED[first][k] / 1e5
-    runs = min(_RUNS, max(_NUMBERS // k, 10_000))
+        return 1 - confidence  # a single look may make all of the error
+    hundred_thousandths = _SIMULATED.get(first, {}).get(k)
+    if confidence == 0.95 and hundred_thousandths is not None:
+        return hundred_thousandths / 1e5
+    runs = min(_MOST_RUNS, max(_MOST_SCORES // k, _LEAST_RUNS))
     return _simulated_level(first, k, confidence, runs)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import Decision, FoldResult
 from ecv_core.stopping.base import AT_LEAST, Rule, check_numbers, decision
-from ecv_core.stopping.interval import mean_and_deviation, running
+from ecv_core.stopping.interval import mean_and_deviation, running_means_and_deviations
 
 GROWTH = 0.05
 """A deviation that grew by no more than this counts as standing still."""
@@ -58,7 +58,7 @@ class StdStagnation:
 
     def first_stops(self, shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
         """The fold after which each order stops; see `OrderRule`."""
-        _, deviations = running(shuffled)
+        _, deviations = running_means_and_deviations(shuffled)
         may_stop = np.zeros(shuffled.shape, dtype=np.bool_)
         # One score has no deviation, so the first fold cannot stop.
         may_stop[:, 1:] = stagnates(deviations[:, 1:])

@@ -83,8 +83,8 @@ def spread(mean: float, variance: float, freedom: float, folds: int) -> Spread:
 
 def test_all_folds_leave_no_doubt_about_their_own_mean() -> None:
     assert spread(0.3, 4.0, 9, 10).half_widths(0.025, 10)[0] == 0
-    assert spread(0.3, 4.0, 9, 10).gains(10)[0] == 0
-    assert spread(-0.3, 4.0, 9, 10).gains(10)[0] == pytest.approx(0.3)
+    assert spread(0.3, 4.0, 9, 10).expected_losses(10)[0] == 0
+    assert spread(-0.3, 4.0, 9, 10).expected_losses(10)[0] == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(("x", "freedom"), [(0.0, 3.0), (1.0, 5.0), (2.5, 8.0), (-1.0, 4.0)])
@@ -106,7 +106,7 @@ def test_gain_is_that_of_the_difference_of_all_folds_drawn() -> None:
     rng = np.random.default_rng(2)
     error = math.sqrt(4.0 * (1 / 3 - 1 / 10))
     gained = np.maximum(error * rng.standard_t(6, 2_000_000) - 0.7, 0)
-    found = spread(0.7, 4.0, 6, 3).gains(10)[0]
+    found = spread(0.7, 4.0, 6, 3).expected_losses(10)[0]
     assert found == pytest.approx(gained.mean(), rel=0.01)
 
 

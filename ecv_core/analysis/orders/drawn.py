@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ecv_core.analysis.orders.outcomes import QUANTILES, Floats, Outcome
 from ecv_core.analysis.orders.subsets import checked_scores
 from ecv_core.records.errors import InputError
-from ecv_core.stopping.interval import differences_percent, running, t_factors
+from ecv_core.stopping.interval import differences_percent, running_means_and_deviations, t_factors
 
 Stops = Callable[[Floats], NDArray[np.intp]]
 """Scores in the order in which they come, shape (orders, k), -> the fold after which each order
@@ -52,7 +52,7 @@ def sampled(
     shuffled = values[drawn]
     stop = stops(shuffled)
     at_stop = (np.arange(orders), stop - 1)
-    means, deviations = running(shuffled)
+    means, deviations = running_means_and_deviations(shuffled)
     k_fold_mean = _k_fold_mean(values)
     half_widths = t_factors(k, confidence)[stop - 1] * deviations[at_stop]
     # An order that uses all folds has the k-fold mean itself, which sums may miss by a rounding.
@@ -91,7 +91,7 @@ def sampled(
 
 def _k_fold_mean(values: Floats) -> float:
     """The mean of all scores, rounded as `running` rounds the means that it is compared with."""
-    means, _ = running(values[np.newaxis, :])
+    means, _ = running_means_and_deviations(values[np.newaxis, :])
     return float(means[0, -1])
 
 

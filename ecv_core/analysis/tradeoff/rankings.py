@@ -23,7 +23,7 @@ from ecv_core.analysis.ranking import pair_numbers, pair_signs, ranks_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.stopping import least_alphas
-from ecv_core.stopping.interval import running
+from ecv_core.stopping.interval import running_means_and_deviations
 
 DRAWS = 5000
 """Orders per dataset, as many as the paper draws."""
@@ -140,7 +140,7 @@ class _Course(NamedTuple):
 
 def _course(shuffled: Floats) -> _Course:
     """Follow the rule through each order; `shuffled` are scores of shape (orders, k)."""
-    means, deviations = running(shuffled)
+    means, deviations = running_means_and_deviations(shuffled)
     means[:, -1] = fmean(shuffled[0].tolist())  # the same in every order, to the last digit
     least = np.minimum.accumulate(least_alphas(deviations, _CONFIDENCE), axis=1)
     # Copied, so that the orders at one fold lie side by side in memory.

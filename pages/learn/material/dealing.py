@@ -15,7 +15,7 @@ from ecv_core import splits
 from ecv_core.dataset import synthetic
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import SHIPPED
-from ecv_core.stopping.interval import mean_and_deviation, running, t_quantile
+from ecv_core.stopping.interval import mean_and_deviation, running_means_and_deviations, t_quantile
 from pages.learn.material.recorded_runs import CONFIDENCE
 
 RECORDED = SHIPPED / "lessons" / "seen-and-held-out.json"
@@ -66,7 +66,7 @@ def draws_frame(scores: NDArray[np.float64], draws: int) -> pd.DataFrame:
     for draw in range(draws):
         orders[draw] = np.random.default_rng([0, draw]).permutation(k)
     shuffled = scores[orders]
-    means, _ = running(shuffled)
+    means, _ = running_means_and_deviations(shuffled)
     return pd.DataFrame(
         {
             "draw": np.repeat(np.arange(1, draws + 1), k),

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.stopping.efold import EFold, least_alphas
-from ecv_core.stopping.interval import differences_percent, look_level, running, t_factors
+from ecv_core.stopping.interval import (
+    differences_percent,
+    look_level,
+    running_means_and_deviations,
+    t_factors,
+)
 from pages.learn.material.recorded_runs import CONFIDENCE, replayed, stops_at
 
 
@@ -44,7 +49,9 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     k = len(scores)
     whole = float(scores.mean())
     triples = np.array(list(permutations(range(k), 3)))
-    means, deviations = running(scores[triples])  # a row for each triple, a column for each fold
+    means, deviations = running_means_and_deviations(
+        scores[triples]
+    )  # a row for each triple, a column for each fold
     stops = least_alphas(deviations, CONFIDENCE)[:, 2] <= alpha
     if not stops.any():
         raise InputError(f"no order of these folds stops after three at alpha {alpha}; raise it")
@@ -115,7 +122,7 @@ def at_the_stop(alpha: float, deviation: float, *, runs: int) -> list[StopCovera
         runs: How many are made.
     """
     scores = deviation * np.random.default_rng(0).standard_normal((runs, K))  # of a true mean of 0
-    means, deviations = running(scores)
+    means, deviations = running_means_and_deviations(scores)
     may_stop = least_alphas(deviations, CONFIDENCE) <= alpha
     may_stop[:, -1] = True  # all folds are in
     last_folds = may_stop.argmax(axis=1)  # the index of the first fold that may stop
