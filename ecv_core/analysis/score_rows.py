@@ -261,24 +261,33 @@ def rows_of_one_metric(
 
 
 def _score_column(
-    table: pa.Table, score: str | None, others: Sequence[str], file: str, wanted: str | None
+    table: pa.Table,
+    column_score: str | None,
+    without_role: Sequence[str],
+    file: str,
+    metric: str | None,
 ) -> str:
     """The column that has the scores: the one that was asked for, 'score', or the only metric.
 
     Args:
         table: with a row per score.
-        score: the column that is called so; None where there is none.
-        others: those that are neither contender, fold, user nor score.
+        column_score: the column that is called 'score'; None where there is none.
+        without_role: the columns that are neither contender, fold, user nor score.
         file: how a sentence names it.
-        wanted: the metric, if any.
+        metric: that was asked for, if any.
     Raises: SeveralMetrics; InputError where no column has scores.
     """
-    columns = [name for name in others if not (is_time_or_cost(name) or is_bookkeeping(name))]
+    columns = []
+    for name in without_role:
+        if not (is_time_or_cost(name) or is_bookkeeping(name)):
+            columns.append(name)
     numbers = [name for name in columns if _may_be_scores(table, name)]
-    named = first_of_metric(numbers, wanted) or score
-    if named is not None:
-        return named
-    return _unnamed_score_column(columns, numbers, file, wanted)
+    column_of_metric = first_of_metric(numbers, metric)
+    if column_of_metric is not None:
+        return column_of_metric
+    if column_score is not None:
+        return column_score
+    return _unnamed_score_column(columns, numbers, file, metric)
 
 
 def _unnamed_score_column(

@@ -36,7 +36,8 @@ def dashboard_options(parser: argparse.ArgumentParser) -> None:
 
 def dashboard_command(options: argparse.Namespace) -> None:
     """Become Streamlit's server; it ends with Ctrl-C."""
-    import_module("streamlit")  # its absence is a sentence
+    # Where Streamlit is not installed this ends with how to install it, and not in its place.
+    import_module("streamlit")
     command = [sys.executable, "-m", "streamlit", "run", str(DASHBOARD / "app.py")]
     if options.port:
         command.append(f"--server.port={options.port}")

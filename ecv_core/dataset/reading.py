@@ -377,15 +377,16 @@ def _joined(chunks: list[pa.DictionaryArray]) -> pa.DictionaryArray:
     Batches of one row group of a Parquet file share all its ids, which are looked at once: batch by
     batch, that would take time that grows with the square of the rows.
     """
-    with_other_ids = []
+    # Neighbours with the same ids are joined by their codes alone, and only then all ids unified.
+    chunks_of_other_ids = []
     begin = 0
     for end in range(1, len(chunks) + 1):
         ids = chunks[begin].dictionary
         if end == len(chunks) or not chunks[end].dictionary.equals(ids):
             codes = pa.concat_arrays([chunk.indices for chunk in chunks[begin:end]])
-            with_other_ids.append(pa.DictionaryArray.from_arrays(codes, ids))
+            chunks_of_other_ids.append(pa.DictionaryArray.from_arrays(codes, ids))
             begin = end
-    return pa.chunked_array(with_other_ids).unify_dictionaries().combine_chunks()
+    return pa.chunked_array(chunks_of_other_ids).unify_dictionaries().combine_chunks()
 
 
 def _baskets(chunks: list[pa.DictionaryArray]) -> Codes:

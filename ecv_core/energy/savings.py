@@ -491,16 +491,8 @@ def at_scale(work: AtScale, folds_per_run: float) -> Yearly:
             takes, and `work.k - work.folds_used` what it saves.
     Raises: InputError for a number that cannot be.
     """
+    _check_workload(work)
     low_joules, high_joules = work.joules_per_fold
-    _check_not_negative("runs per week", work.runs_per_week)
-    _check_not_negative("energy per fold", low_joules)
-    _check_not_negative("energy per fold", high_joules)
-    _check_not_negative("time per fold", work.seconds_per_fold)
-    _check_not_negative("carbon intensity", work.grams_per_kwh)
-    if not 1 <= work.folds_used <= work.k:
-        raise InputError(
-            f"the folds used must be from 1 to k = {work.k}, but are {work.folds_used:g}"
-        )
     folds = work.runs_per_week * WEEKS_PER_YEAR * folds_per_run
     low_kwh = folds * low_joules / JOULES_PER_KWH
     high_kwh = folds * high_joules / JOULES_PER_KWH
@@ -511,6 +503,20 @@ def at_scale(work: AtScale, folds_per_run: float) -> Yearly:
         kg_co2e=(low_kwh * kg_per_kwh, high_kwh * kg_per_kwh),
         hours=folds * work.seconds_per_fold / 3600,
     )
+
+
+def _check_workload(work: AtScale) -> None:
+    """Raises: InputError for a number that cannot be."""
+    low_joules, high_joules = work.joules_per_fold
+    _check_not_negative("runs per week", work.runs_per_week)
+    _check_not_negative("energy per fold", low_joules)
+    _check_not_negative("energy per fold", high_joules)
+    _check_not_negative("time per fold", work.seconds_per_fold)
+    _check_not_negative("carbon intensity", work.grams_per_kwh)
+    if not 1 <= work.folds_used <= work.k:
+        raise InputError(
+            f"the folds used must be from 1 to k = {work.k}, but are {work.folds_used:g}"
+        )
 
 
 def _check_not_negative(name: str, value: float) -> None:

@@ -161,19 +161,25 @@ def _as_floats(rows: NDArray[Any]) -> NDArray[np.floating]:
     if rows.dtype.kind in "mM":  # times are counted in whole numbers
         floats[np.isnat(rows)] = np.nan
     if _too_coarse(rows, floats):
-        _put_ranks(rows, floats)
+        _replace_by_ranks(floats, rows)
     return floats
 
 
-def _put_ranks(rows: NDArray[Any], floats: Floats) -> None:
-    """Replace floats, in place, by the ranks of the numbers that they stand for, from 0.
+def _replace_by_ranks(floats: Floats, exact: NDArray[Any]) -> None:
+    """Replace floats, in place, by the ranks of the exact numbers that they round, from 0.
 
     What is NaN or infinite as a float stays so.
+
+    Args:
+        floats: changed; any shape.
+        exact: the numbers, of a finer type, such as whole numbers above 2^53; of the same shape.
     """
     is_number = ~np.isnan(floats)
     is_finite = np.isfinite(floats)
-    _, ranks = np.unique(rows[is_number], return_inverse=True)
-    floats[is_finite] = ranks.ravel()[is_finite[is_number]]
+    # The inverse of the distinct numbers, which are sorted, is the rank of each.
+    _, ranks = np.unique(exact[is_number], return_inverse=True)
+    is_finite_number = is_finite[is_number]  # of the numbers alone, as the ranks are
+    floats[is_finite] = ranks.ravel()[is_finite_number]
 
 
 def _too_coarse(rows: NDArray[Any], floats: Floats) -> bool:

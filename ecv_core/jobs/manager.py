@@ -185,10 +185,10 @@ class RunManager(Queue):
 
         Args:
             compute: what the worker process does with a task.
-            seconds: that a run may take, as of `drive`.
+            seconds: that a run may take, as of `drive`; None for any.
         """
         super().__init__(store)
-        self._seconds = seconds
+        self._seconds_per_run = seconds
         self._compute_fold = compute
         self._worker = Workers(compute)
         self._executors: dict[str, Executor] = {}
@@ -196,6 +196,8 @@ class RunManager(Queue):
         self._closing = False
         self.trouble: str | None = None
         """A sentence to show while something finished cannot be saved; None when all is well."""
+        # What programs that have ended left behind: their runs can go on, the queue of a dashboard
+        # among them is taken over, and folds that were rescued from a damaged database come back.
         recover(store, serves=True)
         take_in_rescued(store)
         self._heartbeat = Heartbeat(store, serves=True, on_taken=self._wake.set)
@@ -300,7 +302,7 @@ class RunManager(Queue):
             plan_runs,
             executor,
             closing=lambda: self._closing,
-            seconds=self._seconds,
+            seconds=self._seconds_per_run,
             gives_way=True,
         )
         if self._closing or not plan_runs.all_finished:

@@ -296,13 +296,19 @@ class PlanRuns:
 
     def reuse(self, task: FoldTask) -> bool:
         """Commit the task's fold where another run of this database has computed it already."""
-        if self._anew or len(task.specs) > 1 or task.specs[0].tracked:
+        if self._anew:
             return False
+        if len(task.specs) > 1:
+            return False  # configurations that share work are computed together
         spec = task.specs[0]
-        result = self.results.fold(spec, task.fold, own=True)
+        if spec.tracked:
+            return False  # its code is elsewhere, and may be another one by now
+        # Not one that was imported or recorded: that was computed on another machine.
+        result = self.results.fold(spec, task.fold, computed_here=True)
         if result is None:
             return False
-        if result.user_scores is None and metric_of(spec).per_user:
+        lacks_user_scores = result.user_scores is None and metric_of(spec).per_user
+        if lacks_user_scores:
             return False
         # The fold was metered then, and this run may ask for another country's electricity.
         energy = with_emissions(result.energy, spec.country)

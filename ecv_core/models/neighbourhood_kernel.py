@@ -78,17 +78,17 @@ def _keep(met: Ints, near: Floats, k: int, kept: Ints, how_near: Floats, total: 
     """
     count = len(met)
     limit = np.float32(0)
-    ties = k
+    room_for_ties = k
     if count > k:
         limit = _kth_largest(near, k)
         for place in range(count):
-            ties -= near[place] > limit
+            room_for_ties -= near[place] > limit
     # As many of those exactly at the limit are kept as there is room for.
     for place in range(count):
         is_tied = count > k and near[place] == limit
-        if near[place] > limit or (is_tied and ties > 0 and limit > 0):
-            ties -= is_tied
-            kept[total] = met[count - 1 - place]
+        if near[place] > limit or (is_tied and room_for_ties > 0 and limit > 0):
+            room_for_ties -= is_tied
+            kept[total] = met[count - 1 - place]  # `near` begins with the column met last
             how_near[total] = near[place]
             total += 1
     return total

@@ -79,9 +79,12 @@ class TrainingPairs:
         self.users = rows.owners
         self.items = rows.columns.long()
         keys = self.users * self.n_items + self.items  # in order, as rows and their columns are
-        self._lookup: PairLookup = LookupByKeys(keys, self.n_items)
+        self._lookup: PairLookup
         if device.type == "cpu":
+            # A processor finds a pair sooner in its user's row than among the keys of all pairs.
             self._lookup = LookupByMarks(rows, keys, self.n_items)
+        else:
+            self._lookup = LookupByKeys(keys, self.n_items)
 
     def __len__(self) -> int:
         return len(self.users)

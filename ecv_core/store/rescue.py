@@ -124,7 +124,7 @@ def rescue(store: Store, kept: Mapping[str, KeptRun]) -> Path:
     Returns: its file.
     Raises: StoreError where nothing can be written anywhere.
     """
-    folders = [*_folders(store.url), Path.cwd()]
+    folders = [*_rescue_folders(store.url), Path.cwd()]
     with suppress(OSError):
         folders.append(private_folder())
     name = f"{_beginning(store.url)}{next(iter(kept))}.sqlite"
@@ -141,7 +141,7 @@ def rescue(store: Store, kept: Mapping[str, KeptRun]) -> Path:
     raise StoreError(str(refusals[0])) from refusals[0]
 
 
-def _folders(url: str) -> list[Path]:
+def _rescue_folders(url: str) -> list[Path]:
     """Where folds that this database has lost are kept, and looked for: beside it, or with data."""
     folders = [data_dir().absolute()]
     own_file = sqlite_file(url)
@@ -163,7 +163,7 @@ def _beginning(url: str) -> str:
 
 def when_taken_in(store: Store, path: Path) -> str:
     """The end of a sentence: whether rescued folds in this file come back by themselves."""
-    if path.parent in _folders(store.url):
+    if path.parent in _rescue_folders(store.url):
         return "; the next start takes them into the database, once it can be used"
     return ""
 
@@ -174,7 +174,7 @@ def take_in_rescued(store: Store) -> None:
     Runs that go on at this moment are left alone, and so is their file. What was taken in is
     logged, and so is a file that cannot be read.
     """
-    for folder in _folders(store.url):
+    for folder in _rescue_folders(store.url):
         for path in sorted(folder.glob(f"{_beginning(store.url)}*.sqlite")):
             try:
                 count = _take_in(store, Store(f"sqlite:///{path}"))

@@ -100,25 +100,25 @@ class Results:
         self._kept: dict[tuple[str, int, str], UserScores] = {}
         """By run id, fold and metric: what is kept between calls."""
 
-    def runs(self, spec: RunSpec, *, own: bool = False) -> list[RunRecord]:
+    def runs(self, spec: RunSpec, *, computed_here: bool = False) -> list[RunRecord]:
         """The runs with folds that have the same scores, whichever of the folds they run.
 
         Args:
             spec: one of them; how it stops does not matter.
-            own: only those that were computed in this database, neither imported nor recorded.
+            computed_here: only those of this database that were neither imported nor recorded.
         Returns: those with most folds first; among these the database's, newest first.
         """
         run_of_id: dict[str, RunRecord] = {}
         if self._store is not None:
-            for run in self._store.runs_like(spec, imported=not own):
+            for run in self._store.runs_like(spec, imported=not computed_here):
                 if run.folds or run.ahead:
                     run_of_id[run.run_id] = run
-        if self._recorded and not own:
+        if self._recorded and not computed_here:
             for run in recorded_like(spec, self._folder):
                 run_of_id.setdefault(run.run_id, run)
         return sorted(run_of_id.values(), key=_fold_count, reverse=True)
 
-    def folds(self, spec: RunSpec, *, own: bool = False) -> dict[int, FoldResult]:
+    def folds(self, spec: RunSpec, *, computed_here: bool = False) -> dict[int, FoldResult]:
         """Every fold that there is, whichever run it is of, by index in ascending order.
 
         Where several runs have a fold, one with users' scores is taken, and among these the one
@@ -126,9 +126,9 @@ class Results:
 
         Args:
             spec: as of `runs`.
-            own: as of `runs`.
+            computed_here: as of `runs`.
         """
-        chosen = self._chosen_folds(spec, own=own)
+        chosen = self._chosen_folds(spec, computed_here=computed_here)
         return {fold: choice.result for fold, choice in chosen.items()}
 
     def folds_with_users(self, spec: RunSpec, metric: str | None = None) -> dict[int, FoldResult]:
@@ -138,7 +138,7 @@ class Results:
             spec: as of `runs`.
             metric: as of `user_scores_in`.
         """
-        chosen = self._chosen_folds(spec, own=False)
+        chosen = self._chosen_folds(spec, computed_here=False)
         folds = {fold: choice.result for fold, choice in chosen.items()}
         folds_of_run: defaultdict[str, list[_Choice]] = defaultdict(list)
         for choice in chosen.values():
@@ -149,15 +149,15 @@ class Results:
                 folds[fold] = replace(folds[fold], user_scores=users)
         return folds
 
-    def fold(self, spec: RunSpec, index: int, *, own: bool = False) -> FoldResult | None:
+    def fold(self, spec: RunSpec, index: int, *, computed_here: bool = False) -> FoldResult | None:
         """One fold, with users' scores where they were kept; None where it is nowhere.
 
         Args:
             spec: as of `runs`.
             index: of the fold.
-            own: as of `runs`.
+            computed_here: as of `runs`.
         """
-        choice = self._chosen_folds(spec, own=own).get(index)
+        choice = self._chosen_folds(spec, computed_here=computed_here).get(index)
         if choice is None:
             return None
         users = self.user_scores(choice.run, [index]).get(index)
@@ -216,11 +216,11 @@ class Results:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _chosen_folds(self, spec: RunSpec, *, own: bool) -> dict[int, _Choice]:
+    def _chosen_folds(self, spec: RunSpec, *, computed_here: bool) -> dict[int, _Choice]:
         """Of every fold, by index in ascending order, the run that it is taken from."""
         with_users: dict[int, _Choice] = {}
         without_users: dict[int, _Choice] = {}
-        runs = self.runs(spec, own=own)
+        runs = self.runs(spec, computed_here=computed_here)
         in_database: set[tuple[str, int]] = set()
         if self._store is not None:
             in_database = self._store.folds_with_user_scores([run.run_id for run in runs])

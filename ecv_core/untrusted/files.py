@@ -38,7 +38,7 @@ def content_of(path: Path, *, at_most: int) -> bytes:
 def read_at_most(read: Callable[[int], bytes], at_most: int) -> bytes:
     """As `content_of`, of what is open: a `read` of so much would first take that much memory."""
     pieces = []
-    left = at_most + 1
+    left = at_most + 1  # by the one byte more the caller sees that there is too much
     while left:
         piece = read(min(left, _PIECE))
         if not piece:

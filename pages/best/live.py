@@ -167,7 +167,7 @@ def _work_words(specs: Sequence[RunSpec]) -> str:
     missing_folds = 0
     seconds = 0.0
     for spec in specs:
-        folds = results().folds(spec, own=True).values()
+        folds = results().folds(spec, computed_here=True).values()
         missing_of_spec = spec.k - len(folds)
         missing_folds += missing_of_spec
         seconds += missing_of_spec * fmean(fold.seconds_alone for fold in folds)

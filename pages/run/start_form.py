@@ -262,7 +262,7 @@ def _recompute_toggle(specs: list[RunSpec]) -> bool:
     results = Results(store(), recorded=False)
     parts = []
     for spec in specs:
-        finished = len(results.folds(spec, own=True))
+        finished = len(results.folds(spec, computed_here=True))
         if finished:
             folds = counted(spec.k, "fold")
             parts.append(f"{finished} of {folds} of {algorithm_title(spec.algorithm)}")

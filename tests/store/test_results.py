@@ -106,7 +106,7 @@ def test_own_folds_are_neither_imported_nor_recorded(store: Store, folder: Path)
     assert [one.run_id for one in results.runs(SPEC)][:2] == ["recorded", "elsewhere"]
     with_users = results.folds_with_users(SPEC)
     assert [fold for fold in with_users if with_users[fold].user_scores] == [0, 1, 2, 3, 4]
-    assert list(results.folds(SPEC, own=True)) == [1]
+    assert list(results.folds(SPEC, computed_here=True)) == [1]
     assert list(Results(store, recorded=False).folds(SPEC)) == [0, 1, 2, 3]
 
 

@@ -175,9 +175,10 @@ def _periods(
     chosen: Strategy, k: int, seed: int, settings: Mapping[str, ParamValue]
 ) -> tuple[tuple[int, int] | None, ...]:
     """The days that each fold holds out: see `ToySplit.periods`."""
-    if chosen.past is not Past.EVERYBODY:
+    trains_before_one_point_in_time = chosen.past is Past.EVERYBODY
+    if not trains_before_one_point_in_time:
         return (None,) * k
-    # What is dropped as unknown counts too: it moves no point in time.
+    # Users and items that training does not know are kept: to drop them would shorten a period.
     folds = split(toy(), chosen.id, k, seed, {**settings, "unknown": "keep"})
     periods = []
     for index in range(k):

@@ -589,6 +589,7 @@ def _read_without_quotes(
     unquoted = replace(recognition.layout, quotes=False)
     without_quotes = work_out(plain, unquoted, folder, report)
     if lost(without_quotes.unused) >= lost(with_quotes.unused):
+        # Anew, because the folder now holds what was read without quotation marks.
         return work_out(plain, recognition.layout, folder, report), recognition
     note = "Quotation marks are read as ordinary characters, so that no line is lost."
     notes = (*recognition.notes, note)

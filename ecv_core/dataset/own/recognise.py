@@ -538,13 +538,14 @@ def _names_of(records: Sequence[Mapping[str, object]]) -> Row:
 
     Of a field that holds a value in some objects and an object in others only the value has a name.
     """
-    every_name: dict[str, None] = {}
+    every_name: dict[str, None] = {}  # a dict, as it keeps the order
     for record in records:
         every_name.update(dict.fromkeys(record))
     names = []
     for name in every_name:
-        above = name.rpartition(".")[0]
-        if len(name) <= LONGEST_NAME and above not in every_name:
+        # 'user.id' is a field of an object 'user'; where 'user' also holds values, it is left out.
+        object_name = name.rpartition(".")[0]
+        if len(name) <= LONGEST_NAME and object_name not in every_name:
             names.append(name)
     return tuple(names)
 
