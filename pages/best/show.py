@@ -184,10 +184,15 @@ def _certainty(selection: Shown) -> Certainty:
     if not selection.decided:
         return Certainty.OPEN
     verdict = selection.played.verdict
-    all_shown_worse = set(verdict.losers) <= set(verdict.worse)
-    if verdict.tied or not (selection.terms.certain or all_shown_worse):
+    if verdict.tied:
         return Certainty.CLOSE
-    return Certainty.SURE
+    if selection.terms.certain:
+        return Certainty.SURE
+    # By the expected loss a loser may just have been passed over: here each must be shown to be
+    # worse on new data.
+    if set(verdict.losers) <= set(verdict.worse):
+        return Certainty.SURE
+    return Certainty.CLOSE
 
 
 def _amounts(selection: Shown) -> list[Amount]:

@@ -57,7 +57,7 @@ class Explored:
         return [alpha_text(alpha) for alpha in self.alphas]
 
     @property
-    def usual(self) -> float:
+    def alpha_at_start(self) -> float:
         """The alpha to start with: the usual one, or on another scale what spends as the paper."""
         return usual_alpha(self.alphas, self.tradeoff.average)
 

@@ -33,7 +33,7 @@ with page():
         advice = advice_of(explored, promise.share)
         show_answer(explored, advice, choice)
         write_link(explored)
-        alpha_slider(explored.alphas, explored.usual)
+        alpha_slider(explored.alphas, explored.alpha_at_start)
         draw_tradeoff(explored)
         offer_for_paper(explored, advice, choice.runs)
         show_options(explored, advice)

@@ -273,14 +273,14 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
 def write_link(explored: Explored) -> None:
     """Says what the link has of what is chosen, defaults too: another place has other ones."""
     params = chosen("source", "datasets", "algorithms")
-    params[ALPHA_KEY] = [alpha_text(explored.usual)]
+    params[ALPHA_KEY] = [alpha_text(explored.alpha_at_start)]
     ids = st.session_state.get("runs")
     if ids:
         params["runs"] = [run_label(run) for run in run_list().rows() if run.run_id in ids]
-    without = ""
+    not_in_link = ""
     if st.session_state.get("source") == "My file":
-        without = _FILE
-    write_into_link(params, without=without)
+        not_in_link = _FILE
+    write_into_link(params, without=not_in_link)
 
 
 def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
@@ -289,7 +289,7 @@ def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunR
     about = systems[0].name
     if len(systems) > 1:
         about = counted(len(systems), "run")
-    alpha = explored.usual
+    alpha = explored.alpha_at_start
     for option in advice.options:
         if option.rule == PAPERS_RULE and option.outcome.setting:
             alpha = option.outcome.setting

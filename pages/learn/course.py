@@ -57,10 +57,11 @@ def show_course() -> None:
     with st.container(key="learn"):
         st.title(chapter.question, anchor=False)
         st.markdown(chapter.idea)
-        with sentences():
+        with sentences():  # an error is shown as its sentence
             # Loaded when it is opened, because figures take a while to load.
             import_module(f"pages.learn.{chapter.id}").show()
         write_into_link({PARAMETER: chapter.id})
+    # The browser's back and forth change the address alone; this opens the chapter that it names.
     _history(key="learn-history", on_moved_change=_follow_the_address)
 
 

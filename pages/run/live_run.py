@@ -65,7 +65,7 @@ def elsewhere_note(run: RunRecord) -> None:
     if run.state.active and run.outside:
         _what_it_waits_for(run)
     elif not run.state.active and (run.resumable or run.can_be_checked):
-        st.info(escaped(_how_it_goes_on(run)), icon=":material/terminal:")
+        st.info(escaped(_way_to_go_on(run)), icon=":material/terminal:")
 
 
 def _what_it_waits_for(run: RunRecord) -> None:
@@ -84,9 +84,9 @@ def _what_it_waits_for(run: RunRecord) -> None:
     st.code(f"python -m ecv_core {command}", language="bash", wrap_lines=True)
 
 
-def _how_it_goes_on(run: RunRecord) -> str:
+def _way_to_go_on(run: RunRecord) -> str:
     """What to do where this installation cannot compute the folds that are missing."""
-    if not run.spec.tracked:
+    if not run.spec.tracked:  # so it is here because its algorithm's plug-in is not installed
         return "It can go on once its package is installed."
     others = counted(run.k - len(run.folds), "fold")
     if run.resumable:

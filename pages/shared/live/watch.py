@@ -199,6 +199,7 @@ class Watch:
     def active(self) -> list[RunRecord]:
         """As `Store.active`; runs are read again only when one has gone on. Raises: StoreError."""
         activity = self.now()
+        # Stages hold all that changes of an active run but its progress, which comes with activity.
         if activity.stages != self._stages:
             self._runs = []
             if activity.runs:
