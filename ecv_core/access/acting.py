@@ -78,8 +78,8 @@ class Acting:
         why = refusal(Action.GO_ON, self.actor, run.started_by)
         if why is not None or self.limits is None:
             return why
-        lost = lost_seconds(self._store, [run.run_id])[run.run_id]
-        if run.spent_seconds + lost >= self.limits.seconds:
+        seconds_of_cut_off_folds = lost_seconds(self._store, [run.run_id])[run.run_id]
+        if run.spent_seconds + seconds_of_cut_off_folds >= self.limits.seconds:
             return f"a run may take {self.limits.seconds} s here, and this run has taken that long"
         return self._limits_refusal([run.spec])
 

@@ -164,7 +164,8 @@ def recorded(dataset: str) -> list[RunRecord]:
 
 
 def recorded_entries(dataset: str) -> list[Entry]:
-    """Those of each algorithm with the most folds, best first: of fewer the best may be by luck."""
+    """Those of each algorithm with the most folds, best first."""
+    # A run of fewer folds may have the lower error by luck alone.
     runs = recorded(dataset)
     most_folds: dict[str, int] = {}
     for run in runs:

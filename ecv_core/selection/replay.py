@@ -294,6 +294,7 @@ def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:
         followed = follow(completed.contenders, range(terms.k), terms, completed)
         for selection_round in followed.rounds:
             counts.update(selection_round.ran)
+    # What a single draw alone asks for is too unlikely to be computed ahead.
     return [turn for turn, count in counts.most_common() if count > 1]
 
 

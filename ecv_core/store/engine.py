@@ -92,6 +92,7 @@ def _cut_out_passwords(url: str) -> _Address:
 
 def _pieces(passwords: list[str]) -> list[str]:
     """The passwords in every spelling, and their parts between signs, the longest first."""
+    # A driver may show a password as it stands in the address, decoded, or cut at a sign.
     pieces = set()
     for password in passwords:
         for spelling in (password, unquote(password), unquote_plus(password)):
