@@ -119,10 +119,7 @@ def show(
     if not slider:
         bets = bets_on(selection)
     if bets is None or bets.stage is Stage.TOLD:
-        next_step = None
-        if selection.decided:
-            next_step = then
-        answer_card(selection_answer(selection), next_step=next_step)
+        _draw_answer(selection, then)
     if selection.note:
         st.caption(selection.note)
     if not slider:
@@ -143,6 +140,14 @@ def show(
             partial(moving_race, selection), name=selection.name, key="race", label="Save the race"
         )
         _offer_for_paper(selection)
+
+
+def _draw_answer(selection: Shown, then: Callable[[], None] | None) -> None:
+    """The answer card, with the way to the next question once this one is decided."""
+    next_step = None
+    if selection.decided:
+        next_step = then
+    answer_card(selection_answer(selection), next_step=next_step)
 
 
 def selection_answer(selection: Shown) -> Answer:
