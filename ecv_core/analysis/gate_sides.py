@@ -163,8 +163,10 @@ def _scores_of_users(
     """
     fold_names = list(side.means)
     rows = [fold_names.index(fold) for fold in folds]
+    # Each of the side's users is found, as all of them are among the numbers.
+    columns = np.searchsorted(numbers, users.numbers)
     table = np.full((len(folds), len(numbers)), np.nan)
-    table[:, np.searchsorted(numbers, users.numbers)] = users.scores[rows]
+    table[:, columns] = users.scores[rows]
     return table
 
 

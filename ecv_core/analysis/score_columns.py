@@ -133,13 +133,15 @@ def is_time_of(name: str, contenders: Iterable[str]) -> bool:
     The time has to be at the end, for there are contenders such as 'time-svd'.
     """
     measured = _TIMES | _COSTS
-    subject = _words(name)
-    end: list[str] = []
-    while subject and subject[-1] in measured | _OF_TIMES:
-        end.append(subject.pop())
-    if not subject or measured.isdisjoint(end):
+    words_before = _words(name)
+    words_of_time: list[str] = []
+    while words_before and words_before[-1] in measured | _OF_TIMES:
+        words_of_time.append(words_before.pop())
+    if not words_before or measured.isdisjoint(words_of_time):
         return False
-    return any(_words(contender)[: len(subject)] == subject for contender in contenders)
+    # What is before the time is a contender's name, or its beginning: 'svd' of 'svd 50 factors'.
+    count = len(words_before)
+    return any(_words(contender)[:count] == words_before for contender in contenders)
 
 
 def is_bookkeeping(name: str) -> bool:

@@ -58,7 +58,9 @@ def _parsed_values(text: str, file: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        whole = error
+        error_of_whole = error
+    # The text is no single value, so each of its lines may be one (JSON Lines). Where a line is
+    # none either, the first error says more, as most files were meant to be one value.
     rows = []
     for line in text.splitlines():
         if not line.strip():
@@ -66,7 +68,7 @@ def _parsed_values(text: str, file: str) -> object:
         try:
             rows.append(json.loads(line))
         except (ValueError, RecursionError):
-            raise InputError(f"{file} is not valid JSON ({whole}); {_FORMS}") from None
+            raise InputError(f"{file} is not valid JSON ({error_of_whole}); {_FORMS}") from None
     return rows
 
 

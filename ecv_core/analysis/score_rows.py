@@ -207,10 +207,13 @@ def rows_as_they_are(
     clues = []
     if metric_clue is not None:
         clues.append(metric_clue)
-        metric = None  # all rows are of it now, whatever the column of scores is called
+        # All rows are of this metric now, so the column of scores need not be called after it.
+        metric = None
     without_role = _columns_without_role(table, roles)
     score = _score_column(table, roles.get("score"), without_role, file, metric)
     clues.append(Clue(f"the column '{score}'", score))
+    surest_clue = clues[0]
+    # A column called 'score' is not used either, where another is called after the metric.
     unused = {*without_role, roles.get("score")} - {score}
     left_out += _unused_columns(name for name in table.column_names if name in unused)
     labels = {}
@@ -220,7 +223,7 @@ def rows_as_they_are(
     return ScoreRows(
         labels=labels,
         scores=numbers_of(table, score, file),
-        metric=clues[0].name,
+        metric=surest_clue.name,
         clues=clues,
         left_out=left_out,
     )
@@ -303,9 +306,11 @@ def _unnamed_score_column(
     Raises: as `_score_column`.
     """
     if wanted is None:
-        of_tests = [name for name in numbers if not is_of_training(name)]
-        numbers = of_tests or numbers
+        test_columns = [name for name in numbers if not is_of_training(name)]
+        numbers = test_columns or numbers
     metrics = list(filter(is_metric_name, numbers))
+    # A column is taken where there is no choice: it is the only one with numbers, else the only one
+    # called after a metric, else the only one at all. The last may hold texts; reading it says so.
     for candidates in (numbers, metrics, columns):
         if len(candidates) == 1:
             return candidates[0]

@@ -209,13 +209,15 @@ def numbers_of(table: pa.Table, column: str, file: str) -> Floats:
 
     values = table[column]
     try:
-        if values.type != pa.float64():  # for a cast Arrow loads all that it can compute
+        # The first cast loads all functions of Arrow, so numbers that need none are left alone.
+        if values.type != pa.float64():
             values = values.cast(pa.float64())
     except pa.ArrowException as error:
-        value = re.search("'(.*?)'", str(error)[:100])  # Arrow says which one
+        # Arrow's message has the first value that is no number, in quotation marks.
+        quoted_value = re.search("'(.*?)'", str(error)[:100])
         instead = "; see its values"
-        if value:
-            instead = f", and not '{value[1]}'"
+        if quoted_value:
+            instead = f", and not '{quoted_value[1]}'"
         raise InputError(f"the column '{column}' of {file} must hold numbers{instead}") from None
     if values.null_count:
         values = values.fill_null(np.nan)

@@ -86,6 +86,7 @@ def rows_of_wide(
     if all(is_numeric(name) for name in table.column_names):
         raise InputError(f"the first line of {file} must name its columns, but has numbers")
     table, metric_clue, other_metrics = rows_of_one_metric(table, table.column_names, file, metric)
+    # One column may label the rows, be it with contenders or with folds; its values say which.
     label = roles.get("contender") or roles.get("fold") or _label_column(table)
     columns = _score_columns(table, label, file)
     if label is not None and _rows_are_contenders(table, roles, label, columns.names):

@@ -286,12 +286,14 @@ def _has_clusters(run: ScoredRun) -> bool:
 
 def _corrected_comparisons(tested: Sequence[_TestedPair]) -> list[Comparison]:
     """Correct the tests for being several."""
-    p_values = holm([test.p for _, test, _ in tested]).tolist()
+    corrected_p_values = holm([test.p for _, test, _ in tested]).tolist()
+    # Tests of the fitted models answer another question than those of the learners, so they are
+    # corrected among themselves.
     fitted_tests = {pair: fitted for pair, _, fitted in tested if fitted is not None}
-    corrected = holm([fitted.p for fitted in fitted_tests.values()]).tolist()
-    fitted_p_values = dict(zip(fitted_tests, corrected, strict=True))
+    corrected_of_fitted = holm([fitted.p for fitted in fitted_tests.values()]).tolist()
+    fitted_p_values = dict(zip(fitted_tests, corrected_of_fitted, strict=True))
     comparisons = []
-    for (pair, test, fitted), p_holm in zip(tested, p_values, strict=True):
+    for (pair, test, fitted), p_holm in zip(tested, corrected_p_values, strict=True):
         dataset, metric = dataset_and_metric(pair.first.spec)
         comparison = Comparison(
             first=pair.first.run_id,

@@ -82,6 +82,32 @@ def _sets_without_a_fold(
     return numbers
 
 
+def _moments_by_mask(values: Floats) -> tuple[Floats, Floats]:
+    """The mean of every set of values, and the sum of its squared distances from that mean.
+
+    The values join the sets one at a time, as in Welford's method: no difference of nearly equal
+    squares is taken, so equal values have no spread at all.
+
+    Args:
+        values: shape (k,).
+    Returns: both of shape (2^k,); bit j of a place says whether value j is in its set. Both are 0
+        for the empty set.
+    """
+    means = np.zeros(1)
+    squares = np.zeros(1)
+    sizes = np.zeros(1)
+    for value in values:
+        # Each set so far stays, and comes again with this value, whose bit is the next higher one.
+        distances = value - means
+        larger_sizes = sizes + 1
+        means_with_value = means + distances / larger_sizes
+        squares_with_value = squares + distances**2 * sizes / larger_sizes
+        means = np.concatenate([means, means_with_value])
+        squares = np.concatenate([squares, squares_with_value])
+        sizes = np.concatenate([sizes, larger_sizes])
+    return means, squares
+
+
 class FoldSubsets:
     """What is known of each of the 2^k sets of folds; arrays are numbered as in the Lattice.
 
@@ -98,24 +124,16 @@ class FoldSubsets:
         self.lattice: Lattice = lattice(len(self.scores))
         low = float(self.scores.min())
         unit = float(self.scores.max()) - low or 1.0
-        # Distances from the lowest score in units of the range, joined one score at a time: no
-        # difference of nearly equal squares is taken, so equal scores have no spread at all.
-        means = np.zeros(1)
-        squares = np.zeros(1)
-        counts = np.zeros(1)
-        for step in (self.scores - low) / unit:
-            distance = step - means
-            joined = means + distance / (counts + 1)
-            squares = np.concatenate([squares, squares + distance**2 * counts / (counts + 1)])
-            means = np.concatenate([means, joined])
-            counts = np.concatenate([counts, counts + 1])
+        # All is computed from distances to the lowest score, in units of the range.
+        means, squares = _moments_by_mask((self.scores - low) / unit)
         masks = self.lattice.masks
         sizes = self.lattice.sizes
         self.means: Floats = low + unit * means[masks]
-        self.means[0] = np.nan
+        self.means[0] = np.nan  # the empty set comes first
         self.deviations: Floats = np.full(len(masks), np.nan)
-        spread = sizes >= 2
-        self.deviations[spread] = unit * np.sqrt(squares[masks][spread] / (sizes[spread] - 1.0))
+        has_spread = sizes >= 2
+        variances = squares[masks][has_spread] / (sizes[has_spread] - 1.0)
+        self.deviations[has_spread] = unit * np.sqrt(variances)
         self.differences = differences_percent(self.means, self.means[-1])
 
     def estimated(self, means: Floats) -> FoldSubsets:

@@ -214,24 +214,10 @@ def _by_alpha(parts: Sequence[pd.DataFrame], columns: Mapping[str, str]) -> pd.D
 @with_columns(HEADLINE_COLUMNS)
 def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     """One row for each alpha, with the HEADLINE_COLUMNS."""
-    rows = explored.average.rows(alphas)
     average = explored.average
-    curves = explored.curves
-    used_shares = np.array([curve.mean_stop[rows] / curve.k for curve in curves])
-    seconds = []
-    for system in explored.systems:
-        seconds.append(sum(processor_costs(system.results or ()), 0.0))
-    timed_runs = int(np.count_nonzero(seconds))
-    processor_percent: Floats | float = np.nan
-    if timed_runs:
-        processor_percent = 100 * np.array(seconds) @ used_shares / np.sum(seconds)
-    joules = joules_of(explored.systems)
-    joules_percent: Floats | float = np.nan
-    metered_runs = 0
-    if joules is not None:
-        used_percent = np.array([curve.cost_percent[rows] for curve in curves])
-        joules_percent = joules @ used_percent / joules.sum()
-        metered_runs = int(np.count_nonzero(joules))
+    rows = average.rows(alphas)  # those of the alphas, the same in every curve
+    processor_percent, timed_runs = _processor_percent(explored, rows)
+    joules_percent, metered_runs = _joules_percent(explored, rows)
     return pd.DataFrame(
         {
             "alpha": list(alphas),
@@ -244,3 +230,32 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
             "joules_runs": metered_runs,
         }
     )
+
+
+def _processor_percent(explored: Tradeoff, rows: Sequence[int]) -> tuple[Floats | float, int]:
+    """The processor time that is used until the stop, in percent of that of all folds.
+
+    Args:
+        explored: the runs and what the rule does to them.
+        rows: of the alphas in the curves.
+    Returns: the percent over all runs, shape (alphas,), or NaN where no run was timed; how many
+        runs were timed.
+    """
+    seconds = []
+    for system in explored.systems:
+        # A run that was not timed has no costs: it adds 0 seconds, and so weighs nothing.
+        seconds.append(sum(processor_costs(system.results or ()), 0.0))
+    timed_runs = int(np.count_nonzero(seconds))
+    if not timed_runs:
+        return np.nan, 0
+    used_shares = np.array([curve.mean_stop[rows] / curve.k for curve in explored.curves])
+    return 100 * np.array(seconds) @ used_shares / np.sum(seconds), timed_runs
+
+
+def _joules_percent(explored: Tradeoff, rows: Sequence[int]) -> tuple[Floats | float, int]:
+    """The energy that is used until the stop; arguments and results as of `_processor_percent`."""
+    joules = joules_of(explored.systems)
+    if joules is None:
+        return np.nan, 0
+    used_percent = np.array([curve.cost_percent[rows] for curve in explored.curves])
+    return joules @ used_percent / joules.sum(), int(np.count_nonzero(joules))

@@ -70,15 +70,9 @@ def rankings(systems: Sequence[Scores], alphas: ArrayLike) -> list[Ranking]:
 
 
 def _ranking(systems: Sequence[Scores], alphas: Floats) -> Ranking:
-    """Rank the systems of one dataset."""
-    dataset = systems[0].dataset
-    k = systems[0].k
-    if any(system.k != k for system in systems):
-        raise InputError(
-            f"algorithms can be ranked only on the same folds, but on {dataset} some have {k} "
-            "folds and others another number; choose runs with the same number of folds"
-        )
-    orders = _orders(k)
+    """Rank the systems of one dataset. Raises: InputError if they differ in k."""
+    _check_same_k(systems)
+    orders = _orders(systems[0].k)
     courses = []
     directions = []
     k_fold_scores = []
@@ -90,30 +84,43 @@ def _ranking(systems: Sequence[Scores], alphas: Floats) -> Ranking:
         k_fold_scores.append(direction * fmean(system.folds.tolist()))
         names.append(system.algorithm or system.name)
     count = len(systems)
+    # For every pair of systems, the sign says which of them is better.
     k_fold_signs = pair_signs(k_fold_scores)
     winner = int(np.argmax(k_fold_scores))
-    first, second = pair_numbers(count)
-    has_winner = (first == winner) | (second == winner)
-    stopped = np.empty((len(alphas), count))
+    first_of_pair, second_of_pair = pair_numbers(count)
+    pair_has_winner = (first_of_pair == winner) | (second_of_pair == winner)
+    mean_ranks = np.empty((len(alphas), count))
     same_order = np.empty(len(alphas))
     same_winner = np.empty(len(alphas))
     for row, alpha in enumerate(alphas):
         scores = np.stack([course.means_at_stop(alpha) for course in courses], axis=1)
         signs = pair_signs(scores * directions)
-        same = signs == k_fold_signs
-        stopped[row] = ranks_of(signs.mean(axis=0), count)  # ranks are linear in signs
-        same_order[row] = same.all(axis=1).mean()
-        same_winner[row] = same[:, has_winner].all(axis=1).mean()
+        # Ranks are linear in signs, so the ranks of the mean signs are the mean ranks.
+        mean_ranks[row] = ranks_of(signs.mean(axis=0), count)
+        agrees = signs == k_fold_signs
+        same_order[row] = agrees.all(axis=1).mean()
+        # The winner stays the winner where it beats each of the others as under k folds.
+        same_winner[row] = agrees[:, pair_has_winner].all(axis=1).mean()
     return Ranking(
-        dataset=dataset,
+        dataset=systems[0].dataset,
         algorithms=tuple(names),
         alphas=alphas,
         whole=ranks_of(k_fold_signs, count),
-        stopped=stopped,
+        stopped=mean_ranks,
         same_order=same_order,
         same_winner=same_winner,
         orders=len(orders),
     )
+
+
+def _check_same_k(systems: Sequence[Scores]) -> None:
+    """Refuse systems of one dataset with different numbers of folds. Raises: InputError."""
+    k = systems[0].k
+    if any(system.k != k for system in systems):
+        raise InputError(
+            f"algorithms can be ranked only on the same folds, but on {systems[0].dataset} some "
+            f"have {k} folds and others another number; choose runs with the same number of folds"
+        )
 
 
 def _orders(k: int) -> NDArray[np.intp]:

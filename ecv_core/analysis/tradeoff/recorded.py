@@ -35,24 +35,26 @@ def recorded_curve(
     scores: Scores, rule: str, settings: ArrayLike, within_percent: float | None
 ) -> Curve | None:
     """What a rule does to a recorded run at some settings; None where that is not kept."""
+    # The kept share of orders that are close enough is of this one difference.
     if within_percent != WITHIN_PERCENT:
         return None
     stored = _stored_curves()
-    run = stored.run_numbers.get(key_of(scores))
+    run_row = stored.run_numbers.get(key_of(scores))
     fields = stored.fields_by_rule.get(rule)
-    if run is None or fields is None:
+    if run_row is None or fields is None:
         return None
-    kept_settings = fields["settings"][run]
-    rows = np.searchsorted(kept_settings, settings).clip(max=len(kept_settings) - 1)
-    if not np.array_equal(kept_settings[rows], settings):
+    kept_settings = fields["settings"][run_row]
+    # Where each setting would be among the kept ones; one beyond all is compared with the last.
+    places = np.searchsorted(kept_settings, settings).clip(max=len(kept_settings) - 1)
+    if not np.array_equal(kept_settings[places], settings):
         return None
     values = {}
     errors = {}
     for name, arrays in fields.items():
         if name.startswith(ERRORS):
-            errors[name.removeprefix(ERRORS)] = arrays[run, rows]
+            errors[name.removeprefix(ERRORS)] = arrays[run_row, places]
         else:
-            values[name] = arrays[run, rows]
+            values[name] = arrays[run_row, places]
     return Curve(k=scores.k, **values, standard_errors=errors)
 
 

@@ -121,9 +121,11 @@ class Line:
 
     def at_difference(self, difference: float) -> Mix:
         """Find the setting and the cost of the cheapest mix that is no further off."""
-        # All folds are never off, so that there is a first setting that is close enough.
+        # The settings ascend in cost, and the last uses all folds and is never off, so that there
+        # is a first one that is close enough.
         place = int(np.argmax(self.difference <= difference))
         if place == 0:
+            # The cheapest setting is close enough by itself, so nothing is mixed.
             return Mix(float(self.settings[0]), float(self.cost[0]), float(self.cost_error[0]))
         drop = self.difference[place - 1] - self.difference[place]
         # The crossing lies between this setting and the one before, which is too far off.
