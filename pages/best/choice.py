@@ -87,12 +87,15 @@ def _named_selection(labels: Mapping[str, str]) -> str:
 
     Without a name it is the usual one, or the last one where another page was open in between.
     """
-    usual = next(iter(labels))  # one's own newest, as far as there is one
+    # The labels begin with the newest selection of one's own, where there is one.
+    usual = next(iter(labels))
     if not is_own(usual) and FIRST in labels:
         usual = FIRST
     named = st.query_params.get(SELECTION)
     wanted = named or usual
-    comes_from_other_page = _CHOICE not in st.session_state  # else Back led to the bare address
+    # Streamlit forgets the box while another page is open. Where it is still there, the browser's
+    # Back led to the address without a name, which stands for the usual selection.
+    comes_from_other_page = _CHOICE not in st.session_state
     if not named and comes_from_other_page:
         wanted = str(st.session_state.get(_LAST, usual))
     if wanted not in labels:

@@ -87,7 +87,7 @@ def _draw_question(race: ContenderRace, bets: RaceBets) -> None:
         icon=":material/flag:",
         type="primary",
         key="bets-close",
-        on_click=_close,
+        on_click=_close_bets,
         args=(bets,),
         shortcut="B",
     )
@@ -148,16 +148,16 @@ def right_words(race: ContenderRace, bets: RaceBets) -> str:
     return f"{winner} wins: {right} of {counted(len(picks), 'bet')} right."
 
 
-def _close(bets: RaceBets) -> None:
+def _close_bets(bets: RaceBets) -> None:
     """Take the bets as they are; the race is then seen from its start."""
     room = lecture()
     picks = {}
     if room is not None:
-        for phone, (place,) in room.bets.items():
+        for phone, (place,) in room.bets.items():  # the question has one part: who will win
             picks[phone] = place
     bets.picks = picks
     bets.stage = Stage.RACING
-    st.query_params.pop("fold", None)
+    st.query_params.pop("fold", None)  # so that the race begins at its first round
 
 
 def _tell(bets: RaceBets) -> None:

@@ -224,7 +224,7 @@ def _titles(record: PlanRecord) -> dict[str, str]:
 def _fold_words(title: str, run: RunRecord) -> str:
     """Which fold of which contender a run computes or waits for, as Markdown."""
     fold = len(run.folds) + 1
-    if run.spec.only_folds:
+    if run.spec.only_folds:  # the folds that its rounds have asked for, the newest last
         fold = run.spec.only_folds[-1] + 1
     words = f"**{title}**, fold {fold} of {run.spec.k}"
     if run.queue_position:

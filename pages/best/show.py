@@ -80,14 +80,16 @@ class Shown(ContenderRace):
         if not self.specs:
             return f"From {self.file}, {counted(self.terms.k, 'fold')}."
         used = self.folds_used
-        computed_now = used.intersection(self.computed or ())
-        share = "All"
-        if computed_now:
-            share = str(len(used) - len(computed_now))
+        reused = used
+        if self.computed is not None:
+            reused = used - self.computed
+        count = "All"
+        if len(reused) < len(used):
+            count = str(len(reused))
         spec = self.specs[0]
         return (
             f"{metric_label(spec)}, seed {spec.seed}, up to {counted(self.terms.k, 'fold')} each. "
-            f"{share} of the {counted(len(used), 'fold')} used come from earlier or recorded runs."
+            f"{count} of the {counted(len(used), 'fold')} used come from earlier or recorded runs."
         )
 
     @property
@@ -207,7 +209,8 @@ def _amounts(selection: Shown) -> list[Amount]:
     or how many of its folds were there before, and a file of scores has no runs.
     """
     about = ""
-    if selection.computed is not None:  # of folds that never ran nothing is known
+    if selection.computed is not None:
+        # It was computed, not replayed: the cost of the folds that it saved was never measured.
         about = "about "
     played = selection.played
     used_folds = sum(played.folds_used)

@@ -211,6 +211,7 @@ def _draw_form(question: Question) -> None:
         disabled=not (contenders.ready and contenders.named),
     ):
         open_selection(begin(contenders.named, question, place))
+        # The key of the box holds this number: the next drawing has a new box, which is closed.
         st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
         st.rerun()
 

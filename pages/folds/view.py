@@ -309,7 +309,8 @@ def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunR
 
 def show_numbers(explored: Explored) -> None:
     """What each alpha costs and gives, in words that follow the slider; how they are known."""
-    k = explored.k  # looked for among all systems, and so is the cost: once for all sentences
+    # Both properties look at every system, so they are read once and not for each alpha.
+    k = explored.k
     spent_on = explored.cost
     sentences = [_numbers_sentence(explored, alpha, k, spent_on) for alpha in explored.alphas]
     numbers(SLIDER, key="explore-numbers", sentences=sentences)

@@ -88,7 +88,8 @@ def _offer_live_run() -> None:
         disabled=refusal is not None,
     )
     if pressed:
-        with sentences():  # computed anew, for there is nothing to see of what is there already
+        with sentences():
+            # Folds of an earlier run would be used again, and there would be nothing to watch.
             go("run/run.py", {"run": acting().start([spec], anew=True)})
     if refusal:
         st.caption(sentence(EcvError(refusal)))

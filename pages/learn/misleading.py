@@ -67,7 +67,8 @@ def _show_chance() -> None:
 
 def _show_looking() -> None:
     coverages = _coverages()
-    every, earliest, *_ = coverages
+    every = coverages[0]  # of all runs together; then stop by stop
+    earliest = coverages[1]
     show_takeaway(
         "**If you look after every fold, and stop when you like what you see, you will stop too "
         f"early.** Of all 95 % intervals of the mean, {percent_text(every.plain, '.0f')} hold the "

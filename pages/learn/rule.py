@@ -66,7 +66,9 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
         sentences: What happens at each alpha.
     """
     folds = guide_run.run.folds_in_order
-    span = [ALPHAS[0], ALPHAS[-1]]  # the line of every alpha is in the picture
+    # All figures have the same axis: it spans every alpha and, after each fold, the product of the
+    # interval's width and its last change.
+    span = [ALPHAS[0], ALPHAS[-1]]
     for product in products(played):
         if product is not None:
             span.append(product)

@@ -197,6 +197,7 @@ def _missing_folds_words(run: RunRecord) -> str:
     if run.complete or run.state.active:
         return ""
     why = ""
+    # A run that checks its stop goes on after it: the stop is not why its folds are missing.
     if run.stopped_early and not run.checked:
         why = ", as its rule stopped it"
     return f"Only {len(run.folds)} of {run.k} folds ran{why}. "

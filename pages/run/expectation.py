@@ -136,7 +136,8 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     try:
         own = _own_costs()
         recorded = _recorded_costs()
-    except EcvError:  # said where runs are shown; here it is only not known
+    except EcvError:
+        # The error is shown where runs are listed. Here it only means that no cost is known.
         return Evidence()
     source = "recorded runs on another machine"
     pace = _pace(own, recorded)
@@ -144,13 +145,13 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
         source += ", scaled to the speed of your runs"
         recorded = [_at_pace(costs, pace) for costs in recorded]
     subjects = {_subject(spec) for spec in specs}
-    own = _costs_of(subjects, own)
-    without_own = subjects - {_subject(costs.spec) for costs in own}
-    others = _costs_of(without_own, recorded)
-    if others:
-        return Evidence([*own, *others], source)
-    if own:
-        return Evidence(own)
+    own_costs = _costs_of(subjects, own)
+    subjects_without_own = subjects - {_subject(costs.spec) for costs in own_costs}
+    recorded_costs = _costs_of(subjects_without_own, recorded)
+    if recorded_costs:
+        return Evidence([*own_costs, *recorded_costs], source)
+    if own_costs:
+        return Evidence(own_costs)
     return _of_nearest_dataset(specs, recorded)
 
 
@@ -191,11 +192,14 @@ def _on_idle_cores(costs: KnownCosts, processor_seconds: float | None) -> KnownC
     """What a run takes on one or two idle cores, by its processor seconds where those are known."""
     if not processor_seconds:
         return costs
-    one_core = processor_seconds / len(costs.seconds)
-    # A fold on two cores among those on one makes the range that is expected go down to its half.
-    two_cores = one_core / 2
-    others = max(1, len(costs.seconds) - 2)
-    return replace(costs, seconds=(one_core, two_cores) + (one_core,) * others)
+    seconds_on_one_core = processor_seconds / len(costs.seconds)
+    seconds_on_two_cores = seconds_on_one_core / 2
+    # `expected` takes the range of the folds after the first: a later one on two cores sets its
+    # lower end, and at least one later one on a single core sets its upper end.
+    later_on_one_core = max(1, len(costs.seconds) - 2)
+    seconds = [seconds_on_one_core, seconds_on_two_cores]
+    seconds += [seconds_on_one_core] * later_on_one_core
+    return replace(costs, seconds=tuple(seconds))
 
 
 def _at_pace(costs: KnownCosts, pace: float) -> KnownCosts:

@@ -153,21 +153,21 @@ class _OpenedRuns:
 
     def __init__(self, runs: list[RunRecord]) -> None:
         """Take the runs as they were read with the page, which the first drawing shows."""
-        self._of_page = runs
+        self._read_with_page = runs
 
     def read(self) -> list[RunRecord]:
         """The runs as they were read with the page; from the second time on as they are now.
 
         Where they have been deleted, the whole page is drawn anew, with its sentence.
         """
-        runs = self._of_page
-        self._of_page = []
+        runs = self._read_with_page
+        self._read_with_page = []
         if runs:
             return runs
-        with suppress(InputError):
+        with suppress(InputError):  # the runs have been deleted
             runs = opened_runs()
         if not runs:
-            st.rerun()
+            st.rerun()  # the whole page then says that they are gone
         return runs
 
 
@@ -243,8 +243,8 @@ def _entries_for_all(
 
 def _draw_results(run: RunRecord, runs: list[RunRecord]) -> None:
     damaged_folds([run])
-    entries = _entries_for_all("answer", run, _answer_entries)
-    told_card(entries, next_step=partial(_next_step, run, runs))
+    answer = _entries_for_all("answer", run, _answer_entries)
+    told_card(answer, next_step=partial(_next_step, run, runs))
     if not computed_here(run.spec):
         _draw_followed(elsewhere_note, runs, key="note", kind=RUNS, foreground_topics=[STEPS])
     _say_origin(run)

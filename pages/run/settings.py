@@ -372,9 +372,9 @@ def rule_values(spec: RunSpec) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for parameter in rule.parameters:
         value = values[parameter.name]
-        if parameter.ids:
+        if parameter.ids:  # a text like 'popular,item-knn', of which the widget takes a list
             value = [name for name in str(value).split(",") if name]
-        elif parameter.steps:
+        elif parameter.steps:  # its slider knows each value as rounded in its text
             value = as_shown(parameter, float(value))
         shown[rule_param_key(rule, parameter)] = value
     return shown

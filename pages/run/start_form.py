@@ -152,14 +152,15 @@ class _Data(NamedTuple):
 
 def _what_to_evaluate() -> _Data:
     st.header("What to evaluate", anchor=False)
-    data_place = st.container()
+    # The dataset stands above the algorithms, but its picker needs the task that they decide.
+    dataset_place = st.container()
     tasks = picked_dataset().tasks
     algorithms = algorithm_picker(tasks)
     offer_usual_of_task(algorithms)
     task = tasks[0]
     if algorithms:
         task = ALGORITHMS[algorithms[0]].task
-    with data_place:
+    with dataset_place:
         entry, ready = dataset_picker(task, tables=True)
     settings = fold_settings(task)
     return _Data(entry, ready, algorithms, parameter_settings(algorithms), settings)
@@ -194,7 +195,7 @@ def _specs(data: _Data, stop: dict[str, Any]) -> list[RunSpec]:
     specs = []
     for algorithm in data.algorithms:
         settings = data.settings | stop
-        settings["rule_params"] = _without_itself(stop, algorithm)
+        settings["rule_params"] = _rule_params_for(algorithm, stop)
         specs.append(
             make_spec(
                 dataset=data.entry.id,
@@ -203,13 +204,13 @@ def _specs(data: _Data, stop: dict[str, Any]) -> list[RunSpec]:
                 **settings,
             )
         )
-    if data.ready:
+    if data.ready:  # what a run needs of the data is checked on the data themselves
         for spec in specs:
             check_needs(spec)
     return specs
 
 
-def _without_itself(stop: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
+def _rule_params_for(algorithm: str, stop: Mapping[str, Any]) -> dict[str, Any]:
     """The rule's parameters, without the algorithm among cheap models: none adjusts itself."""
     params = dict(stop["rule_params"])
     for parameter in RULES[stop["rule"]].parameters:
@@ -284,15 +285,18 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
     state = st.session_state
     for setting in filter(on_form, SETTINGS.values()):
         state[setting.name] = getattr(spec, setting.name)
-    if spec.dataset in datasets.catalogue():  # an imported run's may not be here
+    if spec.dataset in datasets.catalogue():  # the dataset of an imported run may not be here
         state["dataset"] = spec.dataset
-    state["algorithm"] = [name for name in algorithms if name in ALGORITHMS] or [DEFAULT]
+    installed = [name for name in algorithms if name in ALGORITHMS]  # a plug-in may be missing
+    state["algorithm"] = installed or [DEFAULT]
     state["ranking"] = FULL
     state["negatives"] = NEGATIVES
     if spec.negatives is not None:
         state["ranking"] = SAMPLED
         state["negatives"] = spec.negatives
     state[min_folds_key(spec.rule)] = spec.min_folds
+    # Otherwise the form would take the task and the split for newly picked, and put their usual
+    # metric, split and number of folds in place of the run's.
     state[K_OF] = spec.split
     state[TASK_OF] = spec.task
     state.update(rule_values(spec))

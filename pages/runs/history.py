@@ -90,7 +90,7 @@ def import_run() -> None:
             st.caption("A finished run from another e-fold. It is checked before it is kept.")
             return
         with sentences():
-            imported = _imported(file)
+            imported = _import_once(file)
             if imported.new:
                 st.success("Imported, and marked as such.", icon=":material/check_circle:")
             else:
@@ -103,10 +103,11 @@ def import_run() -> None:
             )
 
 
-def _imported(file: UploadedFile) -> _Imported:
+def _import_once(file: UploadedFile) -> _Imported:
     """What became of this file: it is imported once, however often the page is drawn."""
     last: _Imported | None = st.session_state.get(_DONE)
     ids = ids_of(run_list().rows())
+    # The file stays in its field. It is imported again only once its run has been deleted.
     if last and last.file_id == file.file_id and last.run_id in ids:
         return last
     document = read_run(file.getvalue(), file.name)
@@ -115,7 +116,7 @@ def _imported(file: UploadedFile) -> _Imported:
     st.session_state[_DONE] = imported
     if new:
         st.toast(f"Imported {escaped(run_title(document.run))}.", icon=":material/upload_file:")
-        st.rerun()  # the table is drawn with it
+        st.rerun()  # the table of this drawing was read before the import
     return imported
 
 

@@ -95,17 +95,18 @@ def drop_endless() -> None:
     Streamlit's fields for whole numbers fail on them, where other nonsense is the default. The id
     of a run may look like one and stays: 12e456789012.
     """
-    endless = []
+    infinite = []
     for name, text in st.query_params.items():
-        if name not in _IDS and _is_endless(text):
-            endless.append(name)
-    for name in endless:
+        if name not in _IDS and _is_infinite_or_nan(text):
+            infinite.append(name)
+    for name in infinite:
         del st.query_params[name]
-    if endless:
-        st.rerun()  # what the address was when this began is what widgets read
+    if infinite:
+        # Widgets read the address as it was when this run of the app began, so another one begins.
+        st.rerun()
 
 
-def _is_endless(text: str) -> bool:
+def _is_infinite_or_nan(text: str) -> bool:
     """Whether a text is an infinite number, or NaN."""
     try:
         return not isfinite(float(text))

@@ -148,7 +148,7 @@ def draw(
         chart_table(table, key=key, name=name or key, alt=drawn["alt"], rows=rows)
 
 
-_SHORTER_NAMES = 120
+_NARROWER_NAMES_ON_PHONE = 120
 """Pixels by which names of rows in several lines, as a phone has them, are narrower."""
 
 
@@ -161,7 +161,9 @@ def _scrolling(key: str, least: int, least_on_phone: int) -> DeltaGenerator:
         least_on_phone: the same on a phone; 0 for less only by shorter names of rows.
     """
     box = f".st-key-{key}-figure"
-    on_phone = least_on_phone or least - _SHORTER_NAMES
+    on_phone = least_on_phone
+    if not on_phone:
+        on_phone = least - _NARROWER_NAMES_ON_PHONE
     st.html(
         f"<style>{box} .ecv-chart {{ overflow-x: auto; }} "
         f"{box} .ecv-figure {{ min-width: {least}px; }} "

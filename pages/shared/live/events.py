@@ -287,8 +287,8 @@ class Events:
         try:
             entries = feed.make(activity)
         except EcvError:
-            raise
-        except Exception:  # the other feeds are still shown
+            raise  # the database is away, for every feed: the caller logs it once
+        except Exception:  # an error in this feed alone: the others are still shown
             log.exception("%s could not be shown", feed.name)
             entries = None
         if not entries:

@@ -48,7 +48,8 @@ def show_phones(*, on_learn: bool) -> None:
     Args:
         on_learn: Whether the page is Learn, whose chapters are read in a hall as they are.
     """
-    if settings().mode is Mode.PUBLIC:  # where a stranger would show others what they like
+    if settings().mode is Mode.PUBLIC:
+        # There any stranger could begin a lecture, and show others whatever they like.
         return
     room = lecture()
     if room is None and not on_learn and not presenting():
@@ -64,7 +65,7 @@ def show_phones(*, on_learn: bool) -> None:
             on_end_change=ignore,
         )
     if pressed.begin and room is None:
-        _begin()
+        _begin_lecture()
         st.rerun()
     if pressed.end and room is not None:
         close_room(room)
@@ -91,7 +92,7 @@ def _qr_code(address: str) -> str:
     )
 
 
-def _begin() -> None:
+def _begin_lecture() -> None:
     """Open a room and find its address, or note why there is none."""
     try:
         base = phones_base(str(st.context.url or ""))

@@ -29,7 +29,7 @@ _WATCHED = "watched-run"
 """In the session: the id of the run whose bar was drawn last."""
 _ARRIVED = "page-arrived"
 """In the session: whether this run of the app is the first on its page."""
-_KEPT = "kept-bar"
+_WATCHED_TO_END = "kept-bar"
 """In the session: the run whose bar stays though it is over, so that nothing on its own page moves
 up."""
 _LISTED = 8
@@ -110,7 +110,7 @@ def _bar(name: str) -> None:
     st.session_state[_WATCHED] = run.run_id
     st.set_page_config(page_title=f"{_tab_title(run)} · {name}")
     with _row():
-        _progress_bar(name, shared_entries("bar", [ALL, STEPS], _entries))
+        _progress_bar(name, shared_entries("bar", [ALL, STEPS], _active_run_data))
         opened = st.query_params.get("run")
         is_opened = opened in (run.run_id, run.group)
         if not is_opened:
@@ -149,7 +149,7 @@ def _progress_bar(name: str, data: Mapping[str, object]) -> None:
         _progress(key="progress", data={**data, "name": name})
 
 
-def _entries() -> dict[str, object] | None:
+def _active_run_data() -> dict[str, object] | None:
     """What the bar and the tab's title say of the run that goes on; None where none does."""
     active = watch().active()
     if not active:
@@ -199,11 +199,12 @@ def _row() -> DeltaGenerator:
 
 def _ended_run() -> RunRecord | None:
     """The run that was watched to its end, for as long as the page that shows it is open."""
-    kept: RunRecord | None = st.session_state.get(_KEPT)
-    if kept and st.query_params.get("run") in (kept.run_id, kept.group):
+    watched: RunRecord | None = st.session_state.get(_WATCHED_TO_END)
+    if watched is not None and st.query_params.get("run") in (watched.run_id, watched.group):
         with suppress(StoreError, InputError):  # deleted meanwhile
-            return store().run(kept.run_id)
-    st.session_state.pop(_KEPT, None)
+            return store().run(watched.run_id)
+    # Its page has been left, or the run is gone: the bar does not come back.
+    st.session_state.pop(_WATCHED_TO_END, None)
     return None
 
 
@@ -251,7 +252,7 @@ def _say_what_is_over() -> None:
     except (StoreError, InputError):  # deleted meanwhile
         return
     if st.query_params.get("run") in (run.run_id, run.group):
-        st.session_state[_KEPT] = run
+        st.session_state[_WATCHED_TO_END] = run
     else:
         st.toast(
             f"**{escaped(run_title(run))}** is {run.state.value}.", icon=STATES[run.state].icon

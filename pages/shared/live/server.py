@@ -121,19 +121,19 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     allow_handles()
     listener.loop = asyncio.get_running_loop()
     with _end_with_the_terminal():
-        beginning = asyncio.create_task(asyncio.to_thread(_begin))
-        going_on = asyncio.gather(events.look_and_tell(), tell_systemd(), give_back_memory())
+        starting = asyncio.create_task(asyncio.to_thread(_start_manager_and_load_pages))
+        background_work = asyncio.gather(events.look_and_tell(), tell_systemd(), give_back_memory())
         try:
-            yield
+            yield  # the server runs, until it is told to end
         finally:
-            going_on.cancel()
+            background_work.cancel()
             with suppress(asyncio.CancelledError):
-                await going_on
-            await beginning
+                await background_work
+            await starting  # its thread cannot be cancelled, and may be making the run manager
             await listener.end()
-            with suppress(EcvError):
-                runner = await asyncio.to_thread(manager)
-                await asyncio.to_thread(runner.close)
+            with suppress(EcvError):  # without a database there is no run manager to close
+                run_manager = await asyncio.to_thread(manager)
+                await asyncio.to_thread(run_manager.close)
 
 
 HANDLES = 8192
@@ -182,7 +182,7 @@ _AHEAD = ("best.live", "folds.view", "replay.view", "run.settings", "runs.histor
 """Modules of pages that load most of what any page needs: half a second to two of a processor."""
 
 
-def _begin() -> None:
+def _start_manager_and_load_pages() -> None:
     """Start the run manager, and load what pages will need."""
     try:
         manager()

@@ -51,15 +51,16 @@ def follow(
 
     def draw_part() -> None:
         nonlocal drawn_with_page
-        # Where nothing can be looked at, any version is another one than these.
+        # These stay if the database cannot be read below. No topic has an empty version, so the
+        # browser asks for a new drawing once the database can be read.
         moment = time.monotonic()
         versions = dict.fromkeys((*topics, *foreground_topics), "")
         tokens: list[str] = []  # filled by `shared_entries`
-        with sentences():  # a database comes and goes
+        with sentences():  # shows the error where the database cannot be read
             if drawn_with_page:
-                activity = watch().now()
+                activity = watch().now()  # what the rest of the page is drawn from
             elif who().role is PersonRole.NOBODY:
-                st.rerun()  # not let in any more: the whole page says so
+                st.rerun()  # the whole page then says that this person is not let in any more
             else:
                 activity = watch().look()
             drawn_with_page = False
@@ -67,7 +68,8 @@ def follow(
             versions = {topic: events.version(topic, activity) for topic in versions}
             with _held(_tokens, tokens), _held(_drawn_from, activity):
                 draw(*arguments)
-        _listen(key, moment, versions, foreground_topics, tokens)  # below, where it moves nothing
+        # The listener is drawn last, so that it does not move what the part shows.
+        _listen(key, moment, versions, foreground_topics, tokens)
 
     st.fragment(draw_part)()
 

@@ -34,7 +34,7 @@ def picked_dataset() -> DatasetEntry:
     return entries[DEFAULT]
 
 
-def _usual(of_table: bool) -> str:
+def _usual_dataset(of_table: bool) -> str:
     """The id of the dataset that is picked at first."""
     if of_table:
         return DEFAULT_TABLE
@@ -45,9 +45,10 @@ def _pick_task(of_table: bool) -> None:
     """The choice between recommending and a table; another task picks its usual dataset."""
 
     def pick_usual() -> None:
-        st.session_state["dataset"] = _usual(st.session_state[_TASK] == TABLE)
+        wants_table = st.session_state[_TASK] == TABLE
+        st.session_state["dataset"] = _usual_dataset(wants_table)
 
-    # Whatever was picked here before: the dataset, which may come from a link, decides.
+    # The dataset decides the task, whatever was picked here before: a link may have changed it.
     st.session_state[_TASK] = INTERACTIONS
     if of_table:
         st.session_state[_TASK] = TABLE
@@ -69,7 +70,7 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[Da
     of_table = tables and picked_dataset().task is not None
     if tables:
         _pick_task(of_table)
-    usual = _usual(of_table)
+    usual = _usual_dataset(of_table)
 
     def rank(name: str) -> tuple[bool, bool]:
         """The usual one first, and what one added before what one has not asked for."""

@@ -14,7 +14,7 @@ from pages.shared.live.state import escaped
 
 LOWER = "lower"
 """Key of the switch that says which way is better."""
-_SET_FOR = "lower-set-for"
+_SWITCH_SET_FOR = "lower-set-for"
 """Key of the session state: the file and the metric for which the switch was set."""
 
 
@@ -33,12 +33,15 @@ def scores_of(file: UploadedFile, *, key: str) -> ScoreFile:
         except SeveralMetrics as several:
             metric = st.selectbox("Metric", several.metrics, key=f"{key}-metric", width=260)
             scores = _read(file.file_id, metric, file)
-    if st.session_state.get(_SET_FOR) != (file.file_id, metric):
-        st.session_state[_SET_FOR] = (file.file_id, metric)
+    # Another file or metric sets the switch to its own direction; after that it stays as the person
+    # puts it.
+    file_and_metric = (file.file_id, metric)
+    if st.session_state.get(_SWITCH_SET_FOR) != file_and_metric:
+        st.session_state[_SWITCH_SET_FOR] = file_and_metric
         st.session_state[LOWER] = not scores.direction.higher_is_better
-    higher = not st.toggle("Lower is better", key=LOWER, help="As for RMSE.")
-    if higher != scores.direction.higher_is_better:
-        scores = scores.directed(higher)
+    higher_is_better = not st.toggle("Lower is better", key=LOWER, help="As for RMSE.")
+    if higher_is_better != scores.direction.higher_is_better:
+        scores = scores.directed(higher_is_better)
     return scores
 
 

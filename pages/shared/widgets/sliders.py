@@ -118,9 +118,14 @@ def nearest(alphas: list[float], value: float) -> float:
 
 @st.fragment
 def _draw_slider(
-    alphas: list[float], usual: float, key: str, name: str, below: Callable[[float], None] | None
+    alphas: list[float],
+    usual: float,
+    key: str,
+    name: str,
+    draw_below: Callable[[float], None] | None,
 ) -> None:
-    if key in st.session_state and st.session_state[key] not in alphas:  # of other steps before
+    # For other scores the slider had other steps, and its value may be none of these.
+    if key in st.session_state and st.session_state[key] not in alphas:
         before = float(st.session_state[key])
         st.session_state[key] = usual
         if alphas[0] <= before <= alphas[-1]:
@@ -145,5 +150,5 @@ def _draw_slider(
             ),
         )
         slider_watch(name, container=box, step=alphas.index(float(alpha)))
-    if below is not None:
-        below(float(alpha))
+    if draw_below is not None:
+        draw_below(float(alpha))
