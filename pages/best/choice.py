@@ -108,7 +108,7 @@ def _named_selection(labels: Mapping[str, str]) -> str:
     st.session_state[_CHOICE] = wanted
     if named or wanted != usual:
         open_selection(wanted)
-    else:
+    else:  # the address without a name stays as it is: it stands for the usual selection
         st.session_state[_LAST] = wanted
     return wanted
 

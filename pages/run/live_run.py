@@ -222,7 +222,7 @@ def _draw_followed(
     follow(draw_newest, key=key, topics=topics, foreground_topics=foreground_topics)
 
 
-def _entries_for_all(
+def _live_entries(
     name: str, run: RunRecord, show: Callable[[RunRecord], dict[str, object]]
 ) -> dict[str, object]:
     """What is shown of a run, which all who watch are told anew with each of its folds."""
@@ -243,7 +243,7 @@ def _entries_for_all(
 
 def _draw_results(run: RunRecord, runs: list[RunRecord]) -> None:
     damaged_folds([run])
-    answer = _entries_for_all("answer", run, _answer_entries)
+    answer = _live_entries("answer", run, _answer_entries)
     told_card(answer, next_step=partial(_next_step, run, runs))
     if not computed_here(run.spec):
         _draw_followed(elsewhere_note, runs, key="note", kind=RUNS, foreground_topics=[STEPS])
@@ -306,7 +306,7 @@ def _draw_figure(run: RunRecord, runs: list[RunRecord]) -> None:
         _draw_followed(draw_rows_of, runs, key="rows")
 
     draw(
-        _entries_for_all("figure", run, _figure_entries),
+        _live_entries("figure", run, _figure_entries),
         key="figure-1",
         top=run.run_id,
         name=f"{run_name(run)} figure 1",

@@ -530,9 +530,9 @@ def _table_words(shown: int, every: int) -> None:
 
 def _energy(rows: Sequence[ListedRun], *, picked: bool) -> None:
     """What the shown runs, or those picked among them, used together, and what it is made up of."""
-    every = [row for row in rows if row.joules is not None]
-    metered = with_own_joules(every)
-    left_out = left_out_words(every)
+    with_joules = [row for row in rows if row.joules is not None]
+    metered = with_own_joules(with_joules)
+    left_out = left_out_words(with_joules)
     if not metered:
         if left_out:
             st.caption(left_out)

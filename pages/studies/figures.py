@@ -87,6 +87,7 @@ def headline_sentences(
     run_count = len(done.tradeoff.systems)
     places_of_paper = [place for place, spec in enumerate(specs) if of_the_paper(spec)]
     headline_of_paper = None
+    # Where all runs are of the paper, the sentence about all of them says the same.
     if 0 < len(places_of_paper) < run_count:
         headline_of_paper = done.headline_of(places_of_paper)
     sentences = []
