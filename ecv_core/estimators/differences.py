@@ -92,16 +92,17 @@ def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> 
         NaN where each fold is a single sample, or no sample tells anything.
     """
     sizes = np.array([float(len(fold.values)) for fold in folds])
-    if sizes.max() == 1:  # left out by itself: folds have to tell
+    if sizes.max() == 1:  # one sample has no spread within its fold
         return np.nan
     squares = 0.0
-    largest_reach = 0.0
+    largest_reach = 0.0  # how far the value of one sample can move at most
     for fold in folds:
         squares += float(((fold.values - fold.values.mean()) ** 2).sum())
         largest_reach = max(largest_reach, fold.reach)
-    # Half a sample, at its largest, is expected to be predicted otherwise by one of the two.
+    # Candidates that agree on every sample seen need not agree on all: at least half a sample is
+    # taken to differ as much as one can, and to be certain a whole one beside those seen.
     total = max(squares, largest_reach**2 / 2)
-    if certain:  # one sample more than has been seen
+    if certain:
         total = squares + largest_reach**2
     if total == 0:
         return np.nan

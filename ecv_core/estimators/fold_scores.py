@@ -118,10 +118,10 @@ class SplitSamples:
                 f"The splitter {self._cv!r} gives no fold; give one that does."
             )
         self.units = rows
-        """Who the samples are: themselves, or their groups where none is on both sides."""
+        """What each sample counts as: itself, or its group where folds hold out whole groups."""
         self.grouped = False
-        """Whether they are their groups."""
-        # Groups count only where whole groups are held out: else their samples are on both sides.
+        """Whether `units` are groups."""
+        # Groups count only where no fold trains on one part of a group and holds out another.
         if split_params.get("groups") is not None:
             codes = np.unique(np.asarray(split_params["groups"]), return_inverse=True)[1]
             if not self._any_on_both_sides(codes):
@@ -298,7 +298,8 @@ def scored(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Scored:
         as `SplitSamples.computed`.
     """
     began = time.perf_counter()
-    # Dask has even one job run elsewhere, from where what samples tell would not come back.
+    # The scorer keeps the values of the samples in the memory of this process. Under joblib's Dask
+    # backend even one job runs elsewhere, from where they would not come back.
     here = parallel_config("threading") if effective_n_jobs() > 1 else nullcontext()
     try:
         with here:

@@ -370,7 +370,7 @@ class Race:
             return ""
         loss = self._terms.expected_loss
         if loss is not None:
-            if not self._terms.bounded:
+            if not self._terms.bounded:  # `withheld_sentence` says why nothing is promised
                 return ""
             return f"; at most {percent_text(loss)} is expected to be lost by taking it"
         promise = (

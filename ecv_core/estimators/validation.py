@@ -151,6 +151,7 @@ def cross_validate(
     score_name = Scoring(estimator, scoring).name
     table = SplitSamples(estimator, X, y, cv, groups, params)
     table.shuffle(fold_order)
+    # A rule of the caller's own class is foreign: no spec can name it, and so no database keep it.
     settings, foreign_rule = _rule_settings(rule, table.k)
     _check_folds(settings["rule"], table)
     spec = _spec(settings, table, score_name, name or type(estimator).__name__, dataset)
@@ -179,7 +180,7 @@ def cross_validate(
             error_score=error_score,
         )
         folds = _run_until_stop(run, computed, table.order, meter, filtered, on_fold)
-        computed.close()
+        computed.close()  # folds that the rule does not need are not computed any more
         record = run.end()
     report_failed_fits(folds.values(), error_score)
     indices = sorted([*filtered.without_score, *(fold.fold for fold in record.folds)])
@@ -452,7 +453,7 @@ def _identified(spec: RunSpec, estimator: Any, table: SplitSamples) -> RunSpec:
     for name, value in estimator.get_params(deep=False).items():
         if isinstance(value, int | float | str | bool):
             params[name] = value
-        elif value is not None:
+        elif value is not None:  # an object, such as a kernel: its text stands for it
             params[name] = repr(value)[:200]
     return replace(
         spec,

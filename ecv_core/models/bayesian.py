@@ -70,10 +70,11 @@ def blocks(
     rated = scipy.sparse.csr_array(
         (np.ones(len(train)), (train.users, train.items)), shape=(train.n_users, train.n_items)
     )
-    features = [
-        _block(rated, train.users, asked.users, implicit=items_of_user),
-        _block(rated.T.tocsr(), train.items, asked.items, implicit=users_of_item),
-    ]
+    # The block of users says who a user is and, where asked for, what that user rated; the block
+    # of items says the same with the parts exchanged.
+    user_block = _block(rated, train.users, asked.users, implicit=items_of_user)
+    item_block = _block(rated.T.tocsr(), train.items, asked.items, implicit=users_of_item)
+    features = [user_block, item_block]
     if time:
         features.append(_times(train.pairs, asked, days))
     return features

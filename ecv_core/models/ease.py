@@ -102,9 +102,9 @@ def _shared(
 
     def fits() -> Iterator[tuple[int, Fitted]]:
         for place, model in enumerate(models):
-            model.solve(inputs, gram.clone())
+            model.solve(inputs, gram.clone())  # a copy, because solving overwrites it
             yield place, model
-            model.forget()
+            model.forget()  # only one model's weights are in memory at a time
 
     return fits()
 

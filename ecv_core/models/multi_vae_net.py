@@ -154,13 +154,14 @@ class MultiVAENet(SampledNet):
 
     def _encoded(self, batch: Rows, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
         sizes = batch.sizes
+        # Each row of ones is scaled to the length 1, as in the paper.
         scale = sizes.clamp(min=1).rsqrt().repeat_interleave(sizes, output_size=len(batch.columns))
         if weights is not None:
             scale = scale * weights
         summed = batch.sums(self._into.weight, scale, sparse=bool(self._sampled))
         hidden = torch.tanh(summed + self._into.bias)
-        both = torch.addmm(self._encode.bias, hidden, self._encode.weight)
-        mean, log_variance = both.chunk(2, dim=1)
+        mean_and_log_variance = torch.addmm(self._encode.bias, hidden, self._encode.weight)
+        mean, log_variance = mean_and_log_variance.chunk(2, dim=1)
         return mean, log_variance
 
     def _decoded(self, latent: Tensor) -> Tensor:

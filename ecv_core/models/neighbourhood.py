@@ -214,7 +214,7 @@ def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) 
     by_column = with_narrow_indices(scipy.sparse.csr_array(by_row.T.tocsr()))
     parts: list[csr_array] = []
     for first, last in pairwise(_bounds_of_blocks(by_row, by_column)):
-        progress("fit", 0, 2)
+        progress("fit", 0, 2)  # says nothing new, but lets the search be cancelled here
         ends, indices, values = nearest(
             by_row.indptr,
             by_row.indices,
@@ -321,6 +321,8 @@ class Nearness:
         self.dense: Tensor | None = None
         """Shape (columns, columns), 0 on the diagonal; None where most pairs share nothing."""
         entries = closeness.entries
+        # Any number of neighbours can be picked from the dense matrix; the two sparse ways keep the
+        # `most` nearest at once, the compiled one where scipy's would take too much memory.
         if dense_is_cheaper(entries):
             self.dense = _divide_by_norms(dense_counts(entries), closeness)
         elif pairs_of(entries) <= PAIRS:

@@ -49,28 +49,32 @@ class NMF:
         self._items = torch.rand((factors, items), generator=random, device=device) * high
         with threads(1):
             for epoch in range(epochs):
-                between = partial(progress, "fit", epoch, epochs)
-                self._solve(self._users, by_user, self._items, between)
-                self._solve(self._items, by_item, self._users, between)
+                after_factor = partial(progress, "fit", epoch, epochs)
+                self._solve(self._users, by_user, self._items, after_factor)
+                self._solve(self._items, by_item, self._users, after_factor)
                 progress("fit", epoch + 1, epochs)
 
-    def _solve(self, side: Tensor, rows: Rows, other: Tensor, between: Callable[[], None]) -> None:
+    def _solve(
+        self, side: Tensor, rows: Rows, other: Tensor, after_factor: Callable[[], None]
+    ) -> None:
         """Improve the factors of one side, one after the other, with those of the other fixed.
 
         Args:
             side: of users or of items, changed in place; shape (factors, own).
             rows: the training matrix, with a row for each column of `side`.
             other: shape (factors, columns of `rows`).
-            between: called after each factor; it may raise Cancelled.
+            after_factor: called after each factor; it may raise Cancelled.
         """
+        # But for the bound at 0, the best side solves gram @ side = wanted (the normal equations).
         wanted = rows.sums(other.T.contiguous()).T.contiguous()
         gram = other @ other.T
         gram.diagonal().add_(self._params["regularization"])
         for factor, own in enumerate(side):
             slope = wanted[factor] - gram[factor] @ side
+            # The slope divided by the curvature is the step to the least loss, cut off below 0.
             # A factor that is all zeros stays so: its slope is 0, whatever it is divided by.
             own.add_(slope / gram[factor, factor].clamp(min=1e-12)).clamp_(min=0)
-            between()
+            after_factor()
 
     def score(self, users: Indices) -> Tensor:
         import torch

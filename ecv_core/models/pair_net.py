@@ -260,13 +260,18 @@ def add_slopes(
     _add_rows(users.slopes, batch.users, user_slopes)
 
 
-def _add_items(items: Vectors, rows: Tensor, user: Tensor, slopes: Tensor, decay: float) -> None:
+def _add_items(
+    items: Vectors, rows: Tensor, user_vectors: Tensor, by_score: Tensor, decay: float
+) -> None:
     """Add a batch's slopes by score, and the decay, to the items' slopes."""
-    vector_slopes = slopes[:, None] * user
+    # A score is user times item, plus the item's bias: its slope by the item's vector is the
+    # user's vector, and its slope by the bias is 1.
+    vector_slopes = by_score[:, None] * user_vectors
     vector_slopes.add_(items.values.index_select(0, rows), alpha=decay)
     _add_rows(items.slopes, rows, vector_slopes)
     if items.bias is not None and items.bias_slopes is not None:
-        _add_rows(items.bias_slopes, rows, slopes + decay * items.bias.index_select(0, rows))
+        bias_slopes = by_score + decay * items.bias.index_select(0, rows)
+        _add_rows(items.bias_slopes, rows, bias_slopes)
 
 
 def _add_rows(target: Tensor, rows: Tensor, values: Tensor) -> None:

@@ -164,6 +164,7 @@ class NeuralRecommender:
         self._net = self.untrained(visible, seed, history)
         curve = run_epochs(self.name, self._net, self.params, validation, progress)
         self.inner_curve = tuple(curve)
+        # Items hidden for validation count again when users are scored.
         self._net.use_rows_of(train)
 
     def score(self, users: Indices) -> Tensor:

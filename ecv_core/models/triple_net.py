@@ -47,9 +47,11 @@ class Triples:
         self._users = _whole_numbers(users, device)
         self._items = _whole_numbers(train.indices[order], device)
         self._starts = _whole_numbers(np.repeat(starts, sizes), device)
+        """Of each interaction: the place at which its basket starts."""
         self._sizes = _whole_numbers(np.repeat(sizes, sizes), device)
-        """Of each interaction where its basket starts, and how many the basket has."""
+        """Of each interaction: how many interactions its basket has."""
         self._paired = (self._sizes > 1).nonzero()[:, 0]
+        """Places of the interactions that have another one in their basket."""
 
     def __len__(self) -> int:
         return len(self._paired)
@@ -139,13 +141,14 @@ class TripleNet(SampledNet):
             seconds: another item of the same basket; shape (batch,).
         """
         size = len(users)
-        # Each side has the rows of the batch, and after them those drawn at random.
+        # Each side has the rows of the batch, and after them negatives drawn at random.
         users = torch.cat((users, self._drawn(self._user_chance)))
         firsts = torch.cat((firsts, self._drawn(self._item_chance)))
         seconds = torch.cat((seconds, self._drawn(self._item_chance)))
         vectors, loss = self.vectors(users, firsts, seconds)
         biases = [self._user_bias[users], self._item_bias[firsts], self._item_bias[seconds]]
         together = vectors[0][:size] + vectors[1][:size] + vectors[2][:size]
+        # Each of a triple's three has to fit the other two, and better than the negatives do.
         for vector, bias in zip(vectors, biases, strict=True):
             own = vector[:size]
             context = together - own

@@ -121,7 +121,7 @@ def varied(names: Sequence[str]) -> list[dict[str, ParamValue]] | None:
             algorithm = models.algorithm(algorithm_id)
             algorithms.add(algorithm_id)
             configurations.append(algorithm.every(algorithm.resolve(params)))
-    except InputError:
+    except InputError:  # from outside: neither its name nor its parameters are known here
         return None
     if len(algorithms) != 1:
         return None

@@ -672,6 +672,7 @@ class _Step:
         """A contender's lane after the round; that of before where it was not compared."""
         if place == self.selection_round.leader:
             return self._leader_lane()
+        # A contender that is out keeps the lane with which it left, unless this round took it back.
         lane = before
         gap = self.selection_round.gaps.get(place)
         was_out = before.state in (*_DROPPED, "placed")
@@ -680,6 +681,7 @@ class _Step:
             lane = self._lane_behind_leader(place, gap)
         if self.verdict is None or lane.state not in _DROPPED:
             return lane
+        # The deciding round also says of those dropped whether new data would agree.
         if place in self.verdict.worse:
             return replace(lane, state="worse", says=f"{lane.says}; worse on new data too")
         return replace(lane, says=f"{lane.says}; not shown for new data")

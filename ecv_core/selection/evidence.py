@@ -350,13 +350,17 @@ def moderated(
         folds: `Difference.folds`.
         alike, prior: as of `spread_of`.
     """
+    # The variance of each difference is the mean of two estimates: what its users show, enlarged
+    # by what folds add among the others, and what its own folds show.
     fold_freedom = folds - 1
     others = _ratios_of_others(user_variances, fold_variances, fold_freedom)
     # q: by how much folds multiply the users' variance. The prior supposes 1, folds add nothing.
     ratio_freedom = prior.freedom + others.freedom
     ratios = (prior.freedom + others.freedom * others.mean) / ratio_freedom
     # d: how many degrees of freedom the users' variance, so multiplied, is worth beside the folds'.
-    user_freedom = 1 / (1 / np.where(alike, prior.alike, prior.unlike) + 1 / ratio_freedom)
+    # It can be worth no more than the prior grants it, nor more than the ratio q is known to.
+    granted_freedom = np.where(alike, prior.alike, prior.unlike)
+    user_freedom = 1 / (1 / granted_freedom + 1 / ratio_freedom)
     without_users = np.isnan(user_variances)
     user_freedom[without_users] = 0.0
     freedom = user_freedom + fold_freedom
@@ -443,17 +447,21 @@ def level_of_looks(error: float, k: int, *, new_data: bool = False) -> float:
         k: folds in all, at least two.
         new_data: whether the mean is that on new data, of endless folds.
     """
-    # A bridge at time e/k is Brownian motion at time e / (k - e), but for its scale.
-    folds_seen = np.arange(1, k)
-    times = folds_seen / (k - folds_seen)
     if new_data:
+        # The mean of e folds, seen from that of endless folds, is Brownian motion at time e/k.
         folds_seen = np.arange(1, k + 1)
         times = folds_seen / k
+    else:
+        # Seen from the mean of all k folds it is a Brownian bridge at time e/k, which is Brownian
+        # motion at time e / (k - e), but for its scale.
+        folds_seen = np.arange(1, k)
+        times = folds_seen / (k - folds_seen)
     looks = len(times)
     if looks == 1:
         return error
     from scipy.optimize import brentq  # a fifth of a second, needed only here
 
+    # The limit that all looks share lies between these two; the margins are for rounding.
     limit_of_one_look = -float(ndtri(error))
     limit_by_bonferroni = -float(ndtri(error / looks))
     # The more folds, the less one look differs from the next, which the grid has to tell apart.

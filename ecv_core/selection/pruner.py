@@ -130,29 +130,31 @@ class FoldPruner:
 
     def prune(self, study: Any, trial: Any) -> bool:  # noqa: ANN401  Optuna's, which is not imported
         """Optuna's question: whether this trial can be given up."""
-        mine = _fold_means(trial, self._k)
-        if not mine:
+        means_of_trial = _fold_means(trial, self._k)
+        if not means_of_trial:
             return False
         best = self._best(study)
         if best is None:
             return False
-        theirs = _fold_means(best, self._k)
-        folds = sorted(mine.keys() & theirs.keys())
+        means_of_best = _fold_means(best, self._k)
+        folds = sorted(means_of_trial.keys() & means_of_best.keys())
         if not folds:
             return False
-        best_means = np.array([theirs[fold] for fold in folds])
-        trial_means = np.array([mine[fold] for fold in folds])
+        best_means = np.array([means_of_best[fold] for fold in folds])
+        trial_means = np.array([means_of_trial[fold] for fold in folds])
         best_users, trial_users = self._users_of_both(best, trial, folds)
         contenders = [
             Scores(name="best", folds=best_means, users=best_users),
             Scores(name="trial", folds=trial_means, users=trial_users),
         ]
-        all_folds = (1 << len(folds)) - 1
-        difference = PairedScores(contenders).between(0, 1, all_folds)
+        all_folds = (1 << len(folds)) - 1  # a set of folds is a number with one bit per fold
+        best_minus_trial = PairedScores(contenders).between(0, 1, all_folds)
         sign = 1.0
         if study.direction.name == "MINIMIZE":
             sign = -1.0
-        spread = spread_of([difference], [True], ANY_NOISE, sign)
+        # All trials of a study are configurations of one algorithm. A trial is given up only if it
+        # stays behind however much the folds that have not run may add.
+        spread = spread_of([best_minus_trial], [True], ANY_NOISE, sign)
         least_behind = spread.means - spread.half_widths(self._level, self._k)
         return bool(least_behind[0] > 0)
 
@@ -302,11 +304,12 @@ def _in_groups(
     users: Sequence[Any], values: NDArray[np.float64]
 ) -> tuple[list[Any], NDArray[np.float64]]:
     """The means of groups of users, drawn by their names, in the place of too many users."""
-    names = np.array([zlib.crc32(str(user).encode()) for user in users])
-    group_of = names % _MOST_USERS
-    there = ~np.isnan(values)
-    people = np.bincount(group_of[there], minlength=_MOST_USERS)
-    sums = np.bincount(group_of[there], weights=values[there], minlength=_MOST_USERS)
-    groups = np.flatnonzero(people)
-    means = sums[groups] / people[groups]
+    # A checksum puts a user into the same group in every fold, every trial and every process.
+    checksums = np.array([zlib.crc32(str(user).encode()) for user in users])
+    group_of = checksums % _MOST_USERS
+    has_score = ~np.isnan(values)
+    sizes = np.bincount(group_of[has_score], minlength=_MOST_USERS)
+    sums = np.bincount(group_of[has_score], weights=values[has_score], minlength=_MOST_USERS)
+    groups = np.flatnonzero(sizes)
+    means = sums[groups] / sizes[groups]
     return [f"group {group}" for group in groups], means

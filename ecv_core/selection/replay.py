@@ -328,13 +328,16 @@ class _Completed(PairedScores):
         ran = ~np.isnan(folds)
         reference = int(ran.sum(axis=1).argmax())  # a contender with most folds
         ahead = np.nanmean(folds - folds[reference], axis=1)[:, None]
-        # How good scores are in each fold, as if all that ran it were the reference.
+        # A missing score is drawn as the level of its fold, plus how far the contender is ahead of
+        # the reference, plus noise as large as its users show. The level of a fold is the mean
+        # score in it, as if everybody who ran it were the reference.
         runs = ran.sum(axis=0)
         level = np.where(ran, folds - ahead, 0).sum(axis=0) / np.maximum(runs, 1)
         level[runs == 0] = level[runs > 0].mean()
         variances = np.zeros(len(folds))
         for place in range(len(folds)):
             if place != reference:
+                # The folds asked for do not matter here: what users show was measured before.
                 variances[place] = self.variance_of_users(place, reference, ())
         deviations = np.sqrt(np.nan_to_num(variances))[:, None]
         noise = deviations * rng.standard_normal(folds.shape)

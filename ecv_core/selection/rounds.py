@@ -341,7 +341,9 @@ class Selection:
         self._better: dict[tuple[int, int], bool] = {}
         """Until 'order': settled pair of contenders -> whether its first is better."""
         self._ties: list[tuple[int, int]] = []
+        """See `Verdict.ties`."""
         self._equivalent: list[tuple[int, int]] = []
+        """See `Verdict.equivalent`."""
 
     @property
     def _counts(self) -> list[int]:
@@ -408,6 +410,7 @@ class Selection:
     def verdict(self) -> Verdict:
         """What is found so far: the leader, and everybody's place; at least one look was taken."""
         everybody = range(len(self._fold_bits))
+        # Until 'winner' no pair is settled: nobody has a win, and the leader is the winner.
         wins = dict.fromkeys(everybody, 0)
         for (first, _), first_is_better in self._better.items():
             wins[first] += first_is_better
@@ -423,7 +426,8 @@ class Selection:
             return -wins[contender], contender != winner, behind[contender]
 
         equivalent: tuple[tuple[int, int], ...] = ()
-        if self._terms.indifference > 0:  # without one nobody is asked to be as good
+        # Only with an indifference can two contenders be as good as each other.
+        if self._terms.indifference > 0:
             equivalent = tuple(self._equivalent)
         return Verdict(
             winner=winner,
@@ -440,7 +444,10 @@ class Selection:
         most = max(counts)
         wants_more = any(counts[contender] < count for contender, count in self.wanted.items())
         if spent and wants_more and most > 1:
-            return  # A leader whose challengers' folds could not be paid any more stays it.
+            # The budget ended before everybody who challenges the leader could catch up, so that
+            # the means are not of the same folds: the leader of the last look stays. With one fold
+            # at most nobody has led before.
+            return
         complete = [contender for contender, count in enumerate(counts) if count == most]
         self._leader = max(complete, key=self._signed_mean)
 
@@ -519,6 +526,7 @@ class Selection:
         affordable = self._affordable(look, look.expected_losses)
         if self._terms.bounded:
             return affordable
+        # Scores without a bound, as squared errors, may turn: nobody with a better mean goes out.
         return self._without_better_means(affordable)
 
     def _without_better_means(self, contenders: Sequence[int]) -> list[int]:
@@ -539,6 +547,7 @@ class Selection:
         margin = self._terms.indifference * look.mean
         waiting = []
         for rival in rivals:
+            # `low` is how far the rival is behind at least; below 0 it may be ahead.
             may_be_ahead = not self._terms.certain or look.gaps[rival].low < -margin
             if may_be_ahead and rival not in look.full:
                 waiting.append(rival)
@@ -727,7 +736,8 @@ class Selection:
         allowed = (self._terms.expected_loss or 0.0) * look.mean
         affordable = []
         total = 0.0
-        for at in np.argsort(expected_losses, kind="stable").tolist():
+        least_first = np.argsort(expected_losses, kind="stable").tolist()
+        for at in least_first:
             total += expected_losses[at]
             if total > allowed:
                 break

@@ -95,6 +95,7 @@ class Aids:
         sums_over_folds = np.where(is_scored, self.values, 0.0).sum(axis=1)
         scored_folds = is_scored.sum(axis=1)
         user_means = sums_over_folds / np.maximum(scored_folds, 1)
+        # A fold is easy also because its users are easy in every fold, which their means tell.
         user_mean_in_each_fold = np.where(is_scored, user_means[:, np.newaxis, :], np.nan)
         return np.concatenate([self.values, user_mean_in_each_fold])
 
@@ -223,11 +224,12 @@ def _variance_of_folds(predicted: Floats, slopes: Floats, aids: Aids) -> Floats:
         aids: the cheap models.
     """
     k = predicted.shape[1]
-    by_users = np.einsum("si,ij,sj->s", slopes, aids.covariances, slopes)
-    of_fold_means = predicted.var(axis=1, ddof=1)
+    # Z is the helpers times the slopes, so its variance is slopes' C slopes in each set.
+    explained_by_users = np.einsum("si,ij,sj->s", slopes, aids.covariances, slopes)
+    observed = predicted.var(axis=1, ddof=1)
     # The variance of k fold means is rough, so it is drawn towards what users explain.
-    steadied = (_STEADY * by_users + (k - 1) * of_fold_means) / (_STEADY + k - 1)
-    return np.maximum(steadied - by_users, 0)
+    steadied = (_STEADY * explained_by_users + (k - 1) * observed) / (_STEADY + k - 1)
+    return np.maximum(steadied - explained_by_users, 0)
 
 
 def _means_of(values: Floats, chosen: NDArray[np.bool_]) -> Floats:

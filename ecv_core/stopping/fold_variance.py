@@ -485,7 +485,8 @@ def reach(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> Floats:
         np.asarray(ratio, dtype=np.float64), np.asarray(folds), np.asarray(error, dtype=np.float64)
     )
     weights = effect_weights(ratio, folds)
-    # It lies between the distances that no fold effect and the largest one would give alone.
+    # The distance is bisected: it lies between the one of a normal distribution without any fold
+    # effect and the one with the largest effect, which is sqrt(1 + effect) times as wide.
     low: Floats = -scipy.special.ndtri(error / 2)
     high: Floats = low * np.sqrt(1 + _EFFECTS[-1])
     for _ in range(60):  # halved until no digit is left
@@ -515,12 +516,14 @@ def look_error(k: int, confidence: float) -> float:
     Source: repeated confidence intervals, Jennison and Turnbull (1989), each look equally deep in
         its tails; the means of the first e of k folds are a finite population's.
     """
-    if k <= 2:
+    if k <= 2:  # there is one look at most, after the first fold
         return 1 - confidence
     if confidence == 0.95 and k in _SIMULATED:
         return _SIMULATED[k] / 1e5
+    # The more folds a run has, the fewer runs are simulated, so that none takes long.
     runs = max(min(50_000, 1_000_000 // k), 10_000)
-    return min(simulated_look_error(k, confidence, runs=runs), 1 - confidence)
+    simulated = simulated_look_error(k, confidence, runs=runs)
+    return min(simulated, 1 - confidence)
 
 
 def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
@@ -585,11 +588,14 @@ class FoldVariance:
         if k == 1:
             return np.zeros(len(self.sizes))
         error = look_error(k, confidence)
+        # How much of the variance of one fold the distance to the mean of all k folds has.
         unseen = np.maximum(1 / self.sizes - 1 / k, 0)
         by_users = self._half_widths_by_users(k, error, unseen)
         degrees = np.maximum(self.sizes - 1, 1)
-        by_folds = -scipy.special.stdtrit(degrees, error / 2) * np.sqrt(self.observed * unseen)
-        # Beyond the largest effect of the prior only the fold means are left to go by.
+        student_t = -scipy.special.stdtrit(degrees, error / 2)
+        by_folds = student_t * np.sqrt(self.observed * unseen)
+        # Beyond the largest effect of the prior only the fold means are left to go by. `fmax`
+        # is the larger of both, or the one that is known.
         is_beyond = self.ratios > _EFFECTS[-1]
         half_widths = np.where(is_beyond, np.fmax(by_users, by_folds), by_users)
         half_widths[self.sizes == k] = 0.0

@@ -194,6 +194,7 @@ def stop_interval(
     first = max(first, 2)
     if n < first or not deviation:
         return None
+    # One look among several holds at a higher level, so that all of them hold together.
     level = 1 - look_level(first, max(k, n), confidence)
     reach = half_width(deviation, n, level, overlap)
     return Interval(low=mean - reach, high=mean + reach)

@@ -231,15 +231,18 @@ def _fold_variance(table: NDArray[np.float64], of_one_row: float) -> float:
     explain of a fold's mean; what is left is the luck of the fold and of its training.
     """
     is_scored = ~np.isnan(table)
-    means = np.nanmean(table, axis=1)
-    counts = is_scored.sum(axis=0)
-    deviations = np.where(is_scored, table - means[:, None], 0.0)
-    in_several_folds = counts > 1
+    fold_means = np.nanmean(table, axis=1)
+    folds_of_users = is_scored.sum(axis=0)
+    deviations = np.where(is_scored, table - fold_means[:, None], 0.0)
+    in_several_folds = folds_of_users > 1
     if not in_several_folds.any():
         return 0.0
-    user_means = deviations.sum(axis=0) / counts
-    within = np.where(is_scored, deviations - user_means, 0.0)[:, in_several_folds]
-    of_one_user = (within**2).sum() / (counts[in_several_folds] - 1).sum()
+    # What one user's score varies about the user's own mean, once the fold's mean is taken off.
+    user_means = deviations.sum(axis=0) / folds_of_users
+    within_users = np.where(is_scored, deviations - user_means, 0.0)[:, in_several_folds]
+    freedom = (folds_of_users[in_several_folds] - 1).sum()
+    of_one_user = (within_users**2).sum() / freedom
+    # The mean of n users varies 1 / n as much as one of them does.
     users_of_folds = is_scored.sum(axis=1)
     explained = max(of_one_user, of_one_row) * (1 / users_of_folds).mean()
-    return max(0.0, float(means.var(ddof=1) - explained))
+    return max(0.0, float(fold_means.var(ddof=1) - explained))

@@ -35,12 +35,15 @@ def far_off(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
     """
     values = np.asarray(scores, dtype=np.float64)
     n = values.shape[-1]
-    others = (values.sum(axis=-1, keepdims=True) - values) / (n - 1)
+    mean_of_others = (values.sum(axis=-1, keepdims=True) - values) / (n - 1)
     squares = ((values - values.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1, keepdims=True)
-    # Without one fold the sum of squares about the mean falls by its own share of it.
-    variance_of_others = np.maximum(squares - (values - others) ** 2 * (n - 1) / n, 0) / (n - 2)
-    distance = np.abs(values - others) * math.sqrt((n - 1) / n)
-    return n * _probability(distance, variance_of_others, users, n - 1)
+    # Without one fold the sum of squares about the mean falls by that fold's own share of it.
+    share_of_fold = (values - mean_of_others) ** 2 * (n - 1) / n
+    variance_of_others = np.maximum(squares - share_of_fold, 0) / (n - 2)
+    # A fold minus the mean of n - 1 others varies n / (n - 1) times as much as one fold does.
+    distance = np.abs(values - mean_of_others) * math.sqrt((n - 1) / n)
+    probabilities = _probability(distance, variance_of_others, users, n - 1)
+    return n * probabilities  # Bonferroni: any of the n folds could have been the odd one
 
 
 def drift(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
@@ -62,23 +65,27 @@ def drift(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
 
 
 def _probability(
-    effect: NDArray[np.float64], variance: NDArray[np.float64], users: ArrayLike, folds: int
+    effect: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    explained_by_users: ArrayLike,
+    folds: int,
 ) -> NDArray[np.float64]:
     """How likely an effect is so large by chance.
 
     Args:
         effect: at least 0, so scaled that its variance is that of one fold's mean.
         variance: of the fold means without the effect.
-        users: as for `far_off`.
+        explained_by_users: the `users` of `far_off`.
         folds: how many `variance` is of.
     """
-    by_users = np.asarray(users, dtype=np.float64)[..., None]
-    # Where users tell nothing, the other folds do alone, by Student's t.
+    users_variance = np.asarray(explained_by_users, dtype=np.float64)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        with_users = tails(effect / np.sqrt(by_users), variance / by_users, folds)
-        by_folds = 2 * scipy.special.stdtr(folds - 1, -effect / np.sqrt(variance))
-    by_folds = np.where(effect > 0, by_folds, 1.0)
-    return np.where(by_users > 0, with_users, by_folds)
+        with_users = tails(effect / np.sqrt(users_variance), variance / users_variance, folds)
+        by_folds_alone = 2 * scipy.special.stdtr(folds - 1, -effect / np.sqrt(variance))
+    # No effect is never odd, even where equal folds make it 0 / 0.
+    by_folds_alone = np.where(effect > 0, by_folds_alone, 1.0)
+    # Where users tell nothing (NaN or 0), the other folds do alone, by Student's t.
+    return np.where(users_variance > 0, with_users, by_folds_alone)
 
 
 def doubt(results: Sequence[FoldResult], metric: str) -> str:
@@ -88,12 +95,12 @@ def doubt(results: Sequence[FoldResult], metric: str) -> str:
         results: the folds so far in the order in which they ran.
         metric: the run's, as in UserScores.metrics; without users' scores the folds tell alone.
     """
-    users = math.nan
-    if len(results) >= 3:
-        users = _variance_by_users(results, metric)
+    explained_by_users = math.nan
+    if len(results) >= 3:  # with fewer folds `doubt_of` says nothing, whatever users explain
+        explained_by_users = _variance_by_users(results, metric)
     scores = [result.score for result in results]
     folds = [result.fold for result in results]
-    return doubt_of(scores, users, folds)
+    return doubt_of(scores, explained_by_users, folds)
 
 
 def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:
@@ -117,7 +124,10 @@ def doubt_of(scores: Sequence[float], users: float, folds: Sequence[int]) -> str
         folds: the index of each.
     """
     values = np.asarray(scores, dtype=np.float64)
-    if len(values) < 3 or np.isin(values, (0, 1)).all():  # or single samples, right or wrong
+    if len(values) < 3:
+        return ""
+    # Folds of a single sample score 1 or 0, right or wrong, which no normal distribution fits.
+    if np.isin(values, (0, 1)).all():
         return ""
     level = FALSE_ALARM / _LOOKS
     probabilities = far_off(values, users)

@@ -150,10 +150,13 @@ def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
     """
     pairs = p_values.shape[1]
     m = min(drawn, pairs)
-    rank = np.arange(1, m + 1)[:, None]
-    place = np.arange(1, pairs + 1)
-    # Impossible ones have the logarithm of a zero, -inf.
-    logs = _log_choose(place - 1, rank - 1) + _log_choose(pairs - place, m - rank)
+    rank_in_draw = np.arange(1, m + 1)[:, None]
+    rank_of_all = np.arange(1, pairs + 1)
+    # The i-th largest of all is the r-th of a draw where r - 1 of those above it are drawn too, and
+    # m - r of those below. What is impossible has the logarithm of a zero, -inf.
+    ways_above = _log_choose(rank_of_all - 1, rank_in_draw - 1)
+    ways_below = _log_choose(pairs - rank_of_all, m - rank_in_draw)
+    logs = ways_above + ways_below
     probability = np.exp(logs - _log_choose(np.array(pairs), np.array(m)))
     return _curve(_largest_first(p_values) @ probability.T)
 
