@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from statistics import fmean
 from typing import NamedTuple
 
 import streamlit as st
@@ -175,15 +176,22 @@ def _certainty(advice: FoldsAdvice) -> Certainty:
 def _amounts(explored: Explored, advice: FoldsAdvice) -> list[Amount]:
     """Of one run on average, over all orders of its folds."""
     outcome = advice.best.outcome
-    used = f"{outcome.mean_stop:.1f}".removesuffix(".0")
-    saved = f"{advice.k - outcome.mean_stop:.1f}".removesuffix(".0")
-    amounts = [Amount(name="folds", used=f"{used} of {advice.k}", saved=saved)]
+    folds_of_run = fmean(system.k for system in advice.systems)
+    used = _average_text(outcome.mean_stop)
+    saved = _average_text(folds_of_run - outcome.mean_stop)
+    used_of_all = f"{used} of {_average_text(folds_of_run)}"
+    amounts = [Amount(name="folds", used=used_of_all, saved=saved)]
     if explored.cost == "energy":
         percent = outcome.cost_percent
         amounts.append(
             Amount(name="energy", used=f"{percent:.0f} %", saved=f"{100 - percent:.0f} %")
         )
     return amounts
+
+
+def _average_text(folds: float) -> str:
+    """'4', '4.5': with one digit behind the point, unless that is 0."""
+    return f"{folds:.1f}".removesuffix(".0")
 
 
 def _new_data_sentences(runs: Sequence[RunRecord]) -> list[str]:

@@ -137,6 +137,11 @@ class FoldsAdvice:
         return most_folds(self.systems)
 
     @property
+    def equally_many(self) -> bool:
+        """Whether all systems have the same number of folds."""
+        return len({system.k for system in self.systems}) == 1
+
+    @property
     def datasets(self) -> tuple[str, ...]:
         """In the order of the systems, each once."""
         return tuple(dict.fromkeys(system.dataset for system in self.systems))

@@ -17,9 +17,8 @@ from ecv_core.stopping.base import AT_LEAST
 def promise_words(advice: FoldsAdvice) -> str:
     """'at most 2 % from the 10-fold mean in 95 % of orders'."""
     whole = "k-fold"
-    most_folds = advice.k
-    if all(system.k == most_folds for system in advice.systems):
-        whole = f"{most_folds}-fold"
+    if advice.equally_many:
+        whole = f"{advice.k}-fold"
     where = "in every order"
     if advice.share < 1:
         where = f"in {percent_text(advice.share, 'g')} of orders"
@@ -35,16 +34,16 @@ def decision_sentence(advice: FoldsAdvice, cost: str) -> str:
     """
     promise = f"On these data, to end {promise_words(advice)}"
     if advice.best.rule == ALL_FOLDS:
-        return f"{promise}: all {advice.k} folds. No rule keeps this promise with fewer."
+        return f"{promise}: {_all_folds_words(advice)}. No rule keeps this promise with fewer."
     spent = f"{advice.best.outcome.cost_percent:.0f} % of the {cost}"
-    return f"{promise}: {option_words(advice.best, advice.k)} ({spent})."
+    return f"{promise}: {_option_words(advice.best)} ({spent})."
 
 
 def enough_words(advice: FoldsAdvice) -> str:
     """The answer as a headline: '7 folds are enough', 'All 10 folds are needed'."""
     best = advice.best
     if best.rule == ALL_FOLDS:
-        return f"All {advice.k} folds are needed"
+        return f"{_all_folds_words(advice).capitalize()} are needed"
     if RULES[best.rule].looks:
         return f"{best.outcome.mean_stop:.1f} folds on average are enough{_by_rule_words(best)}"
     words = setting_text(best)
@@ -53,10 +52,15 @@ def enough_words(advice: FoldsAdvice) -> str:
     return f"{words} are enough"
 
 
-def option_words(option: Option, k: int) -> str:
+def _all_folds_words(advice: FoldsAdvice) -> str:
+    """'all 10 folds'; 'all folds' where some runs have more than others."""
+    if advice.equally_many:
+        return f"all {advice.k} folds"
+    return "all folds"
+
+
+def _option_words(option: Option) -> str:
     """'7 folds'; '6.3 folds on average with the rule e-fold, alpha 1e-4, at least 3 folds'."""
-    if option.rule == ALL_FOLDS:
-        return f"all {k} folds"
     if not RULES[option.rule].looks:
         return setting_text(option)
     return f"{option.outcome.mean_stop:.1f} folds on average{_by_rule_words(option)}"
@@ -95,10 +99,10 @@ def way_out_sentence(advice: FoldsAdvice) -> str:
     acceptable = math.ceil(10 * advice.needed_percent - 1e-9) / 10
     if acceptable <= advice.within_percent:
         return ""
-    return (
-        f"With an acceptable difference of {acceptable:g} %, {counted(advice.k - 1, 'fold')} would "
-        "be enough."
-    )
+    fewer = "all folds but one"
+    if advice.equally_many:
+        fewer = counted(advice.k - 1, "fold")
+    return f"With an acceptable difference of {acceptable:g} %, {fewer} would be enough."
 
 
 def checked_sentence(advice: FoldsAdvice) -> str:
@@ -145,7 +149,7 @@ def options_frame(advice: FoldsAdvice) -> pd.DataFrame:
 def _option_row(option: Option, advice: FoldsAdvice) -> dict[str, object]:
     outcome = option.outcome
     if option.rule == ALL_FOLDS:
-        title = f"All {advice.k} folds"
+        title = _all_folds_words(advice).capitalize()
         kept = "by definition"
     else:
         title = RULES[option.rule].title

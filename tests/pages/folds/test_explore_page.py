@@ -8,6 +8,7 @@ import pytest
 from ecv_core.records.run import RunState
 from ecv_core.stopping import RULES
 from pages.run.settings import rule_param_key
+from tests.pages.conftest import amounts
 from tests.pages.folds.conftest import SCORES, open_explore, texts
 
 
@@ -41,6 +42,16 @@ def test_own_runs_count_once_all_their_folds_are_in(app, a_run):
     assert len(app.multiselect(key="runs").options) == 1
     assert "For ItemKNN on Synthetic, to end at most 2 % from the 10-fold mean" in texts(app)
     assert "No interval for new users" in texts(app)  # nobody kept their scores
+
+
+def test_runs_of_ten_and_of_four_folds_have_seven_on_average(app, a_run):
+    a_run(SCORES, stopped_at=4)
+    a_run(SCORES[:4], k=4, algorithm="popular")
+    open_explore(app)
+    used, _, of_all = amounts(app)["folds"][0].partition(" of ")
+    saved = amounts(app)["folds"][1]
+    assert of_all == "7"
+    assert float(used) + float(saved) == pytest.approx(7, abs=0.11)  # each is rounded
 
 
 def test_the_batch_of_the_newest_run_is_picked(app, store, a_run, a_fold):
