@@ -117,7 +117,7 @@ class Acting:
         self._check_place(place)
         if self.limits is not None:
             refuse_if(run_refusal(self.limits, specs))
-        self._introduce()
+        self._keep_name_of_actor()
         return self._manager().start(
             specs,
             started_by=self.actor.id,
@@ -160,7 +160,7 @@ class Acting:
 
     def import_run(self, file: RunFile) -> tuple[str, bool]:
         check(Action.IMPORT, self.actor)
-        self._introduce()
+        self._keep_name_of_actor()
         return import_run(self._store, file, started_by=self.actor.id)
 
     # -- studies and selections ---------------------------------------------------------------
@@ -198,7 +198,7 @@ class Acting:
     ) -> str:
         check(Action.START_MANY, self.actor)
         self._check_place(place)
-        self._introduce()
+        self._keep_name_of_actor()
         return select.begin(
             self._store, contenders, terms, started_by=self.actor.id, place=place, recorded=True
         )
@@ -216,7 +216,7 @@ class Acting:
     def _check_plan(self, action: Action, kind: str, plan_id: str) -> None:
         check(action, self.actor, stored_plan(self._store, kind, plan_id).started_by)
 
-    def _introduce(self) -> None:
+    def _keep_name_of_actor(self) -> None:
         if self.actor.name:
             introduce(self._store, self.actor.id, self.actor.name)
 

@@ -82,11 +82,12 @@ def _readings_of(lines: list[str]) -> list[Printed]:
         if reading is not None:
             readings.append(reading)
         elif readings or _may_be_a_device(line):
+            # A device whose value is missing must not pass for a header: the sum would lack it.
             raise ValueError(f"it prints '{line[:40]}', which is no power and no energy")
         else:
             header = _cells(line)
     if len(readings) > 1:
-        _check_no_sum(lines)
+        _check_no_sum(lines)  # a printed total would be added to the devices that it sums up
     if not readings:
         last = ""
         if lines:

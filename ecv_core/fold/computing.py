@@ -129,6 +129,7 @@ def _prepare(specs: Sequence[RunSpec], progress: Progress) -> tuple[_Work, list[
     unfitted_models = []
     for configuration in specs:
         unfitted_models.append(algorithm.build(dict(configuration.params)))
+    # Libraries are imported and compiled now, as a fold that did it would take longer than others.
     stages = _STAGES[spec.task]
     stages.load(algorithm, data, len(specs))
     progress("split", 0, 0)

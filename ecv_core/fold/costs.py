@@ -102,10 +102,12 @@ class Costs:
         energies = []
         shares = []
         processor_seconds = 0.0
+        # Common work of a configuration serves it and all that come after it, so the last one needs
+        # that of all before it, too; its other work serves nobody else.
         for place, spent in enumerate(self._spent):
             sharers = 1
             if divided:
-                sharers = self._count - place  # this configuration, and all that come after it
+                sharers = self._count - place
             is_last = place + 1 == len(self._spent)
             seconds_needed = {}
             for part, part_seconds in spent.seconds.items():

@@ -496,10 +496,12 @@ def _file_of_orders() -> IO[bytes]:
     On Windows, a library that looks at standard input as it is loaded would wait for whoever reads
     it, as the thread that receives tasks always does.
     """
-    orders = os.fdopen(os.dup(0), "rb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    standard_input = 0
+    # The pipe stays open under another number, and nothing is put in its place.
+    orders = os.fdopen(os.dup(standard_input), "rb")
+    empty_file = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty_file, standard_input)
+    os.close(empty_file)
     return orders
 
 
@@ -570,10 +572,12 @@ def warm_up() -> None:
     Where PyTorch is not installed, the models that need it say so, and all others work.
     """
     if find_spec("torch") is not None:
-        import torch  # noqa: F401
+        import torch  # noqa: F401  it takes seconds, and stays loaded for the folds
 
     from ecv_core.energy.meter import CodeCarbonMeter
 
-    meter = CodeCarbonMeter("DEU")  # CodeCarbon keeps what it finds for all meters of the process
+    # CodeCarbon keeps the hardware that it finds for all meters of the process; the country of this
+    # one does not matter, as its reading is thrown away.
+    meter = CodeCarbonMeter("DEU")
     meter.start()
     meter.stop()

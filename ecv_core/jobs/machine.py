@@ -251,7 +251,8 @@ def _wait_for_quiet(progress: Progress) -> None:
 def _command() -> str:
     """What was called, as one would type it; of a worker, the program that it works for."""
     words = sys.argv
-    if words[:1] in ([], ["-c"]):
+    has_no_program = not words or words[0] == "-c"
+    if has_no_program:  # as in a worker, whose parent is the program that somebody has called
         with suppress(psutil.Error):
             words = psutil.Process().parent().cmdline()  # type: ignore[union-attr]
     while len(words) > 1 and Path(words[0]).name.startswith("python"):

@@ -266,7 +266,7 @@ class RunManager(Queue):
 
         Raises: StoreError where the database is away: the run waits until it is there again.
         """
-        was_claimed = False
+        has_ended = False  # a run that was computed here has its state already
         queued: list[str] = []  # the runs that are to compute the next fold of the same plan
         refusal: str | None = None
         try:
@@ -277,8 +277,8 @@ class RunManager(Queue):
             try:
                 queued = self._drive(plan, plan_runs, executor)
             finally:
-                was_claimed = plan_runs.had(run_id)
-        except DamagedRun as error:
+                has_ended = plan_runs.had(run_id)
+        except DamagedRun as error:  # a StoreError too, but one that waiting does not mend
             refusal = str(error)
         except StoreError:
             raise
@@ -288,8 +288,9 @@ class RunManager(Queue):
         except Exception as error:  # whatever it is, the queue goes on
             log.exception("run %s could not be computed", run_id)
             refusal = failure(error)
-        if self._closing or was_claimed or run_id in queued:
+        if self._closing or has_ended or run_id in queued:
             return
+        # The run is still in the queue, from where it would be computed again without end.
         state = RunState.FINISHED  # nobody needs its fold any more
         if refusal is not None:
             state = RunState.FAILED

@@ -448,12 +448,12 @@ class PlanRuns:
         except StoreError as missing:
             why: StoreError | RunError = missing
         else:
-            return None
-        if isinstance(error, RunError):
+            return None  # the database has every fold
+        if isinstance(error, RunError):  # it says what happened, and not only what is missing
             why = error
         count = sum(len(run.rows) for run in self._kept.values())
         try:
-            path = rescue(self.store, self._kept)
+            path = rescue(self.store, self._kept)  # the file that is written
         except StoreError as refused:
             return RunError(f"{why}. {count} folds are lost with this program: {refused}")
         return RunError(

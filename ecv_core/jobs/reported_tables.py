@@ -251,7 +251,9 @@ def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> Floats:
             "the table of predicted ratings has no column 'prediction' or 'score'; give "
             "user_id, item_id and prediction for every row of fold.test"
         )
-    predicted = pd.Series(finite_column(table, column), index=_pairs(fold, table).numbers)
+    # Each pair of a user and an item is looked up by its number.
+    reported_pairs = _pairs(fold, table).numbers
+    predicted = pd.Series(finite_column(table, column), index=reported_pairs)
     held_out = _numbers_in(fold, Part.TEST)
     without = np.setdiff1d(held_out, predicted.index)
     _refuse_ratings(

@@ -278,21 +278,24 @@ def _plain_document(run: RunRecord) -> dict[str, Any]:
 
 def _at_stop(run: RunRecord) -> dict[str, Any]:
     """The intervals at the stop, or after the newest fold; None before the first."""
-    shown_interval = None
-    shown_kind = None
+    # Three intervals answer different questions: the one that the rule itself looked at, whose kind
+    # is therefore named; Student's t of the mean, as if the number of folds had been fixed before;
+    # and the one that allows for the rule's having looked at the scores in order to stop.
+    interval_of_rule = None
+    kind_of_rule = None
     mean_interval = None
     stop_interval = None
     if run.at_stop is not None and run.at_stop.interval is not None:
-        shown_interval = ends(run.at_stop.interval)
-        shown_kind = run.at_stop.interval.kind.value
+        interval_of_rule = ends(run.at_stop.interval)
+        kind_of_rule = run.at_stop.interval.kind.value
     scores = [fold.score for fold in run.folds[: run.folds_used]]
     if scores:
         overlap = run.spec.overlap
         mean_interval = ends(stopping.uncertainty_of(scores, run.spec.confidence, overlap))
         stop_interval = ends(stopping.interval_after_stop(run.spec, scores))
     return {
-        "interval": shown_interval,
-        "interval_kind": shown_kind,
+        "interval": interval_of_rule,
+        "interval_kind": kind_of_rule,
         "mean_interval": mean_interval,
         "stop_interval": stop_interval,
     }
@@ -304,7 +307,8 @@ def _new_data(run: RunRecord, users: Mapping[int, UserScores] | None) -> dict[st
     if new_data is None:
         return None
     interval = new_data.interval
-    return {"interval": (interval.low, interval.high), "of": new_data.of}
+    kind_of_data = new_data.of  # such as 'users', or 'rows' of a table
+    return {"interval": (interval.low, interval.high), "of": kind_of_data}
 
 
 def _of_all_folds(run: RunRecord) -> dict[str, Any]:

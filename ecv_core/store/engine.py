@@ -340,9 +340,9 @@ def _make_folder(path: str | None) -> None:
 
 def _sqlite_pragmas(connection: Any, record: Any) -> None:  # noqa: ANN401  a DBAPI connection
     cursor = connection.cursor()
-    path = cursor.execute("PRAGMA database_list").fetchone()[2]
-    if path:
-        record.info[_FILE] = _identity(path)
-    cursor.execute("PRAGMA journal_mode=WAL")
+    _number, _schema, path = cursor.execute("PRAGMA database_list").fetchone()
+    if path:  # a database in memory has none
+        record.info[_FILE] = _identity(path)  # by which it is seen later that the file was replaced
+    cursor.execute("PRAGMA journal_mode=WAL")  # one program may read while another writes
     cursor.execute("PRAGMA synchronous=FULL")  # a finished fold survives a power cut
     cursor.close()

@@ -83,4 +83,4 @@ def _only_match(ids: Sequence[str], beginning: str, kind: str) -> str:
         )
     if matches:
         return matches[0]
-    return beginning
+    return beginning  # whoever looks this id up says that there is none

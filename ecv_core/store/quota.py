@@ -60,6 +60,7 @@ def insist(connection: sa.Connection, quota: Quota, person: str, run_ids: Collec
     Until the transaction ends nobody else can count.
     Raises: RightsError.
     """
+    # Without waiting, two requests at one moment would each be counted without the other.
     wait_for_others(connection)
     refusal = quota.refusal(used(connection, person), len(run_ids))
     if refusal is not None:

@@ -131,7 +131,9 @@ def recorded_stopped(folder: Path | None = None) -> list[RunRecord]:
     folder = folder or FOLDER
     runs = []
     for run in recorded_runs(folder / STOPPED):
-        if not is_recorded(recorded_path(folder, run.spec.dataset, run.spec.algorithm)):
+        # Once all folds of a model on a dataset are recorded, its stopped run is superseded.
+        path_of_whole_run = recorded_path(folder, run.spec.dataset, run.spec.algorithm)
+        if not is_recorded(path_of_whole_run):
             runs.append(run)
     return runs
 
@@ -142,12 +144,16 @@ def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[RunRecord]:
     Raises:
         InputError: for a damaged file.
     """
-    begin = _name_begin(spec)
+    name_begin = _name_begin(spec)
     runs = []
-    for part in _folders(folder):
-        for name, row in _rows(part).items():
-            if name.startswith(begin) and _run(row).spec.same_scores(spec):
-                runs.append(_run(row))
+    for split_folder in _folders(folder):
+        for name, row in _rows(split_folder).items():
+            # Reading a document takes long, so the name decides first.
+            if not name.startswith(name_begin):
+                continue
+            run = _run(row)
+            if run.spec.same_scores(spec):
+                runs.append(run)
     return runs
 
 

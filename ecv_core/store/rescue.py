@@ -152,6 +152,7 @@ def _rescue_folders(url: str) -> list[Path]:
 
 def _beginning(url: str) -> str:
     """Of the names of such files of this database."""
+    # The address tells databases apart; without its password, so that a new one changes no name.
     stem = "runs"
     address = without_password(url, url)
     own_file = sqlite_file(url)

@@ -132,6 +132,8 @@ def _run_record(
     spec = RunSpec.from_json(row.spec)
     results = read_folds(fold_rows)
     stopped_at = checked_stop(row.stopped_at, spec, results.damaged)
+    # Where the run stood after each fold is kept with the folds. It is worked out again where a
+    # fold lacks it, or is damaged and counts no more.
     moments = None
     if not results.damaged:
         moments = _kept_moments(fold_rows)

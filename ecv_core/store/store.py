@@ -135,12 +135,15 @@ class Store:
 
         Of specs with the same scores the newest stands for all. Reads no fold.
         """
-        # Of each score key the newest run, and how many folds all its runs have.
+        # Runs whose folds have the same scores share a score key. Of each key this finds the newest
+        # run that is not deleted, and how many folds all runs of the key have together.
         fold_count = sa.func.count(folds.c.fold.distinct()).label("folds")
         newest = sa.func.max(runs.c.sequence).label("newest")
-        counts = sa.select(newest, fold_count)
-        counts = counts.join_from(runs, folds, folds.c.run_id == runs.c.run_id, isouter=True)
-        by_key = counts.where(schema.kept()).group_by(runs.c.score_key).subquery()
+        runs_with_folds = sa.select(newest, fold_count).join_from(
+            runs, folds, folds.c.run_id == runs.c.run_id, isouter=True
+        )
+        not_deleted = schema.kept()
+        by_key = runs_with_folds.where(not_deleted).group_by(runs.c.score_key).subquery()
         query = sa.select(runs.c.spec, by_key.c.folds)
         query = query.join_from(by_key, runs, runs.c.sequence == by_key.c.newest)
         specs = []

@@ -187,8 +187,8 @@ def _on_this_machine(worker_count: int, compute: Compute) -> Executor:
         threads_per_worker=1,
         host="127.0.0.1",
         dashboard_address="127.0.0.1:0",
-        memory_limit=0,
-        resources={"node": 1},
+        memory_limit=0,  # no limit: Dask would end a worker whose fold needs more than its share
+        resources={"node": 1},  # a fold takes one, so that a worker computes one at a time
         local_directory=str(scratch),
         silence_logs=logging.CRITICAL,
     )

@@ -287,6 +287,7 @@ class DaskExecutor:
     # -- a task -------------------------------------------------------------------------------
 
     def _submit_to_dask(self, under_way: _UnderWay) -> None:
+        # The key is new each time: Dask would answer a key that it knows with the earlier outcome.
         key = f"ecv-{under_way.name}-{time.time_ns()}"
         call = Call(
             key=key,
@@ -307,6 +308,7 @@ class DaskExecutor:
             priority=-int(under_way.task.bet),
             pure=False,
         )
+        # Published, the task outlasts this program, and a later one can take it over by its name.
         if self._outlives:
             with suppress(OSError):  # a scheduler that goes now loses the task, too
                 self._client.publish_dataset(future, name=self._published_name(under_way))
@@ -325,7 +327,7 @@ class DaskExecutor:
         except Exception as raised:  # noqa: BLE001  the driver says what it was
             error = raised
         else:
-            if results is None:
+            if results is None:  # it is computed or sent again, so it has no outcome yet
                 return
             for place, result in results:
                 yield Computed(task=under_way.task, place=place, result=result)

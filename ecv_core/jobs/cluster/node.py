@@ -304,12 +304,13 @@ def unsealed(answer: object, node: str) -> list[tuple[Any, Any]]:
         raise WrongAnswer(f"{node} answered with {type(answer).__name__}, not with bytes")
     try:
         content = pickle.loads(answer)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # reading a pickle imports modules, which may exit
         raise WrongAnswer(
             f"the answer of {node} cannot be read here ({type(error).__name__}: {error})"
         ) from error
-    if isinstance(content, EcvError):
+    if isinstance(content, EcvError):  # what the node raised in place of an answer
         raise content
+    # An answer has a pair for each configuration: its place in the task, and the fold's result.
     if not isinstance(content, list):
         raise WrongAnswer(f"{node} answered with {type(content).__name__}, not with a list")
     for pair in content:

@@ -42,23 +42,26 @@ class RunPlan:
 
     def _own_tasks(self, run: RunRecord | None) -> list[FoldTask]:
         """The run's next folds: none once its rule has stopped it, or it has all of them."""
-        spec = self.spec
+        spec_of_run = self.spec
         if run is not None:
-            if next_fold(run, full=spec.full) is None:
+            if next_fold(run, full=self.spec.full) is None:
                 return []
-            spec = replace(run.spec, full=spec.full or run.spec.full)
-        order = spec.fold_order
+            # A run that is there already keeps its own folds; it may go on after its stop if either
+            # spec says so.
+            spec_of_run = replace(run.spec, full=self.spec.full or run.spec.full)
+        order = spec_of_run.fold_order
         done = folds_done(run)
         next_turn = 0
         while order[next_turn] in done:
             next_turn += 1
-        fewest, most = folds_planned(spec)
-        sure_folds = max(fewest, next_turn + 1)
-        planned_folds = min(sure_folds + self._speculate, most)
+        fewest, most = folds_planned(spec_of_run)
+        # The rule cannot stop before the fewest folds, nor before the fold whose turn it is.
+        sure_count = max(fewest, next_turn + 1)
+        planned_count = min(sure_count + self._speculate, most)
         tasks = []
-        for turn, fold in enumerate(order[:planned_folds]):
+        for turn, fold in enumerate(order[:planned_count]):
             if fold not in done:
-                is_bet = turn >= sure_folds
+                is_bet = turn >= sure_count
                 tasks.append(FoldTask(specs=(self.spec,), fold=fold, bet=is_bet))
         return tasks
 

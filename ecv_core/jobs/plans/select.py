@@ -267,7 +267,9 @@ class SelectPlan:
 
     def _likely_turns(self, standing: Standing) -> Iterable[Turn]:
         """What may be needed next, the most urgent first."""
-        if self._speculate and standing.played is not None:
+        # Before the first round is complete there are no scores from which to guess what comes.
+        has_scores_to_guess_from = standing.played is not None
+        if self._speculate and has_scores_to_guess_from:
             return likely_folds(standing.scores, self.terms)
         assert standing.needed is not None
         # In the current round each contender that is still in needs the same fold.

@@ -151,11 +151,12 @@ def planned(
 
 def _path_of(spec: RunSpec, folder: Path, split: str | None) -> Path:
     """Where a run of a study is recorded; see `planned` for the arguments."""
-    path = recorded_path(folder, spec.dataset, spec.algorithm, split)
-    stops_early = split is None and spec.rule != NEVER_STOPS and not spec.full
-    if stops_early and not is_recorded(path):
+    path_of_whole_run = recorded_path(folder, spec.dataset, spec.algorithm, split)
+    may_stop_early = split is None and spec.rule != NEVER_STOPS and not spec.full
+    # A whole run that is recorded serves a study that may stop early, too.
+    if may_stop_early and not is_recorded(path_of_whole_run):
         return recorded_path(folder, spec.dataset, spec.algorithm, stops=True)
-    return path
+    return path_of_whole_run
 
 
 def of_the_paper(spec: RunSpec) -> bool:

@@ -251,6 +251,7 @@ def tell(
     if joules is not None:
         energy = replace(energy, joules=joules, source="told")
         energy = with_emissions(energy, run.spec.country)
+    # What the other program spent counts as fitting; only the evaluation was done here.
     result = measured.result(
         index,
         fit_seconds=seconds,
@@ -259,10 +260,13 @@ def tell(
         energy=energy,
     )
     with one_at_a_time(store):
+        # Somebody else may have told this fold or another one meanwhile, so both are read again.
         run = store.run(run_id)
-        _asked_at(store, run_id, index)  # somebody else may have told it meanwhile
+        _asked_at(store, run_id, index)
         plan_runs = PlanRuns(store, runs=[run], owner=OUTSIDE, callbacks=Callbacks(trouble=refuse))
-        if plan_runs.commit(FoldTask(specs=(run.spec,), fold=index), 0, result):
+        task = FoldTask(specs=(run.spec,), fold=index)
+        run_is_ours_still = plan_runs.commit(task, place=0, result=result)
+        if run_is_ours_still:
             plan_runs.finish_whole()
     run = store.run(run_id)
     _forget_files(run, index)

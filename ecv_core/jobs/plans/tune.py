@@ -324,19 +324,21 @@ def tune(
     Raises: RunError if a fold fails; what is finished is kept.
     """
     spec = tuning.spec
-    folds: Sequence[int] = range(spec.k)
+    every_fold = range(spec.k)
     if tuning.sampler == "tpe":
-        if not tuning.all_folds:
-            folds = (0,)
-        plan = DrawPlan(tuning, folds)
-        compute_folds(store, plan, executor, callbacks)
-        configurations = plan.drawn
+        # TPE draws a configuration by the scores of those before it, so folds come first.
+        folds_to_draw_by: Sequence[int] = (0,)
+        if tuning.all_folds:
+            folds_to_draw_by = every_fold
+        draw_plan = DrawPlan(tuning, folds_to_draw_by)
+        compute_folds(store, draw_plan, executor, callbacks)
+        configurations = draw_plan.drawn
     else:
         configurations = tuning.drawn_without_scores()
         if tuning.all_folds:
-            compute_folds(
-                store, FoldsPlan(specs_of(spec, configurations), folds), executor, callbacks
-            )
+            folds_plan = FoldsPlan(specs_of(spec, configurations), every_fold)
+            compute_folds(store, folds_plan, executor, callbacks)
+    # The selection takes the folds that are there already from the store.
     contenders = []
     for configuration in configurations:
         name = contender_word(spec.algorithm, configuration)
