@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
+from statistics import fmean
 
 import pandas as pd
 import streamlit as st
@@ -41,9 +42,17 @@ class Explored:
         return tuple(self.tradeoff.systems)
 
     @property
-    def k(self) -> int:
-        """The most folds of any system."""
-        return max(system.k for system in self.systems)
+    def average_k(self) -> float:
+        """How many folds a system has on average."""
+        return fmean(system.k for system in self.systems)
+
+    @property
+    def reference(self) -> str:
+        """What stopping is compared with: '10-fold', or 'k-fold' where systems differ in k."""
+        numbers_of_folds = {system.k for system in self.systems}
+        if len(numbers_of_folds) > 1:
+            return "k-fold"
+        return f"{numbers_of_folds.pop()}-fold"
 
     @property
     def cost(self) -> str:

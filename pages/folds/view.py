@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from statistics import fmean
 from typing import NamedTuple
 
 import streamlit as st
@@ -176,7 +175,7 @@ def _certainty(advice: FoldsAdvice) -> Certainty:
 def _amounts(explored: Explored, advice: FoldsAdvice) -> list[Amount]:
     """Of one run on average, over all orders of its folds."""
     outcome = advice.best.outcome
-    folds_of_run = fmean(system.k for system in advice.systems)
+    folds_of_run = explored.average_k
     used = _average_text(outcome.mean_stop)
     saved = _average_text(folds_of_run - outcome.mean_stop)
     used_of_all = f"{used} of {_average_text(folds_of_run)}"
@@ -317,19 +316,26 @@ def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunR
 
 def show_numbers(explored: Explored) -> None:
     """What each alpha costs and gives, in words that follow the slider; how they are known."""
-    # Both properties look at every system, so they are read once and not for each alpha.
-    k = explored.k
+    # These properties look at every system, so they are read once and not for each alpha.
+    k = _average_text(explored.average_k)
+    reference = explored.reference
     spent_on = explored.cost
-    sentences = [_numbers_sentence(explored, alpha, k, spent_on) for alpha in explored.alphas]
+    sentences = []
+    for alpha in explored.alphas:
+        sentences.append(
+            _numbers_sentence(explored, alpha, k=k, reference=reference, spent_on=spent_on)
+        )
     numbers(SLIDER, key="explore-numbers", sentences=sentences)
     st.caption(_exactness_words(explored))
 
 
-def _numbers_sentence(explored: Explored, alpha: float, k: int, spent_on: str) -> str:
+def _numbers_sentence(
+    explored: Explored, alpha: float, *, k: str, reference: str, spent_on: str
+) -> str:
     outcome = explored.tradeoff.average.at(alpha)
     stop = f"the rule stops after {outcome.mean_stop:.1f} of {k} folds on average"
     cost = f"{outcome.cost_percent:.0f} % of the {spent_on}"
-    score = f"{outcome.mean_difference_percent:.2f} % from the {k}-fold mean"
+    score = f"{outcome.mean_difference_percent:.2f} % from the {reference} mean"
     largest = f"{outcome.difference_quantiles[0.95]:.2f} %"
     share_within = 100 * (outcome.within or 0.0)
     within = f"{share_within:.0f} % end within {explored.within_percent:g} %"

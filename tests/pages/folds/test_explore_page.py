@@ -8,7 +8,7 @@ import pytest
 from ecv_core.records.run import RunState
 from ecv_core.stopping import RULES
 from pages.run.settings import rule_param_key
-from tests.pages.conftest import amounts
+from tests.pages.conftest import amounts, steps_of
 from tests.pages.folds.conftest import SCORES, open_explore, texts
 
 
@@ -52,6 +52,8 @@ def test_runs_of_ten_and_of_four_folds_have_seven_on_average(app, a_run):
     saved = amounts(app)["folds"][1]
     assert of_all == "7"
     assert float(used) + float(saved) == pytest.approx(7, abs=0.11)  # each is rounded
+    sentence = steps_of(app, "explore-numbers")["sentences"][0]
+    assert re.search(r"of 7 folds on average .* from the k-fold mean", sentence)
 
 
 def test_the_batch_of_the_newest_run_is_picked(app, store, a_run, a_fold):
