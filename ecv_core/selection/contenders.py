@@ -61,10 +61,11 @@ def over_same_users(contenders: Sequence[Scores]) -> list[Scores]:
     Args:
         contenders: with `user_ids` where they have `users`.
     """
-    named = [contender.user_ids for contender in contenders if contender.user_ids is not None]
-    if all(np.array_equal(named[0], user_ids) for user_ids in named[1:]):
+    id_arrays = [contender.user_ids for contender in contenders if contender.user_ids is not None]
+    # True also where no contender has users' scores, so that there is nothing to pair.
+    if all(np.array_equal(id_arrays[0], user_ids) for user_ids in id_arrays[1:]):
         return list(contenders)
-    everybody = np.unique(np.concatenate(named))
+    everybody = np.unique(np.concatenate(id_arrays))
     return [_over_users(contender, everybody) for contender in contenders]
 
 

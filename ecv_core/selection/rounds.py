@@ -601,9 +601,8 @@ class Selection:
         margin = self._terms.indifference * abs(self._mean(best_first[0]))
         unsettled: set[int] = set()
         for place, contender in enumerate(best_first):
-            open_rivals = self._settle_pairs(
-                contender, best_first[place + 1 :], margin, all_ran=all_ran
-            )
+            after = best_first[place + 1 :]
+            open_rivals = self._settle_pairs(contender, after, margin, all_ran=all_ran)
             if open_rivals:
                 unsettled.update(open_rivals, [contender])
         self.left = [contender for contender in best_first if contender in unsettled]

@@ -228,6 +228,7 @@ class Precision:
                 f"all {self.k} folds of these models first; run them with the rule 'never'"
             )
         places = [aids.folds.index(result.fold) for result in results]
+        # `adjusted` takes many sets of folds at once, one a row; here is a single set.
         chosen = np.zeros((1, self.k), dtype=np.bool_)
         chosen[0, places] = True
         scores = np.full(self.k, np.nan)

@@ -97,6 +97,7 @@ def allowed_by(space: Space, algorithm: Algorithm, data: Interactions) -> Allowe
         if beyond:
             allowed.left_out[name] = tuple(beyond)
     if size_of(allowed.space) < 2:
+        # A space has at least two configurations (`space_of`), so some value was left out.
         name, values = next(iter(allowed.left_out.items()))
         raise InputError(
             f"{data.dataset} allows {name} up to {limits[name]:,}, but got "
