@@ -122,9 +122,13 @@ def _metric_in(name: str) -> NamedMetric | None:
     if prefix is not None:
         words = _words(name[prefix.end() :])
         metric = _last_metric(words, table)
-        # '1-NN accuracy' is an accuracy: what is turned round follows at once.
-        if metric is not None and words[: len(metric.words.split())] == metric.words.split():
-            return _turned(metric)
+        # '1 - rmse' turns the metric round. '1-NN accuracy' begins alike and is an accuracy: there
+        # the metric does not follow at once.
+        if metric is not None:
+            metric_words = metric.words.split()
+            if words[: len(metric_words)] == metric_words:
+                return _turned(metric)
+    # Names join their words in ways such as 'test_rmse', 'testRMSE' and 'testrmse', in this order.
     for words in (_words(name), _words_of_capitals(name), _words_apart(name)):
         metric = _last_metric(words, table)
         if metric is not None:

@@ -406,6 +406,10 @@ def linearized(
     """
     if value is None:
         value = mean
-    per_user = counts.sum() / len(counts)
-    parts: Floats = value + slope * (sums - counts * mean) / per_user
+    # The mean is a ratio of two sums over users, and user u moves it by as much as the user's sum
+    # differs from counts[u] * mean. These deviations add up to 0, so that the mean of the parts is
+    # `value`; over the mean count their variance is that of the ratio (delta method).
+    mean_count = counts.sum() / len(counts)
+    deviations = sums - counts * mean
+    parts: Floats = value + slope * deviations / mean_count
     return parts

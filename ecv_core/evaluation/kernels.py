@@ -106,6 +106,7 @@ def best_of_product(
     """
     lists = np.empty((len(users), n), np.int64)
     worth = np.empty(n, np.float32)
+    # The user's scores are the sum of rows of `right`, each times the user's cell of `left` for it.
     row = nothing.copy()
     for place, user in enumerate(users):
         for left_cell in range(left_starts[user], left_starts[user + 1]):
@@ -114,7 +115,8 @@ def best_of_product(
             items = right_columns[right_starts[right_row] : right_starts[right_row + 1]]
             values = right_values[right_starts[right_row] : right_starts[right_row + 1]]
             for cell in range(len(items)):
-                item = np.uint32(items[cell])  # unsigned: no look whether it counts from the end
+                # An unsigned number spares a check whether it counts from the end of the row.
+                item = np.uint32(items[cell])
                 row[item] += factor * values[cell]
         for seen_item in seen_columns[seen_starts[user] : seen_starts[user + 1]]:
             row[seen_item] = -np.inf

@@ -249,13 +249,14 @@ def _auc(positive: Mask, response: Floats) -> tuple[float, Floats]:
 
 
 def _roc_auc(held: HeldOut) -> tuple[float, Floats]:
+    # Where no formula here gives the score, an error says so, and the caller goes another way.
     if (held.weights != 1).any():
-        raise ValueError("weights")
+        raise ValueError("no formula for weighted samples")
     assert held.classes is not None
     if len(held.classes) == 2:
         return _auc(*held.positives())
     if held.options.get("average", "macro") != "macro" or held.options["multi_class"] != "ovr":
-        raise ValueError("another mean of classes")
+        raise ValueError("no formula for this mean over classes")
     areas = []
     influences = []
     for column, label in enumerate(held.classes):
@@ -364,9 +365,11 @@ def _micro(held: HeldOut, labels: NDArray[Any], counts: Counts) -> tuple[float, 
     numerators = np.zeros(len(held.truth))
     denominators = np.zeros(len(held.truth))
     for label in labels:
-        of_label = counts(held, held.truth == label, held.response == label)
-        numerators += of_label[0]
-        denominators += of_label[1]
+        is_label = held.truth == label
+        is_predicted = held.response == label
+        label_numerators, label_denominators = counts(held, is_label, is_predicted)
+        numerators += label_numerators
+        denominators += label_denominators
     return held.ratio(numerators, denominators)
 
 

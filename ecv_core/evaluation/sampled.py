@@ -286,16 +286,19 @@ def sampled_hits(
         metrics: of `ranking.HIT_METRICS`.
     Returns: metric -> shape (users, cutoffs), in [0, 1].
     """
+    # A list has one relevant item, so its value depends on that item's rank alone and is looked up.
+    # There is a list for each rank from 1 to n with the item there, and a last one without it.
     n = max(cutoffs)
-    # A list for each rank from 1 to n with the item there, and one without it.
     hits_by_rank = np.eye(n + 1, n, dtype=np.bool_)
     one_held_out = np.ones(n + 1, dtype=np.intp)
     values_by_rank = per_user(hits_by_rank, one_held_out, cutoffs, metrics)
-    # How many of a user's held-out items have each of these ranks, then which share of them.
+    # A user's value is the mean over the user's lists: that of each rank, times the share of the
+    # user's held-out items that have the rank.
     rank_places = np.minimum(comparisons.ranks, n + 1) - 1
     cells = comparisons.owners * (n + 1) + rank_places
     counts = np.bincount(cells, minlength=comparisons.users * (n + 1)).reshape(-1, n + 1)
-    shares = counts / np.bincount(comparisons.owners)[:, None]
+    lists_of_users = np.bincount(comparisons.owners)
+    shares = counts / lists_of_users[:, None]
     return {metric: shares @ values for metric, values in values_by_rank.items()}
 
 
@@ -331,8 +334,11 @@ def sampled_graded_ndcg(comparisons: Comparisons, fold: EvaluatedFold) -> Floats
     """
     assert fold.ratings is not None  # `evaluate` has looked
     has_gain = fold.ratings[fold.users].data > 0
+    # A list has one held-out item, whose gain also is the best list's: it cancels out, and leaves
+    # plain nDCG. An item without a gain scores 0, as one does that the list leaves out.
     ranks = np.where(has_gain, comparisons.ranks, NOWHERE)
-    return sampled_hits(replace(comparisons, ranks=ranks), fold.cutoffs, ["ndcg"])["ndcg"]
+    with_gain = replace(comparisons, ranks=ranks)
+    return sampled_hits(with_gain, fold.cutoffs, ["ndcg"])["ndcg"]
 
 
 def _compare(

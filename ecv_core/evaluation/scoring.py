@@ -230,6 +230,8 @@ class _RecordingScorer:
         """What the scorer says. Those that scikit-learn makes see a stand-in that remembers."""
         scorer = self._scorer
         estimator = responses.estimator
+        # scikit-learn's own scorers and usual scores ask an estimator for its responses alone, so
+        # that the stand-in can answer for it. A score that somebody wrote gets the estimator.
         if isinstance(scorer, _MadeScorer):
             estimator = responses
         elif self._is_own_score:
@@ -314,15 +316,17 @@ def sample_scores(
     >>> ecv.sample_scores(model, X[:2], y[:2], rows=[0, 1])
     {0: 1.0, 1: 1.0}
     """
-    fold = Scoring(estimator, scoring)
-    fold.units = np.asarray(rows, np.intp)
-    check_scoring(estimator, scoring=fold.scorer)(estimator, X, y)
-    if fold.samples is None:
+    recorder = Scoring(estimator, scoring)
+    recorder.units = np.asarray(rows, np.intp)
+    scorer = check_scoring(estimator, scoring=recorder.scorer)
+    scorer(estimator, X, y)  # The score itself is not needed: the recorder keeps its samples.
+    samples = recorder.samples
+    if samples is None:
         raise InputError(
-            f"the samples tell nothing of the score '{fold.name}', for it cannot be worked out on "
-            "some of them; report the score of the fold itself: trial.report(score, fold)"
+            f"the samples tell nothing of the score '{recorder.name}', for it cannot be worked out "
+            "on some of them; report the score of the fold itself: trial.report(score, fold)"
         )
-    return dict(zip(fold.samples.units.tolist(), fold.samples.values.tolist(), strict=True))
+    return dict(zip(samples.units.tolist(), samples.values.tolist(), strict=True))
 
 
 class _Responses:
@@ -348,7 +352,9 @@ class _Responses:
                 self.kept[name] = attribute(self.X)
             if X is self.X:
                 return self.kept[name]
-            rows = X  # of the jackknife, in the place of samples
+            # The jackknife passes numbers of rows of X in the place of samples, so that the
+            # estimator answers once and not for every part of the samples.
+            rows = X
             return self.kept[name][rows]
 
         return respond
@@ -397,10 +403,12 @@ def _score_name(estimator: Any, scoring: Any) -> str:
             return recipe.metric
     if scoring is not None:
         return getattr(scoring, "__name__", "score")
-    usual = _usual_score(estimator, {})
-    if usual is None:
+    # Without `scoring` the estimator's own `score` counts. It has the name of a metric only where
+    # it is scikit-learn's own method: accuracy for classifiers, R2 for regressors.
+    method = _usual_score(estimator, {})
+    if method is None:
         return "score"
-    return _USUAL[usual].removesuffix("_score")
+    return _USUAL[method].removesuffix("_score")
 
 
 def _as_column(y: Any) -> NDArray[Any]:
@@ -440,12 +448,15 @@ def _by_unit(
 ) -> SampleValues:
     """Of groups: a group's part is the sum of its samples' parts, times groups over samples."""
     groups, group_of = np.unique(units, return_inverse=True)
-    share = len(groups) / len(units)
-    parts = np.bincount(group_of, weights=by_sample - score) * share
+    # A sample moves the fold's mean by its part over the number of samples, a group by its part
+    # over the number of groups. The factor makes both moves equal.
+    groups_per_sample = len(groups) / len(units)
+    sums_of_parts = np.bincount(group_of, weights=by_sample - score)
+    parts = sums_of_parts * groups_per_sample
     return SampleValues(
         units=groups,
         values=np.asarray(score + parts, np.float64),
-        reach=reach_of_sample * share,
+        reach=reach_of_sample * groups_per_sample,
     )
 
 

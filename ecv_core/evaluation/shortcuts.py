@@ -54,15 +54,19 @@ def by_every_score(fold: EvaluatedFold, users: Indices, n: int) -> Iterator[tupl
 
 def shortcut(fold: EvaluatedFold, n: int) -> Ranker | None:
     """A way to rank without a score for every user and item; None where there is none."""
+    # A model with `common` gives an item the same score for every user: shape (items,).
     common = getattr(fold.model, "common", None)
     if common is not None:
         return by_common_scores(fold, common, n)
+    # A model with `product` multiplies two matrices: of users by features, and features by items.
     product = getattr(fold.model, "product", None)
     if product is None or n > COMPILED_LENGTH:
         return None
     left, right = product
-    if hasattr(left, "indptr"):
+    is_sparse = hasattr(left, "indptr")
+    if is_sparse:
         return by_sparse_product(fold, left, right, n)
+    # Multiplying the longest items first pays only where there are many users and items.
     if left.shape[0] * right.shape[1] >= FACTOR_CELLS and LongestFirst.serves(fold, n):
         return LongestFirst(fold, n)
     return None
