@@ -92,7 +92,11 @@ def _next_array(stream: BinaryIO, words: NDArray[np.uint64]) -> NDArray[Any]:
     """
     np.lib.format.read_magic(stream)
     shape, _, kind = np.lib.format.read_array_header_1_0(stream)
+    # The header says only what the array is like: its bytes follow, and are taken from the mapped
+    # file, not read. Padding comes after them, up to where the next array may begin.
     start = stream.tell()
     end = start + kind.itemsize * math.prod(shape)
-    stream.seek(end + -end % _ALIGNED)
-    return words.view(np.uint8)[start:end].view(kind).reshape(shape)
+    padding = -end % _ALIGNED
+    stream.seek(end + padding)
+    file_bytes = words.view(np.uint8)
+    return file_bytes[start:end].view(kind).reshape(shape)

@@ -38,6 +38,7 @@ def read_ids(values: pa.Array, *, words_are_missing: bool = True) -> pa.Array:
             value, are no ids.
     Raises: Unreadable for a column of lists, structures or bytes, which are no ids.
     """
+    # One sign more than an id may have is kept, so that an id that is too long still shows.
     ids = _decoded(values, limits.LONGEST_ID + 1)
     if not pa.types.is_string(ids.type):
         try:
@@ -89,10 +90,12 @@ def _parse_numbers(texts: pa.Array, *, decimal_comma: bool) -> pa.Array:
         return texts.cast(pa.float64())  # most columns need no more
     except pa.ArrowInvalid:
         pass
-    comma = _NO_THOUSANDS
+    # '3,5' is a number with a decimal comma in any file. '1,234' may be a thousand, and is one with
+    # a decimal comma only where the whole file is known to write numbers so.
+    number_with_comma = _NO_THOUSANDS
     if decimal_comma:
-        comma = _DECIMAL_COMMA
-    texts = pc.replace_substring_regex(texts, comma, r"\1.\2")
+        number_with_comma = _DECIMAL_COMMA
+    texts = pc.replace_substring_regex(texts, number_with_comma, r"\1.\2")
     is_number = pc.match_substring_regex(texts, _NUMBER)
     return pc.if_else(is_number, texts, pa.scalar(None, texts.type)).cast(pa.float64())
 

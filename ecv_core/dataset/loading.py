@@ -86,8 +86,11 @@ def read_file(source: FileSource, name: str, in_order_sha256: str | None = None)
         raise Unreadable(
             f"it has {content.rows:,} rows, but the published dataset has {published:,}"
         )
+    # Arrow holds on to memory that it no longer uses; it goes back to the system.
     pa.default_memory_pool().release_unused()
     interactions = content.interactions
+    # Content with this hash lists each user's rows in the order of time, so that the place of a row
+    # among them stands for its time.
     if in_order:
         return replace(interactions, sequence=_places_in_history(interactions.users))
     return interactions

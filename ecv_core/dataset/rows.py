@@ -212,9 +212,10 @@ def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> It
     no_rows = {role: pa.array([], pa.string()) for role in roles}
     unfit = _UnfitLines()
     lines = CountedLines(file, layout)
-    rows_read = int(layout.header)
+    rows_read = int(layout.header)  # The line of names is among the lines as well.
 
     def skip(row: pv.InvalidRow) -> str:
+        # The parser was given one sign for a separator of two; a person sees the file's own.
         unfit.add(row.text.replace(_ONE_SIGN, layout.separator))
         return "skip"
 
@@ -229,8 +230,8 @@ def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> It
     if unfit.count:
         rows_read += unfit.count
         yield unfit.batch(no_rows, WIDTH, file.tell() / size)
-    # A row with a line end within quotation marks has several lines, and so has a mark that
-    # nobody closed, which swallows rows.
+    # There are more lines than rows where quoted fields have line ends in them, which is no fault,
+    # or where a quotation mark that nobody closed has swallowed rows, which are then counted.
     if layout.quotes and lines.lines > rows_read:
         file.seek(0)
         swallowed = swallowed_lines(file, layout)

@@ -67,6 +67,8 @@ def kinds_checked(function: Callable[P, T]) -> Callable[P, T]:
 @cache
 def _hints_of(function: Callable[..., object]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The types of a function's own arguments, and of the settings of a run that it takes."""
+    # The type that a function returns is left out: it may be of a package, such as pandas, that is
+    # loaded for type checking alone, and its name would not be found.
     parameters = signature(function).parameters.values()
     annotations = {parameter.name: parameter.annotation for parameter in parameters}
     own_names = getattr(function, "__globals__", {})

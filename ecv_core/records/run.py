@@ -251,12 +251,14 @@ def by_cluster(values: NDArray[np.floating], clusters: Codes) -> tuple[Codes, Fl
         cluster = cluster_of_user[is_scored]
         scores = scores[is_scored]
         sizes = np.bincount(cluster, minlength=len(names))
-        user_count = max(sizes.sum(), 1)
+        user_count = max(sizes.sum(), 1)  # In a fold without scores the whole row stays NaN.
         mean = scores.sum() / user_count
-        deviations = np.bincount(cluster, scores - mean, minlength=len(names))
-        is_there = sizes > 0
-        factor = np.count_nonzero(is_there) / user_count
-        row[is_there] = mean + factor * deviations[is_there]
+        sums_of_deviations = np.bincount(cluster, scores - mean, minlength=len(names))
+        has_users = sizes > 0
+        # The sums add up to 0, so that any factor keeps the mean. That of clusters over users makes
+        # the variance of the mean over clusters the one that is robust to clusters.
+        factor = np.count_nonzero(has_users) / user_count
+        row[has_users] = mean + factor * sums_of_deviations[has_users]
     return names, by_name
 
 

@@ -176,8 +176,10 @@ def _interaction_words(interactions: Interactions, chosen: Mask) -> str:
 def _codes(column: pa.ChunkedArray, ids: Ids, kind: str, name: str, dataset: str) -> Codes:
     """The number of each id of a column. Raises: FoldsError for an id that is not there."""
     value_set = pa.array(ids)
+    # Our exports put an apostrophe before an id that a spreadsheet would take for a formula, and
+    # `armed` takes it off. Another program's file may have ids that begin with one themselves.
     codes = compute.index_in(armed(column), value_set=value_set)
-    if codes.null_count:  # another program's file has them as they are
+    if codes.null_count:
         codes = compute.coalesce(codes, compute.index_in(column, value_set=value_set))
     if codes.null_count:
         unknown = column.filter(codes.is_null())

@@ -89,11 +89,12 @@ def _histories(interactions: Interactions, order: Indices, begins_unit: Mask) ->
     """
     users = interactions.users[order]
     sizes = np.bincount(users[begins_unit], minlength=interactions.n_users)
-    # Units are numbered through all users, one user after the other.
-    numbers = np.cumsum(begins_unit) - 1
-    last_numbers = np.cumsum(sizes) - 1
+    # A unit, an interaction or a basket, has a number: they go on from one user to the next.
+    unit_numbers = np.cumsum(begins_unit) - 1
+    last_unit_of_user = np.cumsum(sizes) - 1
+    # How many units of the user come after an interaction's own: 0 in the last one.
     from_end = np.empty(len(order), dtype=np.int32)
-    from_end[order] = last_numbers[users] - numbers
+    from_end[order] = last_unit_of_user[users] - unit_numbers
     return Histories(users=interactions.users, from_end=from_end, sizes=sizes.astype(np.int32))
 
 
@@ -223,9 +224,14 @@ def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> 
     """
     if "test" not in settings:
         one_each = np.ones_like(sizes)
-        return HeldOutCounts(one_each, one_each * bool(settings["validation"]))
+        if settings["validation"]:
+            return HeldOutCounts(one_each, one_each)
+        return HeldOutCounts(one_each, np.zeros_like(sizes))
     test = share_of(sizes, float(settings["test"]))
-    earlier = np.maximum(sizes - (steps_back + 1) * test, 0)
+    # A fold that is steps back leaves the test blocks after its own unused. Its validation is a
+    # share of what comes before its test block.
+    blocks_from_test_on = steps_back + 1
+    earlier = np.maximum(sizes - blocks_from_test_on * test, 0)
     return HeldOutCounts(test, share_of(earlier, float(settings["validation"])))
 
 

@@ -172,9 +172,11 @@ def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
         clock = threading.Timer(task.seconds, end)
         clock.start()
         try:
+            # A child that ends before it has read its task breaks the pipe, as the task is written
+            # or as the pipe is closed. Below it then gives no answer, and is reported as dead.
             with suppress(BrokenPipeError):
                 pickle.dump(task, process.stdin)
-            with suppress(BrokenPipeError):  # of what was not taken any more
+            with suppress(BrokenPipeError):
                 process.stdin.close()
             answer: _Answer = pickle.load(process.stdout)
             while answer.kind == _REPORT:

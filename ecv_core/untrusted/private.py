@@ -34,9 +34,10 @@ def private_folder() -> Path:
         places.append(Path(runtime))
     for place in places:
         folder = place / f"ecv-{_user()}"
-        with suppress(OSError):  # it is there, or cannot be made
+        # It may be there already, or cannot be made: what counts is what is there now.
+        with suppress(OSError):
             folder.mkdir(mode=0o700)
-        if _is_kept(place) and _is_private(folder):
+        if _is_safe_from_swaps(place) and _is_private(folder):
             return folder
     raise PermissionError(
         errno.EACCES,
@@ -85,7 +86,7 @@ def _is_private(folder: Path) -> bool:
     return not hasattr(os, "getuid") or not status.st_mode & _OTHERS
 
 
-def _is_kept(place: Path) -> bool:
+def _is_safe_from_swaps(place: Path) -> bool:
     """Whether nobody else can put another folder in the place of one of ours in it."""
     if not hasattr(os, "getuid"):
         return True

@@ -397,12 +397,13 @@ def _check_can_be_evaluated(about: About) -> None:
 def remove(name: str) -> None:
     """Delete an added dataset; its runs stay. Raises: UnknownName; DatasetError."""
     check_added(name)
-    folder = folder_of(secrets.token_hex(16))
+    # The dataset is renamed first, which takes one step: nobody ever reads one half deleted.
+    discarded = folder_of(secrets.token_hex(16))
     try:
-        _kept(name).rename(folder)
+        _kept(name).rename(discarded)
     except OSError as error:
         raise unwritable(error) from error
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(discarded, ignore_errors=True)
 
 
 def added() -> dict[str, About]:

@@ -403,6 +403,8 @@ def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
     """
     width = len(rows[0])
     header_names = [name.strip()[:LONGEST_NAME] for name in header]
+    # A name is missing. R leaves out that of its first column, the row names; where every row ends
+    # with a separator, it is the empty last column that has none.
     if len(header_names) == width - 1:
         rows_end_with_separator = all(row[-1] == "" for row in rows)
         if not rows_end_with_separator:
@@ -466,6 +468,8 @@ def _fields(lines: Sequence[str], layout: Layout) -> list[list[str]] | None:
     rows = []
     try:
         for row in csv.reader(lines, delimiter=separator, quoting=quoting):
+            # A field that has more than half of the sampled lines in it begins with a quotation
+            # mark that nobody closed.
             if any(field.count("\n") > SAMPLE // 2 for field in row):
                 return None
             if row:
@@ -553,11 +557,12 @@ def _names_of(records: Sequence[Mapping[str, object]]) -> Row:
 def _check_no_lists(lists: Sequence[str], recognised: Recognised) -> None:
     """Refuse objects whose users or items are in lists. Raises: Unreadable."""
     layout = recognised.layout
-    filled = True
+    # A column of lists is read as an empty one. Lists elsewhere in the file do no harm.
+    has_users_and_items = True
     for role, place in layout.roles:
         if role in ("user_id", "item_id") and not any(_column(recognised, place)):
-            filled = False  # as the columns of lists are
-    if lists and not filled:
+            has_users_and_items = False
+    if lists and not has_users_and_items:
         raise Unreadable(
             f"'{lists[0]}' has lists, but each row must have one user and one item; write a "
             "line for each entry of the list"
