@@ -201,6 +201,14 @@ def amounts(app: AppTest) -> dict[str, tuple[str, str]]:
     return {name: (unescape(used), unescape(saved)) for name, used, saved in rows}
 
 
+def steps_of(app: AppTest, key: str) -> dict[str, Any]:
+    """What a component that follows the slider is given, by the end of its key."""
+    for component in app.get("bidi_component"):
+        if component.proto.id.endswith(f"-{key}"):
+            return dict(json.loads(component.proto.json))
+    raise AssertionError(f"nothing on the page is called {key}")
+
+
 def progress(app: AppTest) -> dict[str, Any] | None:
     """What the bar of what runs shows; None where it is not there."""
     components = [one.proto for one in app.get("bidi_component")]

@@ -1,26 +1,15 @@
 """The Studies page: the paper's cells beside the others, and runs that their rule ended early."""
 
-import json
-
 import pytest
 
 from ecv_core.jobs.plans.study import Cell, begin
 from ecv_core.store.recorded import recorded_path
 from pages.shared.live.state import manager
+from tests.pages.conftest import steps_of
 from tests.pages.test_study_page import SCORES, open_study, record, texts
 
 __all__ = ["record"]
 pytestmark = pytest.mark.usefixtures("recorded")
-
-
-def steps_of(app, key):
-    """What a component that follows the slider is given."""
-    (found,) = [
-        json.loads(one.proto.json)
-        for one in app.get("bidi_component")
-        if one.proto.id.endswith(f"-{key}")
-    ]
-    return found
 
 
 def part_of(app, tab):
