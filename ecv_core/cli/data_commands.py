@@ -243,6 +243,7 @@ def summary(about: own.About) -> list[str]:
         kind = "numbers"
         if about.classes:
             kind = f"{about.classes} classes"
+        # Samples are counted where other data count users, and features where they count items.
         lines.append(
             f"{about.raw_users:,} samples, {about.raw_items:,} features; "
             f"target {about.columns['target']}: {kind}, {about.task.value}"

@@ -313,6 +313,8 @@ def executor_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Exe
 
     make_local: Callable[[], Executor] | None = None
     if no_energy:
+        # Folds that are not metered may run beside each other, in worker processes where they take
+        # long; metered ones run one by one in this process.
         make_local = HereFirst
     executor = executor_on(
         options.on, nodes=options.nodes, site=options.site, make_local=make_local

@@ -100,6 +100,8 @@ def study_command(options: argparse.Namespace) -> None:
     store = open_store()
     cells = possible
     if not options.folder:
+        # Runs of the database and recorded ones answer for cells. A folder, however, is to hold
+        # every run itself, so only those that it has already are not computed.
         cells = studies.filled(possible, store)
     to_compute = []
     for cell in cells:
@@ -109,6 +111,7 @@ def study_command(options: argparse.Namespace) -> None:
             to_compute.append(cell)
     say(f"{counted(len(possible), 'run')}, {len(to_compute)} to compute")
     if to_compute:
+        # The plan is the whole study, with the runs that need no computing.
         keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in possible])
     failures = _compute_study(store, to_compute, options)
     if failures:

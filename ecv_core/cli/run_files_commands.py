@@ -129,12 +129,14 @@ def _runs_to_report(options: argparse.Namespace, store: Store) -> list[RunRecord
     since = options.since
     until = options.until
     tag = options.tag
-    by_day_or_tag = (since, until, tag) != (date.min, date.max, None)
-    if bool(options.run_ids) == by_day_or_tag:
+    are_named = bool(options.run_ids)
+    # Options that are not used are as here, and hold for every run.
+    are_filtered = (since, until, tag) != (date.min, date.max, None)
+    if are_named == are_filtered:  # in both ways, or in neither
         raise InputError(
             "say which runs in one way: RUN ..., or --since DATE, --until DATE and --tag TAG"
         )
-    if options.run_ids:
+    if are_named:
         return [find_run(name, store=store) for name in options.run_ids]
     records = []
     for row in RunList(store).rows():

@@ -318,36 +318,41 @@ def _check_no_metric(options: argparse.Namespace) -> None:
 
 
 def _select_from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """Played on a file: once, or over many orders of its folds."""
+    """Play the selection on a file: once, or over many orders of its folds."""
     scores = read_score_file(Path(options.scores), options)
     contenders = scores.contenders
     check_contenders(contenders)
-    facts = file_facts(scores)
     terms = Terms(
         k=len(scores.folds),
         higher_is_better=scores.direction.higher_is_better,
         bounded=scores.direction.bounded,
         **_terms(options),
     )
-    if options.orders is not None:
-        outcome = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
-        text = (
-            f"over {outcome.orders} orders of the folds of {options.scores}: "
-            f"{percent_text(outcome.folds_share)} of the folds, the right winner in "
-            f"{percent_text(outcome.right, '.4g')} of orders; {outcome.mean_loss_percent:.2g} % "
-            f"lost on average, at most {outcome.p95_loss_percent:.2g} % in 95 % of orders"
+    if options.orders is None:
+        played = play(contenders, terms, range(terms.k))
+        winner = played.verdict.winner
+        text = verdict_sentence(
+            [contender.name for contender in contenders],
+            terms,
+            played,
+            mean=winner_mean(contenders[winner], played.rounds, winner),
         )
-        return orders_document(outcome) | facts, f"{text}\n{direction_words(scores)}"
-    played = play(contenders, terms, range(terms.k))
-    winner = played.verdict.winner
-    verdict = verdict_sentence(
-        [contender.name for contender in contenders],
-        terms,
-        played,
-        mean=winner_mean(contenders[winner], played.rounds, winner),
+        document = selection_document(contenders, terms, scores.metric, played)
+    else:
+        outcome = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
+        text = _orders_sentence(outcome, options.scores)
+        document = orders_document(outcome)
+    return document | file_facts(scores), f"{text}\n{direction_words(scores)}"
+
+
+def _orders_sentence(outcome: OverOrders, file: str) -> str:
+    """What a selection costs and finds over orders of the folds of a file."""
+    return (
+        f"over {outcome.orders} orders of the folds of {file}: "
+        f"{percent_text(outcome.folds_share)} of the folds, the right winner in "
+        f"{percent_text(outcome.right, '.4g')} of orders; {outcome.mean_loss_percent:.2g} % "
+        f"lost on average, at most {outcome.p95_loss_percent:.2g} % in 95 % of orders"
     )
-    document = selection_document(contenders, terms, scores.metric, played) | facts
-    return document, f"{verdict}\n{direction_words(scores)}"
 
 
 def _terms(options: argparse.Namespace) -> dict[str, Any]:

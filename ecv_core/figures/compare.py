@@ -202,8 +202,9 @@ def _panel_title(runs: pd.DataFrame, top: float, colours: Palette) -> dict[str, 
     dataset = f"<b>{dataset_title(runs['dataset'].iloc[0])}</b>"
     algorithms = runs["algorithm"].unique()
     title = algorithm_title(algorithms[0])
-    named = any(name.startswith((algorithms[0], title)) for name in runs["name"])
-    if len(algorithms) == 1 and not named:
+    # The names of runs may begin with their algorithm already, which need not be said twice.
+    in_names = any(name.startswith((algorithms[0], title)) for name in runs["name"])
+    if len(algorithms) == 1 and not in_names:
         metric += f" of {title}"
     place = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
     return note(f"{metric} on {dataset}", 17, colours.ink, x=0, y=top, **place)

@@ -90,13 +90,14 @@ def score_range(frame: pd.DataFrame) -> tuple[float, float]:
     if len(frame) == 1:
         reach = abs(first) * 0.1 or 0.01
         return first - reach, first + reach
-    second = frame.iloc[1]
-    centre = float(second["mean"])
+    after_two_folds = frame.iloc[1]
+    centre = float(after_two_folds["mean"])
     # A little more than half the interval to each side; of no interval, an axis of some length.
-    reach = float(second["width"]) * 0.58 or abs(centre) * 0.05 or 0.01
-    extremes = frame[["score", "low", "high"]].sub(centre).abs().max(axis=1).fillna(0.0)
-    for extreme in extremes:  # row by row, as while the run went on
-        while extreme > reach:
+    reach = float(after_two_folds["width"]) * 0.58 or abs(centre) * 0.05 or 0.01
+    distances = frame[["score", "low", "high"]].sub(centre).abs()
+    largest_of_rows = distances.max(axis=1).fillna(0.0)
+    for largest_distance in largest_of_rows:  # row by row, as while the run went on
+        while largest_distance > reach:
             reach *= 1.5
     return centre - reach, centre + reach
 

@@ -371,11 +371,11 @@ def new_data_line_with(run: RunRecord, new_data: NewData | None) -> str:
     """As `new_data_line`, where `new_data_of` the run is at hand."""
     if not run.folds:
         return ""
-    of = usual_new_data(run.spec)
+    units = usual_new_data(run.spec)
     if run.spec.in_time:
-        return f"no interval for new {of}, because later {of} may differ from earlier ones"
+        return f"no interval for new {units}, because later {units} may differ from earlier ones"
     if new_data is None:
-        return _new_data_sentence(None, of, run.spec.confidence)
+        return _new_data_sentence(None, units, run.spec.confidence)
     return _new_data_sentence(new_data.interval, new_data.of, run.spec.confidence)
 
 
@@ -695,13 +695,15 @@ def watt_hours_alike(*ranges: tuple[float, float]) -> list[str]:
 
     '0.14 to 0.5 Wh' beside '0.08 to 0.46 Wh', where the other alone would be in mWh.
     """
-    unit = watt_hours_range(*ranges[0]).rpartition(" ")[2]
-    factor = 1.0
+    text_of_first = watt_hours_range(*ranges[0])
+    _, _, unit = text_of_first.rpartition(" ")
+    units_per_watt_hour = 1.0
     if unit == "mWh":
-        factor = 1000.0
+        units_per_watt_hour = 1000.0
     texts = []
     for low, high in ranges:
-        ends = _ends([factor * low / 3600, factor * high / 3600])
+        # 3600 joules are a watt-hour.
+        ends = _ends([units_per_watt_hour * low / 3600, units_per_watt_hour * high / 3600])
         texts.append(f"{ends} {unit}")
     return texts
 

@@ -148,12 +148,14 @@ class Tracked:
         return Run(self._store.run(self._run_id))
 
     def __iter__(self) -> Iterator[TrackedFold]:
-        if self._loop() is not None:
+        running_loop = self._loop()
+        if running_loop is not None:
             raise InputError(
                 f"'{self.spec.algorithm}' is being looped over already; one loop at a time"
             )
         folds = self._folds()
-        # Only the loop itself holds it, so that it ends as soon as the loop is left.
+        # The reference is weak: only the caller's `for` holds the generator, so that it ends when
+        # that loop is left, and another one can begin.
         self._loop = weakref.ref(folds)
         return folds
 

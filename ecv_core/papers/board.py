@@ -95,7 +95,9 @@ def check_result(path: Path) -> Checked:
     if stop != run.stopped_at:
         raise InputError(f"it stops after {run.stopped_at} folds, but its rule stops after {stop}")
     checked = replace(run, folds=tuple(folds), moments=tuple(moments))
-    return Checked(run=checked, recomputed="item_id" in result.table.columns)
+    # Recommendations and predictions are of items; a table of users' scores is of none.
+    has_items = "item_id" in result.table.columns
+    return Checked(run=checked, recomputed=has_items)
 
 
 def _rows_by_fold(table: pd.DataFrame, folds: Sequence[int]) -> dict[int, pd.DataFrame]:

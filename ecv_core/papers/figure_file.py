@@ -138,8 +138,10 @@ def _race_of(name: str, folder: Path) -> ContenderRace:
     runs = [run for run in recorded_runs(folder) if run.spec.dataset == name]
     if len(runs) > 1:
         return _recorded_race(runs, folder)
+    # No dataset of this name has runs to choose from, so it is the beginning of a selection's id.
     store = open_store()
-    plan = stored_plan(store, SELECTION, full_plan_id(store, SELECTION, name))
+    plan_id = full_plan_id(store, SELECTION, name)
+    plan = stored_plan(store, SELECTION, plan_id)
     standing = SelectPlan.of(plan).standing(results_of(store, plan))
     if standing.played is None:
         raise InputError(

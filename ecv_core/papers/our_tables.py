@@ -138,9 +138,10 @@ def split_tables() -> Frames:
     counts = []
     frames = {}
     runs = recorded_runs(FOLDER / "sampled" / "splits")
-    parts = json.loads((FOLDER / "parts.json").read_text("utf-8"))
+    # Dataset -> split -> what is counted in its parts -> the count.
+    counts_of_parts = json.loads((FOLDER / "parts.json").read_text("utf-8"))
     for dataset in ("ta-feng", "dunnhumby"):
-        frame = pd.DataFrame.from_dict(parts[dataset], orient="index")
+        frame = pd.DataFrame.from_dict(counts_of_parts[dataset], orient="index")
         counts.append(frame.add_prefix(f"{dataset}, ", axis=0))
         runs_here = [run for run in runs if run.spec.dataset == dataset]
         for metric in ("ndcg@10", "recall@10"):

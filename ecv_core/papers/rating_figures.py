@@ -187,17 +187,19 @@ def spaces_figure(space: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
     """
     colours = palette(dark)
     figure = go.Figure()
-    first, *others = space["scores"]
-    taus = {}
+    scores_by_split = space["scores"]
+    first, *others = scores_by_split
+    tau_of_splits = {}
     for agreement in space["agreements"]:
-        taus[tuple(agreement["splits"])] = agreement["tau"]
+        tau_of_splits[tuple(agreement["splits"])] = agreement["tau"]
+    # There are more looks than other splits, and each split takes the next one.
     looks = zip(_SYMBOLS.values(), colours.series, strict=False)
     for other, (symbol, colour) in zip(others, looks, strict=False):
         figure.add_scatter(
-            x=space["scores"][first],
-            y=space["scores"][other],
+            x=scores_by_split[first],
+            y=scores_by_split[other],
             mode="markers",
-            name=f"{other}, tau {taus[first, other]:.2f}",
+            name=f"{other}, tau {tau_of_splits[first, other]:.2f}",
             marker={"symbol": symbol, "size": 6, "color": colour},
         )
     score = column_title(space["metric"])

@@ -166,6 +166,7 @@ def _dataset_words(name: str, task: Task) -> str:
         title = unnamed
     words = f"{title}{cite(entry.bibtex)}"
     sizes = entry.size_words(task)
+    # A single count, without the others, does not describe the data.
     if len(sizes) > 1:
         words += f" ({', '.join(sizes)})"
     return words

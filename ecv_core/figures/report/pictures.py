@@ -75,6 +75,7 @@ def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -
     layout = chart["layout"]
     heatmaps = [trace for trace in chart["data"] if trace["type"] == "heatmap"]
     if heatmaps:
+        # Heat maps have a size of their own, which follows from the number of their cells.
         return _printed_cells(heatmaps)
     figure = Figure(figsize=(width, height or layout["height"] / PIXELS_PER_INCH))
     sides = _add_sides(figure, layout)
@@ -82,7 +83,8 @@ def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -
     _draw_traces(sides, chart["data"])
     _dress_axis(axes.xaxis, layout.get("xaxis", {}))
     for name, side in sides.items():
-        _dress_axis(side.yaxis, layout.get(name.replace("y", "yaxis"), {}))
+        name_in_layout = name.replace("y", "yaxis")  # 'yaxis' of 'y', and 'yaxis2' of 'y2'
+        _dress_axis(side.yaxis, layout.get(name_in_layout, {}))
     for shape in layout.get("shapes", ()):
         _draw_shape(axes, shape)
     domain = layout.get("yaxis", {}).get("domain", (0, 1))
@@ -91,6 +93,7 @@ def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -
     if layout.get("showlegend", True):
         rows = _add_legend(figure, sides.values(), width)
         if height is None:
+            # A figure whose height was not asked for grows by the rows of its legend, in inches.
             figure.set_figheight(figure.get_figheight() + 0.14 * rows)
     return figure
 
