@@ -785,7 +785,8 @@ def metric_described_by(metric_id: str, about: Params = ()) -> Metric:
         return METRICS[metric_id]
     facts: dict[str, Any] = dict(about)
     namesake = _PROJECTS.get(metric_id.removeprefix(SCIKIT_LEARN))
-    if namesake is not None:
+    # Of an error scikit-learn gives the negative, whose range is not the error's.
+    if namesake is not None and namesake.higher_is_better == facts.get("higher_is_better"):
         facts |= {"low": namesake.low, "high": namesake.high}
     flags = (facts.get("higher_is_better"), facts.get("whole"))
     if metric_id in _PROJECTS or not all(isinstance(flag, bool) for flag in flags):

@@ -9,7 +9,7 @@ from scipy import stats
 pytest.importorskip("sklearn")
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -21,6 +21,7 @@ from sklearn.model_selection import (
 from sklearn.naive_bayes import GaussianNB
 
 import ecv_core as ecv
+from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import interval_lines
 from ecv_core.records.errors import InputError
 
@@ -157,6 +158,16 @@ def test_a_share_that_is_1_in_every_fold_ends_at_1(scoring):
     assert result.run.mean == 1
     assert 0 <= result.new_data.interval.low < 1
     assert result.new_data.interval.high == 1
+
+
+def test_an_error_turned_round_has_no_bound_whatever_it_is_called():
+    X = np.arange(60.0)[:, None]
+    y = X[:, 0] + np.tile([0.5, -0.5], 30)
+    scoring = {"mae": "neg_mean_absolute_error"}
+    result = ecv.cross_validate(LinearRegression(), X, y, rule="never", scoring=scoring)
+    assert result.run.mean < 0
+    assert not metric_of(result.run.spec).is_bounded
+    assert result.new_data.interval.low < result.run.mean < result.new_data.interval.high
 
 
 def test_new_data_of_grouped_folds_are_groups():
