@@ -120,7 +120,6 @@ def running_means_and_deviations(
     low = shuffled.min(axis=1, keepdims=True)
     unit = shuffled.max(axis=1, keepdims=True) - low
     unit[unit == 0] = 1.0
-    # From 0 to 1, as in `mean_and_deviation`: nothing that is squared vanishes or overflows.
     steps = (shuffled - low) / unit
     means = np.empty_like(steps)
     squares = np.empty_like(steps)
