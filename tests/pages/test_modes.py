@@ -261,7 +261,7 @@ CHANGES = {
 }
 """What changes something, by its name in the library."""
 ASKED = {"acting", "handling", "person"}
-ASKED |= {"going_on"}  # tasks of the server
+ASKED |= {"background_work"}  # tasks of the server
 ASKED |= {"STUDIES"}  # a form, which asks `acting()` itself
 
 
