@@ -40,7 +40,6 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
     add_rule_param(
         parser,
         axis,
-        default=axis.default,
         help="Alpha of the rule, for the figures difference, stops, ranks and tradeoff. Default: "
         f"{axis.default}.",
     )

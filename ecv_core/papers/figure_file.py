@@ -37,6 +37,7 @@ from ecv_core.papers.rating_figures import (
     steps_frame,
 )
 from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.parameters import listed
 from ecv_core.records.run import RunRecord
 from ecv_core.selection.contenders import contenders_of
 from ecv_core.selection.replay import play
@@ -58,6 +59,8 @@ from ecv_core.store.store import open_store
 STUDY = "study"
 RACE = "race"
 """The kind of a selection."""
+_AT_AN_ALPHA = ("difference", "stops", "ranks", "tradeoff")
+"""Kinds that show what the paper's rule does at one alpha."""
 
 
 def write_figure(
@@ -73,7 +76,8 @@ def write_figure(
         kind: a choice of `FigureKind`.
         path: FILE.pdf, FILE.svg, FILE.pgf or FILE.png; of the kinds 'efold' and 'race' also
             FILE.html, FILE.gif or FILE.webp, which play fold by fold.
-        alpha: of the paper's rule, for all kinds but efold; None for its usual one.
+        alpha: of the paper's rule, for 'difference', 'stops', 'ranks' and 'tradeoff'; None for its
+            usual one.
         folder: the recorded runs.
 
     Returns:
@@ -83,6 +87,10 @@ def write_figure(
         InputError: for what cannot be drawn.
         RunError: if the file cannot be written.
     """
+    if alpha is not None and kind not in _AT_AN_ALPHA:
+        raise InputError(
+            f"alpha is for the figures {listed(_AT_AN_ALPHA)}, so {kind} takes none; leave it out"
+        )
     moving = moving_form_of(path)
     if moving is not None:
         return _write_moving(run, kind, moving, path, folder)

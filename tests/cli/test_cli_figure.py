@@ -74,6 +74,8 @@ def test_a_recorded_run_goes_by_its_name_or_by_its_id(tmp_path):
         (["study", "--kind", "ranks", "--out", "f.jpg"], "FILE.svg, FILE.pgf or FILE.png"),
         (["study", "--kind", "ranks", "--out", "no/such/f.pdf"], "does not exist"),
         (["study", "--kind", "ranks", "--out", "f.pdf", "--alpha", "0"], "positive"),
+        (["x", "--kind", "efold", "--out", "f.pdf", "--alpha", "1e-3"], "efold takes none"),
+        (["ml-100k", "--kind", "race", "--out", "f.html", "--alpha", "1e-3"], "race takes none"),
         (["study", "--kind", "ranks", "--out", "f.pdf", "--folder", "."], "no complete run"),
         (["study", "--out", "f.pdf"], "--kind"),
         (["nothing", "--kind", "p-values", "--out", "f.pdf"], "no recorded tuning is called"),
