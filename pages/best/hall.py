@@ -58,7 +58,7 @@ def bets_on(race: ContenderRace) -> RaceBets | None:
 
 def options_of(race: ContenderRace) -> list[str]:
     """What one may bet on: the contenders by the alphabet, as their order gives nothing away."""
-    return sorted(race.titles)
+    return sorted(race.titles, key=str.casefold)
 
 
 def draw_bets(race: ContenderRace, bets: RaceBets) -> None:
