@@ -30,8 +30,7 @@ class Stage(Enum):
 class RaceBets:
     """The bets of one lecture on one race; they end with the lecturer's visit."""
 
-    race: Hashable
-    """Which lecture and which race."""
+    lecture_and_race: Hashable
     number: int = 1
     """Of the bets, from 1; another time the same race is bet on anew."""
     stage: Stage = Stage.OPEN
@@ -48,10 +47,10 @@ def bets_on(race: ContenderRace) -> RaceBets | None:
     room = lecture()
     if room is None:
         return None
-    which = (room.code, *race.titles)
+    lecture_and_race = (room.code, *race.titles)
     bets: RaceBets | None = st.session_state.get(_BETS)
-    if bets is None or bets.race != which:
-        bets = RaceBets(race=which)
+    if bets is None or bets.lecture_and_race != lecture_and_race:
+        bets = RaceBets(lecture_and_race=lecture_and_race)
         st.session_state[_BETS] = bets
     return bets
 
