@@ -20,7 +20,7 @@ from ecv_core.store.plans import PlanRecord, stored_plans
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.address.link import link_warning, write_into_link
 from pages.shared.live.acting import why_not
-from pages.shared.live.state import KEPT, escaped, sentences, store
+from pages.shared.live.state import KEPT, errors_as_sentences, escaped, store
 from pages.shared.widgets.choices import switch
 from pages.shared.widgets.words import plan_label
 
@@ -194,7 +194,7 @@ def _pick_loss_and_budget() -> Question:
     )
     budget = None
     if text and text.strip():
-        with sentences():  # one that cannot be read is said, and there is none
+        with errors_as_sentences():  # one that cannot be read is said, and there is none
             budget = Budget.parse(text)
     return {"expected_loss": float(loss), "budget": budget}
 

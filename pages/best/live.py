@@ -25,16 +25,16 @@ from pages.best.choice import FIRST, open_selection
 from pages.best.show import Shown, show
 from pages.best.start import begin
 from pages.folds.choice import OWN
-from pages.shared.address.navigation import go
+from pages.shared.address.navigation import open_page
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun, offer_to_forget
 from pages.shared.live.state import (
+    errors_as_sentences,
     escaped,
     manager,
     results,
     sentence,
-    sentences,
     show_trouble,
     store,
 )
@@ -131,11 +131,11 @@ def _offer_folds(selection: Shown) -> None:
     if incomplete:
         question += f" ({_work_words(incomplete)})"
     if st.button(question, icon=":material/tune:", key="how-many"):
-        with sentences():
+        with errors_as_sentences():
             if incomplete:
                 labels |= _labels(store().group(acting().start(incomplete)))
             runs = [labels[spec.score_key] for spec in selection.specs]
-            go("folds/folds.py", {"source": OWN, "runs": runs})
+            open_page("folds/folds.py", {"source": OWN, "runs": runs})
 
 
 def _offer_claim(selection: Shown) -> None:
@@ -152,7 +152,7 @@ def _offer_claim(selection: Shown) -> None:
         named = []
         for contender, spec in zip(selection.contenders, selection.specs, strict=True):
             named.append((contender.name, spec))
-        with sentences():
+        with errors_as_sentences():
             open_selection(begin(named, {}))
             st.rerun()
 
@@ -182,7 +182,7 @@ def _follow(selection_id: str, before: _Stages, drawn: float) -> None:
         before: The stages of its runs when the page was drawn.
         drawn: The moment of that.
     """
-    with sentences():
+    with errors_as_sentences():
         record = stored_plan(store(), SELECTION, selection_id)
         runs = store().group(selection_id)
         if watch().now().moment > drawn and _stages(runs) != before:

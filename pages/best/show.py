@@ -45,7 +45,7 @@ from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_c
 from pages.shared.widgets.choices import scores_upload
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.score_file import file_words, scores_of
-from pages.shared.widgets.sliders import numbers, slider_watch
+from pages.shared.widgets.sliders import slider_numbers, slider_watch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -286,7 +286,7 @@ def _draw_lanes(
     else:
         _draw_player(selection, sentences, version=version, autoplay=autoplay)
     with st.container(key="best-moment"):
-        numbers(NAME, key="best-sentence", sentences=sentences)
+        slider_numbers(NAME, key="best-sentence", sentences=sentences)
     _draw_figure(selection, frame, sentences, version=version)
 
 

@@ -39,7 +39,7 @@ from pages.run.settings import (
 )
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done
-from pages.shared.live.state import KEPT, escaped, run_list, sentences
+from pages.shared.live.state import KEPT, errors_as_sentences, escaped, run_list
 from pages.shared.widgets.choices import pick_one, switch
 from pages.shared.widgets.dataset_picker import dataset_picker
 from pages.shared.widgets.place import place_picker
@@ -192,7 +192,7 @@ def draw_start(*, claim: bool) -> Question:
         if refusal:
             st.caption(f":material/lock: {refusal}")
         elif box.open:
-            with sentences():
+            with errors_as_sentences():
                 _draw_form(question)
     return question
 

@@ -28,7 +28,7 @@ from ecv_core.figures.words import counted
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import MEGABYTE
 from pages.shared.live.acting import handling
-from pages.shared.live.state import escaped, sentence, sentences
+from pages.shared.live.state import errors_as_sentences, escaped, sentence
 from pages.shared.widgets.glossary import explained, glossary_link
 from pages.shared.widgets.tables import number, table
 
@@ -497,7 +497,7 @@ def _offer_to_keep(token: str, about: About) -> None:
             pressed = row.form_submit_button("Keep it", type="primary", icon=":material/save:")
     if pressed:
         name = text.strip()
-        with sentences():
+        with errors_as_sentences():
             handling().keep(token, name)
             del st.query_params["file"]
             st.query_params["kept"] = name

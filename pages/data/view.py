@@ -18,10 +18,10 @@ from ecv_core.records.parameters import listed
 from ecv_core.records.tasks import Task
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.data.dropped import LABELS, correct_layout, density, show_outcome
-from pages.shared.address.navigation import go
+from pages.shared.address.navigation import open_page
 from pages.shared.live.acting import handling, why_not
 from pages.shared.live.runs import act_and_rerun
-from pages.shared.live.state import escaped, run_list, sentence, sentences
+from pages.shared.live.state import errors_as_sentences, escaped, run_list, sentence
 from pages.shared.widgets.component import component
 
 _top = component(__file__, "ecv_kept_top", html="", js=["top.js"])
@@ -70,7 +70,7 @@ def _show_dropped_file(token: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(escaped(plain.name), anchor=False, width="content")
         _offer_another_file(token)
-    with sentences():
+    with errors_as_sentences():
         layout = correct_layout(token, plain)
         if layout is not None:
             show_outcome(token, plain, layout)
@@ -105,7 +105,7 @@ def _take_file() -> None:
             on_click="ignore",
         )
         return
-    with sentences(), st.spinner("Saving the file ..."):
+    with errors_as_sentences(), st.spinner("Saving the file ..."):
         token = handling().take_in(lambda path: path.write_bytes(file.getbuffer()), file.name)
         st.session_state[_DROPPED] = count + 1  # the browser's copy is needed no more
         st.query_params.pop(KEPT, None)
@@ -126,7 +126,7 @@ def _offer_another_file(token: str) -> None:
 
 def _forget(token: str) -> None:
     st.query_params.pop(FILE, None)
-    with sentences():
+    with errors_as_sentences():
         handling().forget(token)
 
 
@@ -169,8 +169,8 @@ def _offer_selection(name: str, about: About) -> None:
         if st.button(
             "Which is best on it?", type="primary", icon=":material/trophy:", key="best-on-it"
         ):
-            with sentences():
-                go("best/best.py", {"selection": begin(named, USUAL)})
+            with errors_as_sentences():
+                open_page("best/best.py", {"selection": begin(named, USUAL)})
         offer_run(name, "now")
     titles = listed([algorithm_title(spec.algorithm) for spec in specs])
     st.caption(
@@ -188,7 +188,7 @@ def offer_run(name: str, where: str = "listed") -> None:
         key=f"run-{name}-{where}",
         help="Opens Run with this dataset picked.",
     ):
-        go("run/run.py", {"dataset": dataset_title(name)})  # a reload keeps it
+        open_page("run/run.py", {"dataset": dataset_title(name)})  # a reload keeps it
 
 
 def list_kept_datasets() -> None:

@@ -17,9 +17,9 @@ from ecv_core.records.errors import EcvError
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.recorded import recorded_runs
-from pages.shared.address.link import label_from_link
+from pages.shared.address.link import translate_address
 from pages.shared.live.runs import folds_done, follow_runs
-from pages.shared.live.state import KEPT, escaped, run_list, sentence, sentences, store
+from pages.shared.live.state import KEPT, errors_as_sentences, escaped, run_list, sentence, store
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words, scores_upload
 from pages.shared.widgets.score_file import file_words, scores_of
 from pages.shared.widgets.words import run_label
@@ -70,7 +70,7 @@ def choose_systems() -> Chosen:
         first = OWN
     elif recorded:
         first = RECORDED
-    label_from_link(SOURCE, _SOURCES, strict=True)
+    translate_address(SOURCE, _SOURCES, strict=True)
     line = st.container(horizontal=True, vertical_alignment="center", key="folds-source")
     source = line.segmented_control(
         "Fold scores from",
@@ -183,7 +183,7 @@ def _run_id(label: str) -> str:
 
 def _recorded() -> list[RunRecord]:
     """Without the recorded runs, own runs and files still work."""
-    with sentences():
+    with errors_as_sentences():
         return [run for run in recorded_runs() if run.whole]
     return []
 
@@ -195,7 +195,7 @@ def _pick_own(runs: Sequence[ListedRun]) -> list[RunRecord]:
         runs: To pick among, the newest first.
     """
     by_id = {run.run_id: run for run in runs}
-    label_from_link(RUNS, _labels_of_link(by_id))
+    translate_address(RUNS, _labels_of_link(by_id))
     if st.query_params.get_all(RUNS):
         st.session_state[_BY_LINK] = True
     picked_at_first = _newest_of_each(runs)

@@ -44,7 +44,7 @@ from pages.folds.choice import Chosen
 from pages.folds.curves import Explored
 from pages.run.start_form import fill_form
 from pages.shared.address.link import chosen, write_into_link
-from pages.shared.address.navigation import go
+from pages.shared.address.navigation import open_page
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped, run_list
@@ -52,7 +52,7 @@ from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_c
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
-from pages.shared.widgets.sliders import SLIDER, numbers
+from pages.shared.widgets.sliders import SLIDER, slider_numbers
 from pages.shared.widgets.tables import number, table, text
 from pages.shared.widgets.words import mean_sentences, run_label
 
@@ -231,7 +231,7 @@ def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
         full=False,
     )
     fill_form(spec, [other.algorithm for other in specs if other.dataset == spec.dataset])
-    go("run/run.py", {"rule": rule.title})
+    open_page("run/run.py", {"rule": rule.title})
 
 
 def show_options(explored: Explored, advice: FoldsAdvice) -> None:
@@ -325,7 +325,7 @@ def show_numbers(explored: Explored) -> None:
         sentences.append(
             _numbers_sentence(explored, alpha, k=k, reference=reference, spent_on=spent_on)
         )
-    numbers(SLIDER, key="explore-numbers", sentences=sentences)
+    slider_numbers(SLIDER, key="explore-numbers", sentences=sentences)
     st.caption(_exactness_words(explored))
 
 

@@ -12,10 +12,10 @@ from ecv_core.records.errors import EcvError
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_run
 from pages.replay.race import play_race
-from pages.shared.address.navigation import go, page
+from pages.shared.address.navigation import open_page, page
 from pages.shared.address.present import present_button
 from pages.shared.live.acting import acting
-from pages.shared.live.state import manager, sentence, sentences
+from pages.shared.live.state import errors_as_sentences, manager, sentence
 from pages.shared.widgets.glossary import glossary_link
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ def _offer_live_run() -> None:
         disabled=refusal is not None,
     )
     if pressed:
-        with sentences():
+        with errors_as_sentences():
             # Folds of an earlier run would be used again, and there would be nothing to watch.
-            go("run/run.py", {"run": acting().start([spec], anew=True)})
+            open_page("run/run.py", {"run": acting().start([spec], anew=True)})
     if refusal:
         st.caption(sentence(EcvError(refusal)))
     row.page_link("run/run.py", label="Choose", icon=":material/settings:")

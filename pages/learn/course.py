@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.shared.address.link import write_into_link
-from pages.shared.live.state import escaped, sentences
+from pages.shared.live.state import errors_as_sentences, escaped
 from pages.shared.widgets.component import component
 
 _HERE = Path(__file__).parent
@@ -57,7 +57,7 @@ def show_course() -> None:
     with st.container(key="learn"):
         st.title(chapter.question, anchor=False)
         st.markdown(chapter.idea)
-        with sentences():  # an error is shown as its sentence
+        with errors_as_sentences():  # an error is shown as its sentence
             # Loaded when it is opened, because figures take a while to load.
             import_module(f"pages.learn.{chapter.id}").show()
         write_into_link({PARAMETER: chapter.id})

@@ -16,7 +16,7 @@ from pages.learn.material.recorded_runs import CONFIDENCE, replayed
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
-from pages.shared.widgets.sliders import numbers, slider_watch
+from pages.shared.widgets.sliders import slider_numbers, slider_watch
 
 SLIDER = "learn-n"
 KEY = "lesson_n"
@@ -38,9 +38,9 @@ def show() -> None:
     with st.container(key=_BOX):
         _draw_slider(guide_run.k)
     formula = _formula_numbers(by_folds)
-    numbers(SLIDER, key="learn-formula-said", sentences=formula.sentences)
+    slider_numbers(SLIDER, key="learn-formula-said", sentences=formula.sentences)
     _draw_picture(guide_run, by_folds, formula.sentences)
-    numbers(
+    slider_numbers(
         SLIDER,
         key="learn-formula-counted",
         labels=_LABELS,

@@ -20,7 +20,7 @@ from ecv_core.stopping.interval import difference_percent
 from pages.learn.material.recorded_runs import CONFIDENCE, replayed, stops_at
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
 from pages.shared.charts.plot import plot
-from pages.shared.widgets.sliders import USUAL_ALPHA, alpha_slider, numbers
+from pages.shared.widgets.sliders import USUAL_ALPHA, alpha_slider, slider_numbers
 
 SLIDER = "learn-alpha"
 KEY = "lesson_alpha"
@@ -40,9 +40,9 @@ def show() -> None:
     played = replayed(guide_run.scores, range(guide_run.k))
     alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
     row = _rule_numbers(played)
-    numbers(SLIDER, key="learn-rule-numbers-said", sentences=row.sentences)
+    slider_numbers(SLIDER, key="learn-rule-numbers-said", sentences=row.sentences)
     _draw_picture(guide_run, played, row.sentences)
-    numbers(
+    slider_numbers(
         SLIDER,
         key="learn-rule-numbers-counted",
         labels=_LABELS,

@@ -18,7 +18,7 @@ from ecv_core.stopping import PAPERS_RULE, axis_of, rule
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
 from pages.shared.address.link import step_from_link
 from pages.shared.live.runs import Known, whole
-from pages.shared.live.state import KEPT, results, run_list, sentence, sentences, store
+from pages.shared.live.state import KEPT, errors_as_sentences, results, run_list, sentence, store
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.words import choice_label
 
@@ -174,7 +174,7 @@ def choose_run(picked: Callable[[Known], None] | None = None) -> RunRecord | Non
         StoreError: If the database cannot be read.
     """
     recorded: list[Known] = []
-    with sentences():  # a damaged recorded file does not hide one's own runs
+    with errors_as_sentences():  # a damaged recorded file does not hide one's own runs
         recorded = [*recorded_runs(), *recorded_stopped()]
     own = [row for row in run_list().rows() if row.scores and not row.state.active]
     runs: dict[str, Known] = {run.run_id: run for run in [*own, *recorded]}

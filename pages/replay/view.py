@@ -32,7 +32,7 @@ from pages.shared.charts.save_picture import save_picture
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.sliders import numbers
+from pages.shared.widgets.sliders import slider_numbers
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -77,7 +77,7 @@ def show_replay(beside_title: DeltaGenerator) -> None:
         else:
             draw_controls(chosen)
         with st.container(key="replay-moment"):
-            numbers(NAME, key="replay-sentence", sentences=explanations(chosen.played))
+            slider_numbers(NAME, key="replay-sentence", sentences=explanations(chosen.played))
         draw_figure(chosen)
         if presenting():
             draw_controls(chosen)

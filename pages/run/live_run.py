@@ -29,7 +29,7 @@ from ecv_core.store.ownership import leases
 from pages.run.answer import run_answer
 from pages.run.details import downloads, figure_1, fold_table, newest, repeat_command
 from pages.run.start_form import fill_form
-from pages.shared.address.link import label_from_link
+from pages.shared.address.link import translate_address
 from pages.shared.address.navigation import COMPARE, RACE, VIEW
 from pages.shared.address.present import present_button
 from pages.shared.charts.plot import draw, drawing
@@ -110,7 +110,7 @@ def live_run(runs: list[RunRecord]) -> None:
         titles = {FOLLOW: "Follow the queue"}
         for run in runs:
             titles[run.spec.algorithm] = algorithm_title(run.spec.algorithm)
-        label_from_link("show", titles)
+        translate_address("show", titles)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.segmented_control(
                 "Show",

@@ -24,7 +24,7 @@ from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import NEVER_STOPS, RULES, Rule
-from pages.shared.address.link import label_from_link
+from pages.shared.address.link import translate_address
 from pages.shared.live.acting import who
 from pages.shared.live.state import KEPT, sentence
 from pages.shared.widgets.dataset_picker import picked_dataset
@@ -82,7 +82,7 @@ def algorithm_picker(
         default: what is picked at first; the first of all where none of it does that.
         what: becomes of several, for the help.
     """
-    label_from_link(key, ALGORITHM_LABELS)
+    translate_address(key, ALGORITHM_LABELS)
     names: list[str] = []
     lines: list[str] = []
     for name, algorithm in ALGORITHMS.items():

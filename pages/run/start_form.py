@@ -48,10 +48,10 @@ from pages.run.settings import (
     slider_steps,
     stop_settings,
 )
-from pages.shared.address.link import label_from_link, link_warning, step_from_link
+from pages.shared.address.link import link_warning, step_from_link, translate_address
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.acting import acting
-from pages.shared.live.state import escaped, sentence, sentences, store
+from pages.shared.live.state import errors_as_sentences, escaped, sentence, store
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
 from pages.shared.widgets.place import place_picker
 from pages.shared.widgets.setting_widgets import (
@@ -80,14 +80,14 @@ def read_link() -> None:
             elif not parameter.ids:
                 _warn_of_non_numbers(key, parameter.parse)
     names = {code: country.name for code, country in countries().items()}
-    label_from_link("metric", titles_in(METRICS), strict=True)
-    label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
-    label_from_link("algorithm", ALGORITHM_LABELS, strict=True)
-    label_from_link("rule", rule_titles(), strict=True)
-    label_from_link("split", titles_in(SPLITS), strict=True)
-    label_from_link("country", names, strict=True)
+    translate_address("metric", titles_in(METRICS), strict=True)
+    translate_address("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
+    translate_address("algorithm", ALGORITHM_LABELS, strict=True)
+    translate_address("rule", rule_titles(), strict=True)
+    translate_address("split", titles_in(SPLITS), strict=True)
+    translate_address("country", names, strict=True)
     for setting in filter(on_form, SETTINGS.values()):
-        label_from_link(setting.name, choice_labels(setting), strict=bool(setting.choices))
+        translate_address(setting.name, choice_labels(setting), strict=bool(setting.choices))
         if setting.kind in (int, float):
             _warn_of_non_numbers(setting.name, float)
 
@@ -132,7 +132,7 @@ def start_form() -> None:
         place = place_picker()
     preload_plots()
     if pressed:
-        with sentences():
+        with errors_as_sentences():
             # The whole address at once: what the form had in it would go in a step of its own.
             st.query_params.from_dict({"run": acting().start(specs, anew=anew, place=place)})
             st.rerun()

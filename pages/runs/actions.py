@@ -12,10 +12,10 @@ from ecv_core.models import computed_here
 from ecv_core.records.run import RunState
 from ecv_core.store.listing import NAME_LENGTH, NOTE_LENGTH, Label, ListedRun, checked_label
 from ecv_core.store.schema import UNDO_MINUTES
-from pages.shared.address.navigation import COMPARE, go, show_view
+from pages.shared.address.navigation import COMPARE, open_page, show_view
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import COMPARED, ids_of
-from pages.shared.live.state import sentences, store
+from pages.shared.live.state import errors_as_sentences, store
 
 REMOVED = "runs-removed"
 """In the session: ids of the runs that were deleted last."""
@@ -32,7 +32,7 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
     ids = ids_of(picked)
     _compare_button(ids)
     if len(ids) == 1 and st.button("Open", key="open-picked", icon=":material/open_in_full:"):
-        go("run/run.py", {"run": ids[0]})
+        open_page("run/run.py", {"run": ids[0]})
     if not why_not(Action.ANNOTATE):
         _label_popover(picked, rows)
     _folds_buttons(picked)
@@ -218,13 +218,13 @@ def _label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
         name = st.text_input("Name", first.name, key=f"name-{which}", max_chars=NAME_LENGTH)
         note = st.text_area("Note", first.note, key=f"note-{which}", max_chars=NOTE_LENGTH)
         if st.form_submit_button("Save", icon=":material/save:", key=f"save-{which}"):
-            with sentences():
+            with errors_as_sentences():
                 acting().label({picked[0].run_id: checked_label(name, first.tags, note)})
                 st.rerun()
 
 
 def _tag(picked: Sequence[ListedRun], common: Sequence[str], key: str) -> None:
-    with sentences():
+    with errors_as_sentences():
         chosen = st.session_state[key]
         acting().label({row.run_id: retagged(row.label, common, chosen) for row in picked})
 
@@ -241,13 +241,13 @@ def _compare(run_ids: Sequence[str]) -> None:
 
 
 def _cancel(run_ids: Sequence[str]) -> None:
-    with sentences():
+    with errors_as_sentences():
         for run_id in run_ids:
             acting().cancel(run_id)
 
 
 def _resume(run_ids: Sequence[str]) -> None:
-    with sentences():
+    with errors_as_sentences():
         for run_id in run_ids:
             if store().run(run_id).state is not RunState.QUEUED:
                 acting().resume(run_id)
@@ -255,21 +255,21 @@ def _resume(run_ids: Sequence[str]) -> None:
 
 def check_stops(run_ids: Sequence[str]) -> None:
     """Run the folds after the stop of each run, which show how good the stop was."""
-    with sentences():
+    with errors_as_sentences():
         for run_id in run_ids:
             if store().run(run_id).can_be_checked:
                 acting().resume(run_id, full=True)
 
 
 def _delete(run_ids: Sequence[str]) -> None:
-    with sentences():
+    with errors_as_sentences():
         removed = acting().remove(run_ids)
         if removed:
             st.session_state[REMOVED] = removed
 
 
 def _bring_back() -> None:
-    with sentences():
+    with errors_as_sentences():
         run_ids = st.session_state.pop(REMOVED, [])
         back = acting().bring_back(run_ids)
         if back < len(run_ids):

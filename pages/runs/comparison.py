@@ -12,7 +12,7 @@ from ecv_core.figures.words import counted, dataset_title, runs_in_order
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.runs import COMPARED, Known, follow_runs, ids_of, whole
-from pages.shared.live.state import escaped, results, run_list, sentences
+from pages.shared.live.state import errors_as_sentences, escaped, results, run_list
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.words import choice_label
@@ -139,7 +139,7 @@ def _runs() -> dict[str, Known]:
 def _recorded_runs_by_key() -> dict[str, RunRecord]:
     """The recorded runs, as `_runs` has them."""
     runs: list[RunRecord] = []
-    with sentences():  # a damaged recorded file does not hide one's own runs
+    with errors_as_sentences():  # a damaged recorded file does not hide one's own runs
         runs = runs_in_order(recorded_runs())
     return {f"{run.spec.dataset}--{run.spec.algorithm}": run for run in runs}
 

@@ -41,14 +41,14 @@ from ecv_core.store.plans import SELECTION, STUDY, stored_plans
 from ecv_core.untrusted.limits import MAX_RUN_BYTES
 from pages.runs.actions import actions, all_tags, undo
 from pages.runs.report import report_popover
-from pages.shared.address.link import label_from_link
-from pages.shared.address.navigation import go
+from pages.shared.address.link import translate_address
+from pages.shared.address.navigation import open_page
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.acting import acting, starter, why_not
 from pages.shared.live.events import ALL
 from pages.shared.live.runs import damaged_folds, ids_of, rerun_on_change
-from pages.shared.live.state import escaped, run_list, sentences, store
+from pages.shared.live.state import errors_as_sentences, escaped, run_list, store
 from pages.shared.live.watch import watch
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import number, text
@@ -89,7 +89,7 @@ def import_run() -> None:
         if file is None:
             st.caption("A finished run from another e-fold. It is checked before it is kept.")
             return
-        with sentences():
+        with errors_as_sentences():
             imported = _import_once(file)
             if imported.new:
                 st.success("Imported, and marked as such.", icon=":material/check_circle:")
@@ -185,7 +185,7 @@ def _show_damaged(sentences_of_runs: Mapping[str, str]) -> None:
         if mine and st.button(
             f"Delete {counted(len(mine), 'damaged run')}", icon=":material/delete:"
         ):
-            with sentences():
+            with errors_as_sentences():
                 for run_id in mine:
                     person.delete(run_id)
                 st.rerun()
@@ -362,7 +362,7 @@ def _filter_widgets(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> _Fi
     )
     states = place.multiselect("State", list(RunState), key="state", bind="query-params", width=220)
     titles = titles_of(in_order(row.spec.dataset for row in rows), dataset_title)
-    label_from_link("of_dataset", titles)
+    translate_address("of_dataset", titles)
     datasets = place.multiselect(
         "Dataset",
         list(titles),
@@ -549,7 +549,7 @@ def _open_clicked() -> None:
     click = st.session_state.get(OPENED)
     listed = st.session_state.get(_LISTED, [])
     if click is not None and click["row"] < len(listed):
-        go("run/run.py", {"run": listed[click["row"]]})
+        open_page("run/run.py", {"run": listed[click["row"]]})
 
 
 def _follow() -> None:

@@ -28,9 +28,9 @@ from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, FoldParts, Leakage, serving
 from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
-from pages.shared.address.link import label_from_link, write_into_link
+from pages.shared.address.link import translate_address, write_into_link
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, escaped, sentence, sentences
+from pages.shared.live.state import KEPT, errors_as_sentences, escaped, sentence
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
 from pages.shared.widgets.glossary import explained, glossary_link
 from pages.shared.widgets.setting_widgets import (
@@ -47,7 +47,7 @@ from pages.shared.widgets.setting_widgets import (
     strategy_select,
     titles_in,
 )
-from pages.shared.widgets.sliders import numbers, slider_watch
+from pages.shared.widgets.sliders import slider_numbers, slider_watch
 from pages.shared.widgets.tables import csv_button, file_name, number, table
 
 _SPECS: dict[str | type[Any], Callable[[Any], Any]] = {RunSpec: RunSpec.to_json}
@@ -146,7 +146,7 @@ def draw_toy(spec: RunSpec) -> None:
         name=f"{spec.split} on a toy",
         table=marks.copy,
     )
-    numbers(SLIDER, key="split-toy-words", sentences=sentences)
+    slider_numbers(SLIDER, key="split-toy-words", sentences=sentences)
     if toy.k < spec.k:
         st.caption(
             f"The toy has room for {toy.k} of the {spec.k:,} folds; later ones show its last."
@@ -319,7 +319,7 @@ def show_splits() -> None:
         spec, ready = choose_split()
     with right:
         fold = pick_fold(spec)
-        with sentences():
+        with errors_as_sentences():
             draw_toy(spec)
     entry = datasets.entry(spec.dataset)
     if not ready:
@@ -381,8 +381,8 @@ def choose_split() -> tuple[RunSpec, bool]:
     Raises:
         InputError: If a value does not work.
     """
-    label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
-    label_from_link(SPLIT, titles_in(SPLITS), strict=True)
+    translate_address("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
+    translate_address(SPLIT, titles_in(SPLITS), strict=True)
     with st.container(border=True):
         entry, ready = dataset_picker()
         strategy = SPLITS[strategy_select(serving(Task.TOP_N))]

@@ -21,11 +21,11 @@ from ecv_core.papers.cells_text import markdown
 from ecv_core.papers.reproduction import papers, reproduced, tables
 from ecv_core.records.frames import column_texts
 from ecv_core.records.run import Scores
-from pages.shared.address.link import label_from_link, write_into_link
+from pages.shared.address.link import translate_address, write_into_link
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.sliders import KEY
 from pages.shared.widgets.tables import number, table
-from pages.shared.widgets.words import large
+from pages.shared.widgets.words import show_large
 from pages.studies.figures import (
     draw_slider,
     draw_tabs,
@@ -143,13 +143,13 @@ def _show_means(means: pd.DataFrame, texts: dict[str, str], key: str) -> None:
 def show_papers() -> None:
     """Everything below the title."""
     titles = papers()
-    label_from_link("paper", titles)
+    translate_address("paper", titles)
     with st.container(horizontal=True):
         paper = pick_one("Paper", list(titles), "paper", words=titles.__getitem__, width=520)
         table = pick_one("Table or figure", tables(paper), "table")
         words = st.text_input("Rows with", key="having", placeholder="Last basket, Tafeng, ...")
     answer, _, cells = _answer_and_cells(paper, table, words).partition("\n")
-    large(answer)
+    show_large(answer)
     with st.container(key="papers"):  # a wide table scrolls, the page does not
         st.markdown(cells)
 

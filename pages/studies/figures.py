@@ -40,7 +40,7 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
 from pages.shared.widgets.cite import PAPER_LINK
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.sliders import SLIDER, alpha_slider, numbers, usual_alpha
+from pages.shared.widgets.sliders import SLIDER, alpha_slider, slider_numbers, usual_alpha
 from pages.shared.widgets.tables import chart_table
 
 _NAMES = 215
@@ -71,7 +71,9 @@ _UNITS: dict[Cost, str] = {"energy": "joules", "time": "seconds"}
 
 def show_headline(done: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost = "energy") -> None:
     """The headline at the alpha of the slider; arguments as of `headline_sentences`."""
-    numbers(SLIDER, key="study-numbers", sentences=headline_sentences(done, specs, cost=cost))
+    slider_numbers(
+        SLIDER, key="study-numbers", sentences=headline_sentences(done, specs, cost=cost)
+    )
 
 
 def headline_sentences(
@@ -345,7 +347,7 @@ def show_rules(done: Summary, frame: pd.DataFrame) -> None:
     if JOULES in set(frame["weighting"]):
         weighting = JOULES
     sentences = verdicts(frame, done.alphas, done.texts, weighting)
-    numbers(SLIDER, key="study-rules", sentences=sentences)
+    slider_numbers(SLIDER, key="study-rules", sentences=sentences)
     st.caption(
         "Each rule is set so that its **difference** is that of e-fold at the alpha picked; the "
         "table has its difference at e-fold's energy too, and energy as a mean over runs beside "

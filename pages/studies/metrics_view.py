@@ -26,7 +26,7 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.state import store
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.tables import number, table
-from pages.shared.widgets.words import large
+from pages.shared.widgets.words import show_large
 
 _CHOICE = "tuning"
 """In the address."""
@@ -64,7 +64,7 @@ def show_metrics() -> None:
     )
     name = _choose()
     study = _study(name)
-    large(study.sentence())
+    show_large(study.sentence())
     _show_curves(study, name)
     _show_powers(study)
     if study.dominant:

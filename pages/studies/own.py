@@ -34,7 +34,7 @@ from ecv_core.splits import SPLITS, serving
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
 from pages.run.expectation import expectation
 from pages.run.settings import metric_select
-from pages.shared.address.link import label_from_link
+from pages.shared.address.link import translate_address
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import (
@@ -43,7 +43,7 @@ from pages.shared.live.runs import (
     remaining_seconds,
     share_done,
 )
-from pages.shared.live.state import sentences, show_trouble, store
+from pages.shared.live.state import errors_as_sentences, show_trouble, store
 from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.dataset_picker import INTERACTIONS
@@ -70,7 +70,7 @@ def pick_study() -> str:
         st.session_state[_CHOICE] = begun
         with suppress(StreamlitAPIException):  # the widget is there, and writes its own address
             st.query_params[_CHOICE] = labels[begun]
-    label_from_link(_CHOICE, labels, strict=_CHOICE not in st.session_state)
+    translate_address(_CHOICE, labels, strict=_CHOICE not in st.session_state)
     if not own_studies and _CHOICE not in st.query_params:
         return RECORDED
     return pick_one(
@@ -126,7 +126,7 @@ def _follow(study_id: str, before: object, drawn: float) -> None:
         before: The stage of its cells when the page was drawn.
         drawn: The moment of that.
     """
-    with sentences():
+    with errors_as_sentences():
         try:
             cells = cells_of(study_id)
         except InputError:
@@ -334,7 +334,7 @@ def draw_start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> 
     specs_to_compute: list[RunSpec] = []
     words = picked.missing
     if not picked.missing:
-        with sentences():
+        with errors_as_sentences():
             cells = study.planned(
                 picked.datasets, picked.algorithms, picked.splits, full=True, **picked.settings
             )
@@ -501,7 +501,7 @@ def _pills(
 
 def _begin(cells: Sequence[Cell], place: str) -> None:
     """Queue what is not known yet and show the study, or say why the data cannot be split so."""
-    with sentences():
+    with errors_as_sentences():
         with st.spinner("Checking whether the data can be split this way ..."):
             for _, obstacle in with_obstacles(cells):
                 if obstacle is not None:

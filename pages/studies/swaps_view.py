@@ -21,12 +21,12 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_under_splits
-from pages.shared.address.link import label_from_link
+from pages.shared.address.link import translate_address
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import escaped, results, sentence, sentences
+from pages.shared.live.state import errors_as_sentences, escaped, results, sentence
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.words import large
+from pages.shared.widgets.words import show_large
 from pages.studies.own import RECORDED, cells_of, draw_start_form, pick_study, show_progress
 
 _DATASET = "swaps_dataset"
@@ -102,7 +102,7 @@ def _picked_runs() -> list[RunRecord]:
 
 def _recorded_runs() -> list[RunRecord]:
     """The complete recorded runs under every split; a damaged file is a sentence."""
-    with sentences():
+    with errors_as_sentences():
         return [run for run in recorded_under_splits() if run.whole]
     return []
 
@@ -125,7 +125,7 @@ def _choose(runs: Sequence[RunRecord]) -> SplitComparison:
 
     largest_first = sorted(blocks, key=run_count, reverse=True)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        label_from_link(_DATASET, titles_of(largest_first, dataset_title))
+        translate_address(_DATASET, titles_of(largest_first, dataset_title))
         block = blocks[pick_one("Dataset", largest_first, _DATASET, words=dataset_title)]
         metric = pick_one(
             "Metric",
@@ -135,7 +135,7 @@ def _choose(runs: Sequence[RunRecord]) -> SplitComparison:
             help="Those that every run has. Intervals need every user's score, which the "
             "recorded runs keep of nDCG@10 and Recall@10.",
         )
-        label_from_link(_REFERENCE, {split: titled(split) for split in block.splits})
+        translate_address(_REFERENCE, {split: titled(split) for split in block.splits})
         reference = pick_one(
             "Reference split",
             block.splits,
@@ -174,7 +174,7 @@ def _show(comparison: SplitComparison) -> None:
         splits=tuple(map(titled, swaps.splits)),
     )
     title = escaped(_metric_title(metric))
-    large(f"{winners(compared)} {headline(compared, reference)}")
+    show_large(f"{winners(compared)} {headline(compared, reference)}")
     if block.left_out:
         missing = "; ".join(map(titled, block.left_out))
         st.caption(f"Left out, because some of their runs are missing: {escaped(missing)}.")

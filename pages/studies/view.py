@@ -24,7 +24,7 @@ from ecv_core.store.recorded import recorded_runs, recorded_stopped
 from pages.shared.address.link import chosen, link_warnings_again, write_into_link
 from pages.shared.address.navigation import RANKS
 from pages.shared.charts.precision_curves import curves_of_users
-from pages.shared.live.state import sentences
+from pages.shared.live.state import errors_as_sentences
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
@@ -96,7 +96,7 @@ def _recorded_study() -> list[RunRecord]:
     A damaged file is a sentence, and the others still count.
     """
     whole: list[RunRecord] = []
-    with sentences():
+    with errors_as_sentences():
         whole = [run for run in recorded_runs() if run.whole]
         return whole + recorded_stopped()
     return whole

@@ -7,10 +7,10 @@ from ecv_core.store.configurations import recorded_tuning
 
 
 def section():
-    from pages.shared.live.state import sentences
+    from pages.shared.live.state import errors_as_sentences
     from pages.studies.metrics_view import show_metrics
 
-    with sentences():
+    with errors_as_sentences():
         show_metrics()
 
 

@@ -4,10 +4,10 @@ from streamlit.testing.v1 import AppTest
 
 
 def section():
-    from pages.shared.live.state import sentences
+    from pages.shared.live.state import errors_as_sentences
     from pages.studies.estimators_view import show_papers
 
-    with sentences():
+    with errors_as_sentences():
         show_papers()
 
 

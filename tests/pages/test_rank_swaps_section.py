@@ -16,10 +16,10 @@ SPLITS = ("random-holdout", "leave-last-item", "temporal-global")
 
 
 def section():
-    from pages.shared.live.state import sentences
+    from pages.shared.live.state import errors_as_sentences
     from pages.studies.swaps_view import show_ranks_under_splits
 
-    with sentences():
+    with errors_as_sentences():
         show_ranks_under_splits()
 
 

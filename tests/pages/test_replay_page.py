@@ -33,9 +33,9 @@ def calls(monkeypatch):
         seen[given["key"]] = given
 
     monkeypatch.setattr("pages.shared.charts.player.player", player)
-    monkeypatch.setattr("pages.shared.widgets.sliders.numbers", numbers)
+    monkeypatch.setattr("pages.shared.widgets.sliders.slider_numbers", numbers)
     monkeypatch.setattr("pages.replay.view.player", player)
-    monkeypatch.setattr("pages.replay.view.numbers", numbers)
+    monkeypatch.setattr("pages.replay.view.slider_numbers", numbers)
     return seen
 
 

@@ -162,7 +162,7 @@ def step_from_link(
     )
 
 
-def label_from_link(
+def translate_address(
     key: str, labels: Mapping[str, str], *, strict: bool = False, hidden: bool = False
 ) -> None:
     """Call before the widget is drawn: '?metric=recall' is the choice that it calls 'Recall'.

@@ -12,10 +12,10 @@ import streamlit as st
 from ecv_core.access.roles import PersonRole
 from ecv_core.access.settings import Mode, settings
 from ecv_core.records.errors import EcvError
-from pages.shared.address.link import label_from_link, link_button
+from pages.shared.address.link import link_button, translate_address
 from pages.shared.address.present import presentation
 from pages.shared.live.acting import who
-from pages.shared.live.state import sentences
+from pages.shared.live.state import errors_as_sentences
 from pages.shared.widgets.component import component
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ def page() -> Iterator[None]:
     A page that is run on its own draws nothing for those who may not see it.
     """
     may_look = False  # nor where it cannot be told who this is
-    with sentences():
+    with errors_as_sentences():
         may_look = who().role is not PersonRole.NOBODY
     if not may_look:
         st.stop()
-    with sentences():
+    with errors_as_sentences():
         yield
 
 
@@ -68,7 +68,7 @@ def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
     Returns: the chosen view, and room for more beside the title.
     """
     views = list(titles)
-    label_from_link(VIEW, {view: view for view in titles}, strict=True)
+    translate_address(VIEW, {view: view for view in titles}, strict=True)
     if st.session_state.get(VIEW, views[0]) not in views:
         del st.session_state[VIEW]  # of the page before; Streamlit would write it into the address
     with st.container(
@@ -111,7 +111,7 @@ def account_page() -> list[st.Page]:
     return [st.Page("account/account.py", title=title, icon=":material/account_circle:")]
 
 
-def go(page: str, more: Mapping[str, str | Sequence[str]]) -> None:
+def open_page(page: str, more: Mapping[str, str | Sequence[str]]) -> None:
     """Open another page with these query parameters, as one step that Back goes back.
 
     `st.switch_page` gives the parameters to the page that is left first, as a step of its own.

@@ -15,7 +15,7 @@ from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.listing import ListedRun
 from pages.shared.live.acting import acting
 from pages.shared.live.events import RUNS, topic
-from pages.shared.live.state import escaped, sentences, store
+from pages.shared.live.state import errors_as_sentences, escaped, store
 from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.glossary import glossary_link
 
@@ -121,7 +121,7 @@ def _damaged_fold(run_id: str, fold: int, reason: str) -> None:
 
 def act_and_rerun(act: Callable[[], object]) -> None:
     """Do what a press asked for and draw the page anew; an error stays as its sentence."""
-    with sentences():
+    with errors_as_sentences():
         act()
         st.rerun()
 
@@ -136,7 +136,7 @@ def offer_to_forget(kind: str, plan_id: str, then: Callable[[], None]) -> None:
     """
 
     def forget() -> None:
-        with sentences():
+        with errors_as_sentences():
             acting().forget_plan(kind, plan_id)
             then()
 

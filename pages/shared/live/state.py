@@ -92,7 +92,7 @@ def show_trouble() -> None:
 
 
 @contextmanager
-def sentences() -> Iterator[None]:
+def errors_as_sentences() -> Iterator[None]:
     """Show an error that was raised on purpose as its one sentence, never as a traceback."""
     try:
         yield

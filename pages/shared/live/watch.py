@@ -17,7 +17,7 @@ from ecv_core.store.activity import Activity, current_activity
 from ecv_core.store.store import Store
 from pages.shared.live.acting import admitted_until, who
 from pages.shared.live.events import SERVER, Feed, Grant, events
-from pages.shared.live.state import made_once, sentences, store
+from pages.shared.live.state import errors_as_sentences, made_once, store
 from pages.shared.widgets.component import component, ignore
 
 _listener = component(__file__, "ecv_watch", html="<span></span>", js=["watch.js"])
@@ -56,7 +56,7 @@ def follow(
         moment = time.monotonic()
         versions = dict.fromkeys((*topics, *foreground_topics), "")
         tokens: list[str] = []  # filled by `shared_entries`
-        with sentences():  # shows the error where the database cannot be read
+        with errors_as_sentences():  # shows the error where the database cannot be read
             if drawn_with_page:
                 activity = watch().now()  # what the rest of the page is drawn from
             elif who().role is PersonRole.NOBODY:

@@ -20,7 +20,7 @@ from ecv_core.figures.words import (
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.untrusted.limits import max_upload_mb
-from pages.shared.address.link import label_from_link
+from pages.shared.address.link import translate_address
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT, escaped
 
@@ -71,7 +71,7 @@ def pick_several(
         changed: help and what else the pills take.
     """
     labels = {option: escaped(title) for option, title in titles.items()}
-    label_from_link(key, labels, strict=True, hidden=True)
+    translate_address(key, labels, strict=True, hidden=True)
     options = list(labels)
     if not set(st.session_state.get(key, options)) <= set(options):
         st.session_state[key] = options

@@ -16,7 +16,7 @@ from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import Role, RunSpec
 from ecv_core.store.made_with import made_with as environment_of
 from pages.shared.charts.plot import print_figures
-from pages.shared.live.state import escaped, sentences, store
+from pages.shared.live.state import errors_as_sentences, escaped, store
 from pages.shared.widgets.setting_widgets import split_download
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def for_paper(
     )
     if not box.open:
         return
-    with box, sentences():
+    with box, errors_as_sentences():
         description = make()
         names = ["Text", "LaTeX", "BibTeX", "Figures", "Folds"]
         plain, latex, references, figures, folds = st.tabs(names, key=f"paper-tabs-{key}")

@@ -11,9 +11,9 @@ from ecv_core.access.roles import Action
 from ecv_core.dataset import DatasetEntry
 from ecv_core.figures.words import dataset_title, titles_of
 from ecv_core.records.tasks import Task
-from pages.shared.address.link import label_from_link
+from pages.shared.address.link import translate_address
 from pages.shared.live.acting import handling, why_not
-from pages.shared.live.state import KEPT, escaped, sentences
+from pages.shared.live.state import KEPT, errors_as_sentences, escaped
 from pages.shared.widgets.glossary import explained
 
 DEFAULT = "synthetic"
@@ -66,7 +66,7 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[Da
     """
     entries = datasets.catalogue()
     titles = titles_of(entries, dataset_title)
-    label_from_link("dataset", titles)
+    translate_address("dataset", titles)
     of_table = tables and picked_dataset().task is not None
     if tables:
         _pick_task(of_table)
@@ -152,7 +152,7 @@ def _offer_download(entry: DatasetEntry) -> None:
         if entry.download_bytes:
             size = f"about {entry.download_bytes / 1e6:,.0f} MB"
         if st.button(f"Download ({size})", icon=":material/download:", key="download"):
-            with sentences():
+            with errors_as_sentences():
                 _download(entry)
                 st.rerun()
 

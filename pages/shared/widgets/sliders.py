@@ -31,14 +31,14 @@ def slider_watch(name: str, *, container: str, step: int) -> None:
     """Tell figures and numbers of every move of a slider, while it moves.
 
     Args:
-        name: what `plot` and `numbers` know the slider by.
+        name: what `plot` and `slider_numbers` know the slider by.
         container: key of the container that holds the slider.
         step: where it is now, counted from 0; true also if the browser's slider is not found.
     """
     _watch(key=f"watch-{name}", data={"slider": name, "container": container, "step": step})
 
 
-def numbers(
+def slider_numbers(
     name: str,
     *,
     key: str,

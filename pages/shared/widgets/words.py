@@ -94,7 +94,7 @@ def plan_label(plan: PlanRecord, contents: str) -> str:
     return f"{plan.created_at:%Y-%m-%d %H:%M} · {contents} · {plan.plan_id}"
 
 
-def large(sentence: str) -> None:
+def show_large(sentence: str) -> None:
     """The answer of a page, as one sentence in large type."""
     style = "font-size: 1.3rem; line-height: 1.45; font-weight: 600; max-width: 62rem; margin: 0"
     st.html(f"<p style='{style}'>{escape(sentence, quote=False)}</p>")
