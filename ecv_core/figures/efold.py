@@ -1,16 +1,18 @@
-"""Moments of a run -> figure 1 of the e-fold paper: mean, interval, its width, and the stop."""
+"""Moments of a run -> figure 1 of the e-fold paper as data: the folds so far, and the stop."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from ecv_core.figures.words import counted
+from ecv_core.analysis.replay import Replay
+from ecv_core.figures.words import counted, metric_label, run_title
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import IntervalKind, Moment, RunRecord
+from ecv_core.records.spec import RunSpec
 
 COLUMNS = {
     "n": "folds seen so far, 1 .. k",
@@ -26,22 +28,14 @@ COLUMNS = {
 
 
 @with_columns(COLUMNS)
-def efold_frame(
-    moments: Sequence[Moment], stopped_at: int | None, *, checked: bool = False
-) -> pd.DataFrame:
+def efold_frame(moments: Sequence[Moment], stopped_at: int | None) -> pd.DataFrame:
     """One row per fold with the COLUMNS.
 
     Args:
         moments: the run so far, in the order of its folds; may be empty.
         stopped_at: folds used (e); None while the run has not stopped.
-        checked: whether folds after the stop are to run, if none has yet.
-
-    Returns:
-        Its attributes say `checked`, whether folds after the stop run, and what the intervals
-        hold, as in "interval of the mean" (`holds`).
     """
     rows = []
-    holds = IntervalKind.MEAN
     for moment in moments:
         row: dict[str, object] = {
             "n": moment.n,
@@ -54,26 +48,104 @@ def efold_frame(
             row["low"] = moment.interval.low
             row["high"] = moment.interval.high
             row["width"] = moment.interval.width
-            holds = moment.interval.kind
         rows.append(row)
     types = dict.fromkeys(COLUMNS, "float64")
     types |= {"n": "int64", "fold": "int64", "used": "bool"}
-    frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype(types)
-    frame.attrs["checked"] = checked or not frame["used"].all()
-    frame.attrs["holds"] = str(holds)
-    return frame
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(types)
 
 
 def frame_of_run(run: RunRecord) -> pd.DataFrame:
     """The frame of the folds that a run has."""
-    return efold_frame(run.moments, run.stopped_at, checked=run.checked)
+    return efold_frame(run.moments, run.stopped_at)
 
 
-def first_rows(frame: pd.DataFrame, n: int) -> pd.DataFrame:
-    """What such a frame was after n folds: its rows do not depend on those that come later."""
-    rows = frame.head(n)
-    rows.attrs["checked"] = not rows["used"].all()
-    return rows
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldHistory:
+    """What figure 1 shows: an evaluation fold by fold, and where its rule stopped."""
+
+    moments: Sequence[Moment]
+    """After each fold so far; may be empty."""
+    k: int
+    """Folds of a whole cross-validation."""
+    metric: str
+    """The score's name as shown, such as 'nDCG@10'."""
+    stopped_at: int | None = None
+    """Folds used (e); None while it has not stopped."""
+    confidence: float = 0.95
+    """Of the intervals."""
+    title: str = ""
+    """The run, in the sentence for those who do not see the figure."""
+    checks_stop: bool = False
+    """Whether folds after the stop are to run, if none has yet."""
+
+    def frame(self) -> pd.DataFrame:
+        """One row per fold; see `efold_frame`."""
+        return efold_frame(self.moments, self.stopped_at)
+
+    def after(self, n: int) -> FoldHistory:
+        """What was seen after n folds: nobody knew then of a stop that came later."""
+        stopped_at = self.stopped_at
+        if stopped_at is not None and n < stopped_at:
+            stopped_at = None
+        return replace(self, moments=self.moments[:n], stopped_at=stopped_at)
+
+    @property
+    def early_stop(self) -> int | None:
+        """The stop, if it is before the last fold."""
+        if self.stopped_at == self.k:
+            return None
+        return self.stopped_at
+
+    @property
+    def has_all_folds(self) -> bool:
+        """Whether the mean of all k folds is known."""
+        return len(self.moments) == self.k
+
+    @property
+    def interval_kind(self) -> IntervalKind:
+        """What the newest interval is of; before the first, what intervals usually are of."""
+        for moment in reversed(self.moments):
+            if moment.interval is not None:
+                return moment.interval.kind
+        return IntervalKind.MEAN
+
+    def later_folds_words(self, stop: int) -> str:
+        """What becomes of the folds after the stop: '6 folds saved', '6 folds run to check'."""
+        folds = counted(self.k - stop, "fold")
+        if self.checks_stop or len(self.moments) > stop:
+            return f"{folds} run to check"
+        return f"{folds} saved"
+
+
+def history_of_run(run: RunRecord) -> FoldHistory:
+    """The folds that a run has."""
+    return FoldHistory(
+        moments=run.moments,
+        k=run.k,
+        metric=metric_label(run.spec),
+        stopped_at=run.stopped_at,
+        confidence=run.spec.confidence,
+        title=run_title(run),
+        checks_stop=run.checked,
+    )
+
+
+def history_of_replay(spec: RunSpec, played: Replay, title: str) -> FoldHistory:
+    """The folds of a run as they are played again.
+
+    Args:
+        spec: of the run, with the rule that decides.
+        played: the folds in the order in which they are played.
+        title: of the run.
+    """
+    return FoldHistory(
+        moments=played.moments,
+        k=played.k,
+        metric=metric_label(spec),
+        stopped_at=played.stopped_at,
+        confidence=spec.confidence,
+        title=title,
+    )
 
 
 def score_range(frame: pd.DataFrame) -> tuple[float, float]:
@@ -94,74 +166,34 @@ def score_range(frame: pd.DataFrame) -> tuple[float, float]:
     centre = float(after_two_folds["mean"])
     # A little more than half the interval to each side; of no interval, an axis of some length.
     reach = float(after_two_folds["width"]) * 0.58 or abs(centre) * 0.05 or 0.01
-    distances = frame[["score", "low", "high"]].sub(centre).abs()
-    largest_of_rows = distances.max(axis=1).fillna(0.0)
-    for largest_distance in largest_of_rows:  # row by row, as while the run went on
-        while largest_distance > reach:
-            reach *= 1.5
+    distances = frame[["score", "low", "high"]].sub(centre).abs().to_numpy()
+    farthest = float(np.nanmax(distances))
+    # The axis grows in steps, so that it stands still after most folds.
+    while farthest > reach:
+        reach *= 1.5
     return centre - reach, centre + reach
 
 
-def band_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that have an interval; one alone, which has no area, twice: a strip at its fold."""
-    rows = rows.dropna(subset=["width"])
-    if len(rows) != 1:
-        return rows
-    return pd.concat([rows, rows]).assign(n=rows["n"].iloc[0] + np.array([-0.1, 0.1]))
-
-
-HEADROOM = 0.13
-"""Of the axis, above all marks: there the stop is named, where nothing is overprinted."""
-
-
-def plot_range(frame: pd.DataFrame, span: tuple[float, float] | None = None) -> tuple[float, float]:
-    """Both ends of the score axis: room for all marks, and HEADROOM above them.
-
-    Args:
-        frame: from `efold_frame`.
-        span: of the marks; by default `score_range`.
-    """
-    if span is None:
-        span = score_range(frame)
-    low, high = span
-    return low, high + HEADROOM * (high - low)
-
-
-def side_of_stop(k: int, stopped_at: int) -> Literal["left", "center", "right"]:
-    """Which end of its words stands at the stop, so that they stay within the axis."""
-    if stopped_at < k / 3:
-        return "left"
-    if stopped_at > 2 * k / 3:
-        return "right"
-    return "center"
-
-
-def stop_words(k: int, stopped_at: int, checked: bool) -> tuple[str, str]:
-    """'stop after 4', '6 folds saved': the stop, and the folds behind it."""
-    folds = counted(k - stopped_at, "fold")
-    fate = "saved"
-    if checked:
-        fate = "run to check"
-    return f"stop after {stopped_at}", f"{folds} {fate}"
-
-
-def alt_text(
-    frame: pd.DataFrame, *, k: int, metric: str, stopped_at: int | None, title: str = ""
-) -> str:
+def alt_text(history: FoldHistory) -> str:
     """One sentence with the numbers of figure 1, for those who do not see it."""
+    k = history.k
     subject = ""
-    if title:
-        subject = f"{title}: "
-    if frame.empty:
+    if history.title:
+        subject = f"{history.title}: "
+    if not history.moments:
         return f"{subject}no fold of {k} is finished yet."
-    last = frame[frame["used"]].iloc[-1]
-    text = f"{subject}after {last['n']} of {k} folds the mean {metric} is {last['mean']:.4f}"
-    if pd.notna(last["width"]):
-        text += f", confidence interval {last['low']:.4f} to {last['high']:.4f}"
-        text += f" ({last['width']:.4f} wide)"
-    if stopped_at is not None and stopped_at < k:
-        _, later_folds = stop_words(k, stopped_at, frame.attrs["checked"])
-        text += f"; the rule stopped here, {later_folds}"
-        if len(frame) == k:
-            text += f"; the mean of all {k} folds is {frame['mean'].iloc[-1]:.4f}"
+    newest = history.moments[-1]
+    last_used = newest
+    if history.stopped_at is not None:
+        last_used = history.moments[: history.stopped_at][-1]
+    text = f"{subject}after {last_used.n} of {k} folds the mean {history.metric} is "
+    text += f"{last_used.mean:.4f}"
+    interval = last_used.interval
+    if interval is not None:
+        text += f", confidence interval {interval.low:.4f} to {interval.high:.4f}"
+        text += f" ({interval.width:.4f} wide)"
+    if history.early_stop is not None:
+        text += f"; the rule stopped here, {history.later_folds_words(history.early_stop)}"
+        if history.has_all_folds:
+            text += f"; the mean of all {k} folds is {newest.mean:.4f}"
     return f"{text}."

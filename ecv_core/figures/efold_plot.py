@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures import efold
+from ecv_core.figures.efold import FoldHistory, alt_text, history_of_run, score_range
 from ecv_core.figures.palette import (
     Palette,
-    Steps,
+    Step,
     base_layout,
     fold_ticks,
     lay_out,
@@ -20,9 +19,8 @@ from ecv_core.figures.palette import (
     palette,
     plain_axis,
 )
-from ecv_core.figures.words import metric_label, run_title
 from ecv_core.records.parameters import percent_text
-from ecv_core.records.run import Moment, RunRecord
+from ecv_core.records.run import RunRecord
 
 MEAN = "mean so far"
 BAND = "interval"
@@ -30,62 +28,52 @@ SCORES = "score of one fold"
 WIDTH = "interval width"
 CHECKED = "folds run to check"
 
+_HEADROOM = 0.13
+"""Of the score axis, above all marks: there the stop is named, where nothing is overprinted."""
+_TOP_OF_MARKS = 1 / (1 + _HEADROOM)
+"""Where that begins, as a share of the axis."""
+
 
 def run_figure(run: RunRecord, *, dark: bool = False, height: int = 470) -> go.Figure:
     """Figure 1 of the paper, of the folds that a run has."""
-    return efold_figure(
-        efold.frame_of_run(run),
-        k=run.k,
-        metric=metric_label(run.spec),
-        stopped_at=run.stopped_at,
-        confidence=run.spec.confidence,
-        dark=dark,
-        height=height,
-    )
+    return efold_figure(history_of_run(run), dark=dark, height=height)
 
 
 def run_alt_text(run: RunRecord) -> str:
     """`run_figure` in one sentence, for those who do not see it."""
-    return efold.alt_text(
-        efold.frame_of_run(run),
-        k=run.k,
-        metric=metric_label(run.spec),
-        stopped_at=run.stopped_at,
-        title=run_title(run),
-    )
+    return alt_text(history_of_run(run))
 
 
 def efold_figure(
-    frame: pd.DataFrame,
+    history: FoldHistory,
     *,
-    k: int,
-    metric: str,
-    stopped_at: int | None,
-    confidence: float = 0.95,
     dark: bool = False,
     height: int = 470,
+    type_scale: float = 1.0,
     span: tuple[float, float] | None = None,
+    note_if_empty: str = "no fold is finished yet",
 ) -> go.Figure:
     """Figure 1 of the paper, a pure function of the completed folds.
 
     Both score axes have the same length per unit, so the green height is the blue band's thickness.
 
     Args:
-        frame: from `efold.efold_frame`.
-        k: folds of a whole cross-validation; fixes the x axis.
-        metric: the score's name as shown, such as 'nDCG@10'.
-        stopped_at: folds used (e); None while the run has not stopped.
-        confidence: of the interval, for the legend.
-        span: of the score axis; by default what fits the frame.
+        history: what is shown.
+        dark: whether the page is dark.
+        height: in pixels.
+        type_scale: how much larger than usual all type is, for a lecture hall.
+        span: of the marks on the score axis; by default what fits those of the history.
+        note_if_empty: what stands in the figure before the first fold.
     """
     colours = palette(dark)
+    frame = history.frame()
     used = frame[frame["used"]]
-    checked = frame[~frame["used"]]
     figure = go.Figure()
-    name = f"{percent_text(confidence, 'g')} {BAND} of the {frame.attrs.get('holds', 'mean')}"
-    _add_interval_band(figure, used, colours.band, name=name)
+    band_name = f"{percent_text(history.confidence, 'g')} {BAND} of the {history.interval_kind}"
+    _add_interval_band(figure, used, colours.band, name=band_name)
+    checked = frame[~frame["used"]]
     # What belongs to the folds that ran to check begins at the stop.
-    after_stop = frame[frame["n"] >= (stopped_at or 0)]
+    after_stop = frame[frame["n"] >= (history.stopped_at or 0)]
     if not checked.empty:
         _add_interval_band(figure, after_stop, colours.faint_band, showlegend=False)
         _add_checked_means(figure, after_stop, colours)
@@ -95,19 +83,20 @@ def efold_figure(
     _add_widths(figure, used, colours, opacity=1.0)
     if not checked.empty:
         _add_widths(figure, after_stop, colours, opacity=0.4, showlegend=False, hoverinfo="skip")
-    if stopped_at is not None and stopped_at < k:
-        _add_stop(figure, k, stopped_at, frame.attrs["checked"], colours)
-        if len(frame) == k:
-            _add_mean_of_all(figure, k, float(frame["mean"].iloc[-1]), colours)
+    if history.early_stop is not None:
+        _add_stop(figure, history, history.early_stop, colours)
+        if history.has_all_folds:
+            _add_mean_of_all(figure, history.k, history.moments[-1].mean, colours)
     if frame.empty:
         middle = {"x": 0.5, "xref": "paper", "y": 0.5, "yref": "paper"}
-        figure.add_annotation(note("no fold is finished yet", 19, colours.muted, **middle))
-    folds = fold_ticks(k) | {"fixedrange": False, "linecolor": colours.muted}
-    low, high = efold.plot_range(frame, span)
-    scores = _value_axis(metric, colours.mean, [low, high])
+        figure.add_annotation(note(note_if_empty, 19, colours.muted, **middle))
+    low, high = span or score_range(frame)
+    length = (1 + _HEADROOM) * (high - low)
+    scores = _value_axis(history.metric, colours.mean, [low, low + length])
     scores["gridcolor"] = colours.grid
-    widths = _value_axis("interval width", colours.width, [0, high - low])
+    widths = _value_axis("interval width", colours.width, [0, length])
     widths |= {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "nonnegative"}
+    folds = fold_ticks(history.k) | {"fixedrange": False, "linecolor": colours.muted}
     lay_out(
         figure,
         base_layout(colours, height),
@@ -118,6 +107,7 @@ def efold_figure(
     )
     if frame.empty and span is None:  # there is no scale yet
         figure.update_yaxes(showticklabels=False, showgrid=False)
+    _enlarge_type(figure, type_scale)
     return figure
 
 
@@ -152,7 +142,11 @@ def _add_interval_band(
     **looks: Any,  # noqa: ANN401  any attribute of a trace
 ) -> None:
     """The interval after each fold, shaded; `looks` are of the entry in the legend."""
-    rows = efold.band_rows(rows)
+    rows = rows.dropna(subset=["width"])
+    if len(rows) == 1:
+        # A single interval would be a line without area: it becomes a narrow strip at its fold.
+        fold = rows["n"].iloc[0]
+        rows = pd.concat([rows, rows]).assign(n=[fold - 0.1, fold + 0.1])
     edge: dict[str, Any] = {
         "x": _folds_of(rows),
         "mode": "lines",
@@ -234,27 +228,29 @@ def _add_widths(
     )
 
 
-def _add_stop(figure: go.Figure, k: int, stopped_at: int, checked: bool, colours: Palette) -> None:
+def _add_stop(figure: go.Figure, history: FoldHistory, stop: int, colours: Palette) -> None:
     """The line, the shade behind it, and both said in the room that the axis has for it."""
-    stop, later_folds = efold.stop_words(k, stopped_at, checked)
-    top_of_marks = 1 / (1 + efold.HEADROOM)
-    figure.add_vrect(
-        x0=stopped_at, x1=k + 0.5, fillcolor=colours.saved, line_width=0, layer="below"
-    )
+    k = history.k
+    figure.add_vrect(x0=stop, x1=k + 0.5, fillcolor=colours.saved, line_width=0, layer="below")
     figure.add_shape(
         type="line",
-        x0=stopped_at,
-        x1=stopped_at,
+        x0=stop,
+        x1=stop,
         y0=0,
-        y1=top_of_marks,
+        y1=_TOP_OF_MARKS,
         yref="paper",
         line={"color": colours.stop, "width": 3, "dash": "dash"},
     )
-    place = {"x": stopped_at, "y": (1 + top_of_marks) / 2, "yref": "paper"}
-    side = efold.side_of_stop(k, stopped_at)
-    text = f"<b>{stop}</b>, {later_folds}"
+    # The words are on that side of the stop where they stay within the axis.
+    side = "center"
+    if stop < k / 3:
+        side = "left"
+    elif stop > 2 * k / 3:
+        side = "right"
+    place = {"x": stop, "xanchor": side, "y": (1 + _TOP_OF_MARKS) / 2, "yref": "paper"}
+    text = f"<b>stop after {stop}</b>, {history.later_folds_words(stop)}"
     # Without its anchor Plotly hangs words that are near the top, and the line goes through them.
-    figure.add_annotation(note(text, 17, colours.stop, xanchor=side, yanchor="middle", **place))
+    figure.add_annotation(note(text, 17, colours.stop, yanchor="middle", **place))
 
 
 def _add_mean_of_all(figure: go.Figure, k: int, mean: float, colours: Palette) -> None:
@@ -267,6 +263,18 @@ def _add_mean_of_all(figure: go.Figure, k: int, mean: float, colours: Palette) -
         name=f"mean of all {k}: {mean:.4f}",
         hoverinfo="skip",
     )
+
+
+def _enlarge_type(figure: go.Figure, scale: float) -> None:
+    """Make all type of figure 1 larger by this factor, in place."""
+    layout = figure.layout
+    layout.font.size *= scale
+    layout.legend.font.size *= scale
+    layout.margin.t *= scale
+    for axis in (layout.xaxis, layout.yaxis, layout.yaxis2):
+        axis.title.font.size = scale * (axis.title.font.size or 17)
+    for annotation in layout.annotations:
+        annotation.font.size *= scale
 
 
 # Moments of a finished run -> figure 1 after each of its folds, on axes that never move.
@@ -292,6 +300,8 @@ def drawn_steps(folds: int, stopped_at: int | None) -> list[int]:
     """
     if folds <= _ALL_DRAWN:
         return list(range(folds + 1))
+    # Of many folds, a figure is drawn only where more changes than one more point: at the
+    # beginning, around the stop, and at the end.
     steps = {*range(_BESIDE + 1), *range(folds - _BESIDE, folds + 1)}
     if stopped_at is not None:
         steps.update(range(stopped_at - _BESIDE, stopped_at + _BESIDE + 1))
@@ -299,12 +309,8 @@ def drawn_steps(folds: int, stopped_at: int | None) -> list[int]:
 
 
 def efold_figures(
-    moments: Sequence[Moment],
+    history: FoldHistory,
     *,
-    k: int,
-    metric: str,
-    stopped_at: int | None,
-    confidence: float = 0.95,
     dark: bool = False,
     height: int = 470,
     type_scale: float = 1.0,
@@ -313,72 +319,44 @@ def efold_figures(
     """One figure for each of `drawn_steps`: before the first fold, and after others.
 
     Args:
-        moments: all of them.
-        k: folds of a whole cross-validation.
-        metric: the score's name as shown.
-        stopped_at: folds used (e); the stop is shown from its fold on. None where there is none.
-        confidence: of the interval.
-        type_scale: how much larger than usual all type is, for a lecture hall.
+        history: all folds; the stop is shown from its fold on.
+        dark: whether the page is dark.
+        height: in pixels.
+        type_scale: see `efold_figure`.
         span: of the score axis; by default what fits all moments.
     """
     if span is None:
-        span = efold.score_range(efold.efold_frame(moments, stopped_at))
+        span = score_range(history.frame())
     figures = []
-    for n in drawn_steps(len(moments), stopped_at):
-        stop = _stop_so_far(stopped_at, n)
+    for n in drawn_steps(len(history.moments), history.stopped_at):
         figure = efold_figure(
-            efold.efold_frame(moments[:n], stop),
-            k=k,
-            metric=metric,
-            stopped_at=stop,
-            confidence=confidence,
+            history.after(n),
             dark=dark,
             height=height,
+            type_scale=type_scale,
             span=span,
+            note_if_empty="press play",
         )
-        if n == 0:
-            (note_of_no_fold,) = figure.layout.annotations
-            note_of_no_fold.text = "press play"
-        if type_scale != 1.0:
-            larger(figure, type_scale)
         figures.append(figure)
     return figures
 
 
-def efold_steps(
-    moments: Sequence[Moment], *, k: int, metric: str, stopped_at: int | None, title: str = ""
-) -> Steps:
-    """Which of `efold_figures` each step shows, and its sentence for those who do not see it."""
-    whole = efold.efold_frame(moments, stopped_at)
-    drawn = drawn_steps(len(moments), stopped_at)
-    variants = []
-    alts = []
-    for n in range(len(moments) + 1):
-        variants.append(bisect_left(drawn, n))
-        stop = _stop_so_far(stopped_at, n)
-        frame = efold.first_rows(whole, n)
-        alts.append(efold.alt_text(frame, k=k, metric=metric, stopped_at=stop, title=title))
-    ends: list[float] = []
-    if len(drawn) < len(alts):
-        ends = [n + 0.5 for n in range(len(alts))]  # before the next fold
-    return Steps(variants=variants, alts=alts, ends=ends)
+def efold_steps(history: FoldHistory) -> list[Step]:
+    """Which of `efold_figures` each step shows, and its sentence for those who do not see it.
 
-
-def _stop_so_far(stopped_at: int | None, n: int) -> int | None:
-    """The stop, as far as it is known after n folds."""
-    if stopped_at is None or n < stopped_at:
-        return None
-    return stopped_at
-
-
-def larger(figure: go.Figure, scale: float) -> go.Figure:
-    """Figure 1 with all its type larger by this factor, in place."""
-    layout = figure.layout
-    layout.font.size *= scale
-    layout.legend.font.size *= scale
-    layout.margin.t *= scale
-    for axis in (layout.xaxis, layout.yaxis, layout.yaxis2):
-        axis.title.font.size = scale * (axis.title.font.size or 17)
-    for annotation in layout.annotations:
-        annotation.font.size *= scale
-    return figure
+    Returns:
+        One before the first fold, and one after each.
+    """
+    folds = len(history.moments)
+    drawn = drawn_steps(folds, history.stopped_at)
+    steps = []
+    for n in range(folds + 1):
+        first_drawn_with_n_folds = bisect_left(drawn, n)
+        largest_x = None
+        if folds > _ALL_DRAWN:
+            largest_x = n + 0.5  # that figure may have later folds, which are not shown
+        step = Step(
+            figure=first_drawn_with_n_folds, largest_x=largest_x, alt=alt_text(history.after(n))
+        )
+        steps.append(step)
+    return steps

@@ -15,15 +15,15 @@ from ecv_core.figures.palette import (
     KEPT_SCALE,
     CellScale,
     Palette,
-    Steps,
+    Step,
     base_layout,
+    changed_by,
     lay_out,
     palette,
     plain_axis,
     rank_scale,
-    stepped,
 )
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import alpha_text, counted
 
 ROW_HEIGHT = 44
 """Pixels of a row."""
@@ -105,6 +105,10 @@ def _texts(table: pd.DataFrame) -> list[list[str]]:
 # Numbers: figures 2 and 3.
 
 
+CELLS = 0
+"""Number of the trace that has the cells."""
+
+
 def heatmap_figure(
     frame: pd.DataFrame, *, value: str, scale: CellScale, hover: str, dark: bool = False
 ) -> go.Figure:
@@ -147,33 +151,29 @@ def _height(table: pd.DataFrame) -> int:
 
 
 def heatmap_steps(
-    frame: pd.DataFrame,
-    alphas: Sequence[float],
-    texts: Sequence[str],
-    *,
-    value: str,
-    digits: int,
-    title: str,
-) -> Steps:
+    frame: pd.DataFrame, alphas: Sequence[float], *, value: str, digits: int, title: str
+) -> list[Step]:
     """What the cells show at each alpha of a slider.
 
     Args:
         frame: see `tables_by_alpha`.
         alphas: each one in the frame.
-        texts: each alpha as shown.
         value: the column to show.
         digits: of the numbers below ten, after the point; others have at most one.
         title: what the numbers are, for those who do not see the figure.
     """
-    tables = tables_by_alpha(frame, value, alphas)
     label = partial(_number_text, digits=digits)
-    patches = []
-    alts = []
-    for table, text in zip(tables, texts, strict=True):
-        shown = table.map(label, na_action="ignore")
-        patches.append({0: {"z": _rounded(table), "text": _texts(shown)}})
-        alts.append(f"{title} at alpha {text}, {_summary(table, label)}.")
-    return Steps.over_alphas(texts, patches, alts)
+    steps = []
+    for alpha, table in zip(alphas, tables_by_alpha(frame, value, alphas), strict=True):
+        text = f"alpha {alpha_text(alpha)}"
+        alt = f"{title} at {text}, {_summary(table, label)}."
+        steps.append(Step(changes={CELLS: _numbers_in_cells(table, label)}, alt=alt, note=text))
+    return steps
+
+
+def _numbers_in_cells(table: pd.DataFrame, label: Callable[[float], str]) -> dict[str, Any]:
+    """What of a trace of cells depends on their numbers: their colours, and the numbers written."""
+    return {"z": _rounded(table), "text": _texts(table.map(label, na_action="ignore"))}
 
 
 def _summary(table: pd.DataFrame, label: Callable[[float], str]) -> str:
@@ -207,10 +207,15 @@ def heatmap_at(
     frame: pd.DataFrame, alpha: float, *, value: str, scale: CellScale, dark: bool = False
 ) -> go.Figure:
     """The frame at one alpha, with its numbers; arguments as above."""
-    frame = frame[frame["alpha"] == alpha]
-    steps = heatmap_steps(frame, [alpha], [""], value=value, digits=scale.digits, title="")
-    figure = heatmap_figure(frame, value=value, scale=scale, hover="", dark=dark)
-    return stepped(figure, steps)
+    (table,) = tables_by_alpha(frame[frame["alpha"] == alpha], value, [alpha])
+    numbers = table.map(partial(_number_text, digits=scale.digits), na_action="ignore")
+    return _heatmap(
+        table,
+        scale,
+        palette(dark),
+        text=_texts(numbers),
+        hovertemplate=_hover("%{text}"),
+    )
 
 
 def cells_trace(
@@ -341,41 +346,39 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
 
 
 def ranks_steps(
-    ranks: pd.DataFrame, stability: pd.DataFrame, alphas: Sequence[float], texts: Sequence[str]
-) -> Steps:
+    ranks: pd.DataFrame, stability: pd.DataFrame, alphas: Sequence[float]
+) -> list[Step]:
     """What both parts show at each alpha of a slider; frames as for `ranks_figure`."""
+    # The ranks by all k folds are the same at every alpha.
     (k_fold,) = tables_by_alpha(ranks, "rank_k_fold", alphas[:1])
     # Two that share the ranks 2 and 3 have 2.5.
     k_fold_words = " (" + k_fold.map("{:g}".format, na_action="ignore") + ")"
-    tables = tables_by_alpha(ranks, "rank_e_fold", alphas)
-    patches = []
-    alts = []
-    for table, alpha, text in zip(tables, alphas, texts, strict=True):
-        rank_words = table.map("<b>{:.1f}</b>".format, na_action="ignore") + k_fold_words
-        kept = _kept_table(stability, table, alpha)
-        kept_words = kept.map("{:.0f} %".format, na_action="ignore")
-        patches.append(
-            {
-                RANKS: {"z": _rounded(table), "text": _texts(rank_words)},
-                KEPT: {"z": _rounded(kept), "text": _texts(kept_words)},
-            }
-        )
+    steps = []
+    for alpha, e_fold in zip(alphas, tables_by_alpha(ranks, "rank_e_fold", alphas), strict=True):
+        rank_words = e_fold.map("<b>{:.1f}</b>".format, na_action="ignore") + k_fold_words
+        kept = _kept_table(stability, e_fold, alpha)
         parts = []
         for dataset, order, winner in kept.itertuples():
             parts.append(f"{dataset} order {order:.0f} %, winner {winner:.0f} %")
-        alts.append(
-            f"Ranks under e-CV at alpha {text} beside k-fold ranks. Share of the orders that "
-            f"keep the k-fold ranking: {'; '.join(parts)}."
+        text = f"alpha {alpha_text(alpha)}"
+        step = Step(
+            changes={
+                RANKS: {"z": _rounded(e_fold), "text": _texts(rank_words)},
+                KEPT: _numbers_in_cells(kept, "{:.0f} %".format),
+            },
+            alt=f"Ranks under e-CV at {text} beside k-fold ranks. Share of the orders that keep "
+            f"the k-fold ranking: {'; '.join(parts)}.",
+            note=text,
         )
-    return Steps.over_alphas(texts, patches, alts)
+        steps.append(step)
+    return steps
 
 
 def ranks_at(ranks: pd.DataFrame, stability: pd.DataFrame, alpha: float) -> go.Figure:
     """Both parts at one alpha."""
-    ranks = ranks[ranks["alpha"] == alpha]
-    stability = stability[stability["alpha"] == alpha]
-    steps = ranks_steps(ranks, stability, [alpha], [""])
-    return stepped(ranks_figure(ranks, stability), steps)
+    ranks_here = ranks[ranks["alpha"] == alpha]
+    (step,) = ranks_steps(ranks_here, stability, [alpha])
+    return changed_by(step, ranks_figure(ranks_here, stability))
 
 
 def _kept_table(stability: pd.DataFrame, table: pd.DataFrame, alpha: float) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ecv_core.untrusted.texts import chart_texts, disarm_figure
@@ -230,42 +230,36 @@ def bar_label(bar: str, words: str, colours: Palette) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
-    """One entry per step of a slider; an empty sequence changes nothing."""
+class Step:
+    """What a figure shows at one step of a slider."""
 
-    patches: Sequence[dict[int, dict[str, Any]]] = ()
-    """Trace number -> what of that trace to replace (x, y, text ...)."""
-    variants: Sequence[int] = ()
+    alt: str
+    """That in a sentence, for those who do not see it."""
+    changes: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    """Trace number -> what of that trace to replace (x, y, text ...); of all steps, or of none."""
+    figure: int = 0
     """Which of several figures to show."""
-    ends: Sequence[float] = ()
-    """The largest x of what is shown of each of its traces."""
-    alts: Sequence[str] = ()
-    """What the figure shows at this step, in a sentence."""
-    notes: Sequence[str] = ()
-    """What a saved picture says about this step beside its name: 'alpha 1e-4'."""
-
-    @classmethod
-    def over_alphas(
-        cls, texts: Sequence[str], patches: Sequence[dict[int, dict[str, Any]]], alts: Sequence[str]
-    ) -> Steps:
-        """A step for each alpha, which a saved picture says, as its text has it."""
-        return cls(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
-
-    def to_json(self) -> str:
-        """As the figure component reads it."""
-        steps = {
-            "patches": chart_texts(list(self.patches)),
-            "variants": list(self.variants),
-            "ends": list(self.ends),
-            "alts": list(self.alts),
-            "notes": list(self.notes),
-        }
-        return json.dumps(steps, separators=(",", ":"))
+    largest_x: float | None = None
+    """Up to where each of its traces is shown; None for the whole figure, as at all steps then."""
+    note: str = ""
+    """What a saved picture says about this step beside its name, such as 'alpha 1e-4'."""
 
 
-def stepped(figure: go.Figure, steps: Steps) -> go.Figure:
-    """The figure as it is at the first of its steps, in place."""
-    for trace, change in steps.patches[0].items():
+def steps_json(steps: Sequence[Step]) -> str:
+    """As the figure component reads them: for each field, its values at all steps."""
+    values = {
+        "patches": chart_texts([step.changes for step in steps if step.changes]),
+        "variants": [step.figure for step in steps],
+        "ends": [step.largest_x for step in steps if step.largest_x is not None],
+        "alts": [step.alt for step in steps],
+        "notes": [step.note for step in steps],
+    }
+    return json.dumps(values, separators=(",", ":"))
+
+
+def changed_by(step: Step, figure: go.Figure) -> go.Figure:
+    """The figure as it is at this step, changed in place."""
+    for trace, change in step.changes.items():
         figure.data[trace].update(change)
     return figure
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import Palette, Steps, base_layout, lay_out, note, palette, plain_axis
+from ecv_core.figures.palette import Palette, Step, base_layout, lay_out, note, palette, plain_axis
 
 _Trace = dict[str, Any]
 
@@ -66,18 +66,18 @@ def selection_figures(lanes: pd.DataFrame, *, dark: bool = False) -> list[go.Fig
     return figures
 
 
-def selection_steps(lanes: pd.DataFrame, sentences: Sequence[str]) -> Steps:
+def selection_steps(lanes: pd.DataFrame, sentences: Sequence[str]) -> list[Step]:
     """Which of `selection_figures` each step shows, and what it says.
 
     Args:
         lanes: as there.
         sentences: per step, what happened.
     """
-    alts = []
+    steps: list[Step] = []
     for (_, rows), sentence in zip(lanes.groupby("step", sort=True), sentences, strict=True):
         states = rows["contender"] + ": " + rows["says"]
-        alts.append(f"{sentence} {'; '.join(states)}.")
-    return Steps(variants=range(len(alts)), alts=alts)
+        steps.append(Step(figure=len(steps), alt=f"{sentence} {'; '.join(states)}."))
+    return steps
 
 
 def _figure_of_step(rows: pd.DataFrame, span: tuple[float, float], colours: Palette) -> go.Figure:
@@ -180,7 +180,7 @@ def _mark_data(contenders: pd.DataFrame, span: tuple[float, float]) -> _Trace:
 
 def _lane_title(row: pd.Series[Any], colours: Palette) -> dict[str, Any]:
     """Name and state of a contender, above its lane; a phone has no room for more than a clause."""
-    state, _, _ = row["says"].partition(";")
+    state, _, _details = row["says"].partition(";")  # 'out after 1 fold; 2.1 % behind'
     text = f"<b>{row['contender']}</b> · {state}"
     colour = colours.ink
     if row["state"] in _OUT:

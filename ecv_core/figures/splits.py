@@ -12,13 +12,12 @@ from ecv_core.analysis.split_tables.toy import DAYS, ToySplit
 from ecv_core.figures.palette import (
     LABEL,
     TEXT,
-    Steps,
+    Step,
     axis,
     lay_out,
     lecture_layout,
     palette,
     part_styles,
-    stepped,
 )
 
 STACK = 0.34
@@ -26,16 +25,12 @@ STACK = 0.34
 MARK = 13
 """Pixels of a mark."""
 
-PERIOD = 0
-"""Number of the trace of the days that are held out; those of the parts come after the others."""
-POINT_IN_TIME = 1
-LEAK = 2
-
 
 def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
     """The figure of the first fold; `timeline_steps` moves it to the others."""
     colours = palette(dark)
     figure = go.Figure()
+    # The traces get their data, which differ from fold to fold, when all of them are there.
     looks: dict[str, Any] = {"hoverinfo": "skip", "showlegend": False}
     figure.add_scatter(
         mode="none", fill="toself", fillcolor=colours.saved, name="held-out period", **looks
@@ -72,7 +67,8 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
             showlegend=part in parts,
             hovertemplate=f"%{{text}}<br>day %{{x}}<extra>{part}</extra>",
         )
-    stepped(figure, Steps(patches=[_data_of_fold(toy, 0)]))
+    for trace, data in zip(figure.data, _data_of_fold(toy, 0), strict=True):
+        trace.update(data)
     names = toy.marks.drop_duplicates("user").sort_values("user")["name"].tolist()
     users = {
         "range": [len(names) - 0.4, -0.9],
@@ -88,7 +84,7 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
     )
 
 
-def timeline_steps(toy: ToySplit, sentences: Sequence[str], folds: Sequence[int]) -> Steps:
+def timeline_steps(toy: ToySplit, sentences: Sequence[str], folds: Sequence[int]) -> list[Step]:
     """What each step of a slider changes in `timeline_figure`.
 
     Args:
@@ -96,38 +92,45 @@ def timeline_steps(toy: ToySplit, sentences: Sequence[str], folds: Sequence[int]
         sentences: what each step shows, for those who do not see it.
         folds: the fold of each step.
     """
-    return Steps(patches=[_data_of_fold(toy, fold) for fold in folds], alts=sentences)
+    steps = []
+    for fold, sentence in zip(folds, sentences, strict=True):
+        steps.append(Step(changes=dict(enumerate(_data_of_fold(toy, fold))), alt=sentence))
+    return steps
 
 
-def _data_of_fold(toy: ToySplit, fold: int) -> dict[int, dict[str, Any]]:
-    """Trace number -> its data in one fold."""
-    data: dict[int, dict[str, Any]] = {
-        PERIOD: {"x": [], "y": []},
-        POINT_IN_TIME: {"x": [], "y": []},
-        LEAK: {"x": [], "y": []},
-    }
+def _data_of_fold(toy: ToySplit, fold: int) -> list[dict[str, Any]]:
+    """What each trace of `timeline_figure` has in one fold, in the order of the traces.
+
+    A trace of nothing is emptied, as the fold that was shown before may have filled it.
+    """
+    held_out: dict[str, Any] = {"x": [], "y": []}
+    point_in_time: dict[str, Any] = {"x": [], "y": []}
     period = toy.periods[fold]
     if period is not None:
+        # Days and users are whole numbers: half of one more to each side is around their marks.
         first_day, last_day = period
         start = first_day - 0.5
         end = last_day + 0.5
         top = -0.62
         bottom = int(toy.marks["user"].max()) + 0.55
-        data[PERIOD] = {"x": [start, end, end, start], "y": [top, top, bottom, bottom]}
-        text = ["point in time ", ""]
-        data[POINT_IN_TIME] = {"x": [start, start], "y": [top, bottom], "text": text}
+        held_out = {"x": [start, end, end, start], "y": [top, top, bottom, bottom]}
+        point_in_time = {"x": [start, start], "y": [top, bottom], "text": ["point in time ", ""]}
+    leaked: dict[str, Any] = {"x": [], "y": []}
     leak = toy.leaks[fold]
     if leak is not None:
-        data[LEAK] = {"x": leak["day"].tolist(), "y": _heights(leak)}
+        leaked = {"x": leak["day"].tolist(), "y": _heights(leak)}
+    data = [held_out, point_in_time, leaked]
     marks = toy.marks[toy.marks["fold"] == fold]
     texts = marks["name"] + ": item " + marks["item"].astype(str)
     for part in part_styles(palette(False)):
-        rows = marks[marks["part"] == part]
-        data[len(data)] = {
-            "x": rows["day"].tolist(),
-            "y": _heights(rows),
-            "text": texts[rows.index].tolist(),
-        }
+        of_part = marks[marks["part"] == part]
+        data.append(
+            {
+                "x": of_part["day"].tolist(),
+                "y": _heights(of_part),
+                "text": texts[of_part.index].tolist(),
+            }
+        )
     return data
 
 

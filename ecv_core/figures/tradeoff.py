@@ -12,17 +12,17 @@ import plotly.graph_objects as go
 from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, RULE, SYSTEM
 from ecv_core.figures.palette import (
     Palette,
-    Steps,
+    Step,
     base_layout,
+    changed_by,
     fold_ticks,
     lay_out,
     palette,
     plain_axis,
-    stepped,
 )
 from ecv_core.figures.words import alpha_text, setting_words, titled
 
-HERE = 0
+MOVING_POINT = 0
 """Number of the trace that moves; it is drawn in `zorder`, not in this order."""
 _MANY_SETTINGS = 20
 """Settings of a rule from which on its line has no marks."""
@@ -74,34 +74,33 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
     )
 
 
-def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[str]) -> Steps:
+def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float]) -> list[Step]:
     """Where the moving point is at each alpha of a slider.
 
     Args:
         frame: from `tradeoff.tradeoff_frame`.
         alphas: each one a setting of the frame.
-        texts: each alpha as shown.
     """
     average = frame[frame["kind"] == AVERAGE].set_index("setting")
-    patches = []
-    alts = []
-    for alpha, text in zip(alphas, texts, strict=True):
+    steps = []
+    for alpha in alphas:
         cost = float(average["energy_percent"][alpha])
         difference = float(average["difference_percent"][alpha])
-        label = f"<b>e-fold<br>alpha {text}</b>"
-        patches.append({HERE: {"x": [cost], "y": [difference], "text": [label]}})
-        alts.append(
-            f"Cost against difference to the k-fold mean, for every alpha. At alpha {text}: "
+        text = f"alpha {alpha_text(alpha)}"
+        point = {"x": [cost], "y": [difference], "text": [f"<b>e-fold<br>{text}</b>"]}
+        alt = (
+            f"Cost against difference to the k-fold mean, for every alpha. At {text}: "
             f"{cost:.1f} % of the cost, difference {difference:.2f} %. The paper reports 41.5 % "
             "and 1.81 %."
         )
-    return Steps.over_alphas(texts, patches, alts)
+        steps.append(Step(changes={MOVING_POINT: point}, alt=alt, note=text))
+    return steps
 
 
 def tradeoff_at(frame: pd.DataFrame, alpha: float, *, cost: str = "energy") -> go.Figure:
     """The trade-off at one alpha."""
-    steps = tradeoff_steps(frame, [alpha], [alpha_text(alpha)])
-    return stepped(tradeoff_figure(frame, cost=cost), steps)
+    (step,) = tradeoff_steps(frame, [alpha])
+    return changed_by(step, tradeoff_figure(frame, cost=cost))
 
 
 def _add_rows(
@@ -277,15 +276,16 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     colours = palette(dark)
     k = int(frame["n"].max())
     figure = go.Figure()
-    looks: dict[str, Any] = {"x": [], "y": [], "text": [], "cliponaxis": False}
-    looks["showlegend"] = False
+    # Both traces are empty here: what is in them depends on alpha, and comes with a step.
+    empty: dict[str, Any] = {"x": [], "y": [], "text": []}
+    empty |= {"cliponaxis": False, "showlegend": False}
     figure.add_bar(
         textposition="outside",
         textfont={"size": 15, "color": colours.ink},
         marker={"color": colours.mean},
         name="orders that stop here",
         hovertemplate="%{y:.1f} % stop after fold %{x}<extra></extra>",
-        **looks,
+        **empty,
     )
     figure.add_scatter(
         mode="lines+text",
@@ -294,7 +294,7 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         line={"color": colours.stop, "width": 4, "dash": "dash"},
         name="mean stop",
         hoverinfo="skip",
-        **looks,
+        **empty,
     )
     # Plotly would draw an axis with automatic margins twice.
     axis: dict[str, Any] = {"size": 17, "linecolor": colours.muted, "automargin": False}
@@ -318,38 +318,37 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     )
 
 
-def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[str]) -> Steps:
+def stops_steps(frame: pd.DataFrame, alphas: Sequence[float]) -> list[Step]:
     """The bars at each alpha of a slider.
 
     Args:
         frame: from `tradeoff.stops_frame`.
         alphas: each one of the frame's.
-        texts: each alpha as shown.
     """
-    patches = []
-    alts = []
     percents = frame.pivot(index="alpha", columns="n", values="percent")
     folds = [int(n) for n in percents.columns]
-    for alpha, text in zip(alphas, texts, strict=True):
+    steps = []
+    for alpha in alphas:
         shares = [float(share) for share in percents.loc[alpha].to_numpy()]
-        mean = float(np.dot(shares, folds)) / 100
+        highest = max(shares)
         heights = [round(share, 3) for share in shares]
-        bars = {"x": folds, "y": heights, "text": list(map(_share_text, shares))}
-        top = 104
-        bottom = min(max(shares) + 14, top)  # above the number on the highest bar
-        mark = {
+        bars = {"x": folds, "y": heights, "text": [_share_text(share) for share in shares]}
+        mean = float(np.dot(shares, folds)) / 100
+        line_top = 104
+        line_bottom = min(highest + 14, line_top)  # above the number on the highest bar
+        mean_line = {
             "x": [mean, mean],
-            "y": [bottom, top],
+            "y": [line_bottom, line_top],
             "text": ["", f"<b>mean {mean:.1f}</b>"],
         }
-        patches.append({BARS: bars, MEAN: mark})
-        highest = max(shares)
         likeliest = folds[shares.index(highest)]
-        alts.append(
-            f"Where the rule stops over all orders at alpha {text}: after {mean:.2f} folds on "
+        text = f"alpha {alpha_text(alpha)}"
+        alt = (
+            f"Where the rule stops over all orders at {text}: after {mean:.2f} folds on "
             f"average, most often after fold {likeliest} ({highest:.0f} % of orders)."
         )
-    return Steps.over_alphas(texts, patches, alts)
+        steps.append(Step(changes={BARS: bars, MEAN: mean_line}, alt=alt, note=text))
+    return steps
 
 
 def _share_text(percent: float) -> str:
@@ -361,4 +360,5 @@ def _share_text(percent: float) -> str:
 
 def stops_at(frame: pd.DataFrame, alpha: float) -> go.Figure:
     """The bars at one alpha."""
-    return stepped(stops_figure(frame), stops_steps(frame, [alpha], [alpha_text(alpha)]))
+    (step,) = stops_steps(frame, [alpha])
+    return changed_by(step, stops_figure(frame))

@@ -346,7 +346,7 @@ def _draw_figure(
         partial(selection_figures, frame),
         version=(version, repr(selection.terms), len(selection.played.rounds)),
         key="best-lanes",
-        alt=steps.alts[-1],
+        alt=steps[-1].alt,
         slider=NAME,
         steps=lambda: steps,
         name=selection.name,

@@ -13,7 +13,6 @@ from ecv_core.analysis.tradeoff.alphas import slider_alphas
 from ecv_core.analysis.tradeoff.curves import Tradeoff, tradeoff
 from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, by_rule, registered_curves
-from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES
 from pages.shared.charts.precision_curves import curves_of_users
@@ -59,11 +58,6 @@ class Explored:
         """What is spent: 'energy', or 'folds' where some system has no energy."""
         sources = {system.source for system in self.systems}
         return "folds" if "none" in sources else "energy"
-
-    @property
-    def texts(self) -> list[str]:
-        """Each alpha as shown."""
-        return [alpha_text(alpha) for alpha in self.alphas]
 
     @property
     def alpha_at_start(self) -> float:

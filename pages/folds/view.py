@@ -359,7 +359,7 @@ def draw_tradeoff(explored: Explored) -> None:
         key="tradeoff",
         alt="Cost against difference to the k-fold mean, for every alpha.",
         slider=SLIDER,
-        steps=partial(tradeoff_steps, explored.frame, explored.alphas, explored.texts),
+        steps=partial(tradeoff_steps, explored.frame, explored.alphas),
         name="trade-off of all alphas",
         opens=replays,
         table=explored.frame.copy,
@@ -377,7 +377,7 @@ def draw_stops(explored: Explored) -> None:
         key="stops",
         alt="Share of orders that stop after each fold.",
         slider=SLIDER,
-        steps=partial(stops_steps, explored.stops, explored.alphas, explored.texts),
+        steps=partial(stops_steps, explored.stops, explored.alphas),
         name="where the rule stops",
         table=explored.stops.copy,
     )

@@ -9,8 +9,9 @@ from dataclasses import replace
 import plotly.graph_objects as go
 import streamlit as st
 
+from ecv_core.figures.efold import FoldHistory
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
-from ecv_core.figures.palette import FIGURE_1_SCALE, Steps
+from ecv_core.figures.palette import FIGURE_1_SCALE, Step
 from pages.learn.material.dealing import Width, widths
 from pages.learn.material.recorded_runs import CONFIDENCE, replayed
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
@@ -57,16 +58,14 @@ def _draw_picture(guide_run: Guide, by_folds: Sequence[Width], sentences: Sequen
     """Figure 1 after each number of folds from 2 on: one score has no interval."""
     k = guide_run.k
     metric = guide_run.metric
-    moments = replayed(guide_run.scores, range(k))
+    history = FoldHistory(
+        moments=replayed(guide_run.scores, range(k)), k=k, metric=metric, confidence=CONFIDENCE
+    )
     span = _span(guide_run, by_folds)
 
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = efold_figures(
-            moments,
-            k=k,
-            metric=metric,
-            stopped_at=None,
-            confidence=CONFIDENCE,
+            history,
             dark=dark,
             height=_HEIGHT,
             type_scale=FIGURE_1_SCALE,
@@ -74,9 +73,8 @@ def _draw_picture(guide_run: Guide, by_folds: Sequence[Width], sentences: Sequen
         )
         return figures[2:]  # after no fold and after one there is no interval
 
-    def steps() -> Steps:
-        every = efold_steps(moments, k=k, metric=metric, stopped_at=None)
-        return replace(every, variants=range(k - 1), alts=every.alts[2:])
+    def steps() -> list[Step]:
+        return [replace(step, figure=step.figure - 2) for step in efold_steps(history)[2:]]
 
     plot(
         draw,

@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
-from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.figures.efold_plot import efold_figure, larger
+from ecv_core.figures.efold import FoldHistory, alt_text
+from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.words import metric_label, run_title
 from ecv_core.records.run import Moment, RunRecord
@@ -175,26 +175,22 @@ def draw_figure_1(
         key: Of the figure.
         name: Of its files.
     """
-    metric = metric_label(run.spec)
-    frame = efold_frame(moments, stopped_at)
+    history = FoldHistory(
+        moments=moments,
+        k=run.k,
+        metric=metric_label(run.spec),
+        stopped_at=stopped_at,
+        confidence=CONFIDENCE,
+        title=title,
+    )
 
     def draw(*, dark: bool) -> go.Figure:
-        figure = efold_figure(
-            frame,
-            k=run.k,
-            metric=metric,
-            stopped_at=stopped_at,
-            confidence=CONFIDENCE,
-            dark=dark,
-            height=_HEIGHT,
-        )
-        return larger(figure, FIGURE_1_SCALE)
+        return efold_figure(history, dark=dark, height=_HEIGHT, type_scale=FIGURE_1_SCALE)
 
-    alt = alt_text(frame, k=run.k, metric=metric, stopped_at=stopped_at, title=title)
-    plot(draw, version=version, key=key, name=name, alt=alt)
+    plot(draw, version=version, key=key, name=name, alt=alt_text(history))
 
     def figures(*, dark: bool) -> list[go.Figure]:
         return [draw(dark=dark)]
 
-    under = f"{title}, {metric}, k = {run.k}"
+    under = f"{title}, {history.metric}, k = {run.k}"
     save_chart(chapter, figures, under=under, sentences=[sentence], moves=False)

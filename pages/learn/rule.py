@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from ecv_core.figures.palette import Steps
+from ecv_core.figures.palette import Step
 from ecv_core.figures.threshold import threshold_figure
 from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Moment, RunRecord
@@ -81,9 +81,13 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
             figures.append(threshold_figure(decided, spec, dark=dark, height=_HEIGHT, span=span))
         return figures
 
-    def steps() -> Steps:
-        notes = [f"alpha {alpha_text(alpha)}" for alpha in ALPHAS]
-        return Steps(variants=range(len(ALPHAS)), alts=sentences, notes=notes)
+    alpha_texts = [f"alpha {alpha_text(alpha)}" for alpha in ALPHAS]
+
+    def steps() -> list[Step]:
+        by_alpha = []
+        for number, (sentence, text) in enumerate(zip(sentences, alpha_texts, strict=True)):
+            by_alpha.append(Step(figure=number, alt=sentence, note=text))
+        return by_alpha
 
     plot(
         draw,
@@ -99,7 +103,7 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
         draw,
         under=f"{guide_run.note} {guide_run.metric}, k = {guide_run.k}",
         sentences=sentences,
-        step_names=[f"alpha {alpha_text(alpha)}" for alpha in ALPHAS],
+        step_names=alpha_texts,
         first=ALPHAS.index(USUAL_ALPHA),
     )
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from ecv_core.analysis.replay import explanations
 from ecv_core.energy.savings import energy_of
-from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.figures.efold import alt_text, history_of_replay
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.threshold import PICTURES
 from ecv_core.figures.words import (
@@ -90,41 +90,21 @@ def draw_figure(chosen: ChosenReplay) -> None:
     run = chosen.run
     spec = chosen.spec
     played = chosen.played
-    metric = metric_label(spec)
     type_scale = 1.0
     if presenting():
         type_scale = _TYPE_SCALE
-    title = run_title(run)
-    frame = efold_frame(played.moments, played.stopped_at)
-    say = partial(
-        efold_steps,
-        played.moments,
-        k=played.k,
-        metric=metric,
-        stopped_at=played.stopped_at,
-        title=title,
-    )
-    draw = partial(
-        efold_figures,
-        played.moments,
-        k=played.k,
-        metric=metric,
-        stopped_at=played.stopped_at,
-        confidence=spec.confidence,
-        height=_HEIGHT,
-        type_scale=type_scale,
-    )
+    history = history_of_replay(spec, played, run_title(run))
     # Not the alpha: only its stop is in the figure, and most moves of the slider keep it.
     version = (run.run_id, len(run.folds), spec.rule, played.stopped_at, chosen.seed, type_scale)
     plot(
-        draw,
+        partial(efold_figures, history, height=_HEIGHT, type_scale=type_scale),
         version=version,
         key="replay-figure",
-        alt=alt_text(frame, k=played.k, metric=metric, stopped_at=played.stopped_at, title=title),
+        alt=alt_text(history),
         slider=NAME,
-        steps=say,
+        steps=partial(efold_steps, history),
         name=f"replay of {run_name(run)}",
-        table=frame.copy,
+        table=history.frame,
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecv_core.figures.efold import COLUMNS, alt_text, efold_frame, score_range, side_of_stop
+from ecv_core.figures.efold import COLUMNS, FoldHistory, alt_text, efold_frame, score_range
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records.run import Decision, Interval, Moment
 
@@ -27,9 +27,12 @@ MOMENTS = [
 ]
 
 
+def history_of(moments, stopped_at, k=10):
+    return FoldHistory(moments=moments, k=k, metric="nDCG@10", stopped_at=stopped_at)
+
+
 def figure_of(moments, stopped_at, k=10):
-    frame = efold_frame(moments, stopped_at)
-    return efold_figure(frame, k=k, metric="nDCG@10", stopped_at=stopped_at)
+    return efold_figure(history_of(moments, stopped_at, k))
 
 
 def texts(figure):
@@ -160,7 +163,7 @@ def test_what_is_said_about_the_stop_stands_above_every_mark(scores, stop):
     moments = moments_of(scores)
     stopped_at = min(stop, len(scores))
     frame = efold_frame(moments, stopped_at)
-    figure = efold_figure(frame, k=len(scores) + 1, metric="m", stopped_at=stopped_at)
+    figure = figure_of(moments, stopped_at, k=len(scores) + 1)
     low, top = figure.layout.yaxis.range
     (words,) = figure.layout.annotations
     beneath = low + (top - low) / 1.13
@@ -173,7 +176,8 @@ def test_what_is_said_about_the_stop_stands_above_every_mark(scores, stop):
     ("stopped_at", "side"), [(3, "left"), (4, "center"), (6, "center"), (7, "right"), (9, "right")]
 )
 def test_the_words_about_the_stop_stay_within_the_axis(stopped_at, side):
-    assert side_of_stop(10, stopped_at) == side
+    (words,) = figure_of(moments_of([0.3] * stopped_at), stopped_at).layout.annotations
+    assert (words.x, words.xanchor) == (stopped_at, side)
 
 
 def test_traces_differ_in_more_than_colour():
@@ -187,11 +191,7 @@ def test_traces_differ_in_more_than_colour():
 
 
 def test_the_dark_figure_differs_in_colours_only():
-    frame = efold_frame(MOMENTS, 3)
-    light, dark = (
-        efold_figure(frame, k=10, metric="nDCG@10", stopped_at=3, dark=dark)
-        for dark in (False, True)
-    )
+    light, dark = (efold_figure(history_of(MOMENTS, 3), dark=dark) for dark in (False, True))
     assert trace(light, "mean so far").line.color != trace(dark, "mean so far").line.color
     assert list(trace(light, "mean so far").y) == list(trace(dark, "mean so far").y)
 
@@ -226,5 +226,4 @@ def test_the_dark_figure_differs_in_colours_only():
     ],
 )
 def test_the_alt_text_says_the_numbers(count, stopped_at, k, says):
-    frame = efold_frame(MOMENTS[:count], stopped_at)
-    assert alt_text(frame, k=k, metric="nDCG@10", stopped_at=stopped_at) == says
+    assert alt_text(history_of(MOMENTS[:count], stopped_at, k)) == says

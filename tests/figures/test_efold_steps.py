@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecv_core.figures.efold import alt_text, efold_frame, score_range
+from ecv_core.figures.efold import FoldHistory, alt_text, efold_frame, score_range
 from ecv_core.figures.efold_plot import efold_figure, efold_figures, efold_steps
 from ecv_core.records.run import Decision, Interval, Moment
 
@@ -21,8 +21,12 @@ MOMENTS = [
 ]
 
 
+def history_of(moments, stopped_at, k=4):
+    return FoldHistory(moments=moments, k=k, metric="nDCG@10", stopped_at=stopped_at, title="a run")
+
+
 def figures(stopped_at=3, **more):
-    return efold_figures(MOMENTS, k=4, metric="nDCG@10", stopped_at=stopped_at, **more)
+    return efold_figures(history_of(MOMENTS, stopped_at), **more)
 
 
 def texts(figure):
@@ -104,31 +108,30 @@ def as_seen(figure, end):
 def test_what_is_cut_out_of_a_later_figure_is_what_was_drawn_after_that_fold(folds, stopped_at):
     """Of a whole run and of one that lacks folds, wherever it stops."""
     moments = many_moments(folds)
-    about = {"k": 44, "metric": "nDCG@10"}
-    shown = efold_figures(moments, stopped_at=stopped_at, **about)
-    steps = efold_steps(moments, stopped_at=stopped_at, **about)
+    shown = efold_figures(history_of(moments, stopped_at, k=44))
+    steps = efold_steps(history_of(moments, stopped_at, k=44))
     assert len(shown) < 20
     span = score_range(efold_frame(moments, stopped_at))
     for n in range(1, folds + 1):
         stop = stopped_at if stopped_at is not None and n >= stopped_at else None
-        frame = efold_frame(moments[:n], stop)
-        drawn = efold_figure(frame, stopped_at=stop, span=span, **about)
-        seen = as_seen(shown[steps.variants[n]], steps.ends[n])
+        history = history_of(moments[:n], stop, k=44)
+        drawn = efold_figure(history, span=span)
+        seen = as_seen(shown[steps[n].figure], steps[n].largest_x)
         assert seen == as_seen(drawn, 1000), n
-        assert steps.alts[n] == alt_text(frame, stopped_at=stop, **about)
+        assert steps[n].alt == alt_text(history)
 
 
 def test_of_a_thousand_folds_few_figures_are_drawn():
     """All of them would be a hundred megabytes, which took a minute to make."""
     moments = many_moments(1000)
-    shown = efold_figures(moments, k=1000, metric="nDCG@10", stopped_at=500)
+    shown = efold_figures(history_of(moments, 500, k=1000))
     assert len(shown) < 20
     assert sum(len(figure.to_json()) for figure in shown) < 3_000_000
 
 
 def test_each_step_shows_its_figure_and_says_what_it_shows():
-    steps = efold_steps(MOMENTS, k=4, metric="nDCG@10", stopped_at=3, title="a run")
-    assert list(steps.variants) == [0, 1, 2, 3, 4]
-    assert steps.alts[0] == "a run: no fold of 4 is finished yet."
-    assert "the rule stopped" not in steps.alts[2]
-    assert "the rule stopped here, 1 fold saved" in steps.alts[3]
+    steps = efold_steps(history_of(MOMENTS, 3))
+    assert [step.figure for step in steps] == [0, 1, 2, 3, 4]
+    assert steps[0].alt == "a run: no fold of 4 is finished yet."
+    assert "the rule stopped" not in steps[2].alt
+    assert "the rule stopped here, 1 fold saved" in steps[3].alt

@@ -49,8 +49,8 @@ def test_every_lane_says_its_name_and_state():
     words = [note.text for note in selection_figures(LANES, dark=True)[1].layout.annotations]
     assert words == ["<b>A</b> · leads", "<b>B</b> · can win", "C · out after 1 fold"]
     steps = selection_steps(LANES, ["All run.", "A leads."])
-    assert list(steps.variants) == [0, 1]
-    assert steps.alts[1] == "A leads. A: leads; B: can win; C: out after 1 fold."
+    assert [step.figure for step in steps] == [0, 1]
+    assert steps[1].alt == "A leads. A: leads; B: can win; C: out after 1 fold."
 
 
 def test_an_axis_without_any_distance_is_there_all_the_same():

@@ -60,8 +60,8 @@ def test_a_step_shows_what_the_figure_of_its_fold_shows():
     steps = timeline_steps(TOY, ["first", "second"], [0, 1])
     names = [one.name for one in timeline_figure(TOY).data]
     assert [
-        {names[at]: patch["x"] for at, patch in patches.items() if patch["x"]}
-        for patches in steps.patches
+        {names[at]: change["x"] for at, change in step.changes.items() if change["x"]}
+        for step in steps
     ] == [
         {
             "held-out period": [8.5, 9.5, 9.5, 8.5],
@@ -71,7 +71,7 @@ def test_a_step_shows_what_the_figure_of_its_fold_shows():
         },
         {"leak": [9, 3], "training": [9], "test": [3], "unused": [5]},
     ]
-    before, after = steps.patches
+    before, after = (step.changes for step in steps)
     assert before[names.index("training")]["y"] == [0, 1 + STACK * 0.5]
     assert after[names.index("training")]["y"] == [STACK * -0.5]
     assert after[names.index("leak")]["y"] == [STACK * -0.5, 0]
@@ -79,4 +79,4 @@ def test_a_step_shows_what_the_figure_of_its_fold_shows():
     assert after[names.index("unused")]["text"] == ["Ben: item C"]
     # A step empties what the one before it drew: no trace is left out.
     assert set(before) == set(after) == set(range(len(names)))
-    assert steps.alts == ["first", "second"]
+    assert [step.alt for step in steps] == ["first", "second"]

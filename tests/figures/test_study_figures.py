@@ -19,7 +19,7 @@ from ecv_core.figures.heatmap import (
 from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 
 SCALE = CellScale(best=0, worst=300, best_words="nothing", worst_words="three hundred")
-ALPHAS, TEXTS = [1e-5, 1e-3], ["1e-5", "1e-3"]
+ALPHAS = [1e-5, 1e-3]
 NAN = float("nan")
 
 
@@ -63,11 +63,12 @@ def test_tables_have_rows_and_columns_as_they_come_and_gaps(cells):
 
 
 def test_the_steps_carry_the_numbers_and_a_sentence(cells):
-    steps = heatmap_steps(cells, ALPHAS, TEXTS, value="value", digits=0, title="Value")
-    first, last = steps.patches
+    steps = heatmap_steps(cells, ALPHAS, value="value", digits=0, title="Value")
+    first, last = (step.changes for step in steps)
     assert first[0] == {"z": [[111, 112], [121, None]], "text": [["111", "112"], ["121", ""]]}
     assert last[0]["z"] == [[211, 212], [221, None]]
-    assert steps.alts[1] == (
+    assert [step.note for step in steps] == ["alpha 1e-5", "alpha 1e-3"]
+    assert steps[1].alt == (
         "Value at alpha 1e-3, 3 cells: from 211 (a on one) to 221 (a on two), mean 215."
     )
 
@@ -89,12 +90,12 @@ def test_numbers_stand_out_from_every_colour_of_the_scale(cells, dark):
 
 
 def test_ranks_stand_beside_those_of_k_folds_and_what_is_kept(ranks, stability):
-    steps = ranks_steps(ranks, stability, ALPHAS, TEXTS)
-    patch = steps.patches[1]
+    step = ranks_steps(ranks, stability, ALPHAS)[1]
+    patch = step.changes
     assert patch[RANKS]["text"] == [["<b>1.2</b> (1)", "<b>1.8</b> (2)"], ["<b>1.5</b> (1.5)", ""]]
     assert patch[KEPT]["text"] == [["75 %", "80 %"], ["40 %", "45 %"]]
     assert patch[KEPT]["z"] == [[75, 80], [40, 45]]
-    assert "one order 75 %, winner 80 %; two order 40 %, winner 45 %" in steps.alts[1]
+    assert "one order 75 %, winner 80 %; two order 40 %, winner 45 %" in step.alt
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -5,8 +5,8 @@ import pytest
 
 from ecv_core.figures.tradeoff import (
     BARS,
-    HERE,
     MEAN,
+    MOVING_POINT,
     stops_figure,
     stops_steps,
     tradeoff_figure,
@@ -45,12 +45,12 @@ def names(figure):
 
 
 def test_the_moving_point_is_the_average_at_that_alpha():
-    steps = tradeoff_steps(FRAME, [1e-4, 1e-3], ["1e-4", "1e-3"])
-    first, second = steps.patches
-    assert (first[HERE]["x"], first[HERE]["y"]) == ([40.0], [1.0])
-    assert first[HERE]["text"] == ["<b>e-fold<br>alpha 1e-4</b>"]
-    assert (second[HERE]["x"], second[HERE]["y"]) == ([30.0], [2.0])
-    assert "At alpha 1e-3: 30.0 % of the cost, difference 2.00 %." in steps.alts[1]
+    steps = tradeoff_steps(FRAME, [1e-4, 1e-3])
+    first, second = (step.changes[MOVING_POINT] for step in steps)
+    assert (first["x"], first["y"]) == ([40.0], [1.0])
+    assert first["text"] == ["<b>e-fold<br>alpha 1e-4</b>"]
+    assert (second["x"], second["y"]) == ([30.0], [2.0])
+    assert "At alpha 1e-3: 30.0 % of the cost, difference 2.00 %." in steps[1].alt
 
 
 def test_one_system_is_its_own_average_is_drawn_once_and_named_by_the_moving_point():
@@ -88,7 +88,7 @@ def test_the_axis_holds_the_papers_point_and_the_average():
 
 
 def test_the_bars_are_the_distribution_and_the_mark_is_its_mean():
-    first, second = stops_steps(STOPS, [1e-4, 1e-3], ["1e-4", "1e-3"]).patches
+    first, second = (step.changes for step in stops_steps(STOPS, [1e-4, 1e-3]))
     assert first[BARS]["x"] == [1, 2, 3]
     assert first[BARS]["y"] == [0.0, 25.0, 75.0]
     assert first[BARS]["text"] == ["", "25%", "75%"]
@@ -97,8 +97,10 @@ def test_the_bars_are_the_distribution_and_the_mark_is_its_mean():
 
 
 def test_the_alt_text_says_the_mean_and_the_likeliest_stop():
-    (alt,) = stops_steps(STOPS, [1e-4], ["1e-4"]).alts
-    assert alt.endswith("after 2.75 folds on average, most often after fold 3 (75 % of orders).")
+    (step,) = stops_steps(STOPS, [1e-4])
+    assert step.alt.endswith(
+        "after 2.75 folds on average, most often after fold 3 (75 % of orders)."
+    )
 
 
 def test_the_axis_of_stops_holds_all_k_folds():

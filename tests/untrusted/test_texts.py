@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import pytest
 
 from ecv_core.cli.terminal import visible_on_terminals
-from ecv_core.figures.palette import LIGHT, Steps, base_layout, lay_out
+from ecv_core.figures.palette import LIGHT, Step, base_layout, lay_out, steps_json
 from ecv_core.figures.report import latex
 from ecv_core.figures.report.run_report import templates
 from ecv_core.untrusted.texts import chart_text
@@ -42,7 +42,7 @@ def in_a_layout() -> str:
 
 
 def in_a_step() -> str:
-    steps = json.loads(Steps(patches=[{0: {"text": [HOSTILE]}}]).to_json())
+    steps = json.loads(steps_json([Step(alt="", changes={0: {"text": [HOSTILE]}})]))
     return json.dumps(steps, **PLAIN)
 
 

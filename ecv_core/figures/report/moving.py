@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from ecv_core.analysis.replay import Replay, explanations
+from ecv_core.figures.efold import history_of_replay
 from ecv_core.figures.efold_plot import drawn_steps, efold_figures
 from ecv_core.figures.palette import DARK, Palette, palette
 from ecv_core.figures.report.pictures import PIXELS_PER_INCH, printed
 from ecv_core.figures.report.run_report import templates
 from ecv_core.figures.report.saving import styled
-from ecv_core.figures.words import metric_label, rule_words, run_title
+from ecv_core.figures.words import rule_words, run_title
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.outputs import write_result
@@ -97,23 +98,14 @@ def moving_replay(spec: RunSpec, played: Replay, title: str) -> MovingChart:
         played: the folds in the order in which they are played.
         title: of the run.
     """
-    make = partial(
-        efold_figures,
-        played.moments,
-        k=played.k,
-        metric=metric_label(spec),
-        stopped_at=played.stopped_at,
-        confidence=spec.confidence,
-    )
-    every_sentence = explanations(played)
-    sentences = []
-    for step in drawn_steps(len(played.moments), played.stopped_at):
-        sentences.append(every_sentence[step])
+    history = history_of_replay(spec, played, title)
+    sentence_after_fold = explanations(played)
+    folds_drawn = drawn_steps(len(history.moments), history.stopped_at)
     return MovingChart(
         title=title,
-        under=f"{metric_label(spec)}, k = {played.k}, {rule_words(spec)}",
-        make=make,
-        sentences=sentences,
+        under=f"{history.metric}, k = {history.k}, {rule_words(spec)}",
+        make=partial(efold_figures, history),
+        sentences=[sentence_after_fold[n] for n in folds_drawn],
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import streamlit as st
 
-from ecv_core.figures.palette import Steps
+from ecv_core.figures.palette import Step, steps_json
 from ecv_core.untrusted.texts import chart_text
 from pages.shared.live.server import PLOTLY
 from pages.shared.widgets.component import component
@@ -56,7 +56,7 @@ def plot(
     key: str,
     alt: str,
     slider: str = "",
-    steps: Callable[[], Steps] | None = None,
+    steps: Callable[[], Sequence[Step]] | None = None,
     name: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
     opens: Mapping[str, str] | None = None,
@@ -67,12 +67,12 @@ def plot(
 
     Args:
         make: gives the figure for a light or a dark page; a pure function of data.
-            Where `steps` name variants, it gives all of them.
+            Where `steps` name one of several figures, it gives all of them.
         version: of that data: the figure is made anew only when this changes.
         key: the same key is the same figure on the page, however its data changes.
         alt: one sentence with what the figure shows.
         slider: name of the `slider_watch` that moves the figure in the browser.
-        steps: what it changes; a pure function of the same data.
+        steps: what each step of the slider changes; a pure function of the same data.
         name: of the files it is saved in, such as 'item-knn on ml-100k', and the title of a saved
             picture, to which the slider's step is added; by default the files have the key.
         table: gives the numbers behind the figure; they are made, and shown below it with their
@@ -97,7 +97,7 @@ def drawing(
     key: str,
     alt: str,
     slider: str = "",
-    steps: Callable[[], Steps] | None = None,
+    steps: Callable[[], Sequence[Step]] | None = None,
 ) -> dict[str, Any]:
     """What changes of a figure as its data does; the arguments are those of `plot`."""
     figures = _figures(key, version, make, steps)
@@ -194,7 +194,7 @@ def _figures(
     key: str,
     version: Hashable,
     _make: MakeFigure,
-    _steps: Callable[[], Steps] | None = None,
+    _steps: Callable[[], Sequence[Step]] | None = None,
 ) -> _Figures:
     """The figure as JSON, which Streamlit keeps by its key and the version of its data."""
     light = _make(dark=False)
@@ -204,7 +204,7 @@ def _figures(
         height = light.layout.height
     steps = ""
     if _steps:
-        steps = _steps().to_json()
+        steps = steps_json(_steps())
     return _Figures(_json(light), _json(_make(dark=True)), steps, int(height))
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ecv_core.analysis.tradeoff.frames import TRADEOFF_COLUMNS
 from ecv_core.figures.compare import compare_figure
-from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.efold import FoldHistory
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import CellScale
@@ -45,8 +45,8 @@ def moments(scores):
 
 
 def efold(scores, *, k=10, stopped_at=None, metric="nDCG@10"):
-    frame = efold_frame(moments(scores), stopped_at)
-    return partial(printed, partial(efold_figure, frame, k=k, metric=metric, stopped_at=stopped_at))
+    history = FoldHistory(moments=moments(scores), k=k, metric=metric, stopped_at=stopped_at)
+    return partial(printed, partial(efold_figure, history))
 
 
 def cells(algorithms=("x", "y")):
