@@ -108,7 +108,7 @@ def recorded_contenders() -> dict[str, list[Scores]]:
     return contenders
 
 
-def varied(names: Sequence[str]) -> list[dict[str, ParamValue]] | None:
+def varied_parameters(names: Sequence[str]) -> list[dict[str, ParamValue]] | None:
     """The parameters in which contenders differ, of each; None where they are no search space.
 
     Args:

@@ -1,11 +1,9 @@
 """Which of several is best: watch a selection, recorded or live, or start one."""
 
-from functools import partial
-
 import streamlit as st
 
-from pages.best.choice import FILE, choose, is_own
-from pages.best.show import link_to_folds, recorded_selection, show, show_scores_file
+from pages.best.choice import FILE, is_own, pick_selection
+from pages.best.show import link_to_folds, recorded_selection, show_scores_file, show_selection
 from pages.best.start import draw_start
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
@@ -20,8 +18,8 @@ with page():
         f"{glossary_link('energy-saved', 'saves energy')}.",
     )
     preload_plots()
-    choice = choose()
-    question = draw_start(claim=choice.claim)
+    choice = pick_selection()
+    question = draw_start(for_claim=choice.for_claim)
     if is_own(choice.selection):
         from pages.best.live import show_live
 
@@ -30,4 +28,4 @@ with page():
         show_scores_file(question)
     else:
         shown = recorded_selection(choice.selection, question)
-        show(shown, autoplay=True, then=partial(link_to_folds, shown))
+        show_selection(shown, link_to_folds, autoplay=True)

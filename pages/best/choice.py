@@ -16,7 +16,7 @@ from ecv_core.records.parameters import percent_text
 from ecv_core.selection.rounds import USUAL_LOSS, Budget
 from ecv_core.store.configurations import GRIDS, configuration_names
 from ecv_core.store.plans import SELECTION as SELECTIONS
-from ecv_core.store.plans import PlanRecord, stored_plans
+from ecv_core.store.plans import stored_plans
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.address.link import link_warning, write_into_link
 from pages.shared.live.acting import why_not
@@ -38,18 +38,18 @@ class Choice(NamedTuple):
     """What is shown, and how its question is asked."""
 
     selection: str
-    """A selection of one's own, a recorded one, or FILE."""
-    claim: bool
+    """Id of a selection of one's own, name of a recorded one, or FILE."""
+    for_claim: bool
     """Whether one wants to claim that it is the best, not only to use it."""
 
 
-def choose() -> Choice:
+def pick_selection() -> Choice:
     """What the address names, and the question that is picked; with their widgets.
 
     The usual one needs no name, so that opening the page is one step that Back goes back.
     """
-    labels = _labels()
-    selection = _named_selection(labels)
+    labels = _labels_of_selections()
+    selection = _open_named_selection(labels)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             "Selection",
@@ -69,7 +69,7 @@ def choose() -> Choice:
                 args=(FILE,),
                 help="Scores of any program, by contender and fold.",
             )
-        question = switch(
+        purpose = switch(
             "Question",
             [_USE, _CLAIM],
             "question",
@@ -79,24 +79,25 @@ def choose() -> Choice:
             "folds where some are close.",
         )
         write_into_link({SELECTION: selection})
-    return Choice(selection, question == _CLAIM)
+    return Choice(selection, for_claim=purpose == _CLAIM)
 
 
-def _named_selection(labels: Mapping[str, str]) -> str:
+def _open_named_selection(labels: Mapping[str, str]) -> str:
     """The selection that the address names, which is then picked in the box.
 
     Without a name it is the usual one, or the last one where another page was open in between.
+
+    Args:
+        labels: Selection -> its label; first the newest of one's own, where there is one.
     """
-    # The labels begin with the newest selection of one's own, where there is one.
     usual = next(iter(labels))
     if not is_own(usual) and FIRST in labels:
         usual = FIRST
     named = st.query_params.get(SELECTION)
     wanted = named or usual
-    # Streamlit forgets the box while another page is open. Where it is still there, the browser's
-    # Back led to the address without a name, which stands for the usual selection.
-    comes_from_other_page = _CHOICE not in st.session_state
-    if not named and comes_from_other_page:
+    if not named and _CHOICE not in st.session_state:
+        # Streamlit has forgotten the box, so another page was open: what was shown before is shown
+        # again. With the box, it was the browser's Back that led to the address without a name.
         wanted = str(st.session_state.get(_LAST, usual))
     if wanted not in labels:
         wanted = usual
@@ -121,7 +122,7 @@ def is_own(selection: str) -> bool:
 def open_selection(selection: str) -> None:
     """Make the address name it; call it before the page is drawn anew."""
     if st.session_state.get(_LAST, selection) != selection:
-        st.query_params.pop("fold", None)  # a moment of the one before
+        st.query_params.pop("fold", None)  # the round at which the one before was looked at
     st.session_state[_LAST] = selection
     st.query_params[SELECTION] = selection
 
@@ -130,9 +131,13 @@ def _open_picked() -> None:
     open_selection(st.session_state[_CHOICE])
 
 
-def _labels() -> dict[str, str]:
+def _labels_of_selections() -> dict[str, str]:
     """What can be shown, by its name in the address: own with newest first, recorded, file."""
-    labels = {plan.plan_id: _label(plan) for plan in stored_plans(store(), SELECTIONS)}
+    labels = {}
+    for plan in stored_plans(store(), SELECTIONS):
+        runs = plan.content.runs
+        dataset = dataset_title(runs[0].spec.dataset)
+        labels[plan.plan_id] = plan_label(plan, f"{len(runs)} contenders on {dataset}")
     counts = Counter(run.spec.dataset for run in recorded_runs())
     for dataset, count in counts.items():
         if count > 1:
@@ -146,12 +151,6 @@ def _labels() -> dict[str, str]:
     return labels
 
 
-def _label(plan: PlanRecord) -> str:
-    runs = plan.content.runs
-    dataset = dataset_title(runs[0].spec.dataset)
-    return plan_label(plan, f"{len(runs)} contenders on {dataset}")
-
-
 _CONFIDENCES = [0.8, 0.9, 0.95, 0.99, 0.999]
 _USE = "Which shall I use?"
 _CLAIM = "What may I claim?"
@@ -162,9 +161,12 @@ _LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
 USUAL: Question = {"expected_loss": USUAL_LOSS}
 
 
-def pick_question(*, claim: bool) -> Question:
+def pick_question(*, for_claim: bool) -> Question:
     """The widgets of what decides it."""
-    question = _pick_certainty() if claim else _pick_loss_and_budget()
+    if for_claim:
+        question = _pick_certainty()
+    else:
+        question = _pick_loss_and_budget()
     st.caption(
         "This applies to recorded selections and files too. A selection that was started keeps "
         "its settings."

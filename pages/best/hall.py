@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 import streamlit as st
@@ -34,12 +34,8 @@ class RaceBets:
     number: int = 1
     """Of the bets, from 1; another time the same race is bet on anew."""
     stage: Stage = Stage.OPEN
-    picks: Mapping[int, int] | None = None
-    """Number of a phone -> the place of its contender in the alphabet, once bets are closed."""
-
-    def right(self, winner: int) -> int:
-        """How many bet on the winner, who has this place in the alphabet."""
-        return Counter((self.picks or {}).values())[winner]
+    contender_of_phone: Mapping[int, str] = field(default_factory=dict)
+    """Number of a phone -> the title of the contender it bet on; empty until bets are closed."""
 
 
 def bets_on(race: ContenderRace) -> RaceBets | None:
@@ -87,18 +83,17 @@ def _draw_question(race: ContenderRace, bets: RaceBets) -> None:
         type="primary",
         key="bets-close",
         on_click=_close_bets,
-        args=(bets,),
+        args=(race, bets),
         shortcut="B",
     )
 
 
 def _draw_closed(race: ContenderRace, bets: RaceBets) -> None:
-    options = options_of(race)
     words = {}
-    for phone, place in (bets.picks or {}).items():
-        words[phone] = f"You bet on {options[place]}. The race is on."
+    for phone, contender in bets.contender_of_phone.items():
+        words[phone] = f"You bet on {contender}. The race is on."
     tell_phones(words, "The bets are closed. The race is on.")
-    st.markdown(hall_words(race, bets))
+    st.markdown(hall_words(bets))
     st.button(
         "Show who was right",
         icon=":material/how_to_reg:",
@@ -112,49 +107,48 @@ def _draw_closed(race: ContenderRace, bets: RaceBets) -> None:
 
 
 def _draw_outcome(race: ContenderRace, bets: RaceBets) -> None:
-    options = options_of(race)
     winner = race.titles[race.leader]
     words = {}
-    for phone, place in (bets.picks or {}).items():
+    for phone, contender in bets.contender_of_phone.items():
         verdict = "not this time"
-        if options[place] == winner:
+        if contender == winner:
             verdict = "right"
-        words[phone] = f"You bet on {options[place]}: {verdict}. {winner} wins."
+        words[phone] = f"You bet on {contender}: {verdict}. {winner} wins."
     tell_phones(words, f"{winner} wins. You did not bet.")
-    st.markdown(f"{hall_words(race, bets)} {escaped(right_words(race, bets))}")
+    st.markdown(f"{hall_words(bets)} {escaped(right_words(race, bets))}")
     st.button("Bet again", key="bets-again", type="tertiary", on_click=_begin_anew, args=(bets,))
 
 
-def hall_words(race: ContenderRace, bets: RaceBets) -> str:
+def hall_words(bets: RaceBets) -> str:
     """How many phones have bet on each contender, the favourite first, as Markdown."""
-    picks = bets.picks or {}
-    options = options_of(race)
-    parts = []
-    for place, count in Counter(picks.values()).most_common():
-        parts.append(f"{escaped(options[place])} **{count}**")
-    if not parts:
+    contenders = Counter(bets.contender_of_phone.values())
+    if not contenders:
         return "**The hall** did not bet."
-    return f"**The hall** ({counted(len(picks), 'bet')}): {', '.join(parts)}."
+    parts = []
+    for contender, count in contenders.most_common():
+        parts.append(f"{escaped(contender)} **{count}**")
+    return f"**The hall** ({counted(contenders.total(), 'bet')}): {', '.join(parts)}."
 
 
 def right_words(race: ContenderRace, bets: RaceBets) -> str:
     """How many bets were right; empty where nobody has bet."""
-    picks = bets.picks or {}
-    if not picks:
+    contenders = list(bets.contender_of_phone.values())
+    if not contenders:
         return ""
     winner = race.titles[race.leader]
-    right = bets.right(options_of(race).index(winner))
-    return f"{winner} wins: {right} of {counted(len(picks), 'bet')} right."
+    right = contenders.count(winner)
+    return f"{winner} wins: {right} of {counted(len(contenders), 'bet')} right."
 
 
-def _close_bets(bets: RaceBets) -> None:
+def _close_bets(race: ContenderRace, bets: RaceBets) -> None:
     """Take the bets as they are; the race is then seen from its start."""
     room = lecture()
-    picks = {}
+    options = options_of(race)
+    contender_of_phone = {}
     if room is not None:
-        for phone, (place,) in room.bets.items():  # the question has one part: who will win
-            picks[phone] = place
-    bets.picks = picks
+        for phone, (option,) in room.bets.items():  # the question has one part: who will win
+            contender_of_phone[phone] = options[option]
+    bets.contender_of_phone = contender_of_phone
     bets.stage = Stage.RACING
     st.query_params.pop("fold", None)  # so that the race begins at its first round
 
@@ -166,4 +160,4 @@ def _tell(bets: RaceBets) -> None:
 def _begin_anew(bets: RaceBets) -> None:
     bets.number += 1
     bets.stage = Stage.OPEN
-    bets.picks = None
+    bets.contender_of_phone = {}

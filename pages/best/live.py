@@ -22,7 +22,7 @@ from ecv_core.selection.rounds import Terms
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from ecv_core.store.results import Results
 from pages.best.choice import FIRST, open_selection
-from pages.best.show import Shown, show
+from pages.best.show import Shown, show_selection
 from pages.best.start import begin
 from pages.folds.choice import OWN
 from pages.shared.address.navigation import open_page
@@ -54,29 +54,29 @@ def show_live(selection_id: str) -> None:
     Raises:
         InputError: If it is gone, or its contenders cannot be compared.
     """
-    manager()  # marks what an earlier dashboard left behind as interrupted
+    manager()  # the first call marks what an earlier dashboard left behind as interrupted
     record = stored_plan(store(), SELECTION, selection_id)
     # Read before the scores: a fold that ends in between then draws the page anew.
-    stages = _stages(store().group(selection_id))
+    drawn_stages = _stages(store().group(selection_id))
     plan, scores = _plan_and_scores(selection_id)
     standing = plan.standing(scores)
     if not standing.decided:
-        drawn = watch().now().moment
+        drawn_at = watch().now().moment
         follow(
-            _follow,
+            _show_what_goes_on,
             selection_id,
-            stages,
-            drawn,
+            drawn_stages,
+            drawn_at,
             key="selection",
             topics=[ALL],
             foreground_topics=[STEPS],
         )
-    if standing.played is None:
+    if standing.played is None:  # some contender has no fold yet
         titles = [contender_title(contender.name) for contender in standing.contenders]
         st.markdown(f"**{escaped(standing.sentence(titles))}**")
     else:
         selection = _shown_selection(record, standing, standing.played, scores)
-        show(selection, then=partial(_next_questions, selection))
+        show_selection(selection, _offer_next_questions)
     _show_terms(record, standing.terms)
 
 
@@ -95,13 +95,13 @@ def _shown_selection(
     runs: list[RunRecord] = []
     for spec in specs:
         runs += scores.runs(spec)
-    keys = [spec.score_key for spec in specs]
+    contender_of_key = {spec.score_key: number for number, spec in enumerate(specs)}
     computed = set()
     for run in store().group(record.plan_id):
-        place = keys.index(run.spec.score_key)
+        contender = contender_of_key[run.spec.score_key]
         for fold in run.folds:
             if not fold.reused:
-                computed.add((place, fold.fold))
+                computed.add((contender, fold.fold))
     return Shown(
         contenders=standing.scores,
         terms=standing.terms,
@@ -113,7 +113,7 @@ def _shown_selection(
     )
 
 
-def _next_questions(selection: Shown) -> None:
+def _offer_next_questions(selection: Shown) -> None:
     """The next questions, of exactly these contenders; folds that they lack are computed first."""
     if any(spec.tracked for spec in selection.specs):  # their folds are for another program
         return
@@ -167,6 +167,7 @@ def _work_words(specs: Sequence[RunSpec]) -> str:
     missing_folds = 0
     seconds = 0.0
     for spec in specs:
+        # Each contender that is shown has a run here with at least one fold, computed or reused.
         folds = results().folds(spec, computed_here=True).values()
         missing_of_spec = spec.k - len(folds)
         missing_folds += missing_of_spec
@@ -174,19 +175,20 @@ def _work_words(specs: Sequence[RunSpec]) -> str:
     return f"{counted(missing_folds, 'fold')} first, about {duration(seconds)}"
 
 
-def _follow(selection_id: str, before: _Stages, drawn: float) -> None:
+def _show_what_goes_on(selection_id: str, drawn_stages: _Stages, drawn_at: float) -> None:
     """What is computed now, with Cancel; or why nothing is, with Resume.
 
     Args:
         selection_id: The selection.
-        before: The stages of its runs when the page was drawn.
-        drawn: The moment of that.
+        drawn_stages: The stages of its runs when the page was drawn.
+        drawn_at: The moment of that.
     """
     with errors_as_sentences():
         record = stored_plan(store(), SELECTION, selection_id)
         runs = store().group(selection_id)
-        if watch().now().moment > drawn and _stages(runs) != before:
-            st.rerun()  # not while the page is drawn: where folds are quicker it would never be
+        # Not while the page is drawn: where folds are quicker than that it would never be drawn.
+        if watch().now().moment > drawn_at and _stages(runs) != drawn_stages:
+            st.rerun()
         show_trouble()
         active = [run for run in runs if run.state.active]
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -248,7 +250,7 @@ def _plan_and_scores(selection_id: str) -> tuple[SelectPlan, Results]:
 def _show_stopped(record: PlanRecord, runs: Sequence[RunRecord]) -> None:
     """Why nothing is computed, and how it goes on: by the fold of another program, or Resume."""
     st.markdown(_stop_words(record, runs), width="content")
-    missing_fold = _missing_tracked_fold(record)
+    missing_fold = _sentence_about_missing_fold(record)
     if missing_fold:
         words = f"{missing_fold} It is used as soon as it arrives."
         st.info(words, icon=":material/terminal:")
@@ -271,17 +273,17 @@ def _stop_words(record: PlanRecord, runs: Sequence[RunRecord]) -> str:
     return f"{words}. Finished folds are kept."
 
 
-def _missing_tracked_fold(record: PlanRecord) -> str:
-    """The sentence about the next fold where a program of its own computes it; else empty."""
+def _sentence_about_missing_fold(record: PlanRecord) -> str:
+    """That the next fold is to come from the program of a tracked contender; else empty."""
     plan, scores = _plan_and_scores(record.plan_id)
-    needed = plan.standing(scores).needed
-    if needed is None:
+    next_fold = plan.standing(scores).needed
+    if next_fold is None:
         return ""
-    contender = record.content.runs[needed.contender]
+    contender = record.content.runs[next_fold.contender]
     if not contender.spec.tracked:
         return ""
-    folds = scores.folds(contender.spec)
-    return sentence(missing(contender.name, contender.spec, needed.fold, folds))
+    known_folds = scores.folds(contender.spec)
+    return sentence(missing(contender.name, contender.spec, next_fold.fold, known_folds))
 
 
 def _cancel(runs: Sequence[RunRecord]) -> None:
@@ -319,6 +321,8 @@ def _is_about_to_go_on(runs: Sequence[RunRecord]) -> bool:
     """Whether the next fold is about to be queued: the last run has finished a moment ago."""
     if not runs:
         return False
+    # The driver queues the next fold soon after one has finished. Where none has come by then, the
+    # selection has stopped: its dashboard was closed, for example.
     last = max(runs, key=_ended_at)
     since = datetime.now(UTC) - _ended_at(last)
     return last.state is RunState.FINISHED and since.total_seconds() < _SECONDS_TO_GO_ON

@@ -27,13 +27,13 @@ from ecv_core.jobs.plans.select import terms_for
 from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
-from ecv_core.selection.contenders import contenders_of, varied
+from ecv_core.selection.contenders import contenders_of, varied_parameters
 from ecv_core.selection.replay import play
 from ecv_core.selection.rounds import Terms
 from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid, specs_of
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question
-from pages.best.hall import RaceBets, Stage, bets_on, draw_bets, right_words
+from pages.best.hall import Stage, bets_on, draw_bets, right_words
 from pages.folds.choice import FILE, RECORDED, SOURCE
 from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_words
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-NAME = "selection"
+_SLIDER = "selection"
 _SECONDS = 1.6
 _SPEEDS = [("slow, 3.2 s a round", 0.5), ("normal, 1.6 s", 1.0), ("fast, 0.8 s", 2.0)]
 
@@ -101,69 +101,80 @@ class Shown(ContenderRace):
         return used
 
 
-def show(
-    selection: Shown,
-    *,
-    autoplay: bool = False,
-    slider: bool = False,
-    then: Callable[[], None] | None = None,
+def show_selection(
+    selection: Shown, offer_next_question: Callable[[Shown], None], *, autoplay: bool = False
 ) -> None:
     """The verdict, the way on, the rounds with their controls, the cost.
 
+    While phones bet, the verdict is not seen; before the bets are closed, nor are the rounds.
+
     Args:
         selection: A selection with at least one round.
+        offer_next_question: Draws the way to the next question, once this one is decided.
         autoplay: Whether it begins to play at once; else it stands at its last round.
-        slider: Whether a slider stands alone instead of the player, whose keys a page may want
-            for itself.
-        then: Draws the way to the next question, once it is decided.
     """
-    bets = None
-    if not slider:
-        bets = bets_on(selection)
+    sentences = selection.sentences()
+    frame = selection.frame()
+    version = repr(selection.version)
+    bets = bets_on(selection)
     if bets is None or bets.stage is Stage.TOLD:
-        _draw_answer(selection, then)
+        next_step = None
+        if selection.decided:
+            next_step = partial(offer_next_question, selection)
+        answer_card(selection_answer(selection), next_step=next_step)
     if selection.note:
         st.caption(selection.note)
-    if not slider:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(escaped(selection.about))
-            present_button()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(escaped(selection.about))
+        present_button()
     if bets is not None:
         draw_bets(selection, bets)
         if bets.stage is Stage.OPEN:
             return  # nobody bets on what is seen
+        autoplay = bets.stage is Stage.RACING
+        version += f" bets {bets.number}"
+        # The usual order, by the last round, would give the winner away.
+        frame = frame.sort_values(["step", "contender"], kind="stable")
+        if selection.decided:
+            sentences[-1] += f" {right_words(selection, bets)}"
     with st.container(key="presented-lanes"):
-        if bets is not None:
-            _draw_lanes(selection, bets, autoplay=bets.stage is Stage.RACING)
-        else:
-            _draw_lanes(selection, autoplay=autoplay, slider=slider)
+        _draw_player(sentences, version=version, autoplay=autoplay)
+        _draw_lanes(selection, frame, sentences, version=version)
     if selection.decided:
-        save_picture(
-            partial(moving_race, selection), name=selection.name, key="race", label="Save the race"
+        _offer_to_keep(selection)
+
+
+def show_selection_by_slider(selection: Shown) -> None:
+    """The verdict and the rounds of a decided selection, on a page that wants the player's keys."""
+    answer_card(selection_answer(selection))
+    rounds = len(selection.played.rounds)
+    with st.container(key="presented-lanes"):
+        with st.container(key="best-slider"):
+            step = st.slider("Folds seen", 0, rounds, 1, key="best-round")
+            slider_watch(_SLIDER, container="best-slider", step=int(step))
+        _draw_lanes(
+            selection,
+            selection.frame(),
+            selection.sentences(),
+            version=repr(selection.version),
         )
-        _offer_for_paper(selection)
-
-
-def _draw_answer(selection: Shown, then: Callable[[], None] | None) -> None:
-    """The answer card, with the way to the next question once this one is decided."""
-    next_step = None
-    if selection.decided:
-        next_step = then
-    answer_card(selection_answer(selection), next_step=next_step)
+    _offer_to_keep(selection)
 
 
 def selection_answer(selection: Shown) -> Answer:
     """Which is best, or leads so far; how good it is for new users, and why it is the answer."""
-    whole = selection.verdict()
-    brief = selection.verdict(brief=not selection.terms.certain)
-    headline, _, why = brief.partition(": ")  # a verdict begins with who it is
+    verdict = selection.verdict()
+    # Without certainty, who is worse and how lucky the winner was is folded away as details.
+    answer = selection.verdict(brief=not selection.terms.certain)
+    details_of_verdict = verdict.removeprefix(answer).strip()
+    # It is 'NAME is best: REASON', or a sentence without a reason.
+    headline, _, reason = answer.partition(": ")
     sentences = [leader_sentence(selection)]
-    if why:
-        sentences.append(f"{why[:1].upper()}{why[1:]}{_winner_edge_words(selection)}")
-    more = whole.removeprefix(brief).strip()
+    if reason:
+        sentences.append(f"{reason[:1].upper()}{reason[1:]}{_winner_edge_words(selection)}")
     folds = [fold for run in selection.runs for fold in run.folds]
     energy = energy_words(folds, left_in_words(selection.runs))
-    explained = captions(escaped(more), _certainty_words(selection.terms))
+    explained = captions(escaped(details_of_verdict), _certainty_words(selection.terms))
     return Answer(
         certainty=_certainty(selection),
         headline=headline,
@@ -195,8 +206,8 @@ def _certainty(selection: Shown) -> Certainty:
         return Certainty.CLOSE
     if selection.terms.certain:
         return Certainty.SURE
-    # By the expected loss a loser may just have been passed over: here each must be shown to be
-    # worse on new data.
+    # A selection by the expected loss may end before it has told all others apart from the winner.
+    # It is sure only where each of them is shown to be worse on new data.
     if set(verdict.losers) <= set(verdict.worse):
         return Certainty.SURE
     return Certainty.CLOSE
@@ -261,47 +272,23 @@ def leader_sentence(selection: Shown) -> str:
     return f"{mean}. {selection.new_data_sentence()}"
 
 
-def _draw_lanes(
-    selection: Shown, bets: RaceBets | None = None, *, autoplay: bool, slider: bool = False
-) -> None:
-    """The rounds with what moves them.
+def _draw_player(sentences: Sequence[str], *, version: str, autoplay: bool) -> None:
+    """The player of the rounds.
 
     Args:
-        selection: With at least one round.
-        bets: Of the hall, whose sum the last round says; None without.
-        autoplay: As of `show`.
-        slider: As of `show`.
+        sentences: What happened before the first round, and in each.
+        version: Changes with what is played.
+        autoplay: Whether it begins to play at once, unless the address names a round.
     """
-    sentences = selection.sentences()
-    version = repr(selection.version)
-    frame = selection.frame()
-    if bets is not None:
-        version += f" bets {bets.number}"
-        # The usual order, by the last round, would give the winner away.
-        frame = frame.sort_values(["step", "contender"], kind="stable")
-        if selection.decided:
-            sentences[-1] += f" {right_words(selection, bets)}"
-    if slider:
-        _draw_slider(len(selection.played.rounds))
-    else:
-        _draw_player(selection, sentences, version=version, autoplay=autoplay)
-    with st.container(key="best-moment"):
-        slider_numbers(NAME, key="best-sentence", sentences=sentences)
-    _draw_figure(selection, frame, sentences, version=version)
-
-
-def _draw_player(
-    selection: Shown, sentences: Sequence[str], *, version: str, autoplay: bool
-) -> None:
-    rounds = len(selection.played.rounds)
+    rounds = len(sentences) - 1
     first = rounds
     if autoplay:
         first = 0
     player(
-        NAME,
+        _SLIDER,
         version=version,
         texts=sentences,
-        seconds=[_SECONDS] * (rounds + 1),
+        seconds=[_SECONDS] * len(sentences),
         speeds=_SPEEDS,
         speed=1.0,
         step=asked_step(rounds, first),
@@ -311,7 +298,38 @@ def _draw_player(
     )
 
 
-def _offer_for_paper(selection: Shown) -> None:
+def _draw_lanes(
+    selection: Shown, frame: pd.DataFrame, sentences: Sequence[str], *, version: str
+) -> None:
+    """The lanes and the sentence of the round at which the slider or the player is.
+
+    Args:
+        selection: Whose rounds they are.
+        frame: Its lanes after each round, in the order in which they are drawn.
+        sentences: What happened before the first round, and in each.
+        version: Changes with the selection and with what has been bet on it.
+    """
+    with st.container(key="best-moment"):
+        slider_numbers(_SLIDER, key="best-sentence", sentences=sentences)
+    steps = selection_steps(frame, sentences)
+    plot(
+        partial(selection_figures, frame),
+        version=(version, repr(selection.terms), len(sentences)),
+        key="best-lanes",
+        alt=steps[-1].alt,
+        slider=_SLIDER,
+        steps=lambda: steps,
+        name=selection.name,
+        table=frame.copy,
+    )
+
+
+def _offer_to_keep(selection: Shown) -> None:
+    """The race as a moving picture, and what a paper takes of it."""
+    save_picture(
+        partial(moving_race, selection), name=selection.name, key="race", label="Save the race"
+    )
+
     def describe() -> Description:
         versions: Mapping[str, Any] = {}
         if selection.runs or selection.file:
@@ -332,28 +350,6 @@ def _offer_for_paper(selection: Shown) -> None:
     )
 
 
-def _draw_slider(rounds: int) -> None:
-    with st.container(key="best-slider"):
-        step = st.slider("Folds seen", 0, rounds, 1, key="best-round")
-        slider_watch(NAME, container="best-slider", step=int(step))
-
-
-def _draw_figure(
-    selection: Shown, frame: pd.DataFrame, sentences: Sequence[str], *, version: str
-) -> None:
-    steps = selection_steps(frame, sentences)
-    plot(
-        partial(selection_figures, frame),
-        version=(version, repr(selection.terms), len(selection.played.rounds)),
-        key="best-lanes",
-        alt=steps[-1].alt,
-        slider=NAME,
-        steps=lambda: steps,
-        name=selection.name,
-        table=frame.copy,
-    )
-
-
 # Selections played from folds that ran before: recorded runs, grids, a file of any program.
 
 
@@ -367,13 +363,13 @@ def recorded_selection(name: str, question: Question) -> Shown:
     Raises:
         InputError: If a file is damaged.
     """
-    runs: list[RunRecord] = []
+    runs: list[RunRecord] = []  # of a grid only fold scores are recorded, and no runs
     if name in configuration_names(GRIDS):
-        contenders, specs = _grid(name)
+        contenders, specs = _scores_and_specs_of_grid(name)
     else:
         runs = [run for run in recorded_runs() if run.spec.dataset == name]
         specs = [run.spec for run in runs]
-        contenders = _contenders(name, runs)
+        contenders = _scores_on_dataset(name, runs)
     terms = terms_for(specs[0], **question)
     return Shown(
         contenders=contenders,
@@ -405,12 +401,12 @@ def link_to_folds(selection: Shown) -> None:
 
 
 @st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
-def _contenders(dataset: str, _runs: Sequence[RunRecord]) -> list[Scores]:
+def _scores_on_dataset(dataset: str, _runs: Sequence[RunRecord]) -> list[Scores]:
     return contenders_of(_runs, results())
 
 
 @st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
-def _grid(name: str) -> tuple[list[Scores], list[RunSpec]]:
+def _scores_and_specs_of_grid(name: str) -> tuple[list[Scores], list[RunSpec]]:
     """The contenders of a recorded grid, and their specs in the same order."""
     recording = recorded_grid(name)
     return recording.scores, specs_of(recording.spec, recording.configurations)
@@ -451,7 +447,7 @@ def show_scores_file(question: Question) -> None:
         file=file.name,
         note=file_words(scores),
     )
-    show(shown, autoplay=True, then=partial(link_to_folds, shown))
+    show_selection(shown, link_to_folds, autoplay=True)
 
 
 # A selection among configurations of one algorithm: what its parameters have to do with it.
@@ -461,7 +457,7 @@ def _winner_edge_words(selection: Shown) -> str:
     """What `edge_words` says of the winner; nothing where contenders are no search space."""
     if not selection.decided:
         return ""
-    configurations = varied([contender.name for contender in selection.contenders])
+    configurations = varied_parameters([contender.name for contender in selection.contenders])
     if not configurations:
         return ""
     return edge_words(configurations, configurations[selection.leader])

@@ -30,26 +30,26 @@ from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import contender_word, specs_of
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question, open_selection, pick_question
-from pages.run.expectation import expectation
+from pages.run.expectation import show_expected_cost
 from pages.run.settings import (
     algorithm_picker,
     fold_settings,
-    offer_usual_of_task,
     parameter_settings,
+    set_usual_metric_and_split,
 )
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done
 from pages.shared.live.state import KEPT, errors_as_sentences, escaped, run_list
 from pages.shared.widgets.choices import pick_one, switch
 from pages.shared.widgets.dataset_picker import dataset_picker
-from pages.shared.widgets.place import place_picker
+from pages.shared.widgets.place import pick_where_to_compute
 from pages.shared.widgets.words import choice_label
 
 
-class Contenders(NamedTuple):
+class PickedContenders(NamedTuple):
     """What is picked in a form."""
 
-    named: NamedSpecs
+    named_specs: NamedSpecs
     """What each is called, and its spec."""
     ready: bool = True
     """Whether their dataset is there, so that they can start."""
@@ -60,7 +60,7 @@ MOST_CONFIGURATIONS = 64
 _NO_SPACE = "none"
 
 
-def _pick_from_space() -> Contenders:
+def _pick_from_space() -> PickedContenders:
     """The configurations of one algorithm in a search space; with their widgets.
 
     Raises:
@@ -69,7 +69,7 @@ def _pick_from_space() -> Contenders:
     entry, ready = dataset_picker(tables=True)
     task = entry.tasks[0]
     names = [name for name in serving(task) if ALGORITHMS[name].parameters]  # others have no space
-    offer_usual_of_task(names)
+    set_usual_metric_and_split(names)
     with st.container(horizontal=True):
         algorithm_id = pick_one(
             "Algorithm",
@@ -99,21 +99,21 @@ def _pick_from_space() -> Contenders:
         help=f"Write each line as `name=v1,v2`. The parameters are {parameters}.",
     )
     settings_of_folds = fold_settings(task)
-    own_values = _own_values(text or "")
-    if declared != _NO_SPACE:
-        space = space_of(algorithm, declared, own_values)
-    elif own_values:
-        space = space_of(algorithm, None, own_values)
-    else:
-        st.caption("Enter values of your own, or pick a declared space.")
-        return Contenders([], ready=False)
+    values_of_parameter = _parse_values(text or "")
+    declared_space: str | None = declared
+    if declared == _NO_SPACE:
+        declared_space = None
+        if not values_of_parameter:
+            st.caption("Enter values of your own, or pick a declared space.")
+            return PickedContenders([], ready=False)
+    space = space_of(algorithm, declared_space, values_of_parameter)
     if not ready:
-        return Contenders([], ready=False)
+        return PickedContenders([], ready=False)
     spec = make_spec(
         dataset=entry.id, algorithm=algorithm.id, rule=NEVER_STOPS, **settings_of_folds
     )
     check_needs(spec)
-    return Contenders(_configurations(algorithm, space, spec))
+    return PickedContenders(_configurations(algorithm, space, spec))
 
 
 def _configurations(algorithm: Algorithm, space: Space, spec: RunSpec) -> NamedSpecs:
@@ -140,7 +140,7 @@ def _configurations(algorithm: Algorithm, space: Space, spec: RunSpec) -> NamedS
     return list(zip(names, specs_of(spec, drawn), strict=True))
 
 
-def _own_values(text: str) -> dict[str, list[str]]:
+def _parse_values(text: str) -> dict[str, list[str]]:
     """Parameter -> its values, of lines such as 'neighbours=20,50,100'.
 
     Raises:
@@ -171,11 +171,11 @@ _STARTED = "best-started"
 """In the session: how many selections it has started."""
 
 
-def draw_start(*, claim: bool) -> Question:
+def draw_start(*, for_claim: bool) -> Question:
     """The form, folded up; on Start, begin the selection and show it.
 
     Args:
-        claim: Whether one wants to claim that the winner is the best.
+        for_claim: Whether one wants to claim that the winner is the best.
 
     Returns:
         What a selection is to find out, which holds for recorded ones too.
@@ -188,7 +188,7 @@ def draw_start(*, claim: bool) -> Question:
     # that is only told to close.
     key = f"best-start-{st.session_state.get(_STARTED, 0)}"
     with st.expander(title, icon=":material/add:", key=key, on_change="rerun") as box:
-        question = pick_question(claim=claim)
+        question = pick_question(for_claim=for_claim)
         if refusal:
             st.caption(f":material/lock: {refusal}")
         elif box.open:
@@ -198,31 +198,32 @@ def draw_start(*, claim: bool) -> Question:
 
 
 def _draw_form(question: Question) -> None:
-    source = switch("Contenders from", list(_CONTENDERS), "contenders_from")
-    contenders = _CONTENDERS[source]()
+    source = switch("Contenders from", list(_PICKERS), "contenders_from")
+    pick_contenders = _PICKERS[source]
+    contenders = pick_contenders()
     if contenders.ready:
-        expectation([spec for _, spec in contenders.named], select=True)
-    place = place_picker()
+        show_expected_cost([spec for _, spec in contenders.named_specs], select=True)
+    place = pick_where_to_compute()
     if st.button(
         "Start the selection",
         type="primary",
         icon=":material/play_arrow:",
         key="begin",
-        disabled=not (contenders.ready and contenders.named),
+        disabled=not (contenders.ready and contenders.named_specs),
     ):
-        open_selection(begin(contenders.named, question, place))
+        open_selection(begin(contenders.named_specs, question, place))
         # The key of the box holds this number: the next drawing has a new box, which is closed.
         st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
         st.rerun()
 
 
-def begin(named: NamedSpecs, question: Question, place: str = "") -> str:
+def begin(named_specs: NamedSpecs, question: Question, compute_on: str = "") -> str:
     """Begin a selection, its first fold too.
 
     Args:
-        named: What each contender is called, and its spec.
+        named_specs: What each contender is called, and its spec.
         question: What the selection is to find out.
-        place: Where its folds are computed; by default here.
+        compute_on: Where its folds are computed, as `--on` takes it; by default here.
 
     Returns:
         The id of the selection.
@@ -231,8 +232,9 @@ def begin(named: NamedSpecs, question: Question, place: str = "") -> str:
         InputError: If the contenders cannot be compared.
     """
     person = acting()
-    _, first_spec = named[0]
-    selection_id = person.begin_selection(named, terms_for(first_spec, **question), place=place)
+    _, first_spec = named_specs[0]
+    terms = terms_for(first_spec, **question)
+    selection_id = person.begin_selection(named_specs, terms, place=compute_on)
     with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
         person.go_on_with_selection(selection_id)
     return selection_id
@@ -261,7 +263,7 @@ def _named_contenders(specs: Iterable[RunSpec]) -> NamedSpecs:
     return [(contender_name(spec), spec) for spec in specs]
 
 
-def _pick_algorithms() -> Contenders:
+def _pick_algorithms() -> PickedContenders:
     entry, ready = dataset_picker(tables=True)
     names = algorithm_picker(
         entry.tasks,
@@ -269,7 +271,7 @@ def _pick_algorithms() -> Contenders:
         default=SENSIBLE[entry.tasks[0]],
         what="Each algorithm is a contender. All are evaluated on the same folds.",
     )
-    offer_usual_of_task(names)
+    set_usual_metric_and_split(names)
     task = entry.tasks[0]
     if names:
         task = ALGORITHMS[names[0]].task
@@ -287,10 +289,10 @@ def _pick_algorithms() -> Contenders:
         if ready:
             check_needs(spec)
         specs.append(spec)
-    return Contenders(_named_contenders(specs), ready=ready)
+    return PickedContenders(_named_contenders(specs), ready=ready)
 
 
-def _pick_runs() -> Contenders:
+def _pick_runs() -> PickedContenders:
     listed: list[Known] = [*run_list().rows(), *recorded_runs()]
     runs = {run.run_id: run for run in listed if folds_done(run)}
     labels = {run_id: choice_label(run) for run_id, run in runs.items()}
@@ -302,10 +304,10 @@ def _pick_runs() -> Contenders:
         help="Folds that have run are used, and only missing ones are computed. The runs must "
         "share dataset, split, seed, metric and protocol.",
     )
-    return Contenders(_named_contenders(runs[run_id].spec for run_id in picked))
+    return PickedContenders(_named_contenders(runs[run_id].spec for run_id in picked))
 
 
-_CONTENDERS = {
+_PICKERS = {
     "a list of algorithms": _pick_algorithms,
     "a search space": _pick_from_space,
     "existing runs": _pick_runs,

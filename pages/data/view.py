@@ -161,7 +161,7 @@ def _offer_selection(name: str, about: About) -> None:
     # These pages are loaded where they are needed.
     from pages.best.choice import USUAL
     from pages.best.start import begin, sensible_contenders
-    from pages.run.expectation import expectation
+    from pages.run.expectation import show_expected_cost
 
     named = sensible_contenders(name, about.task or Task.TOP_N, about.items)
     specs = [spec for _, spec in named]
@@ -177,7 +177,7 @@ def _offer_selection(name: str, about: About) -> None:
         f"{titles} are compared on the same {specs[0].k} folds, until using the best one is "
         "expected to lose at most 0.1 % of its score."
     )
-    expectation(specs, select=True)
+    show_expected_cost(specs, select=True)
 
 
 def offer_run(name: str, where: str = "listed") -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.best.show import recorded_selection
-from pages.best.show import show as show_selection
-from pages.learn.material.dealing import sureness
+from pages.best.show import recorded_selection, show_selection_by_slider
+from pages.learn.material.dealing import half_widths_percent
 from pages.learn.material.recorded_runs import complete_runs
 from pages.learn.parts import show_takeaway
 
@@ -20,15 +19,17 @@ def show() -> None:
     if _DATASET in datasets:
         dataset = _DATASET
     selection = recorded_selection(dataset, {})
-    show_selection(selection, slider=True)
+    show_selection_by_slider(selection)
     best, second, *_ = selection.played.verdict.order
     users_of_best = selection.contenders[best].users
     users_of_second = selection.contenders[second].users
     if users_of_best is not None and users_of_second is not None:
-        sure = sureness(users_of_best[0], users_of_second[0])  # by the first fold
+        first_fold = 0
+        half_widths = half_widths_percent(users_of_best[first_fold], users_of_second[first_fold])
         show_takeaway(
-            f"One fold knows the mean of **{selection.titles[best]}** to ± {sure.of_mean:.1f} %, "
-            f"but its distance to **{selection.titles[second]}** to ± {sure.of_difference:.1f} %: "
+            f"One fold knows the mean of **{selection.titles[best]}** to ± "
+            f"{half_widths.of_mean:.1f} %, but its distance to **{selection.titles[second]}** to "
+            f"± {half_widths.of_difference:.1f} %: "
             "what makes a fold or a user easy is the same for both, and cancels."
         )
     st.caption(

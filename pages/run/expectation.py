@@ -32,7 +32,7 @@ _BUSY = 0.5
 """Programs that compute, for each processor: above that it is said."""
 
 
-def expectation(specs: Sequence[RunSpec], *, select: bool = False) -> None:
+def show_expected_cost(specs: Sequence[RunSpec], *, select: bool = False) -> None:
     """One line; nothing where there is nothing to start.
 
     Args:

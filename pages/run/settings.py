@@ -172,7 +172,7 @@ TASK_OF = "task-of"
 """In the session: the task whose usual metric and split were offered."""
 
 
-def offer_usual_of_task(names: list[str]) -> None:
+def set_usual_metric_and_split(names: list[str]) -> None:
     """Call before metric and split are drawn: each task brings its own, as algorithms change.
 
     Args: names: of the picked algorithms; nothing changes where there are none.

@@ -28,7 +28,7 @@ from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.splits import SPLITS, exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES
 from ecv_core.store.results import Results
-from pages.run.expectation import expectation
+from pages.run.expectation import show_expected_cost
 from pages.run.settings import (
     ALGORITHM_LABELS,
     DEFAULT,
@@ -40,11 +40,11 @@ from pages.run.settings import (
     algorithm_picker,
     fold_settings,
     min_folds_key,
-    offer_usual_of_task,
     parameter_settings,
     rule_param_key,
     rule_titles,
     rule_values,
+    set_usual_metric_and_split,
     slider_steps,
     stop_settings,
 )
@@ -53,7 +53,7 @@ from pages.shared.charts.plot import preload_plots
 from pages.shared.live.acting import acting
 from pages.shared.live.state import errors_as_sentences, escaped, sentence, store
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
-from pages.shared.widgets.place import place_picker
+from pages.shared.widgets.place import pick_where_to_compute
 from pages.shared.widgets.setting_widgets import (
     K_OF,
     choice_labels,
@@ -127,9 +127,9 @@ def start_form() -> None:
         pressed = _start_button(data, specs, trouble)
     with expectation_place:
         startable = specs if data.ready else []
-        expectation(startable)
+        show_expected_cost(startable)
         anew = _recompute_toggle(startable)
-        place = place_picker()
+        place = pick_where_to_compute()
     preload_plots()
     if pressed:
         with errors_as_sentences():
@@ -156,7 +156,7 @@ def _what_to_evaluate() -> _Data:
     dataset_place = st.container()
     tasks = picked_dataset().tasks
     algorithms = algorithm_picker(tasks)
-    offer_usual_of_task(algorithms)
+    set_usual_metric_and_split(algorithms)
     task = tasks[0]
     if algorithms:
         task = ALGORITHMS[algorithms[0]].task

@@ -32,7 +32,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, serving
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
-from pages.run.expectation import expectation
+from pages.run.expectation import show_expected_cost
 from pages.run.settings import metric_select
 from pages.shared.address.link import translate_address
 from pages.shared.live.acting import acting, why_not
@@ -47,7 +47,7 @@ from pages.shared.live.state import errors_as_sentences, show_trouble, store
 from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.dataset_picker import INTERACTIONS
-from pages.shared.widgets.place import place_picker
+from pages.shared.widgets.place import pick_where_to_compute
 from pages.shared.widgets.setting_widgets import setting_widget, widget_arguments
 from pages.shared.widgets.tables import number, table
 from pages.shared.widgets.words import plan_label
@@ -342,7 +342,7 @@ def draw_start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> 
                 if cell.spec not in specs_to_compute and not reusable(cell.spec, recorded):
                     specs_to_compute.append(cell.spec)
             words = _work_words(len(cells), specs_to_compute)
-    place = place_picker()
+    place = pick_where_to_compute()
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
             "Start the study",
@@ -352,7 +352,7 @@ def draw_start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> 
             disabled=not cells,
         )
         st.markdown(words)
-    expectation(specs_to_compute)
+    show_expected_cost(specs_to_compute)
     if pressed:
         _begin(cells, place)
 

@@ -153,7 +153,7 @@ NORMAL_QUANTILE = 1.96
 """Standard errors to each side of a 95 % interval of a mean over many users."""
 
 
-class Sureness(NamedTuple):
+class HalfWidthsPercent(NamedTuple):
     """Half widths of 95 % intervals over users, in percent of a model's mean."""
 
     of_mean: float
@@ -161,7 +161,9 @@ class Sureness(NamedTuple):
     """To another model, user by user."""
 
 
-def sureness(scores: NDArray[np.floating], other_scores: NDArray[np.floating]) -> Sureness:
+def half_widths_percent(
+    scores: NDArray[np.floating], other_scores: NDArray[np.floating]
+) -> HalfWidthsPercent:
     """How well one fold knows a model's mean, and its difference to another, user by user.
 
     Args:
@@ -169,12 +171,13 @@ def sureness(scores: NDArray[np.floating], other_scores: NDArray[np.floating]) -
             has nothing held out.
         other_scores: Of the second, of the same users.
     """
-    tested = ~np.isnan(scores)
-    first = scores[tested].astype(np.float64)
-    differences = first - other_scores[tested]
-    half_width_of_deviation_1 = NORMAL_QUANTILE / math.sqrt(len(first))
-    percent = 100 * half_width_of_deviation_1 / abs(first.mean())
-    return Sureness(
-        of_mean=float(percent * first.std(ddof=1)),
-        of_difference=float(percent * differences.std(ddof=1)),
+    is_tested = ~np.isnan(scores)
+    tested_scores = scores[is_tested].astype(np.float64)
+    differences = tested_scores - other_scores[is_tested]
+    mean = abs(tested_scores.mean())
+    # A half width is the normal quantile times the standard error, which is deviation / √users.
+    percent_of_deviation = 100 * NORMAL_QUANTILE / math.sqrt(len(tested_scores)) / mean
+    return HalfWidthsPercent(
+        of_mean=float(percent_of_deviation * tested_scores.std(ddof=1)),
+        of_difference=float(percent_of_deviation * differences.std(ddof=1)),
     )

@@ -8,7 +8,7 @@ from ecv_core.jobs.cluster.choose import HERE
 from pages.shared.live.acting import acting
 
 
-def place_picker() -> str:
+def pick_where_to_compute() -> str:
     """What is picked, as `--on` takes it; empty, and nothing is drawn, without a cluster."""
     offered = acting().places
     if len(offered) < 2:
