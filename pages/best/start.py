@@ -38,7 +38,7 @@ from pages.run.settings import (
     set_usual_metric_and_split,
 )
 from pages.shared.live.acting import acting, why_not
-from pages.shared.live.runs import Known, folds_done
+from pages.shared.live.runs import ChoosableRun, folds_done
 from pages.shared.live.state import KEPT, errors_as_sentences, escaped, run_list
 from pages.shared.widgets.choices import pick_one, switch
 from pages.shared.widgets.dataset_picker import dataset_picker
@@ -293,7 +293,7 @@ def _pick_algorithms() -> PickedContenders:
 
 
 def _pick_runs() -> PickedContenders:
-    listed: list[Known] = [*run_list().rows(), *recorded_runs()]
+    listed: list[ChoosableRun] = [*run_list().rows(), *recorded_runs()]
     runs = {run.run_id: run for run in listed if folds_done(run)}
     labels = {run_id: choice_label(run) for run_id, run in runs.items()}
     picked = st.multiselect(

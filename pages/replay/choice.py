@@ -17,7 +17,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, axis_of, rule
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
 from pages.shared.address.link import step_from_link
-from pages.shared.live.runs import Known, whole
+from pages.shared.live.runs import ChoosableRun, with_folds
 from pages.shared.live.state import KEPT, errors_as_sentences, results, run_list, sentence, store
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.words import choice_label
@@ -29,6 +29,7 @@ KEY = "run-choice"
 """Keys of the widgets; all but the last are names in the address too."""
 _AXIS = axis_of(PAPERS_RULE)
 _SHOWN = "replay-shown"
+"""In the session: the run that the widgets of rule and order were set for."""
 _FIRST = ("ml-100k", "item-knn")
 """Dataset and algorithm to begin with: quick to grasp, and it stops in the middle."""
 
@@ -52,11 +53,11 @@ def pick_replay() -> ChosenReplay | None:
     """
     left, middle, right = st.columns([1.7, 1.5, 1.5], gap="small")
     with left:
-        run = choose_run(picked=_begin_as_it_ran)
+        run = choose_run(on_pick=_set_widgets_as_it_ran)
     if run is None:
         return None
-    if st.session_state.get(_SHOWN) != run.run_id:
-        _open_as_linked(run)
+    if st.session_state.get(_SHOWN) != run.run_id:  # it was not picked: a link or a visit opened it
+        _set_widgets_as_linked(run)
     with middle:
         spec = _pick_rule(run.spec)
     with right:
@@ -64,7 +65,7 @@ def pick_replay() -> ChosenReplay | None:
     return ChosenReplay(run, spec, seed, _replay_of(run, spec, seed))
 
 
-def _begin_as_it_ran(run: Known) -> None:
+def _set_widgets_as_it_ran(run: ChoosableRun) -> None:
     """Set the widgets to the run's own alpha, rule and order."""
     st.session_state[_SHOWN] = run.run_id
     st.session_state[ALPHA] = alpha_of(run.spec)
@@ -72,22 +73,20 @@ def _begin_as_it_ran(run: Known) -> None:
     st.session_state.pop(RULE, None)
 
 
-def _open_as_linked(run: RunRecord) -> None:
+def _set_widgets_as_linked(run: RunRecord) -> None:
     """Begin with the run's own settings, but for those that the address names."""
     linked = {}
     for key in (ALPHA, ORDER):
         value = st.session_state.get(key)
         if key in st.query_params and value is not None:
             linked[key] = value
-    _begin_as_it_ran(run)
+    _set_widgets_as_it_ran(run)
     st.session_state.update(linked)
 
 
 def _pick_rule(spec: RunSpec) -> RunSpec:
     """The spec of a run with the rule and the alpha that are picked."""
-    ran = alpha_of(spec)
-    steps = sorted({*_AXIS.steps, ran})
-    step_from_link(ALPHA, steps, alpha_text)
+    # A run by another rule is played by that one, or by the paper's with any alpha.
     if spec.rule != PAPERS_RULE:
         titles = {spec.rule: f"{spec.rule}, as it ran", PAPERS_RULE: PAPERS_RULE}
         chosen = st.segmented_control(
@@ -101,12 +100,24 @@ def _pick_rule(spec: RunSpec) -> RunSpec:
         )
         if chosen != PAPERS_RULE:
             return spec
+    alpha = _pick_alpha(spec)
+    min_folds = rule(PAPERS_RULE).least_folds
+    if spec.rule == PAPERS_RULE:
+        min_folds = max(spec.min_folds, min_folds)
+    return replace(spec, rule=PAPERS_RULE, rule_params=((_AXIS.name, alpha),), min_folds=min_folds)
+
+
+def _pick_alpha(spec: RunSpec) -> float:
+    """The slider of alpha, which begins with the one of the run."""
+    alpha_of_run = alpha_of(spec)
+    steps = sorted({*_AXIS.steps, alpha_of_run})
+    step_from_link(ALPHA, steps, alpha_text)
     if st.session_state.get(ALPHA) not in steps:
-        st.session_state[ALPHA] = ran
+        st.session_state[ALPHA] = alpha_of_run
     alpha = st.select_slider(
         "alpha",
         steps,
-        value=ran,  # the default, so that the address says only what is not as it ran
+        value=alpha_of_run,  # the default, so that the address says only what is not as it ran
         format_func=alpha_text,
         key=ALPHA,
         **KEPT,
@@ -117,11 +128,7 @@ def _pick_rule(spec: RunSpec) -> RunSpec:
             "stopping-rule",
         ),
     )
-    min_folds = rule(PAPERS_RULE).least_folds
-    if spec.rule == PAPERS_RULE:
-        min_folds = max(spec.min_folds, min_folds)
-    params = ((_AXIS.name, float(alpha)),)
-    return replace(spec, rule=PAPERS_RULE, rule_params=params, min_folds=min_folds)
+    return float(alpha)
 
 
 def alpha_of(spec: RunSpec) -> float:
@@ -164,47 +171,47 @@ def _replay_of(run: RunRecord, spec: RunSpec, seed: int) -> Replay:
     return replayed(spec, folds, seed)
 
 
-def choose_run(picked: Callable[[Known], None] | None = None) -> RunRecord | None:
+def choose_run(on_pick: Callable[[ChoosableRun], None] | None = None) -> RunRecord | None:
     """The run that the address names or that is picked; None, with a sentence, if there is none.
 
     Args:
-        picked: Called when another run is picked, before the page is drawn anew.
+        on_pick: Called when another run is picked, before the page is drawn anew.
 
     Raises:
         StoreError: If the database cannot be read.
     """
-    recorded: list[Known] = []
+    recorded: list[ChoosableRun] = []
     with errors_as_sentences():  # a damaged recorded file does not hide one's own runs
         recorded = [*recorded_runs(), *recorded_stopped()]
     own = [row for row in run_list().rows() if row.scores and not row.state.active]
-    runs: dict[str, Known] = {run.run_id: run for run in [*own, *recorded]}
+    runs: dict[str, ChoosableRun] = {run.run_id: run for run in [*own, *recorded]}
     if not runs:
         st.info("There is no finished run yet; every run you start can be played here later.")
         st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
         return None
-    _choose_from_link(runs)
+    _choose_run_of_address(runs)
     if st.session_state.get(KEY) not in runs:
         st.session_state[KEY] = _usual_run([*recorded, *own]).run_id
 
-    def open_picked() -> None:
+    def open_picked_run() -> None:
         run = runs[st.session_state[KEY]]
         st.query_params["run"] = run.run_id
-        st.query_params.pop("fold", None)
-        if picked is not None:
-            picked(run)
+        st.query_params.pop("fold", None)  # at which the run before was looked at
+        if on_pick is not None:
+            on_pick(run)
 
-    chosen = st.selectbox(
+    picked_id = st.selectbox(
         "Run",
         list(runs),
         format_func=lambda run_id: choice_label(runs[run_id]),
         key=KEY,
-        on_change=open_picked,
+        on_change=open_picked_run,
         help="Your own runs, newest first, then those recorded for this page.",
     )
-    return whole(runs[chosen])
+    return with_folds(runs[picked_id])
 
 
-def _choose_from_link(runs: Collection[str]) -> None:
+def _choose_run_of_address(runs: Collection[str]) -> None:
     """Choose the run that the address names; say why where it cannot be chosen."""
     run_id = st.query_params.get("run")
     if run_id in runs:
@@ -213,7 +220,7 @@ def _choose_from_link(runs: Collection[str]) -> None:
         st.warning(sentence(_why_not(run_id)), icon=":material/link_off:")
 
 
-def _usual_run(runs: Sequence[Known]) -> Known:
+def _usual_run(runs: Sequence[ChoosableRun]) -> ChoosableRun:
     """The one to begin with."""
     for run in runs:
         if (run.spec.dataset, run.spec.algorithm) == _FIRST:

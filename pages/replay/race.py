@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +41,7 @@ from pages.shared.widgets.glossary import glossary_link
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-NAME = "race"
+_SLIDER = "race"
 _USUAL_SECONDS = 12.0
 """That a race takes when it is played at the usual speed."""
 
@@ -91,7 +90,7 @@ def _saved_page(run: RunRecord) -> str:
     """The race as one HTML page with a player."""
     from ecv_core.figures.report.component_page import component_page
 
-    data = race_data(run, NAME)
+    data = race_data(run)
     title = f"{run_title(run)}: e-fold against k-fold"
     under = f"{metric_label(run.spec)}, k = {run.k}, {rule_words(run.spec)}"
     return component_page(
@@ -101,14 +100,14 @@ def _saved_page(run: RunRecord) -> str:
         style=_PARTS.style,
         script=_PARTS.script,
         data=data,
-        follows=NAME,
+        follows=_SLIDER,  # the page's player moves what listens to this name
         fold_seconds=data["seconds"],
     )
 
 
 def play_race(run: RunRecord, *, autoplay: bool = False) -> None:
     """The lanes of a finished run, and the controls that play them."""
-    data = race_data(run, NAME)
+    data = race_data(run)
     usual = _two_digits(max(data["total"], 0.1) / _USUAL_SECONDS)
     factors = sorted({_two_digits(usual / 2), usual, _two_digits(2 * usual), 1.0})
     with st.container(key="presented-race"):
@@ -116,7 +115,7 @@ def play_race(run: RunRecord, *, autoplay: bool = False) -> None:
             st.markdown(f"**{escaped(run_title(run))}**")
         _race(key="race-lanes", data=data)
         player(
-            NAME,
+            _SLIDER,
             version=run.run_id,
             texts=data["verdicts"],
             seconds=data["seconds"],
@@ -156,47 +155,42 @@ def _costs_words(run: RunRecord) -> str:
     return f"{words} {processor_sentence(facts)}"
 
 
-def race_data(run: RunRecord, slider: str) -> dict[str, Any]:
-    """What lanes.js draws of a run with a finished fold.
-
-    Args:
-        run: The run.
-        slider: What the player is called.
-    """
-    tallied = tallies(run.folds, run.k)
-    seconds = [after.seconds - before.seconds for before, after in pairwise(tallied)]
-    titles = []
-    for n, fold_seconds in enumerate(seconds, start=1):
-        title = f"fold {n}: {duration(fold_seconds)}"
-        if not tallied[n].ran:
+def race_data(run: RunRecord) -> dict[str, Any]:
+    """What lanes.js draws of a run with a finished fold."""
+    tally_after = tallies(run.folds, run.k)
+    fold_seconds = []
+    fold_titles = []
+    for n in range(1, run.k + 1):
+        seconds = tally_after[n].seconds - tally_after[n - 1].seconds
+        title = f"fold {n}: {duration(seconds)}"
+        if not tally_after[n].ran:
             title += ", estimated: it never ran"
-        titles.append(title)
+        fold_seconds.append(seconds)
+        fold_titles.append(title)
     steps = range(run.k + 1)
-    verdicts = [_verdict(run, tallied, n) for n in steps]
-    ran = [tally.ran for tally in tallied[1:]]
     e_fold = {
         "name": "e-fold",
         "end": run.stopped_at,
-        "says": [_e_fold_says(run, tallied, n) for n in steps],
+        "says": [_e_fold_says(run, tally_after, n) for n in steps],
     }
     k_fold = {
         "name": f"{run.k}-fold",
         "end": run.k,
-        "says": [_k_fold_says(run, tallied, n) for n in steps],
+        "says": [_k_fold_says(run, tally_after, n) for n in steps],
     }
     return {
-        "slider": slider,
-        "seconds": seconds,
-        "total": max(tallied[-1].seconds, 1e-9),
-        "titles": titles,
-        "ran": ran,
+        "slider": _SLIDER,
+        "seconds": fold_seconds,
+        "total": max(tally_after[run.k].seconds, 1e-9),
+        "titles": fold_titles,
+        "ran": [tally.ran for tally in tally_after[1:]],
         "lanes": [e_fold, k_fold],
-        "counters": _counters(run, tallied),
-        "verdicts": verdicts,
+        "counters": _counters(run, tally_after),
+        "verdicts": [_verdict(run, tally_after, n) for n in steps],
     }
 
 
-def _verdict(run: RunRecord, tallied: Sequence[Tally], n: int) -> str:
+def _verdict(run: RunRecord, tally_after: Sequence[Tally], n: int) -> str:
     """The sentence below the lanes after n folds of the k-fold lane."""
     stop = run.stopped_at
     k = run.k
@@ -216,8 +210,8 @@ def _verdict(run: RunRecord, tallied: Sequence[Tally], n: int) -> str:
             f"The {k}-fold mean is not known: folds {len(run.folds) + 1} to {k} never ran. "
             "Their time and energy are estimated as the mean of those that did."
         )
-    at_stop = tallied[stop]
-    at_end = tallied[-1]
+    at_stop = tally_after[stop]
+    at_end = tally_after[run.k]
     if at_end.processor_seconds:
         share = at_stop.processor_seconds / at_end.processor_seconds
         cost = "processor time"
@@ -231,7 +225,7 @@ def _verdict(run: RunRecord, tallied: Sequence[Tally], n: int) -> str:
     )
 
 
-def _e_fold_says(run: RunRecord, tallied: Sequence[Tally], n: int) -> str:
+def _e_fold_says(run: RunRecord, tally_after: Sequence[Tally], n: int) -> str:
     """The words beside the lane of e-fold after n folds."""
     stop = run.stopped_at
     if stop is None or n < stop:
@@ -243,14 +237,14 @@ def _e_fold_says(run: RunRecord, tallied: Sequence[Tally], n: int) -> str:
     half_width = half_width_words(shown_interval(run).interval, run.k)
     if half_width:
         score += f", {half_width}"
-    return f"{how} after {counted(stop, 'fold')}, {duration(tallied[stop].seconds)}: {score}"
+    return f"{how} after {counted(stop, 'fold')}, {duration(tally_after[stop].seconds)}: {score}"
 
 
-def _k_fold_says(run: RunRecord, tallied: Sequence[Tally], n: int) -> str:
+def _k_fold_says(run: RunRecord, tally_after: Sequence[Tally], n: int) -> str:
     """The words beside the lane of k-fold after n folds."""
     if n < run.k:
         return _so_far(run, n)
-    total = duration(tallied[-1].seconds)
+    total = duration(tally_after[run.k].seconds)
     if not run.complete:
         return f"would be done after about {total}: its mean is not known"
     score = f"{metric_label(run.spec)} {run.moments[-1].mean:.4f}"
@@ -265,21 +259,21 @@ def _so_far(run: RunRecord, n: int) -> str:
     return words
 
 
-def _counters(run: RunRecord, tallied: Sequence[Tally]) -> list[dict[str, Any]]:
+def _counters(run: RunRecord, tally_after: Sequence[Tally]) -> list[dict[str, Any]]:
     """What is saved after each fold of the k-fold lane; lanes.js writes seconds as time.
 
     Processor time comes first, for other work on the machine hardly changes it.
     """
     counters: list[dict[str, Any]] = []
-    if tallied[-1].processor_seconds:
-        saved = _costs_after_stop(run, [tally.processor_seconds for tally in tallied])
+    if tally_after[run.k].processor_seconds:
+        saved = _costs_after_stop(run, [tally.processor_seconds for tally in tally_after])
         counters.append({"label": "Processor time saved", "values": saved})
     if energy_of(run).source != "none":
-        watt_hours = _costs_after_stop(run, [tally.joules / 3600 for tally in tallied])
+        watt_hours = _costs_after_stop(run, [tally.joules / 3600 for tally in tally_after])
         counters.append(_amount("Energy saved", "Wh", watt_hours))
-        grams = _costs_after_stop(run, [tally.grams_co2e for tally in tallied])
+        grams = _costs_after_stop(run, [tally.grams_co2e for tally in tally_after])
         counters.append(_amount("Emissions saved", "g CO2e", grams))
-    saved = _costs_after_stop(run, [tally.seconds for tally in tallied])
+    saved = _costs_after_stop(run, [tally.seconds for tally in tally_after])
     counters.append({"label": "Time saved", "values": saved})
     return counters
 

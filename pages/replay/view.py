@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from ecv_core.figures.report.moving import MovingChart
 
-NAME = "replay"
+_SLIDER = "replay"
 _SECONDS = 1.2
 _BEGIN = 2
 """Folds shown at first: the first interval is there to look at, and the stop is still to come."""
@@ -77,7 +77,7 @@ def show_replay(beside_title: DeltaGenerator) -> None:
         else:
             draw_controls(chosen)
         with st.container(key="replay-moment"):
-            slider_numbers(NAME, key="replay-sentence", sentences=explanations(chosen.played))
+            slider_numbers(_SLIDER, key="replay-sentence", sentences=explanations(chosen.played))
         draw_figure(chosen)
         if presenting():
             draw_controls(chosen)
@@ -101,7 +101,7 @@ def draw_figure(chosen: ChosenReplay) -> None:
         version=version,
         key="replay-figure",
         alt=alt_text(history),
-        slider=NAME,
+        slider=_SLIDER,
         steps=partial(efold_steps, history),
         name=f"replay of {run_name(run)}",
         table=history.frame,
@@ -116,7 +116,7 @@ def draw_controls(chosen: ChosenReplay) -> None:
     if played.stopped_at is not None and played.stopped_at < folds:
         pauses.append(played.stopped_at)
     player(
-        NAME,
+        _SLIDER,
         version=chosen.run.run_id,
         texts=explanations(played),
         seconds=[_SECONDS] * folds,

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 _USED = "folds_used"
-_USED_OF = "folds-used-of"
+_SUGGESTED_BY = "folds-used-of"
 """In the session: the runs that the folds used on average were suggested by."""
 
 
@@ -186,22 +186,23 @@ def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> A
     )
 
 
-def _pick_folds_used(place: DeltaGenerator, run: RunRecord, stops: Stops | None) -> float:
+def _pick_folds_used(column: DeltaGenerator, run: RunRecord, stops: Stops | None) -> float:
     """The widget of the folds used on average, which begins with the stops that are known."""
-    usual = float(run.stopped_at or PAPER_STOP)
-    basis = run.run_id
+    suggestion = float(run.stopped_at or PAPER_STOP)
+    suggested_by = run.run_id
     if stops is not None:
-        usual = round(stops.mean, 1)
-        basis = f"{run.k} recorded folds"
-    usual = min(usual, float(run.k))
-    if st.session_state.get(_USED_OF, basis) != basis:
-        st.session_state[_USED] = usual  # other runs have other stops
-    st.session_state[_USED_OF] = basis
-    used = place.number_input(
+        suggestion = round(stops.mean, 1)
+        suggested_by = f"{run.k} recorded folds"
+    suggestion = min(suggestion, float(run.k))
+    # What was typed stays until the suggestion comes from other runs, which have other stops.
+    if st.session_state.get(_SUGGESTED_BY, suggested_by) != suggested_by:
+        st.session_state[_USED] = suggestion
+    st.session_state[_SUGGESTED_BY] = suggested_by
+    used = column.number_input(
         "Folds used on average",
         min_value=1.0,
         max_value=float(run.k),
-        value=usual,
+        value=suggestion,
         step=0.5,
         key=_USED,
         **KEPT,

@@ -11,7 +11,7 @@ from ecv_core.figures.report.describe import Description, describe_runs
 from ecv_core.figures.words import counted, dataset_title, runs_in_order
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
-from pages.shared.live.runs import COMPARED, Known, follow_runs, ids_of, whole
+from pages.shared.live.runs import COMPARED, ChoosableRun, follow_runs, ids_of, with_folds
 from pages.shared.live.state import errors_as_sentences, escaped, results, run_list
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import glossary_link
@@ -100,7 +100,7 @@ def choose_runs() -> list[RunRecord]:
     )
     _say_what_is_missing(keys, runs)
     each_once = {runs[key].run_id: runs[key] for key in picked}
-    return [whole(run) for run in each_once.values()]
+    return [with_folds(run) for run in each_once.values()]
 
 
 def empty_state() -> None:
@@ -130,9 +130,9 @@ def empty_state() -> None:
     st.page_link("run/run.py", label="Start runs of your own", icon=":material/play_circle:")
 
 
-def _runs() -> dict[str, Known]:
+def _runs() -> dict[str, ChoosableRun]:
     """Every run that can be chosen, by what the address calls it."""
-    own: dict[str, Known] = {row.run_id: row for row in run_list().rows()}
+    own: dict[str, ChoosableRun] = {row.run_id: row for row in run_list().rows()}
     return own | _recorded_runs_by_key()
 
 
@@ -156,7 +156,7 @@ def _write_address() -> None:
         st.query_params.pop(COMPARED, None)
 
 
-def _say_what_is_missing(keys: list[str], runs: Mapping[str, Known]) -> None:
+def _say_what_is_missing(keys: list[str], runs: Mapping[str, ChoosableRun]) -> None:
     """Say which runs the address names that are not here, and whether it names too many.
 
     Args:

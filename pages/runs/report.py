@@ -10,7 +10,7 @@ import streamlit as st
 from ecv_core.figures.words import counted
 from ecv_core.store.listing import ListedRun, groups_of
 from pages.shared.live.acting import starter
-from pages.shared.live.runs import whole
+from pages.shared.live.runs import with_folds
 from pages.shared.live.state import results, store
 from pages.shared.widgets.cite import made_with
 
@@ -58,7 +58,7 @@ def _download(rows: Sequence[ListedRun], form: str, label: str, mime: str) -> No
 def _content(rows: Sequence[ListedRun], form: str) -> str | bytes:
     from ecv_core.figures.report.runs_report import runs_report
 
-    runs = [results().with_user_scores(whole(row)) for row in rows]
+    runs = [results().with_user_scores(with_folds(row)) for row in rows]
     groups = groups_of(store(), runs)
     if "person" in groups:
         groups["person"] = {run_id: starter(who) for run_id, who in groups["person"].items()}

@@ -15,7 +15,7 @@ SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 
 
 def data_of(run):
-    return race_data(run, "race")
+    return race_data(run)
 
 
 def counter(data, label):

@@ -22,7 +22,7 @@ from pages.shared.widgets.glossary import glossary_link
 COMPARED = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
 
-Known = ListedRun | RunRecord
+ChoosableRun = ListedRun | RunRecord
 """A run that one chooses: own ones are rows of the list, recorded ones have their folds."""
 
 
@@ -48,19 +48,19 @@ def opened_runs() -> list[RunRecord]:
     return runs
 
 
-def ids_of(runs: Iterable[Known]) -> list[str]:
+def ids_of(runs: Iterable[ChoosableRun]) -> list[str]:
     """The ids of runs, in their order."""
     return [run.run_id for run in runs]
 
 
-def whole(run: Known) -> RunRecord:
+def with_folds(run: ChoosableRun) -> RunRecord:
     """The run with its folds. Raises: InputError if it was deleted meanwhile; StoreError."""
     if isinstance(run, RunRecord):
         return run
     return store().run(run.run_id)
 
 
-def folds_done(run: Known) -> int:
+def folds_done(run: ChoosableRun) -> int:
     """How many folds it has so far."""
     if isinstance(run, RunRecord):
         return len(run.folds)
@@ -103,7 +103,7 @@ def source_sentence(source: str) -> str:
     return f"{glossary_link('energy', 'Energy')}: {SOURCES.get(source, source)}."
 
 
-def damaged_folds(runs: Iterable[Known]) -> None:
+def damaged_folds(runs: Iterable[ChoosableRun]) -> None:
     """Folds that cannot be read, each with its sentence and a button that deletes it."""
     for run in runs:
         for fold, reason in run.damaged.items():
