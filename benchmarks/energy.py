@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ecv_core.energy.meter import CodeCarbonMeter, WatchedMeter
 from ecv_core.energy.parts import energy_parts
 from ecv_core.energy.real_meters import SampledMeter, Sampler
-from ecv_core.energy.savings import later_mean, margin_after
+from ecv_core.energy.savings import cost_of_next_fold, margin_after
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 
@@ -93,7 +93,7 @@ def promised_over_real(runs: Sequence[RunRecord]) -> tuple[float, float]:
     for run in runs:
         costs = [fold.energy.joules for fold in run.folds]
         plain.append(fmean(costs[:3]) / fmean(costs[3:]))
-        later.append(later_mean(costs[:3]) / fmean(costs[3:]))
+        later.append(cost_of_next_fold(costs[:3]) / fmean(costs[3:]))
     return median(plain), median(later)
 
 
@@ -125,7 +125,7 @@ def main() -> None:
     runs = recorded_runs()
     shares = [energy_parts(run.folds)[-1].percent for run in runs]
     first = [
-        run.folds[0].energy.joules / later_mean([fold.energy.joules for fold in run.folds])
+        run.folds[0].energy.joules / cost_of_next_fold([fold.energy.joules for fold in run.folds])
         for run in runs
     ]
     print_forecasts(runs)

@@ -149,7 +149,7 @@ def _names_without_issuer(claims: Mapping[str, object]) -> set[str]:
     """
     names = set()
     subject = _text(claims, "sub")
-    if "@" not in subject:
+    if "@" not in subject:  # else somebody could choose the address of another as their subject
         names.add(subject)
     email = _text(claims, "email").strip()
     verified = claims.get("email_verified") in (True, "true")

@@ -122,7 +122,9 @@ def _carry_out(options: argparse.Namespace) -> int:
     if isinstance(getattr(options, "json", None), str):
         check_target(options.json)
     if getattr(options, "meter", None):
-        import_module("ecv_core.cli.options").use_meters(options)
+        from ecv_core.cli.options import use_meters  # of which other commands need nothing
+
+        use_meters(options)
     if not options.quiet:
         return options.command(options) or OK
     # Progress and notes go to stderr, and so do errors, which are printed after this.
@@ -290,17 +292,18 @@ def check_target(target: str) -> None:
     """Refuse a --json that cannot be written, before any work is done."""
     if target == "":
         raise InputError("--json names no file; give one, or - for stdout")
-    if target != "-" and not Path(target).absolute().parent.is_dir():
-        raise InputError(f"the folder of --json {target} does not exist; make it first")
-    if Path(target).is_dir():
+    if target == "-":
+        return
+    from ecv_core.store.outputs import check_folder, check_output
+
+    path = Path(target)
+    check_folder(path, option="--json ")
+    if path.is_dir():
         raise InputError(f"--json {target} is a folder; give a file in it")
-    if target != "-":
-        from ecv_core.store.outputs import check_output
-
-        check_output(Path(target))
+    check_output(path)
 
 
-def answer(options: argparse.Namespace, document: dict[str, Any], text: str) -> None:
+def write_answer(options: argparse.Namespace, document: dict[str, Any], text: str) -> None:
     """Write the document where --json says, and print what it says in words beside it."""
     write_json(document, options.json)
     if options.json != "-":

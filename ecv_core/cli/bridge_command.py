@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from ecv_core.cli import answer, say
+from ecv_core.cli import say, write_answer
 from ecv_core.cli.options import DATASET, add_json
 from ecv_core.cli.run_command import spec_of, summary
 from ecv_core.cli.track_commands import add_tracked
@@ -47,7 +47,13 @@ def bridge_command(options: argparse.Namespace) -> None:
     options.param.append(f"{options.library}={library.version}")  # other versions, another run
     spec = spec_of(options)
     bridge.check_served(spec, check=check)
-    cv = Tracked(spec, None, keep=True, resume=not options.new, metric_named=True)
+    cv = Tracked(
+        spec,
+        rule=None,  # that of the spec
+        keep=True,
+        resume=not options.new,
+        metric_named=True,
+    )
     python = bridge.environment(library, say)
     try:
         for fold in cv:
@@ -65,4 +71,4 @@ def bridge_command(options: argparse.Namespace) -> None:
         cv.forget_if_empty()
         raise
     run = Results(open_store()).with_user_scores(cv.run.record)
-    answer(options, run_document(run, run.user_scores), summary(run))
+    write_answer(options, run_document(run, run.user_scores), summary(run))

@@ -16,7 +16,7 @@ from ecv_core.analysis.comparison.further import (
 )
 from ecv_core.analysis.comparison.names import names
 from ecv_core.analysis.comparison.paired_runs import Comparison, Untested, compare_runs
-from ecv_core.cli import answer
+from ecv_core.cli import write_answer
 from ecv_core.cli.options import add_json
 from ecv_core.figures.verdicts import comparison_sentence, further_sentence, ranks_sentence
 from ecv_core.figures.words import counted
@@ -73,7 +73,7 @@ def compare_command(options: argparse.Namespace) -> None:
         "untested": list(map(asdict, untested)),
         "datasets": list(map(_ranks_document, ranks)),
     }
-    answer(options, document, "\n".join(lines))
+    write_answer(options, document, "\n".join(lines))
 
 
 def _sentences(

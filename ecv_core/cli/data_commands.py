@@ -89,11 +89,12 @@ def folds_command(options: argparse.Namespace) -> None:
     from ecv_core import fold, models, splits
     from ecv_core.fold.spec import make_spec
     from ecv_core.splits import exchange
-    from ecv_core.store.outputs import check_output
+    from ecv_core.store.outputs import check_folder, check_output
 
+    algorithms = models.serving(datasets.entry(options.dataset).tasks[0])
     spec = make_spec(
         dataset=options.dataset,
-        algorithm=models.serving(datasets.entry(options.dataset).tasks[0])[0],  # whichever
+        algorithm=algorithms[0],  # a spec names one, but the folds do not depend on it
         split=options.split,
         split_params=named_values(options.split_param, "--split-param"),
         k=options.k,
@@ -103,8 +104,7 @@ def folds_command(options: argparse.Namespace) -> None:
         raise InputError(
             f"folds are written to FILE.csv, FILE.csv.gz or FILE.zip, not to {options.file}"
         )
-    if not options.file.absolute().parent.is_dir():
-        raise InputError(f"the folder of {options.file} does not exist; make it first")
+    check_folder(options.file)
     check_output(options.file)
     if options.file.suffix == ".zip":
         exchange.write_bytes(options.file, fold.split_archive(spec))

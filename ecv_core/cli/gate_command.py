@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from ecv_core.analysis.gate import MARGIN, Gate, GateVerdict
 from ecv_core.analysis.gate_sides import GateSide, gate_sides, side_of_file, side_of_run
-from ecv_core.cli import answer
+from ecv_core.cli import write_answer
 from ecv_core.cli.options import add_json
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord
@@ -63,8 +63,8 @@ def gate_options(parser: argparse.ArgumentParser) -> None:
 def gate_command(options: argparse.Namespace) -> int:
     """Say whether the candidate passes; 0 if it does, 1 if it is worse, 3 if nothing is shown."""
     verdict = gate_sides(
-        _side(options.baseline, options.metric),
-        _side(options.candidate, options.metric),
+        _read_side(options.baseline, options.metric),
+        _read_side(options.candidate, options.metric),
         margin=options.margin,
         confidence=options.confidence,
     )
@@ -75,35 +75,35 @@ def gate_command(options: argparse.Namespace) -> int:
     for end in ("low", "high"):
         if not math.isfinite(document[end]):
             document[end] = None
-    answer(options, document, verdict.sentence)
+    write_answer(options, document, verdict.sentence)
     return EXIT_CODES[verdict.verdict]
 
 
-def _side(text: str, metric: str | None) -> GateSide:
+def _read_side(run_or_file: str, metric: str | None) -> GateSide:
     """What a name on the command line stands for. Raises: InputError."""
-    name, _, contender = text.partition("#")
+    name, _, contender = run_or_file.partition("#")
     path = Path(name)
     if not path.is_file():
         store = open_store()
-        run = Results(store).with_user_scores(find_run(text, store=store))
-        return _side_of_run(run, text, metric)
+        run = Results(store).with_user_scores(find_run(run_or_file, store=store))
+        return _side_of_run(run, run_or_file, metric)
     try:
         content = content_of(path, at_most=limits.MAX_RUN_BYTES)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     if is_run(content):
-        return _side_of_run(read_run(content, path.name).run, text, metric)
+        return _side_of_run(read_run(content, path.name).run, run_or_file, metric)
     return side_of_file(path, contender, metric)
 
 
-def _side_of_run(run: RunRecord, text: str, metric: str | None) -> GateSide:
+def _side_of_run(run: RunRecord, name: str, metric: str | None) -> GateSide:
     """A run as a side. Raises: InputError where another metric is asked for than it was run by."""
     if metric not in (None, run.spec.metric, run.spec.metric_name):
         raise InputError(
-            f"the run {text} is compared by its metric, {run.spec.metric_name}, and not by "
+            f"the run {name} is compared by its metric, {run.spec.metric_name}, and not by "
             f"{metric}; leave --metric out"
         )
-    return side_of_run(run, text)
+    return side_of_run(run, name)
 
 
 def _write_junit(path: Path, verdict: Gate, name: str) -> None:

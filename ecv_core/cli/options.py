@@ -225,7 +225,7 @@ def add_fold_options(parser: argparse.ArgumentParser, **seed_options: Any) -> No
     )
 
 
-def asked_folds(options: argparse.Namespace, dataset: str, task: Task) -> dict[str, Any]:
+def settings_of_folds(options: argparse.Namespace, dataset: str, task: Task) -> dict[str, Any]:
     """What -k and --folds say of the folds of a dataset, for `make_spec`. Raises: InputError."""
     if not options.folds:
         return {"k": options.k}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecv_core.cli import answer
+from ecv_core.cli import write_answer
 from ecv_core.cli.options import add_json, add_rule_params, add_setting, asked_rule_params
 from ecv_core.cli.score_file import add_direction, direction_words, file_facts, read_score_file
 from ecv_core.records.errors import InputError
@@ -16,6 +17,7 @@ from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES, axis_of, rule, rule_for
 
 if TYPE_CHECKING:
+    from ecv_core.analysis.score_files import ScoreFile
     from ecv_core.records.run import Scores
 
 
@@ -46,6 +48,8 @@ def orders_options(parser: argparse.ArgumentParser) -> None:
 
 
 def orders_command(options: argparse.Namespace) -> None:
+    from ecv_core.analysis.score_files import with_varying_scores
+
     stopping_rule = rule(options.rule)
     params = asked_rule_params(options, stopping_rule.id)
     if stopping_rule.id == PAPERS_RULE and not params:
@@ -64,9 +68,10 @@ def orders_command(options: argparse.Namespace) -> None:
         confidence=options.confidence,
         min_folds=min_folds,
     )
-    scores, contenders = _contenders(options)
+    scores = read_score_file(options.file, options)
+    scores = with_varying_scores(scores, f"the file {options.file.name}")
     documents = {}
-    for contender in contenders:
+    for contender in _chosen_contenders(scores, options):
         documents[contender.name] = orders_document(contender, spec)
     words = stopping_rule.words(spec, alone=True)
     facts = file_facts(scores)
@@ -79,24 +84,21 @@ def orders_command(options: argparse.Namespace) -> None:
         summary = "\n".join(
             f"{name}: {_summary(of_contender, words)}" for name, of_contender in documents.items()
         )
-    answer(options, document, f"{summary}\n{direction_words(scores)}")
+    write_answer(options, document, f"{summary}\n{direction_words(scores)}")
 
 
-def _contenders(options: argparse.Namespace) -> tuple[Any, list[Scores]]:
-    """The scores of the file, and the contenders that are looked at. Raises: InputError."""
-    from ecv_core.analysis.score_files import with_varying_scores
-
-    file = f"the file {options.file.name}"
-    scores = with_varying_scores(read_score_file(options.file, options), file)
+def _chosen_contenders(scores: ScoreFile, options: argparse.Namespace) -> Sequence[Scores]:
+    """The contender that is asked for, or all of the file. Raises: InputError."""
     if options.contender is None:
-        return scores, list(scores.contenders)
-    names = []
+        return scores.contenders
     for contender in scores.contenders:
         if contender.name == options.contender:
-            return scores, [contender]
-        names.append(contender.name)
-    shown = ", ".join(names)[:500]
-    raise InputError(f"{file} has no contender '{options.contender}'; choose one of: {shown}")
+            return [contender]
+    names = ", ".join(contender.name for contender in scores.contenders)[:500]
+    raise InputError(
+        f"the file {options.file.name} has no contender '{options.contender}'; choose one of: "
+        f"{names}"
+    )
 
 
 def orders_document(scores: Scores, settings: RunSpec) -> dict[str, Any]:

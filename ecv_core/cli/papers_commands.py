@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from ecv_core.cli import answer, say
+from ecv_core.cli import say, write_answer
 from ecv_core.cli.options import add_json, add_rule_param
 from ecv_core.figures.words import FigureKind, ends_words, shown_interval
 from ecv_core.stopping import PAPERS_RULE, axis_of
@@ -84,7 +84,7 @@ def reproduce_command(options: argparse.Namespace) -> None:
     from ecv_core.papers.reproduction import reproduced
 
     cells = reproduced(options.paper, options.table, having=options.having)
-    answer(options, {"cells": [asdict(cell) for cell in cells]}, markdown(cells))
+    write_answer(options, {"cells": [asdict(cell) for cell in cells]}, markdown(cells))
 
 
 def board_options(parser: argparse.ArgumentParser) -> None:
@@ -109,10 +109,11 @@ def board_command(options: argparse.Namespace) -> None:
     if options.action == "check":
         print(f"{options.file}: {_accepted_words(check_result(options.file))}")
         return
-    page, refused = site(options.file)
+    folder: Path = options.file
+    page, refused = site(folder)
     for name, why in refused.items():
         say(f"{name} is left out: {why}")
-    path = options.file / "index.html"
+    path = folder / "index.html"
     write_result(path, page)
     print(path)
 

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from ecv_core import dataset as datasets
 from ecv_core import models, splits, stopping
-from ecv_core.cli import answer, say
+from ecv_core.cli import say, write_answer
 from ecv_core.cli.options import (
     ALGORITHM,
     DATASET,
@@ -29,7 +29,7 @@ from ecv_core.cli.options import (
     named_values,
     showing_phase,
 )
-from ecv_core.cli.select_command import add_comparison, compared
+from ecv_core.cli.select_command import add_comparison, shared_settings
 from ecv_core.figures.words import counted, metric_label
 from ecv_core.jobs.plan_runs import Callbacks
 from ecv_core.jobs.plans import study as studies
@@ -55,11 +55,8 @@ if TYPE_CHECKING:
 # `study`: datasets x algorithms x splits as runs, whole or up to a rule's stop. They are in the
 # database, and with --folder also recorded there. It goes on where it was cut off.
 
-ALSO = ("recall@10",)
-"""Kept per user besides the score where splits are compared: the other metric of the paper on them.
-"""
-
-
+MORE_METRICS_OF_SPLITS = ("recall@10",)
+"""Whose scores of users are kept, too, where splits are compared: the paper on splits has it."""
 _STOPS = (
     "For slow models: stop each run by this rule, usually precision. One of: "
     f"{', '.join(stopping.RULES)}. Without it, all folds are run. Complete runs are not run "
@@ -105,7 +102,7 @@ def study_command(options: argparse.Namespace) -> None:
         cells = studies.filled(possible, store)
     to_compute = []
     for cell in cells:
-        if cell.answered and cell.run is not None:
+        if cell.answered and cell.run is not None:  # the run has every score that is asked for
             print(f"{_result(cell.run)}, computed before")
         elif not (cell.recorded or cell.answered):
             to_compute.append(cell)
@@ -146,9 +143,9 @@ def _planned_study(options: argparse.Namespace) -> list[Cell]:
 def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namespace) -> list[str]:
     """Compute the runs, and say of each what it found; a sentence for each that failed."""
     failures = []
-    also: tuple[str, ...] = ()
+    more_metrics: tuple[str, ...] = ()
     if options.splits:
-        also = ALSO
+        more_metrics = MORE_METRICS_OF_SPLITS
     with tqdm(total=sum(cell.spec.k for cell in cells), unit="fold", disable=None) as bar:
 
         def show_fold(run: RunRecord) -> None:
@@ -170,7 +167,7 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
                 speculate=options.speculate,
                 callbacks=Callbacks(fold=show_fold, trouble=gives_up()),
                 on_end=show_end,
-                also=also,
+                more_metrics=more_metrics,
             )
     return failures
 
@@ -209,11 +206,11 @@ def _stop_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def _without_obstacles(cells: Sequence[Cell]) -> list[Cell]:
     """The cells that are recorded or can be run; why the others cannot is said."""
-    obstacles = dict(studies.with_obstacles(cell for cell in cells if not cell.recorded))
-    sentences = [sentence for sentence in obstacles.values() if sentence]
-    for sentence in dict.fromkeys(sentences):
-        say(f"left out: {sentence}")
-    return [cell for cell in cells if obstacles.get(cell) is None]
+    to_record = [cell for cell in cells if not cell.recorded]
+    obstacle_of_cell = dict(studies.with_obstacles(to_record))
+    for obstacle in dict.fromkeys(filter(None, obstacle_of_cell.values())):
+        say(f"left out: {obstacle}")
+    return [cell for cell in cells if obstacle_of_cell.get(cell) is None]
 
 
 def _name(spec: RunSpec) -> str:
@@ -258,17 +255,17 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
 
 def tune_command(options: argparse.Namespace) -> None:
     """Say how much it is, run it, and say what was found."""
-    own = {}
+    own_values = {}
     for name, text in named_values(options.grid, "--grid").items():
-        own[name] = [part.strip() for part in text.split(",") if part.strip()]
+        own_values[name] = [part.strip() for part in text.split(",") if part.strip()]
     algorithm = models.algorithm(options.algorithm)
-    space_of(algorithm, options.space, own)  # refused before data are read
-    settings = compared(options, options.dataset, algorithm.task)
+    space_of(algorithm, options.space, own_values)  # refuses bad values before data are read
+    settings = shared_settings(options, options.dataset, algorithm.task)
     plan = make_tuning(
         dataset=options.dataset,
         algorithm=options.algorithm,
         space=options.space,
-        own_values=own,
+        own_values=own_values,
         sampler=options.sampler,
         budget=options.budget,
         confidence=options.confidence,
@@ -294,7 +291,7 @@ def tune_command(options: argparse.Namespace) -> None:
         tuned = tune(
             store, plan, executor=executor, speculate=options.speculate, callbacks=callbacks
         )
-    answer(options, tuned.document(), tuned.sentence)
+    write_answer(options, tuned.document(), tuned.sentence)
 
 
 def power_options(parser: argparse.ArgumentParser) -> None:
@@ -331,12 +328,13 @@ def power_command(options: argparse.Namespace) -> None:
     parts = [study.sentence()]
     powers = powers_frame(study)
     if len(powers):
+        # DP is discriminative power; the last two columns have p values corrected by Holm's method.
         heads = ["metric", "DP", "DP + sd", "told apart, %", "DP, Holm", "apart, Holm, %"]
         parts.append(_table(powers, heads))
     dominances = dominance_frame(study)
     if len(dominances):
         parts.append(_table(dominances, list(dominances.columns)))
-    answer(options, power_document(study), "\n\n".join(parts))
+    write_answer(options, power_document(study), "\n\n".join(parts))
 
 
 def _table(frame: pd.DataFrame, heads: list[str]) -> str:

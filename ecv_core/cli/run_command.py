@@ -17,12 +17,12 @@ from ecv_core.cli.options import (
     add_json,
     add_place,
     add_settings,
-    asked_folds,
     asked_rule_params,
     asked_settings,
     executor_of,
     gives_up,
     named_values,
+    settings_of_folds,
     showing_phase,
 )
 from ecv_core.figures.words import (
@@ -180,10 +180,10 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
     if options.json != "-":
         print(summary(run))
         for name, folds in aid_folds(plan_runs.results, spec).items():
-            print(f"adjusted by {name}: {_cost_beside(list(folds.values()))}")
+            print(f"adjusted by {name}: {_cost_of_cheap_model(list(folds.values()))}")
 
 
-def _cost_beside(folds: Sequence[FoldResult]) -> str:
+def _cost_of_cheap_model(folds: Sequence[FoldResult]) -> str:
     """What the folds of a cheap model cost, which is no part of what the run itself cost."""
     count = counted(len(folds), "fold")
     if all(fold.energy.source == "none" for fold in folds):
@@ -215,7 +215,7 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
             task = make_spec(**settings).task
         else:
             task = models.algorithm(options.algorithm).task
-        settings |= asked_folds(options, options.dataset, task)
+        settings |= settings_of_folds(options, options.dataset, task)
     return make_spec(
         params=named_values(options.param, "--param"),
         split_params=named_values(options.split_param, "--split-param"),
@@ -227,7 +227,7 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
 def _costs_words(run: RunRecord) -> str:
     """What a run cost and saved, and how that is known, without the last full stop."""
     from ecv_core.energy.meter import SOURCES
-    from ecv_core.energy.parts import left_in_words
+    from ecv_core.energy.parts import inflated_energy_words
     from ecv_core.energy.savings import energy_of
 
     facts = energy_of(run)
@@ -249,7 +249,7 @@ def _costs_words(run: RunRecord) -> str:
         f"{'; '.join(amounts)}.",
         forecast,
         range_words(facts),
-        left_in_words([run]),
+        inflated_energy_words([run]),
         shared_words(run),
         node_words(run),
     )

@@ -16,6 +16,7 @@ from ecv_core.store.document import run_document
 from ecv_core.store.imports import import_run, read_run
 from ecv_core.store.listing import RunList
 from ecv_core.store.lookup import find_run
+from ecv_core.store.outputs import check_folder
 from ecv_core.store.rescue import back_up
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store, open_store
@@ -99,8 +100,8 @@ def report_command(options: argparse.Namespace) -> None:
     """One page about a run, or about several: by their ids, their days, or their tag."""
     from ecv_core.library import run as library
 
-    if options.output is not None and not options.output.absolute().parent.is_dir():
-        raise InputError(f"the folder of {options.output} does not exist; make it first")
+    if options.output is not None:
+        check_folder(options.output)
     store = open_store()
     records = _runs_to_report(options, store)
     runs = [library.Run(record) for record in records]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from ecv_core.cli import answer, program
+from ecv_core.cli import program, write_answer
 from ecv_core.cli.options import ANY_RUN, RUN, add_json, add_place
 from ecv_core.cli.run_command import go_on, summary
 from ecv_core.figures.words import counted, is_or_are
 from ecv_core.fold import check_data
-from ecv_core.jobs.heartbeat import left_runs, recover_run
+from ecv_core.jobs.heartbeat import abandoned_runs, recover_run
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunState
@@ -55,20 +55,20 @@ def runs_command(options: argparse.Namespace) -> None:
     """List them, newest first; one whose program is gone as interrupted, and nothing is changed."""
     store = open_store()
     run_list = RunList(store)
-    left = left_runs(store)
+    abandoned = abandoned_runs(store)
     rows = []
     for row in run_list.rows():
-        if row.run_id in left:
+        if row.run_id in abandoned:
             row = replace(row, state=RunState.INTERRUPTED)
         if options.state in (None, row.state) and options.dataset in (None, row.spec.dataset):
             rows.append(row)
-    lines = [_how_many(rows, options)]
+    lines = [_count_sentence(rows, options)]
     lines += _table(rows)
     lines += run_list.damaged.values()
     for row in rows:
         lines += row.damaged.values()
     document = {"runs": [_document(row) for row in rows], "damaged": run_list.damaged}
-    answer(options, document, "\n".join(lines))
+    write_answer(options, document, "\n".join(lines))
 
 
 def resume_command(options: argparse.Namespace) -> None:
@@ -103,7 +103,7 @@ def show_command(options: argparse.Namespace) -> None:
     for moment in run.moments:
         score = f"{run.spec.metric_name} {moment.score:.4f}"
         lines.append(f"fold {moment.fold}: {score}. {moment.decision.reason}")
-    answer(options, run_document(run, run.user_scores), "\n".join(lines))
+    write_answer(options, run_document(run, run.user_scores), "\n".join(lines))
 
 
 def delete_command(options: argparse.Namespace) -> None:
@@ -119,7 +119,7 @@ def delete_command(options: argparse.Namespace) -> None:
         print(f"run {run_id} is deleted; the page Runs can restore it for {UNDO_MINUTES} minutes")
 
 
-def _how_many(rows: list[ListedRun], options: argparse.Namespace) -> str:
+def _count_sentence(rows: list[ListedRun], options: argparse.Namespace) -> str:
     """How many runs there are, and how to go on with one that was cut off."""
     text = "No run"
     if rows:

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from ecv_core.cli import answer
+from ecv_core.cli import write_answer
 from ecv_core.cli.options import (
     OF_MACHINE,
     add_fold_options,
@@ -17,11 +17,11 @@ from ecv_core.cli.options import (
     add_place,
     add_setting,
     add_settings,
-    asked_folds,
     executor_of,
     gives_up,
     machine_settings,
     named_values,
+    settings_of_folds,
     showing_phase,
 )
 from ecv_core.cli.score_file import (
@@ -69,7 +69,7 @@ def add_comparison(parser: argparse.ArgumentParser, **seed_options: Any) -> None
     add_json(parser)
 
 
-def compared(options: argparse.Namespace, dataset: str, task: Task) -> dict[str, Any]:
+def shared_settings(options: argparse.Namespace, dataset: str, task: Task) -> dict[str, Any]:
     """The settings that all contenders share, for `make_spec`."""
     seed = options.seed
     if seed is None:
@@ -80,7 +80,7 @@ def compared(options: argparse.Namespace, dataset: str, task: Task) -> dict[str,
         "seed": seed,
         "metric": options.metric,
         "n": options.n,
-        **asked_folds(options, dataset, task),
+        **settings_of_folds(options, dataset, task),
         **machine_settings(options),
     }
 
@@ -149,7 +149,7 @@ def select_command(options: argparse.Namespace) -> None:
             document, text = _select_recorded(options)
         else:
             document, text = _select_from_file(options)
-    answer(options, document, text)
+    write_answer(options, document, text)
 
 
 def _check_no_folds(options: argparse.Namespace) -> None:
@@ -195,7 +195,7 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         dataset,
         options.words[1:],
         tracked=selections.tracked_names(store, dataset),
-        **compared(options, dataset, Task.TOP_N),
+        **shared_settings(options, dataset, Task.TOP_N),
     )
     spec = named[0].spec
     shown_rounds = 0
@@ -204,7 +204,7 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         def show_rounds(standing: selections.Standing) -> None:
             nonlocal shown_rounds
             bar.update(1)
-            if standing.played is None:
+            if standing.played is None:  # no round is complete
                 return
             names = [contender.name for contender in standing.contenders]
             for selection_round in standing.played.rounds[shown_rounds:]:
@@ -267,7 +267,7 @@ class _OnDataset(NamedTuple):
 
 def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The recorded study: what each dataset and all of them take over many orders of the folds."""
-    from ecv_core.energy.parts import left_in_words
+    from ecv_core.energy.parts import inflated_energy_words
     from ecv_core.store.recorded import recorded_runs
 
     _check_no_metric(options)
@@ -284,7 +284,7 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         f"in total: {percent_text(share)} of the energy, the right winner in "
         f"{percent_text(right, '.4g')} of orders"
     )
-    note = left_in_words(run for run in recorded_runs() if run.spec.dataset in selections)
+    note = inflated_energy_words(run for run in recorded_runs() if run.spec.dataset in selections)
     if note:
         lines.append(note)
     documents = {dataset: selection.document() for dataset, selection in selections.items()}

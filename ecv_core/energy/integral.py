@@ -55,7 +55,9 @@ class _Stretches:
     """Joules that are not known at either end, of a counter that moves in steps."""
 
 
-def integral(samples: Sequence[Sample], begin: float, end: float, every: float) -> Integral:
+def integral(
+    samples: Sequence[Sample], begin: float, end: float, sampling_seconds: float
+) -> Integral:
     """The energy from begin to end, by the trapezoid rule, or by the differences of a counter.
 
     A gap is time in which samples of a power are missing, or a counter began anew. It takes what
@@ -66,7 +68,7 @@ def integral(samples: Sequence[Sample], begin: float, end: float, every: float) 
         samples: in the order of their times, all of one unit; those outside of the span count too.
         begin: of the span, in seconds, on the clock of the samples.
         end: likewise.
-        every: seconds between two samples, as it was intended.
+        sampling_seconds: between two samples, as it was intended.
     Returns: no joules, all of it a gap, where there is no sample, or a counter has not moved.
     """
     stretches = None
@@ -74,7 +76,7 @@ def integral(samples: Sequence[Sample], begin: float, end: float, every: float) 
         times = np.array([sample.at for sample in samples])
         values = np.array([sample.value for sample in samples])
         if samples[0].unit == "W":
-            stretches = _stretches_of_power(times, values, every)
+            stretches = _stretches_of_power(times, values, sampling_seconds)
         else:
             stretches = _stretches_of_counter(times, values)
     if stretches is None:
@@ -83,7 +85,8 @@ def integral(samples: Sequence[Sample], begin: float, end: float, every: float) 
     begins = np.append(stretches.begins, [begin, times[-1]])
     ends = np.append(stretches.ends, [times[0], end])
     watts = np.append(stretches.watts, [stretches.watts_before, stretches.watts_after])
-    gaps = np.append(stretches.gaps, _missing_seconds(ends[-2:] - begins[-2:], every))
+    outer_gaps = _missing_seconds(ends[-2:] - begins[-2:], sampling_seconds)
+    gaps = np.append(stretches.gaps, outer_gaps)
     # Of each stretch only what lies between begin and end counts.
     seconds_inside = np.maximum(np.minimum(ends, end) - np.maximum(begins, begin), 0.0)
     lengths = np.where(seconds_inside > 0, ends - begins, 1.0)
@@ -101,13 +104,13 @@ def integral(samples: Sequence[Sample], begin: float, end: float, every: float) 
     )
 
 
-def _stretches_of_power(times: Floats, watts: Floats, every: float) -> _Stretches:
+def _stretches_of_power(times: Floats, watts: Floats, sampling_seconds: float) -> _Stretches:
     """Between samples of a power, by the trapezoid rule.
 
     Args:
         times: of the samples; shape (samples,).
         watts: that the samples say; shape (samples,).
-        every: seconds between two samples, as it was intended.
+        sampling_seconds: between two samples, as it was intended.
     """
     later = np.diff(times) > 0
     begins = times[:-1][later]
@@ -117,7 +120,7 @@ def _stretches_of_power(times: Floats, watts: Floats, every: float) -> _Stretche
         begins=begins,
         ends=ends,
         watts=means[later],
-        gaps=_missing_seconds(ends - begins, every),
+        gaps=_missing_seconds(ends - begins, sampling_seconds),
         watts_before=float(watts[0]),
         watts_after=float(watts[-1]),
         least_watts=float(watts.min()),
@@ -160,6 +163,7 @@ def _stretches_of_counter(times: Floats, counts: Floats) -> _Stretches | None:
     )
 
 
-def _missing_seconds(seconds: Floats, every: float) -> Floats:
+def _missing_seconds(seconds: Floats, sampling_seconds: float) -> Floats:
     """Of the time between two samples: each stands for its turn."""
-    return np.where(seconds > MISSED * every, seconds - every, 0.0)
+    is_sample_missing = seconds > MISSED * sampling_seconds
+    return np.where(is_sample_missing, seconds - sampling_seconds, 0.0)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from ecv_core.records.run import FoldResult
+from ecv_core.records.run import QUIET, FoldResult
 
 _IDLE = ("idle", "iowait", "steal", "guest", "guest_nice", "interrupt", "dpc")
 """Not work of this machine, or counted elsewhere as well."""
@@ -32,13 +32,13 @@ def works_for(program: psutil.Process) -> None:
 class Load:
     """A reading of the clocks; differences between two of them mean something."""
 
-    seconds: float
-    machine: float
+    clock_seconds: float
+    machine_seconds: float
     """Processor seconds of all programs."""
-    own: float
-    """Of this process and its children, those that have ended too."""
-    program: float
-    """Of the program that this process works for."""
+    own_seconds: float
+    """Processor seconds of this process and its children, those that have ended too."""
+    program_seconds: float
+    """Processor seconds of the program that this process works for."""
 
     @classmethod
     def now(cls) -> Load:
@@ -46,10 +46,10 @@ class Load:
         times = psutil.cpu_times()
         idle = sum(getattr(times, name, 0.0) for name in _IDLE)
         return cls(
-            seconds=time.perf_counter(),
-            machine=sum(times) - idle,
-            own=own_seconds(),
-            program=sum(map(_seconds_of, _program)),
+            clock_seconds=time.perf_counter(),
+            machine_seconds=sum(times) - idle,
+            own_seconds=own_seconds(),
+            program_seconds=sum(map(_seconds_of, _program)),
         )
 
     def others_since(self, before: Load) -> float | None:
@@ -57,12 +57,23 @@ class Load:
 
         None where they are too close to each other to tell.
         """
-        processor_seconds = (self.seconds - before.seconds) * (psutil.cpu_count() or 1)
-        if processor_seconds < 10 * TICK_SECONDS:
+        possible_seconds = self._processor_seconds_since(before)
+        if possible_seconds < 10 * TICK_SECONDS:
             return None
-        ours = self.own - before.own + self.program - before.program
-        others = self.machine - before.machine - ours
-        return min(max(others - 2 * TICK_SECONDS, 0.0) / processor_seconds, 1.0)
+        own = self.own_seconds - before.own_seconds
+        program = self.program_seconds - before.program_seconds
+        others = self.machine_seconds - before.machine_seconds - own - program
+        # Each of the two readings may be a tick off.
+        return min(max(others - 2 * TICK_SECONDS, 0.0) / possible_seconds, 1.0)
+
+    def is_idle_since(self, before: Load) -> bool:
+        """Whether next to nothing was done on the machine between two readings."""
+        busy_seconds = self.machine_seconds - before.machine_seconds
+        return busy_seconds <= QUIET * self._processor_seconds_since(before)
+
+    def _processor_seconds_since(self, before: Load) -> float:
+        """What all processors together could have worked between two readings."""
+        return (self.clock_seconds - before.clock_seconds) * (psutil.cpu_count() or 1)
 
 
 def own_seconds() -> float:
@@ -117,6 +128,8 @@ WATTS_PER_MODULE = 5.0
 _DEVICE = 17
 _END = 127
 """Kinds of structures in the table."""
+_SIZE_OFFSET = 12
+"""Where a structure of a module has its size, in two bytes."""
 
 
 def memory_power(watts: float | None) -> tuple[float | None, str]:
@@ -146,19 +159,20 @@ def memory_modules() -> int:
         return 0
     modules = 0
     begin = 0
-    while begin + 4 <= len(table):
+    while begin + 4 <= len(table):  # each structure has a head of four bytes
         kind = table[begin]
         length = table[begin + 1]
         if kind == _END or length < 4 or begin + length > len(table):
             break
-        if kind == _DEVICE and length > 13:
-            (size,) = struct.unpack_from("<H", table, begin + 12)
-            if size:
+        if kind == _DEVICE and length >= _SIZE_OFFSET + 2:
+            (size,) = struct.unpack_from("<H", table, begin + _SIZE_OFFSET)
+            if size:  # an empty slot has none
                 modules += 1
-        texts = table.find(b"\0\0", begin + length)  # after the structure come its texts
-        if texts < 0:
+        # After the structure come its texts, which two zeros end.
+        end_of_texts = table.find(b"\0\0", begin + length)
+        if end_of_texts < 0:
             break
-        begin = texts + 2
+        begin = end_of_texts + 2
     return modules
 
 

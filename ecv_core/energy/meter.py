@@ -26,7 +26,7 @@ from ecv_core.energy.load import Load, memory_power
 from ecv_core.energy.savings import JOULES_PER_KWH
 from ecv_core.records.errors import InputError, what_to_install
 from ecv_core.records.places import SHIPPED
-from ecv_core.records.run import QUIET, Energy
+from ecv_core.records.run import Energy
 from ecv_core.untrusted.files import replacing
 from ecv_core.untrusted.private import private_folder, private_text
 
@@ -236,7 +236,7 @@ class CodeCarbonMeter:
         """Begin a task; a failure is logged and the fold goes on unmetered."""
         try:
             if self._tracker is None:
-                self._tracker = self._new_tracker()
+                self._probe_hardware()
             self._task = uuid4().hex  # a name used twice would count twice
             self._tracker.start_task(self._task)
         except ModuleNotFoundError as error:
@@ -269,8 +269,8 @@ class CodeCarbonMeter:
             self._tracker = None
             return Energy.none()
 
-    def _new_tracker(self) -> Any:  # noqa: ANN401  CodeCarbon is untyped
-        """A tracker that has probed the hardware."""
+    def _probe_hardware(self) -> None:
+        """Set the tracker, and the source of the energy that it will tell."""
         # The project's own logger must be quiet before the import logs, and after it sets a level.
         logging.getLogger("codecarbon").setLevel(logging.ERROR)
         from codecarbon import OfflineEmissionsTracker
@@ -282,10 +282,9 @@ class CodeCarbonMeter:
         else:
             self._source = "cpu-load"
             settings["force_cpu_power"] = self._processor_watts
-            _look_up_processor()
-        tracker = OfflineEmissionsTracker(**settings)
-        tracker.get_detected_hardware()
-        return tracker
+            _have_processor_looked_up_once()
+        self._tracker = OfflineEmissionsTracker(**settings)
+        self._tracker.get_detected_hardware()
 
 
 def codecarbon_settings(grams_per_kwh: float, memory_watts: float | None) -> dict[str, Any]:
@@ -340,22 +339,23 @@ def _reads_a_counter() -> bool:
     return False
 
 
-def _look_up_processor() -> None:
+def _have_processor_looked_up_once() -> None:
     """Have CodeCarbon know the processor's name and wattage, which are looked up once a boot.
 
     Its table of processors takes most of a second in each process, and pandas.
     """
     from codecarbon.core import cpu, hardware_cache
 
-    # CodeCarbon asks what it is given for its `TDP()` the first time, and keeps the answer.
-    look_up: Callable[[Any], Any] = hardware_cache.get_cached_tdp
+    # The first call in a process makes `module.TDP()`, which reads the table, and keeps it for all
+    # later ones. What an earlier process has read is therefore handed in as such a module.
+    keep_processor: Callable[[Any], Any] = hardware_cache.get_cached_tdp
     name = f"processor, by CodeCarbon {version('codecarbon')}"
     facts = recalled(name)
     if isinstance(facts, dict) and set(facts) == {"model", "tdp"}:
         known_processor = partial(SimpleNamespace, **facts)
-        look_up(SimpleNamespace(TDP=known_processor))
+        keep_processor(SimpleNamespace(TDP=known_processor))
     else:
-        processor = look_up(cpu)
+        processor = keep_processor(cpu)
         remember(name, {"model": processor.model, "tdp": processor.tdp})
 
 
@@ -373,15 +373,15 @@ class IdlePower(NamedTuple):
     """How it is known, as `Energy.source`."""
 
 
-def known_idle_watts(name: str) -> IdlePower | None:
-    """What `idle_watts` has given under this name since the machine was started."""
+def remembered_idle_power(name: str) -> IdlePower | None:
+    """What `measure_idle_power` has given under this name since the machine was started."""
     with suppress(TypeError, ValueError):
         watts, source = recalled(f"idle {name}")
         return IdlePower(float(watts), str(source))
     return None
 
 
-def idle_watts(meter: EnergyMeter, name: str) -> IdlePower | None:
+def measure_idle_power(meter: EnergyMeter, name: str) -> IdlePower | None:
     """The power of the idle machine, measured by this meter.
 
     Args:
@@ -391,25 +391,18 @@ def idle_watts(meter: EnergyMeter, name: str) -> IdlePower | None:
     """
     load_before = Load.now()
     time.sleep(LOOK_SECONDS)
-    if not _is_idle_since(load_before):
+    if not Load.now().is_idle_since(load_before):
         return None
     meter.start()
     load_before = Load.now()
     time.sleep(MEASURED_SECONDS)
-    seconds = Load.now().seconds - load_before.seconds
+    seconds = Load.now().clock_seconds - load_before.clock_seconds
     energy = meter.stop()
-    if energy.source == "none" or not _is_idle_since(load_before):
+    if energy.source == "none" or not Load.now().is_idle_since(load_before):
         return None
     power = IdlePower(energy.joules / seconds, energy.source)
     remember(f"idle {name}", power)
     return power
-
-
-def _is_idle_since(before: Load) -> bool:
-    """Whether next to nothing has been done on the machine since this reading."""
-    now = Load.now()
-    processor_seconds = (now.seconds - before.seconds) * (psutil.cpu_count() or 1)
-    return now.machine - before.machine <= QUIET * processor_seconds
 
 
 class WatchedMeter:
@@ -437,7 +430,7 @@ class WatchedMeter:
     def start(self) -> None:
         """Begin measuring; before that the idle machine, where that is not known and pays."""
         if self._idle_power is None and self._name:
-            self._idle_power = known_idle_watts(self._name) or self._measured_idle_power()
+            self._idle_power = remembered_idle_power(self._name) or self._measured_idle_power()
         self._meter.start()
         self._load_at_start = Load.now()
 
@@ -445,10 +438,10 @@ class WatchedMeter:
         """End measuring, with the share of other programs in `other_work`."""
         load = Load.now()
         energy = self._meter.stop()
-        seconds = load.seconds - self._load_at_start.seconds
+        seconds = load.clock_seconds - self._load_at_start.clock_seconds
         load_before = self._load_at_start
         # A short fold tells too little: what comes right before it is looked at as well.
-        since_last_stop = load.seconds - self._load_at_last_stop.seconds
+        since_last_stop = load.clock_seconds - self._load_at_last_stop.clock_seconds
         if seconds < SHORT_SECONDS and since_last_stop < MOST_LOOKED_BACK_SECONDS:
             load_before = self._load_at_last_stop
         self._load_at_last_stop = load
@@ -467,11 +460,11 @@ class WatchedMeter:
         return self._idle_power.watts * seconds
 
     def _measured_idle_power(self) -> IdlePower | None:
-        """That of `idle_watts`; None where it was tried just now, or folds were too short."""
+        """As `measure_idle_power`; None where it was tried just now, or folds were too short."""
         if self._fold_seconds < LONG_SECONDS or time.monotonic() < self._try_again_at:
             return None
         self._try_again_at = time.monotonic() + IDLE_RETRY_SECONDS
-        return idle_watts(self._meter, self._name)
+        return measure_idle_power(self._meter, self._name)
 
 
 LONG_SECONDS = 10.0

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from ecv_core.energy.savings import JOULES_PER_KWH, energy_of, later_mean
+from ecv_core.energy.savings import JOULES_PER_KWH, cost_of_next_fold, energy_of
 from ecv_core.records.run import Energy, FoldResult, RunRecord
 
-PROCESSOR = {
+PROCESSOR_PART = {
     "rapl": "processor, measured",
     "cpu-load": "processor, from its load",
     "constant": "processor, at a constant power",
     "mixed": "processor, from several sources",
 }
 """`Energy.source` -> what the processor's part is called."""
-WHOLE = {
+UNDIVIDED = {
     "plug": "whole machine, measured at its plug",
     "slurm": "whole node, measured by SLURM",
     "command": "as reported by a command",
@@ -26,12 +26,16 @@ WHOLE = {
 """Of sources that know no parts; also of 'mixed', what is in none."""
 MEMORY = "memory, at a constant power"
 GPU = "GPU, measured"
-MEASURED = frozenset({PROCESSOR["rapl"], GPU, WHOLE["plug"], WHOLE["slurm"]})
-TOLD = frozenset({WHOLE["command"], WHOLE["plugin"]})
+MEASURED = frozenset({PROCESSOR_PART["rapl"], GPU, UNDIVIDED["plug"], UNDIVIDED["slurm"]})
+REPORTED = frozenset({UNDIVIDED["command"], UNDIVIDED["plugin"]})
 """Parts that a meter of one's own reported; MEASURED are those that a meter of known kind read."""
-_ASSUMED = [name for source, name in PROCESSOR.items() if source != "rapl"]
+_ASSUMED = [name for source, name in PROCESSOR_PART.items() if source != "rapl"]
+_IN_ORDER = (PROCESSOR_PART["rapl"], GPU, *UNDIVIDED.values(), *_ASSUMED, MEMORY)
+"""The names of all parts, in the order in which they are shown: measured ones come first."""
 _BASES = {
-    PROCESSOR["cpu-load"]: "; each second P x (0.1 + 0.9 x load³), with P at full load assumed",
+    PROCESSOR_PART[
+        "cpu-load"
+    ]: "; each second P x (0.1 + 0.9 x load³), with P at full load assumed",
     MEMORY: "; the same power for each module, whatever it does",
 }
 
@@ -84,7 +88,7 @@ def with_own_joules(runs: Iterable[AnyMetered]) -> list[AnyMetered]:
     return [run for run in runs if not run.other_work]
 
 
-def left_out_words(runs: Iterable[Metered]) -> str:
+def excluded_energy_words(runs: Iterable[Metered]) -> str:
     """How many runs are left out of a sum of joules, in a sentence; empty where none is."""
     metered = list(runs)
     left_out = len(metered) - len(with_own_joules(metered))
@@ -111,7 +115,7 @@ def left_out_words(runs: Iterable[Metered]) -> str:
     )
 
 
-def left_in_words(runs: Iterable[Metered]) -> str:
+def inflated_energy_words(runs: Iterable[Metered]) -> str:
     """How many runs of a sum of joules hold other work too, in a sentence; empty where none does.
 
     For sums that need every run, such as the share of the energy that a selection spends.
@@ -143,15 +147,15 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
         if energy.source == "none":
             continue
         seconds += fold.total_seconds
-        if energy.source in WHOLE:
-            joules[WHOLE[energy.source]] += energy.joules
+        if energy.source in UNDIVIDED:
+            joules[UNDIVIDED[energy.source]] += energy.joules
             continue
-        joules[PROCESSOR.get(energy.source, PROCESSOR["constant"])] += energy.cpu_joules
+        joules[PROCESSOR_PART.get(energy.source, PROCESSOR_PART["constant"])] += energy.cpu_joules
         joules[GPU] += energy.gpu_joules
         joules[MEMORY] += energy.ram_joules
     whole = sum(joules.values())
     parts = []
-    for name in (PROCESSOR["rapl"], GPU, *WHOLE.values(), *_ASSUMED, MEMORY):
+    for name in _IN_ORDER:
         if joules[name] > 0:
             watts = 0.0
             if seconds:
@@ -171,7 +175,7 @@ def parts_sentence(parts: Iterable[EnergyPart]) -> str:
         count += 1
         if part.measured:
             measured += part.percent
-        if part.name in TOLD:
+        if part.name in REPORTED:
             of_commands += part.percent
         if part.name == MEMORY:
             flat += part.percent
@@ -237,5 +241,5 @@ def _saved_line(run: RunRecord, saved_joules: float) -> str:
     missing = run.k - max(len(joules), run.stopped_at or 0)
     return (
         f"saved: {checked:.4g} J of folds that ran after the stop + {missing} that never ran x "
-        f"{later_mean(joules):.4g} J = {saved_joules:.4g} J"
+        f"{cost_of_next_fold(joules):.4g} J = {saved_joules:.4g} J"
     )

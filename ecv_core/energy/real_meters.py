@@ -500,7 +500,7 @@ class Gpus:
         for place in range(nvml.nvmlDeviceGetCount()):
             handle = nvml.nvmlDeviceGetHandleByIndex(place)
             self._seen.append((handle, time.time_ns() // 1000))
-        self.read()
+        self.read()  # raises now, and not while a fold runs, where NVML tells no processes apart
 
     @property
     def count(self) -> int:

@@ -63,7 +63,7 @@ class EnergyFacts:
     grams_co2e: float
     saved_joules: float | None
     """Against all k folds: what the folds after the stop cost, or would have cost: see
-    `later_mean`. None while there is no stop."""
+    `cost_of_next_fold`. None while there is no stop."""
     saved_range: tuple[float, float] | None
     """From the least to the most that this may be: of an estimate, and of folds that never ran."""
     forecast: bool
@@ -107,7 +107,7 @@ def folds_once(runs: Iterable[RunRecord]) -> list[FoldResult]:
     return folds
 
 
-def later_mean(costs: Sequence[float]) -> float:
+def cost_of_next_fold(costs: Sequence[float]) -> float:
     """What one more fold costs: the mean without the first fold, which also pays for start-up.
 
     Args:
@@ -116,11 +116,11 @@ def later_mean(costs: Sequence[float]) -> float:
     return fmean(costs[1:] or costs)
 
 
-def later_range(costs: Sequence[float]) -> tuple[float, float]:
+def cost_range_of_next_fold(costs: Sequence[float]) -> tuple[float, float]:
     """From the least to the most that one more fold may be taken to cost on average.
 
     Args:
-        costs: as for `later_mean`.
+        costs: as for `cost_of_next_fold`.
     """
     later = costs[1:] or costs
     share = margin_after(len(costs)).share
@@ -168,7 +168,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         processor_seconds=processor_seconds,
         processor_assumed=sum(fold.processor_seconds is None for fold in folds),
         saved_processor_percent=_saving(processor, k, stopped_at).percent,
-        gpu_seconds=_gpu_seconds(folds),
+        gpu_seconds=sum_if_each_has_it([fold.energy.gpu_seconds for fold in folds]),
         source=one_source({fold.energy.source for fold in folds}),
     )
 
@@ -215,12 +215,12 @@ def processor_costs(folds: Sequence[FoldResult]) -> list[float]:
     return costs
 
 
-def _gpu_seconds(folds: Sequence[FoldResult]) -> float | None:
-    """Of all folds; None where some fold does not say, or there is none."""
-    seconds = [fold.energy.gpu_seconds for fold in folds if fold.energy.gpu_seconds is not None]
-    if not folds or len(seconds) < len(folds):
+def sum_if_each_has_it(amounts: Sequence[float | None]) -> float | None:
+    """The sum of an amount of each fold; None where some fold has none, or there is no fold."""
+    stated = [amount for amount in amounts if amount is not None]
+    if not amounts or len(stated) < len(amounts):
         return None
-    return sum(seconds)
+    return sum(stated)
 
 
 class _Saving(NamedTuple):
@@ -246,8 +246,8 @@ def _saving(costs: Sequence[float], k: int, stopped_at: int | None) -> _Saving:
         return _Saving()
     after_stop = sum(costs[stopped_at:])  # of folds that ran to check the stop
     missing_folds = k - max(len(costs), stopped_at)
-    never_ran = missing_folds * later_mean(costs)
-    low, high = later_range(costs)
+    never_ran = missing_folds * cost_of_next_fold(costs)
+    low, high = cost_range_of_next_fold(costs)
     whole = sum(costs) + never_ran
     percent = None
     if whole:
@@ -273,7 +273,7 @@ class Tally:
     grams_co2e: float = 0.0
     ran: bool = True
     """False where the n-th fold never ran: it is counted at the mean of those that did, without
-    the first: see `later_mean`."""
+    the first: see `cost_of_next_fold`."""
 
 
 def tallies(folds: Sequence[FoldResult], k: int) -> list[Tally]:
@@ -307,7 +307,7 @@ def tallies(folds: Sequence[FoldResult], k: int) -> list[Tally]:
 
 def _running_sums(costs: list[float], k: int) -> list[float]:
     """After 0, 1, ..., k folds; those that never ran cost the later mean of those that did."""
-    never_ran = [later_mean(costs)] * (k - len(costs))
+    never_ran = [cost_of_next_fold(costs)] * (k - len(costs))
     return list(accumulate([0.0, *costs, *never_ran]))
 
 
@@ -361,56 +361,50 @@ def expected(spec: RunSpec, runs: Iterable[KnownCosts], folds: tuple[int, int]) 
         runs: costs of any runs; those of others are passed over.
         folds: the fewest and the most that it may need, see `stopping.folds_planned`.
     Returns: from the fewest folds at the lowest cost of one to the most at the highest, see
-        `savings.later_range`; None where nothing is known.
+        `savings.cost_range_of_next_fold`; None where nothing is known.
     """
-    alike, same_parameters = _runs_like(spec, runs)
+    alike = _most_alike(spec, runs)
     if not alike:
         return None
     seconds = [costs.seconds for costs in alike]
-    metered = [costs.joules for costs in alike if all(costs.joules)]
+    metered_joules = [costs.joules for costs in alike if all(costs.joules)]
     joules = None
-    if metered:
-        joules = _range_of_runs(folds, metered)
+    if metered_joules:
+        joules = _range_of_runs(folds, metered_joules)
     return Expected(
         folds=folds,
         seconds=_range_of_runs(folds, seconds),
         joules=joules,
         runs=len(alike),
-        same_parameters=same_parameters,
+        same_parameters=alike[0].spec.params == spec.params,
     )
 
 
-def _runs_like(spec: RunSpec, runs: Iterable[KnownCosts]) -> tuple[list[KnownCosts], bool]:
-    """The runs of a dataset and an algorithm, and whether they have the same parameters too.
-
-    Those with other parameters count only where there is none with the same.
-    """
+def _most_alike(spec: RunSpec, runs: Iterable[KnownCosts]) -> list[KnownCosts]:
+    """The runs of a dataset and an algorithm that have the same parameters; else all of them."""
     alike = []
     for costs in runs:
         run = costs.spec
         if costs.seconds and run.dataset == spec.dataset and run.algorithm == spec.algorithm:
             alike.append(costs)
-    same = [costs for costs in alike if costs.spec.params == spec.params]
-    if same:
-        return same, True
-    return alike, False
+    return [costs for costs in alike if costs.spec.params == spec.params] or alike
 
 
-def _range_of_runs(folds: tuple[int, int], runs: Sequence[Sequence[float]]) -> Range:
+def _range_of_runs(folds: tuple[int, int], fold_costs: Sequence[Sequence[float]]) -> Range:
     """The fewest folds at the lowest cost of a fold, to the most folds at the highest.
 
     Args:
         folds: the fewest and the most that a run may need.
-        runs: costs of the folds of each run.
+        fold_costs: of the folds of each run, in seconds or joules; at least one run.
     """
     fewest, most = folds
-    lowest = math.inf
-    highest = 0.0
-    for costs in runs:
-        low, high = later_range(costs)
-        lowest = min(lowest, low)
-        highest = max(highest, high)
-    return fewest * lowest, most * highest
+    low_costs = []
+    high_costs = []
+    for costs in fold_costs:
+        low, high = cost_range_of_next_fold(costs)
+        low_costs.append(low)
+        high_costs.append(high)
+    return fewest * min(low_costs), most * max(high_costs)
 
 
 def together(parts: Sequence[Expected]) -> Expected:

@@ -91,7 +91,7 @@ def recover(store: Store, *, serves: bool = False) -> None:
     _release(store, OwnerWatch(store).gone(), serves=serves)
 
 
-def left_runs(store: Store) -> set[str]:
+def abandoned_runs(store: Store) -> set[str]:
     """Ids of the active runs whose programs on this machine are gone; nothing is changed.
 
     Raises: StoreError.

@@ -9,7 +9,6 @@ from pathlib import Path
 from ecv_core.figures.p_values import p_values_figure
 from ecv_core.figures.report.figure_file import (
     check_begun,
-    check_folder,
     form_of,
     picture_of_run,
     picture_of_study,
@@ -51,6 +50,7 @@ from ecv_core.store.configurations import (
     recorded_tuning,
 )
 from ecv_core.store.lookup import find_run, full_plan_id
+from ecv_core.store.outputs import check_folder
 from ecv_core.store.plans import SELECTION, stored_plan
 from ecv_core.store.recorded import FOLDER, recorded_runs
 from ecv_core.store.results import Results

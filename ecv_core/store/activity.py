@@ -152,7 +152,7 @@ class Totals:
         """Nothing is read yet."""
         self._read = _ReadFolds(newest=0, number=0, seconds=0.0)
 
-    def of(self, store: Store) -> Total:
+    def read(self, store: Store) -> Total:
         """The totals now; a fold that cannot be read counts with no seconds. Raises: StoreError."""
         read = self._read
         by_state = sa.select(runs.c.state, sa.func.count()).group_by(runs.c.state)

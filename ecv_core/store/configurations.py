@@ -73,13 +73,13 @@ class Configurations:
         """Those of each by the metric of the spec, named as the contenders of a selection."""
         users = self.values[self.spec.metric_name]
         scores = []
-        for place, configuration in enumerate(self.configurations):
+        for index, configuration in enumerate(self.configurations):
             scores.append(
                 Scores(
                     name=contender_word(self.spec.algorithm, configuration),
-                    folds=self.folds[place],
-                    joules=self.joules[place],
-                    users=users[place],
+                    folds=self.folds[index],
+                    joules=self.joules[index],
+                    users=users[index],
                     metric_range=metric_of(self.spec).range,
                 )
             )
@@ -156,11 +156,11 @@ def recorded_grid(name: str, path: Path = GRIDS) -> Configurations:
         joules = np.full(shape, np.nan)
         values = np.full((*shape, len(users)), np.nan, dtype=np.float32)
         for row, fold in enumerate(rows["fold"]):
-            place = texts.index(rows["params"][row])
-            folds[place, fold] = rows["score"][row]
-            joules[place, fold] = rows["joules"][row]
+            configuration = texts.index(rows["params"][row])
+            folds[configuration, fold] = rows["score"][row]
+            joules[configuration, fold] = rows["joules"][row]
             columns = np.searchsorted(users, rows["user"][row])
-            values[place, fold, columns] = rows[spec.metric_name][row]
+            values[configuration, fold, columns] = rows[spec.metric_name][row]
         return Configurations(
             spec=spec,
             configurations=tuple(json.loads(text) for text in texts),

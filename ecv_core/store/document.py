@@ -239,9 +239,9 @@ def run_document(run: RunRecord, users: Mapping[int, UserScores] | None = None) 
     hardware = {result.node.hardware for result in run.folds if result.node}
     return {
         **_plain_document(run),
-        **_at_stop(run),
-        **_of_all_folds(run),
-        "new_data": _new_data(run, users),
+        **_intervals_at_stop(run),
+        **_k_fold_values(run),
+        "new_data": _interval_for_new_data(run, users),
         "doubt": run.doubt,
         "energy": codec.to_json(energy_of(run)),
         "hardware": sorted(hardware),
@@ -268,7 +268,7 @@ def _plain_document(run: RunRecord) -> dict[str, Any]:
             moments=[MomentDocument.of(moment) for moment in run.moments],
         )
         plain = document.model_dump(mode="json", exclude={"made_with"})
-        codec.read(RunDocument, json.dumps(plain))
+        codec.read(RunDocument, json.dumps(plain))  # what could not be imported is not exported
     except ValidationError as error:
         raise InputError(
             f"run {run.run_id} cannot be written as JSON: {codec.sentence(error)}"
@@ -276,7 +276,7 @@ def _plain_document(run: RunRecord) -> dict[str, Any]:
     return plain
 
 
-def _at_stop(run: RunRecord) -> dict[str, Any]:
+def _intervals_at_stop(run: RunRecord) -> dict[str, Any]:
     """The intervals at the stop, or after the newest fold; None before the first."""
     # Three intervals answer different questions: the one that the rule itself looked at, whose kind
     # is therefore named; Student's t of the mean, as if the number of folds had been fixed before;
@@ -301,7 +301,9 @@ def _at_stop(run: RunRecord) -> dict[str, Any]:
     }
 
 
-def _new_data(run: RunRecord, users: Mapping[int, UserScores] | None) -> dict[str, Any] | None:
+def _interval_for_new_data(
+    run: RunRecord, users: Mapping[int, UserScores] | None
+) -> dict[str, Any] | None:
     """Where the mean of new users is, at the stop or after the newest fold."""
     new_data = new_data_of(run, users or {})
     if new_data is None:
@@ -311,7 +313,7 @@ def _new_data(run: RunRecord, users: Mapping[int, UserScores] | None) -> dict[st
     return {"interval": (interval.low, interval.high), "of": kind_of_data}
 
 
-def _of_all_folds(run: RunRecord) -> dict[str, Any]:
+def _k_fold_values(run: RunRecord) -> dict[str, Any]:
     """The mean of all k folds, and how far that at the stop is from it; None until all are in."""
     k_fold_mean = run.k_fold_mean
     interval = None
@@ -357,7 +359,7 @@ def command_for(spec: RunSpec) -> str:
     for name in spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT):
         if name in _SPECIAL_OPTIONS:
             words += _SPECIAL_OPTIONS[name](spec)
-        elif name == "metric" and _is_reported(spec):
+        elif name == "metric" and _is_scored_elsewhere(spec):
             continue  # it is what --own-metric says
         elif _needs_option(spec, name, usual[name]):
             words += _option_words(SETTINGS[name], getattr(spec, name))
@@ -410,21 +412,21 @@ def _folds_option(spec: RunSpec) -> list[str]:
     return ["--folds", spec.folds_sha256]
 
 
-def _is_reported(spec: RunSpec) -> bool:
+def _is_scored_elsewhere(spec: RunSpec) -> bool:
     """Whether the run is scored by a metric that only other code computes."""
     return bool(spec.own_metric) and not dict(spec.own_metric)["code"]
 
 
 def _own_metric_options(spec: RunSpec) -> list[str]:
     """The options that describe a metric which only other code computes."""
-    if not _is_reported(spec):
+    if not _is_scored_elsewhere(spec):
         return []
-    about = dict(spec.own_metric)  # what is known of the metric, by name
+    facts_of_metric = dict(spec.own_metric)
     words = ["--own-metric", spec.metric]
-    if not about["higher_is_better"]:
+    if not facts_of_metric["higher_is_better"]:
         words.append("--lower-is-better")
-    if about["unit"]:
-        words += ["--unit", str(about["unit"])]
+    if facts_of_metric["unit"]:
+        words += ["--unit", str(facts_of_metric["unit"])]
     return words
 
 

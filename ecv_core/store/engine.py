@@ -165,7 +165,7 @@ def connect(url: str) -> sa.Engine:
             "psycopg[binary] installed"
         ) from None
     if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", _sqlite_pragmas)
+        sa.event.listen(engine, "connect", _set_up_sqlite)
         _make_folder(engine.url.database)
     deadline = time.monotonic() + _WAIT_SECONDS
     while True:
@@ -280,7 +280,7 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     """
     try:
         with _connected(engine) as connection, connection.begin():
-            _insist_on_the_file(engine, connection)
+            _refuse_replaced_file(engine, connection)
             yield connection
     except (SQLAlchemyError, UnicodeError) as error:
         if "no such table" in str(error):  # SQLite has made an empty file where it was deleted
@@ -293,14 +293,14 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
         )
 
 
-def _insist_on_the_file(engine: sa.Engine, connection: sa.Connection) -> None:
+def _refuse_replaced_file(engine: sa.Engine, connection: sa.Connection) -> None:
     """An open SQLite file that was deleted takes whatever is written, and keeps nothing.
 
     Raises: StoreError where the file is gone, or another one has taken its place.
     """
-    opened = connection.info.get(_FILE)
+    file_at_connect = connection.info.get(_FILE)
     path = engine.url.database
-    if opened is None or path is None or _identity(path) == opened:
+    if file_at_connect is None or path is None or _identity(path) == file_at_connect:
         return
     connection.invalidate()
     engine.dispose()
@@ -338,7 +338,7 @@ def _make_folder(path: str | None) -> None:
         ) from None
 
 
-def _sqlite_pragmas(connection: Any, record: Any) -> None:  # noqa: ANN401  a DBAPI connection
+def _set_up_sqlite(connection: Any, record: Any) -> None:  # noqa: ANN401  a DBAPI connection
     cursor = connection.cursor()
     _number, _schema, path = cursor.execute("PRAGMA database_list").fetchone()
     if path:  # a database in memory has none

@@ -96,7 +96,7 @@ def _read(content: bytes, name: str) -> RunFile:
         ) from error
     except EcvError as error:
         raise InputError(f"the file {shown} cannot be imported: {error}") from error
-    return RunFile(run=run, made_with=_made_with(document.made_with), name=name)
+    return RunFile(run=run, made_with=_plain_environment(document.made_with), name=name)
 
 
 class _NotARun(EcvError):
@@ -221,7 +221,7 @@ def _rounding(run: RunRecord) -> float:
     return _SAME * max(1.0, *sizes)
 
 
-def _made_with(environment: object) -> dict[str, Any]:
+def _plain_environment(environment: object) -> dict[str, Any]:
     """Machine and versions as short texts and numbers; whatever else is there is left out."""
     if not isinstance(environment, dict):
         return {}

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from ecv_core.energy.savings import sum_if_each_has_it
 from ecv_core.records import codec
 from ecv_core.records.errors import InputError, printable
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
@@ -209,6 +210,7 @@ class RunList:
 
     def rows(self) -> list[ListedRun]:
         """One row per run that can be read, newest first. Raises: StoreError."""
+        # What was read is kept for the next call, with the sources by which a change is seen.
         with self._store.transaction("read") as connection:
             sources = _sources(connection)
             unchanged = {}
@@ -257,7 +259,9 @@ def _fold_rows(connection: sa.Connection, run_ids: Collection[str]) -> dict[str,
     if not run_ids:
         return {}
     query = folds.select().order_by(folds.c.sequence)
-    if len(run_ids) <= _MOST_NAMED:
+    if (
+        len(run_ids) <= _MOST_NAMED
+    ):  # else all folds are read, and those of other runs not asked for
         query = query.where(folds.c.run_id.in_(run_ids))
     rows: defaultdict[str, list[Any]] = defaultdict(list)
     for row in connection.execute(query):
@@ -283,7 +287,7 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
         created_at=datetime.fromisoformat(row.created_at),
         scores=tuple(result.score for result in run_folds.seen),
         joules=_joules(results),
-        processor_seconds=_processor_seconds(results),
+        processor_seconds=sum_if_each_has_it([result.processor_seconds for result in results]),
         fold_seconds=tuple(result.seconds_alone for result in results),
         fold_joules=tuple(result.joules_alone for result in results),
         spent=_spent(results),
@@ -301,18 +305,6 @@ def _joules(results: Sequence[FoldResult]) -> float | None:
     if not results or any(result.energy.source == "none" for result in results):
         return None
     return sum(result.energy.joules for result in results)
-
-
-def _processor_seconds(results: Sequence[FoldResult]) -> float | None:
-    """As `ListedRun.processor_seconds`."""
-    if not results:
-        return None
-    total = 0.0
-    for result in results:
-        if result.processor_seconds is None:
-            return None
-        total += result.processor_seconds
-    return total
 
 
 def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:

@@ -84,7 +84,9 @@ def _by_users(run: RunRecord, users: Mapping[int, UserScores]) -> NewDataInterva
     # single user nothing of others.
     if table.shape[1] < 2 or np.isnan(table).all(axis=1).any():
         return None
-    if run.spec.overlap and not _are_rows(table, run.spec.folds_of_a_partition):
+    # Where splits are repeated, the variance is that of rows which come again; blocks of a
+    # jackknife are other ones each time.
+    if run.spec.overlap and not _repeats_share_rows(table, run.spec.folds_of_a_partition):
         return None
     return new_data_interval(
         table,
@@ -94,7 +96,7 @@ def _by_users(run: RunRecord, users: Mapping[int, UserScores]) -> NewDataInterva
     )
 
 
-def _are_rows(table: NDArray[np.floating], folds_of_a_partition: float) -> bool:
+def _repeats_share_rows(table: NDArray[np.floating], folds_of_a_partition: float) -> bool:
     """Whether the same rows meet again in repeated splits, and not other blocks of a jackknife,
     of which repeated splits have more than one partition has."""
     columns = table.shape[1]
@@ -114,7 +116,8 @@ def _by_fold_scores(run: RunRecord) -> NewDataInterval | None:
     mean, deviation = mean_and_deviation(scores)
     if deviation == 0:
         return None
-    # A fold tests one part of the data and learns from the others.
+    # The corrected resampled t interval of Nadeau and Bengio (2003): a fold tests one part of the
+    # data and learns from the others.
     parts = run.spec.folds_of_a_partition
     tested_to_learnt = 1 / (parts - 1)
     # Beyond one partition, folds hold out the same rows again, and add no data.

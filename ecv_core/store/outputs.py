@@ -43,6 +43,17 @@ def write_result(path: Path, content: str | bytes) -> None:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
 
 
+def check_folder(path: Path, *, option: str = "") -> None:
+    """Refuse a file in a folder that does not exist. Raises: InputError.
+
+    Args:
+        path: of the file.
+        option: that names it, and a blank, for the sentence.
+    """
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"the folder of {option}{path} does not exist; make it first")
+
+
 def check_output(path: Path, url: str = "") -> None:
     """Refuse to replace the database of runs, or one that any program has open.
 
@@ -53,30 +64,29 @@ def check_output(path: Path, url: str = "") -> None:
     """
     own = sqlite_file(url or database_url())
     if own is not None:
-        for name in names_of(own):
-            if _is_same(path, name):
+        for file in database_files(own):
+            if _is_same(path, file):
                 raise InputError(
-                    f"{path} is the database of runs, or belongs to it ({name}); give another name"
+                    f"{path} is the database of runs, or belongs to it ({file}); give another name"
                 )
-    database = _without_ending(path.resolve())
-    for name in names_of(database)[1:]:
-        if name.exists() and _is_database(database):
+    database, *companions = database_files(_database_of_companion(path.resolve()))
+    for companion in companions:
+        # SQLite removes its companions once nobody has the database open any more.
+        if companion.exists() and _is_database(database):
             raise InputError(
-                f"{path} is a database that a program has open ({name.name} is beside it), or "
+                f"{path} is a database that a program has open ({companion.name} is beside it), or "
                 "belongs to one; give another name"
             )
 
 
-def names_of(database: Path) -> list[Path]:
-    """A database and what SQLite keeps beside it."""
-    names = [database]
-    for ending in _COMPANIONS:
-        names.append(database.with_name(database.name + ending))
-    return names
+def database_files(database: Path) -> list[Path]:
+    """A database, and after it what SQLite keeps beside it."""
+    companions = [database.with_name(database.name + ending) for ending in _COMPANIONS]
+    return [database, *companions]
 
 
-def _without_ending(path: Path) -> Path:
-    """The database that a path may belong to."""
+def _database_of_companion(path: Path) -> Path:
+    """The database that a path may belong to; the path itself where it is no companion's."""
     for ending in _COMPANIONS:
         if path.name.endswith(ending):
             return path.with_name(path.name.removesuffix(ending))

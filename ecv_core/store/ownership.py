@@ -99,10 +99,10 @@ GONE_SECONDS = 10.0
 
 def this_process() -> str:
     """Names this process for good: machine, process id and start, for a process id comes back."""
-    return f"{_machine()}:{os.getpid()}:{_start(os.getpid())}"
+    return f"{_machine()}:{os.getpid()}:{_start_of_process(os.getpid())}"
 
 
-def _start(pid: int) -> int:
+def _start_of_process(pid: int) -> int:
     """When a process began: in ticks since boot on Linux, which no change of the clock moves.
 
     Elsewhere in seconds, by the clock. Raises: psutil.Error if there is no such process.
@@ -166,7 +166,7 @@ def is_alive(owner: str, *, silent_seconds: float) -> bool:
         return silent_seconds < GONE_SECONDS
     pid = int(parts[1])
     try:
-        began_then = abs(_start(pid) - int(parts[2])) < 2
+        began_then = abs(_start_of_process(pid) - int(parts[2])) < 2
         return began_then and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
@@ -221,8 +221,11 @@ def take_fold(
     return None
 
 
-def start_clock(store: Store, run_id: str, fold: int) -> datetime:
-    """The clock of a fold starts now, that was asked for; gives until when it is its asker's."""
+def time_fold_from_now(store: Store, run_id: str, fold: int) -> datetime:
+    """Count the seconds of a fold that was asked for from now on.
+
+    Returns: until when it is its asker's, which stays as it was.
+    """
     change = fold_leases.update().filter_by(run_id=run_id, fold=fold)
     query = sa.select(fold_leases.c.until).filter_by(run_id=run_id, fold=fold)
     with store.transaction("written") as connection:

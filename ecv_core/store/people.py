@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import sqlalchemy as sa
 
-from ecv_core.store.quota import Used, note_spent, used
+from ecv_core.store.quota import QuotaUse, note_spent, quota_use
 from ecv_core.store.schema import people, runs, spent
 from ecv_core.store.store import Store
 
@@ -52,7 +52,7 @@ def people_names(store: Store) -> dict[str, str]:
     return {row.person: row.name for row in store.rows(people.select())}
 
 
-def used_by(store: Store, person: str) -> Used:
+def used_by(store: Store, person: str) -> QuotaUse:
     """How much of a quota this person has used. Raises: StoreError."""
     with store.transaction("read") as connection:
-        return used(connection, person)
+        return quota_use(connection, person)

@@ -14,7 +14,7 @@ from ecv_core.store.schema import now, runs, spent, wait_for_others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class QuotaUse:
     """How much of a quota is used."""
 
     started: int
@@ -30,31 +30,34 @@ class Quota:
     runs_per_hour: int
     waiting: int
 
-    def refusal(self, used: Used, more: int) -> str | None:
+    def refusal(self, use: QuotaUse, more: int) -> str | None:
         """Why so many runs more cannot be started now, in one sentence; None where they can."""
-        if used.started + more > self.runs_per_hour:
+        if use.started + more > self.runs_per_hour:
             return (
-                f"you have started {used.started} of the {self.runs_per_hour} runs that a "
+                f"you have started {use.started} of the {self.runs_per_hour} runs that a "
                 f"visitor may start or resume within an hour, and this would add {more} more; "
                 "wait, or start fewer"
             )
-        if used.waiting + more > self.waiting:
+        if use.waiting + more > self.waiting:
             return (
-                f"{used.waiting} of at most {self.waiting} runs are already waiting, and this "
+                f"{use.waiting} of at most {self.waiting} runs are already waiting, and this "
                 f"would add {more} more; wait until some are done"
             )
         return None
 
 
-def used(connection: sa.Connection, person: str) -> Used:
+def quota_use(connection: sa.Connection, person: str) -> QuotaUse:
     """How much this person has started, and how much is waiting."""
-    starts = sa.select(sa.func.sum(spent.c.starts))
-    starts = starts.filter_by(person=person).where(spent.c.at >= _an_hour_ago())
-    waiting = sa.select(sa.func.count()).select_from(runs).filter_by(state=RunState.QUEUED)
-    return Used(started=connection.scalar(starts) or 0, waiting=connection.scalar(waiting) or 0)
+    starts_of_person = sa.select(sa.func.sum(spent.c.starts)).filter_by(person=person)
+    started = connection.scalar(starts_of_person.where(spent.c.at >= _an_hour_ago()))
+    # There is one queue, so that the runs of everybody in it count.
+    queued_runs = sa.select(sa.func.count()).select_from(runs).filter_by(state=RunState.QUEUED)
+    return QuotaUse(started=started or 0, waiting=connection.scalar(queued_runs) or 0)
 
 
-def insist(connection: sa.Connection, quota: Quota, person: str, run_ids: Collection[str]) -> None:
+def count_starts_within_quota(
+    connection: sa.Connection, quota: Quota, person: str, run_ids: Collection[str]
+) -> None:
     """Count runs that are started or resumed, and refuse what is beyond the quota.
 
     Until the transaction ends nobody else can count.
@@ -62,7 +65,7 @@ def insist(connection: sa.Connection, quota: Quota, person: str, run_ids: Collec
     """
     # Without waiting, two requests at one moment would each be counted without the other.
     wait_for_others(connection)
-    refusal = quota.refusal(used(connection, person), len(run_ids))
+    refusal = quota.refusal(quota_use(connection, person), len(run_ids))
     if refusal is not None:
         raise RightsError(refusal)
     note_spent(connection, run_ids, person=person, starts=1)

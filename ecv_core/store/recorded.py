@@ -167,10 +167,10 @@ def recorded_run(run_id: str, folder: Path | None = None) -> RunRecord | None:
     Raises:
         InputError: for a damaged document under this name.
     """
-    path = _find(run_id, folder)
-    if path is None:
+    row = _find_row(run_id, folder)
+    if row is None:
         return None
-    return _run(_rows(path.parent)[path.name])
+    return _run(row)
 
 
 def recorded_document(run_id: str, folder: Path | None = None) -> str | None:
@@ -180,10 +180,10 @@ def recorded_document(run_id: str, folder: Path | None = None) -> str | None:
         run_id: as of `recorded_run`.
         folder: as of `recorded_runs`.
     """
-    path = _find(run_id, folder)
-    if path is None:
+    row = _find_row(run_id, folder)
+    if row is None:
         return None
-    return _rows(path.parent)[path.name].document
+    return row.document
 
 
 def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, Any] | None:
@@ -202,8 +202,8 @@ def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, A
     return made_with
 
 
-def _find(run_id: str, folder: Path | None, name_begin: str = "") -> Path | None:
-    """Where the run with this id or name is, among those whose names begin so.
+def _find_row(run_id: str, folder: Path | None, name_begin: str = "") -> _Row | None:
+    """The run with this id or name, among those whose names begin so; None if there is none.
 
     A damaged file or document has no run: `recorded_runs` is where that is said.
 
@@ -211,31 +211,20 @@ def _find(run_id: str, folder: Path | None, name_begin: str = "") -> Path | None
         run_id: or the name.
         folder: as of `recorded_runs`.
         name_begin: of the run; empty for any.
-    Returns: the folder and the name of the run as a path; None if there is none.
     """
-    candidates = _rows_by_path(folder, name_begin)
-    for path in candidates:
-        if path.name == run_id:
-            return path
-    for path, row in candidates.items():
-        with suppress(InputError):
-            if _run(row).run_id == run_id:
-                return path
-    return None
-
-
-def _rows_by_path(folder: Path | None, name_begin: str) -> dict[Path, _Row]:
-    """Path of a folder and a run's name -> its row, of the names that begin so.
-
-    Runs of a damaged file are left out.
-    """
-    rows = {}
+    candidates = []
     for part in _folders(folder):
         with suppress(InputError):
-            for name, row in _rows(part).items():
-                if name.startswith(name_begin):
-                    rows[part / name] = row
-    return rows
+            candidates += [row for row in _rows(part).values() if row.name.startswith(name_begin)]
+    for row in candidates:
+        if row.name == run_id:
+            return row
+    # Reading documents takes long, so that names come first.
+    for row in candidates:
+        with suppress(InputError):
+            if _run(row).run_id == run_id:
+                return row
+    return None
 
 
 # The file of a folder's runs.
@@ -245,6 +234,7 @@ def _rows_by_path(folder: Path | None, name_begin: str) -> dict[Path, _Row]:
 class _Row:
     """A recorded run as its folder's file has it."""
 
+    folder: Path
     name: str
     document: str
     """JSON text, as `document.run_document` makes it, and what it was `made_with`."""
@@ -269,7 +259,7 @@ def _rows_once(path: Path, version: tuple[int, ...]) -> Mapping[str, _Row]:
 
     with reading("the recorded runs", path), parquet.ParquetFile(path) as file:
         table = file.read(columns=["name", "document", "written"])
-        return {row["name"]: _Row(**row) for row in table.to_pylist()}
+        return {row["name"]: _Row(folder=path.parent, **row) for row in table.to_pylist()}
 
 
 @lru_cache(maxsize=1024)
@@ -312,7 +302,7 @@ def record(
     run: RunRecord,
     path: Path,
     users: Mapping[int, UserScores] | None = None,
-    also: Sequence[str] = (),
+    more_metrics: Sequence[str] = (),
 ) -> None:
     """Add a complete run with what it ran on, or put it in the place of the one of its name.
 
@@ -323,7 +313,7 @@ def record(
         run: with all its folds, or those up to its rule's stop.
         path: of `recorded_path`.
         users: fold -> per-user scores, where they are known.
-        also: metrics such as 'recall@10' to keep of them, besides the run's own.
+        more_metrics: such as 'recall@10' to keep of them, besides the run's own.
 
     Raises:
         InputError: if folds are missing, or a file of the folder is damaged.
@@ -335,8 +325,8 @@ def record(
     if not run.complete and run.stopped_at != len(run.folds):
         raise InputError(f"run {run.run_id} has only {len(run.folds)} folds; finish it first")
     document = json.dumps(run_document(run) | {"made_with": environment()}, indent=1)
-    row = _Row(name=path.name, document=document, written=datetime.now(UTC))
-    scores = users_table(path.name, users or {}, [run.spec.metric_name, *also])
+    row = _Row(folder=path.parent, name=path.name, document=document, written=datetime.now(UTC))
+    scores = users_table(path.name, users or {}, [run.spec.metric_name, *more_metrics])
     with _writing(path):
         rows = dict(_rows(path.parent)) | {row.name: row}
         # The users' scores are replaced first: without a run nobody looks for them.
@@ -379,10 +369,10 @@ def recorded_user_scores(run: RunRecord, folder: Path | None = None) -> dict[int
     Raises:
         InputError: for a damaged file.
     """
-    path = _find(run.run_id, folder, _name_begin(run.spec))
-    if path is None:
+    row = _find_row(run.run_id, folder, _name_begin(run.spec))
+    if row is None:
         return {}
-    return read_users(path.parent / USERS, path.name, run.spec.metric_name)
+    return read_users(row.folder / USERS, row.name, run.spec.metric_name)
 
 
 def has_user_scores(run: RunRecord, folder: Path | None = None) -> bool:
@@ -391,7 +381,5 @@ def has_user_scores(run: RunRecord, folder: Path | None = None) -> bool:
     Raises:
         InputError: for a damaged file.
     """
-    path = _find(run.run_id, folder, _name_begin(run.spec))
-    if path is None:
-        return False
-    return path.name in names_with_users(path.parent / USERS)
+    row = _find_row(run.run_id, folder, _name_begin(run.spec))
+    return row is not None and row.name in names_with_users(row.folder / USERS)

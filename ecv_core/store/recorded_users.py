@@ -70,7 +70,7 @@ def read_users(path: Path, name: str, metric: str) -> dict[int, UserScores]:
         folds = columns.pop("fold")
         users = columns.pop("user")
         clusters = columns.pop("cluster", None)
-    if metric in columns:
+    if metric in columns:  # the score of the run is the first of `UserScores.metrics`
         columns = {metric: columns.pop(metric)} | columns
     values = np.stack(list(columns.values()), axis=1).astype(np.float32)
     scores = {}
@@ -197,16 +197,16 @@ def _metrics_of_all(folds: Sequence[UserScores], metrics: Sequence[str]) -> list
     return kept
 
 
-def write_users(before: Path, name: str, scores: pa.Table | None, path: Path) -> None:
+def write_users(old_file: Path, name: str, scores: pa.Table | None, new_file: Path) -> None:
     """Write the file anew: the other runs that have been in it, then this one.
 
     A metric that a run has not kept is null in all of its rows.
 
     Args:
-        before: the file that has been there; there may be none.
+        old_file: the file that has been there; there may be none.
         name: of the run.
         scores: of the run, as of `users_table`.
-        path: of the file to write.
+        new_file: to write.
 
     Raises:
         InputError: if the file that has been there is damaged.
@@ -216,21 +216,21 @@ def write_users(before: Path, name: str, scores: pa.Table | None, path: Path) ->
     from pyarrow import parquet
 
     schema = pa.schema([("name", pa.string()), ("fold", pa.int16()), ("user", pa.int32())])
-    if before.exists():
-        with _users_file(before) as file:
+    if old_file.exists():
+        with _users_file(old_file) as file:
             schema = pa.unify_schemas([schema, file.schema_arrow])
     if scores is not None:
         schema = pa.unify_schemas([schema, scores.schema])
     few_values = [column for column in schema.names if column not in ("user", "cluster")]
     with parquet.ParquetWriter(
-        path,
+        new_file,
         schema,
         compression="zstd",
         compression_level=LEVEL,
         use_dictionary=few_values,
         column_encoding={"user": "DELTA_BINARY_PACKED"},
     ) as writer:
-        for table in _other_runs(before, name):
+        for table in _other_runs(old_file, name):
             writer.write_table(_with_columns(table, schema), row_group_size=len(table))
         if scores is not None:
             writer.write_table(_with_columns(scores, schema), row_group_size=len(scores))

@@ -23,7 +23,7 @@ from ecv_core.store.engine import (
     way_out,
     without_password,
 )
-from ecv_core.store.outputs import check_output, names_of
+from ecv_core.store.outputs import check_output, database_files
 from ecv_core.store.rows import fold_row, run_row, user_scores_row
 from ecv_core.store.schema import folds, runs, user_scores, wait_for_others
 from ecv_core.store.store import Store
@@ -127,7 +127,8 @@ def rescue(store: Store, kept: Mapping[str, KeptRun]) -> Path:
     folders = [*_rescue_folders(store.url), Path.cwd()]
     with suppress(OSError):
         folders.append(private_folder())
-    name = f"{_beginning(store.url)}{next(iter(kept))}.sqlite"
+    first_run_id = next(iter(kept))
+    name = f"{_rescue_file_prefix(store.url)}{first_run_id}.sqlite"
     refusals = []
     for folder in folders:
         part = folder / f".{name}.part"
@@ -150,8 +151,8 @@ def _rescue_folders(url: str) -> list[Path]:
     return folders
 
 
-def _beginning(url: str) -> str:
-    """Of the names of such files of this database."""
+def _rescue_file_prefix(url: str) -> str:
+    """What the names of the files with rescued folds of this database begin with."""
     # The address tells databases apart; without its password, so that a new one changes no name.
     stem = "runs"
     address = without_password(url, url)
@@ -176,9 +177,9 @@ def take_in_rescued(store: Store) -> None:
     logged, and so is a file that cannot be read.
     """
     for folder in _rescue_folders(store.url):
-        for path in sorted(folder.glob(f"{_beginning(store.url)}*.sqlite")):
+        for path in sorted(folder.glob(f"{_rescue_file_prefix(store.url)}*.sqlite")):
             try:
-                count = _take_in(store, Store(f"sqlite:///{path}"))
+                count = _copy_missing_folds(store, Store(f"sqlite:///{path}"))
             except StoreError as error:
                 log.warning("rescued folds are not in the database yet: %s", error)
             else:
@@ -186,7 +187,7 @@ def take_in_rescued(store: Store) -> None:
                 _remove(path)
 
 
-def _take_in(store: Store, rescued: Store) -> int:
+def _copy_missing_folds(store: Store, rescued: Store) -> int:
     """Copy what the database lacks; gives how many folds.
 
     Raises: StoreError where one of the runs goes on at this moment.
@@ -201,7 +202,7 @@ def _take_in(store: Store, rescued: Store) -> int:
             is_missing = folds.c.fold.not_in(folds_here)
             missing_folds = rescued.rows(folds.select().filter_by(**of_run).where(is_missing))
             if missing_folds:
-                _take_in_run(connection, dict(run._mapping))
+                _prepare_run(connection, dict(run._mapping))
             for fold in missing_folds:
                 of_fold = of_run | {"fold": fold.fold}
                 _insert(connection, folds, dict(fold._mapping))
@@ -212,7 +213,7 @@ def _take_in(store: Store, rescued: Store) -> int:
     return count
 
 
-def _take_in_run(connection: sa.Connection, row: dict[str, object]) -> None:
+def _prepare_run(connection: sa.Connection, row: dict[str, object]) -> None:
     """Make the run where it lacks; have its moments worked out again, with the folds that come.
 
     Raises: StoreError where it goes on at this moment.
@@ -224,6 +225,7 @@ def _take_in_run(connection: sa.Connection, row: dict[str, object]) -> None:
         return
     if state == RunState.RUNNING:
         raise StoreError(f"run {row['run_id']} is running now; the next start tries again")
+    # Where the run stood after each fold is worked out again, with the folds that come.
     connection.execute(folds.update().filter_by(**of_run).values(turn=None, moment=None))
     if row["stopped_at"] is not None:
         connection.execute(runs.update().filter_by(**of_run).values(stopped_at=row["stopped_at"]))
@@ -237,7 +239,7 @@ def _insert(connection: sa.Connection, table: sa.Table, row: dict[str, object]) 
 
 def _remove(database: Path) -> None:
     """Delete a database, and what SQLite keeps beside it."""
-    for path in names_of(database):
+    for path in database_files(database):
         with suppress(OSError):
             path.unlink(missing_ok=True)
 

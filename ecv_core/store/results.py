@@ -97,7 +97,7 @@ class Results:
         self._store = store
         self._recorded = recorded
         self._folder = folder
-        self._kept: dict[tuple[str, int, str], UserScores] = {}
+        self._scores_of_one_metric: dict[tuple[str, int, str], UserScores] = {}
         """By run id, fold and metric: what is kept between calls."""
 
     def runs(self, spec: RunSpec, *, computed_here: bool = False) -> list[RunRecord]:
@@ -197,13 +197,15 @@ class Results:
             return self.user_scores(run, folds)
         scores = {}
         for fold in folds:
+            # Who looks every second asks for the same folds again, and unpacking all metrics takes
+            # long; the scores of one are small enough to be kept.
             key = (run.run_id, fold, metric)
-            if key not in self._kept:
+            if key not in self._scores_of_one_metric:
                 users = self.user_scores(run, [fold]).get(fold)
                 if users is None:
                     continue
-                self._kept[key] = users.only(metric)
-            scores[fold] = self._kept[key]
+                self._scores_of_one_metric[key] = users.only(metric)
+            scores[fold] = self._scores_of_one_metric[key]
         return scores
 
     def with_user_scores(self, run: RunRecord) -> RunRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -28,33 +28,14 @@ def now() -> str:
     return datetime.now(UTC).isoformat()
 
 
-def _text(name: str, **about: Any) -> sa.Column[str]:  # noqa: ANN401  as sa.Column takes them
-    """A column of text, which every row has unless `about` says otherwise."""
-    about.setdefault("nullable", False)
-    return sa.Column(name, sa.Text, **about)
+# Columns of each kind, which every row has unless a table says `nullable=True`.
 
-
-def _number(name: str, **about: Any) -> sa.Column[int]:  # noqa: ANN401  as sa.Column takes them
-    """A column of whole numbers, which every row has unless `about` says otherwise."""
-    about.setdefault("nullable", False)
-    return sa.Column(name, sa.Integer, **about)
-
-
-def _flag(name: str) -> sa.Column[bool]:
-    """A column of yes or no."""
-    return sa.Column(name, sa.Boolean, nullable=False)
-
-
-def _bytes(name: str, **about: Any) -> sa.Column[bytes]:  # noqa: ANN401  as sa.Column takes them
-    """A column of bytes, which every row has unless `about` says otherwise."""
-    about.setdefault("nullable", False)
-    return sa.Column(name, sa.LargeBinary, **about)
-
-
-def _sequence() -> sa.Column[int]:
-    """Numbers the rows in the order in which they came."""
-    return sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True)
-
+_text = partial(sa.Column, type_=sa.Text, nullable=False)
+_number = partial(sa.Column, type_=sa.Integer, nullable=False)
+_flag = partial(sa.Column, type_=sa.Boolean, nullable=False)
+_bytes = partial(sa.Column, type_=sa.LargeBinary, nullable=False)
+_sequence = partial(sa.Column, "sequence", sa.Integer, primary_key=True, autoincrement=True)
+"""Numbers the rows in the order in which they came."""
 
 schema = sa.Table("ecv_schema", metadata, _number("version", primary_key=True))
 

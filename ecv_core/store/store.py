@@ -21,7 +21,7 @@ from ecv_core.records.run import FoldResult, Moment, RunRecord, RunState, UserSc
 from ecv_core.records.spec import RunSpec
 from ecv_core.store import schema
 from ecv_core.store.engine import connect, database_url, transaction
-from ecv_core.store.quota import Quota, forget_spent, insist
+from ecv_core.store.quota import Quota, count_starts_within_quota, forget_spent
 from ecv_core.store.rows import (
     ACTIVE,
     OUTSIDE,
@@ -213,7 +213,7 @@ class Store:
         group = plan_id or run_ids[0]
         with self.transaction("written") as connection:
             if quota is not None:
-                insist(connection, quota, started_by, run_ids)
+                count_starts_within_quota(connection, quota, started_by, run_ids)
             for run_id, spec in zip(run_ids, specs, strict=True):
                 row = run_row(
                     run_id, spec, group=group, owner=owner, started_by=started_by, anew=anew
@@ -259,7 +259,7 @@ class Store:
         }
         with self.transaction("written") as connection:
             if quota is not None and _is_idle(connection, run_id):
-                insist(connection, quota, started_by, [run_id])
+                count_starts_within_quota(connection, quota, started_by, [run_id])
             change = runs.update().filter_by(run_id=run_id).where(~ACTIVE).values(**values)
             return connection.execute(change).rowcount == 1
 

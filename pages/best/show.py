@@ -11,7 +11,7 @@ import streamlit as st
 
 from ecv_core.analysis.score_columns import USER
 from ecv_core.analysis.score_tables import COLUMNS
-from ecv_core.energy.parts import left_in_words
+from ecv_core.energy.parts import inflated_energy_words
 from ecv_core.energy.savings import tallies
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import printed
@@ -173,7 +173,7 @@ def selection_answer(selection: Shown) -> Answer:
     if reason:
         sentences.append(f"{reason[:1].upper()}{reason[1:]}{_winner_edge_words(selection)}")
     folds = [fold for run in selection.runs for fold in run.folds]
-    energy = energy_words(folds, left_in_words(selection.runs))
+    energy = energy_words(folds, inflated_energy_words(selection.runs))
     explained = captions(escaped(details_of_verdict), _certainty_words(selection.terms))
     return Answer(
         certainty=_certainty(selection),

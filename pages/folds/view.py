@@ -17,7 +17,7 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.analysis.tradeoff.decision import ALL_FOLDS, FoldsAdvice, decide, fixed_folds
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.energy.meter import SOURCES
-from ecv_core.energy.parts import left_out_words, with_own_joules
+from ecv_core.energy.parts import excluded_energy_words, with_own_joules
 from ecv_core.figures.report.advice import (
     checked_sentence,
     enough_words,
@@ -385,7 +385,7 @@ def draw_stops(explored: Explored) -> None:
         folds: list[FoldResult] = []
         for system in with_own_joules(explored.systems):
             folds += system.results or ()
-        energy_bar(folds, left_out_words(explored.systems))
+        energy_bar(folds, excluded_energy_words(explored.systems))
 
 
 def _exactness_words(explored: Explored) -> str:

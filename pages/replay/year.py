@@ -13,7 +13,7 @@ import streamlit as st
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP
 from ecv_core.energy.meter import carbon_source, countries
 from ecv_core.energy.meter import country as country_of
-from ecv_core.energy.parts import left_in_words
+from ecv_core.energy.parts import inflated_energy_words
 from ecv_core.energy.savings import (
     PAPER_KG,
     PAPER_SOURCES,
@@ -171,7 +171,8 @@ def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> A
     title = escaped(run_title(run))
     st.caption(
         f"{title}: {watt_hours_range(low, high)} ({HOW[facts.source]}) and "
-        f"{duration(run.seconds / folds)} a fold. {range_words(facts)} {left_in_words([run])}"
+        f"{duration(run.seconds / folds)} a fold. {range_words(facts)} "
+        f"{inflated_energy_words([run])}"
     )
     seconds = run.seconds
     if facts.processor_seconds is not None:

@@ -6,7 +6,7 @@ from html import escape
 
 from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import intensity_words
-from ecv_core.energy.parts import energy_lines, left_in_words
+from ecv_core.energy.parts import energy_lines, inflated_energy_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.words import (
     algorithm_title,
@@ -257,7 +257,7 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     how = "\n\n".join(filter(None, (range_words(facts), memory_words(run.folds))))
     per_fold = watt_hours_range(least / len(run.folds), most / len(run.folds))
     numbers = _row(_metric("Energy per fold", per_fold, width=_HALF, explains=how))
-    energy = energy_words(run.folds, left_in_words([run]))
+    energy = energy_words(run.folds, inflated_energy_words([run]))
     emissions = (
         f"{glossary_link('emissions', 'Emissions')}: grams of CO2e for all energy used, with "
         f"{intensity_words(run.spec.country)}."

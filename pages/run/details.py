@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from ecv_core.energy.parts import WHOLE
+from ecv_core.energy.parts import UNDIVIDED
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import frame_of_run
 from ecv_core.figures.efold_plot import run_figure
@@ -188,7 +188,7 @@ def _costs(fold: FoldResult) -> dict[str, str | float | None]:
     if energy.readings:
         costs["meters"] = readings_words([fold])
         costs["gaps s"] = energy.readings[0].gap_seconds
-    if energy.source not in WHOLE:  # of which no parts are known
+    if energy.source not in UNDIVIDED:  # of which no parts are known
         costs["processor Wh"] = energy.cpu_joules / 3600
         costs["GPU Wh"] = energy.gpu_joules / 3600
         costs["memory Wh"] = energy.ram_joules / 3600

@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.typing import UploadedFile
 
 from ecv_core.access.roles import Action
-from ecv_core.energy.parts import left_out_words, with_own_joules
+from ecv_core.energy.parts import excluded_energy_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.spent import spent_figure, spent_frame
 from ecv_core.figures.words import (
@@ -532,7 +532,7 @@ def _energy(rows: Sequence[ListedRun], *, picked: bool) -> None:
     """What the shown runs, or those picked among them, used together, and what it is made up of."""
     with_joules = [row for row in rows if row.joules is not None]
     metered = with_own_joules(with_joules)
-    left_out = left_out_words(with_joules)
+    left_out = excluded_energy_words(with_joules)
     if not metered:
         if left_out:
             st.caption(left_out)

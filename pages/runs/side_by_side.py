@@ -21,7 +21,7 @@ from ecv_core.analysis.comparison.paired_runs import (
 )
 from ecv_core.analysis.comparison.settings import differences
 from ecv_core.analysis.ranking import place_by_mean
-from ecv_core.energy.parts import left_out_words, with_own_joules
+from ecv_core.energy.parts import excluded_energy_words, with_own_joules
 from ecv_core.figures.compare import (
     NamedRun,
     compare_alt_text,
@@ -123,7 +123,7 @@ def table(runs: Sequence[NamedRun]) -> None:
     runs_table(frame, new_data=cells, algorithms=not names_say_algorithms, key="compare-runs")
     records = [run for _, run in runs]
     metered = with_own_joules(records)
-    energy_bar((fold for run in metered for fold in run.folds), left_out_words(records))
+    energy_bar((fold for run in metered for fold in run.folds), excluded_energy_words(records))
     if frame.groupby(["dataset", "metric"]).ngroups > 1:
         st.caption(
             "Scores on different datasets or metrics cannot be compared. Folds, savings in percent "
@@ -301,7 +301,7 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
         details=captions(
             "Sure means: a difference of the best run to every other one is found. Close means: "
             "not to all of them.",
-            left_out_words(records),
+            excluded_energy_words(records),
         ),
     )
 

@@ -18,7 +18,7 @@ from ecv_core.analysis.tradeoff.curves import (
 )
 from ecv_core.analysis.tradeoff.rules_compared import CELLS, JOULES
 from ecv_core.energy.meter import SOURCES
-from ecv_core.energy.parts import left_out_words, with_own_joules
+from ecv_core.energy.parts import excluded_energy_words, with_own_joules
 from ecv_core.figures.heatmap import (
     EARLY,
     heatmap_figure,
@@ -286,7 +286,7 @@ def show_energy_sources(done: Summary, runs: Sequence[RunRecord]) -> None:
     folds: list[FoldResult] = []
     for run in with_own_joules(runs):
         folds += run.folds
-    energy_bar(folds, left_out_words(runs))
+    energy_bar(folds, excluded_energy_words(runs))
 
 
 _EARLY_WORDS = (

@@ -13,7 +13,12 @@ import pytest
 
 from ecv_core.energy import load as memory
 from ecv_core.energy.load import Load
-from ecv_core.energy.meter import WatchedMeter, idle_watts, intensity_words, known_idle_watts
+from ecv_core.energy.meter import (
+    WatchedMeter,
+    intensity_words,
+    measure_idle_power,
+    remembered_idle_power,
+)
 from ecv_core.records.run import Energy
 from tests.energy.test_load import energy, fold
 from tests.fake_folds import FakeMeter
@@ -77,7 +82,12 @@ def machine(monkeypatch, tmp_path):
         state["machine"] += seconds * state["busy"]
 
     def now():
-        return Load(seconds=state["now"], machine=state["machine"], own=0.0, program=0.0)
+        return Load(
+            clock_seconds=state["now"],
+            machine_seconds=state["machine"],
+            own_seconds=0.0,
+            program_seconds=0.0,
+        )
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(psutil, "cpu_count", lambda: 2)
@@ -90,17 +100,17 @@ def test_the_idle_machine_is_measured_once_and_remembered_until_it_is_rebooted(
     machine, tmp_path, monkeypatch
 ):
     meter = FakeMeter([energy(joules=14.0), energy(joules=18.0)])
-    assert idle_watts(meter, "usual") == (7.0, "cpu-load")  # in 2 s
-    assert known_idle_watts("usual") == (7.0, "cpu-load")
-    assert known_idle_watts("other watts") is None
-    assert idle_watts(meter, "other watts") == (9.0, "cpu-load")
+    assert measure_idle_power(meter, "usual") == (7.0, "cpu-load")  # in 2 s
+    assert remembered_idle_power("usual") == (7.0, "cpu-load")
+    assert remembered_idle_power("other watts") is None
+    assert measure_idle_power(meter, "other watts") == (9.0, "cpu-load")
     (path,) = tmp_path.glob("ecv-*/machine.json")
     assert json.loads(path.read_text())["found"] == {
         "idle usual": [7.0, "cpu-load"],
         "idle other watts": [9.0, "cpu-load"],
     }
     monkeypatch.setattr(psutil, "boot_time", lambda: 1.0)
-    assert known_idle_watts("usual") is None
+    assert remembered_idle_power("usual") is None
 
 
 @pytest.mark.parametrize(
@@ -110,16 +120,16 @@ def test_where_the_machine_is_busy_or_has_no_meter_nothing_is_remembered(
     machine, tmp_path, busy, found
 ):
     machine["busy"] = busy
-    assert idle_watts(FakeMeter([found]), "usual") is None
+    assert measure_idle_power(FakeMeter([found]), "usual") is None
     assert not list(tmp_path.glob("*/*"))
 
 
 def test_a_damaged_memory_is_measured_anew(machine, tmp_path):
-    assert idle_watts(FakeMeter([energy(joules=14.0)]), "usual") == (7.0, "cpu-load")
+    assert measure_idle_power(FakeMeter([energy(joules=14.0)]), "usual") == (7.0, "cpu-load")
     (path,) = tmp_path.glob("ecv-*/machine.json")
     Path(path).write_text('{"boot": ')
-    assert known_idle_watts("usual") is None
-    assert idle_watts(FakeMeter([energy(joules=16.0)]), "usual") == (8.0, "cpu-load")
+    assert remembered_idle_power("usual") is None
+    assert measure_idle_power(FakeMeter([energy(joules=16.0)]), "usual") == (8.0, "cpu-load")
 
 
 def test_nobody_waits_for_the_idle_machine_before_folds_have_taken_ten_seconds(machine):

@@ -35,7 +35,9 @@ def fold(**more) -> FoldResult:
 
 
 def reading(seconds: float, machine: float, own: float, program: float = 0.0) -> Load:
-    return Load(seconds=seconds, machine=machine, own=own, program=program)
+    return Load(
+        clock_seconds=seconds, machine_seconds=machine, own_seconds=own, program_seconds=program
+    )
 
 
 def test_the_share_of_others_is_what_is_left_of_the_machine(monkeypatch):
@@ -121,7 +123,7 @@ def test_the_meter_says_what_others_did_and_what_the_idle_machine_would_have_dra
     clock = iter([reading(0, 0, 0), reading(10, 10, 1), reading(20, 22, 5)])
     monkeypatch.setattr("ecv_core.energy.meter.Load.now", lambda: next(clock))
     monkeypatch.setattr(
-        "ecv_core.energy.meter.known_idle_watts", lambda name: IdlePower(7.0, "cpu-load")
+        "ecv_core.energy.meter.remembered_idle_power", lambda name: IdlePower(7.0, "cpu-load")
     )
     monkeypatch.setattr(psutil, "cpu_count", lambda: 2)
     meter = WatchedMeter(FakeMeter([energy()]), name="any")

@@ -9,8 +9,8 @@ from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import (
     energy_lines,
     energy_parts,
-    left_in_words,
-    left_out_words,
+    excluded_energy_words,
+    inflated_energy_words,
     parts_sentence,
     with_own_joules,
 )
@@ -90,22 +90,22 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
     )
     disturbed = replace(own, other_work="the machine was busy")
     assert with_own_joules([own, disturbed]) == [own]
-    assert left_out_words([own, disturbed]) == (
+    assert excluded_energy_words([own, disturbed]) == (
         "1 of 2 runs is left out of the sums of energy, because other programs used the "
         "machine during it."
     )
-    assert left_out_words([own]) == ""
-    assert left_out_words([disturbed, disturbed]) == (
+    assert excluded_energy_words([own]) == ""
+    assert excluded_energy_words([disturbed, disturbed]) == (
         "Other programs used the machine during all 2 runs, so their energy is only approximate."
     )
-    assert left_in_words([own, disturbed]) == (
+    assert inflated_energy_words([own, disturbed]) == (
         "Other programs used the machine during 1 of 2 runs, so this energy is too high."
     )
-    assert left_in_words([own]) == ""
-    assert left_in_words([disturbed]) == (
+    assert inflated_energy_words([own]) == ""
+    assert inflated_energy_words([disturbed]) == (
         "The energy of this run is too high, because the machine was busy."
     )
-    assert left_out_words([disturbed, disturbed, own]).startswith("2 of 3 runs are left out")
+    assert excluded_energy_words([disturbed, disturbed, own]).startswith("2 of 3 runs are left out")
 
 
 def test_why_a_number_is_what_it_is_by_hand():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.energy.savings import energy_facts, later_range, margin_after, tallies
+from ecv_core.energy.savings import cost_range_of_next_fold, energy_facts, margin_after, tallies
 from ecv_core.records.run import Energy, FoldResult
 from ecv_core.store.recorded import recorded_runs
 
@@ -117,7 +117,7 @@ def test_what_is_saved_by_an_estimate_is_a_range_also_once_all_folds_ran():
 )
 def test_a_forecast_is_wider_the_fewer_folds_ran(costs, expected_range):
     # 50 % after one or two folds, 30 % after three, 15 % after more; the first is left out.
-    assert later_range(costs) == pytest.approx(expected_range)
+    assert cost_range_of_next_fold(costs) == pytest.approx(expected_range)
 
 
 @pytest.mark.parametrize("ran", range(1, 10))
@@ -129,6 +129,6 @@ def test_recorded_runs_cost_what_is_said_as_often_as_is_said(ran, cost):
             costs = [of_fold.energy.joules for of_fold in run.folds]
         else:
             costs = [of_fold.seconds_alone for of_fold in run.folds]
-        low, high = later_range(costs[:ran])
+        low, high = cost_range_of_next_fold(costs[:ran])
         held.append(low <= fmean(costs[ran:]) <= high)
     assert 100 * fmean(held) >= margin_after(ran).held_percent >= 90

@@ -17,7 +17,7 @@ from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.listing import Label, RunList, label_runs
-from ecv_core.store.outputs import names_of
+from ecv_core.store.outputs import database_files
 from ecv_core.store.ownership import this_process
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store, open_store
@@ -73,10 +73,10 @@ def test_sqlite_from_the_copy_that_backup_makes(tmp_path: Path) -> None:
     copy = tmp_path / "elsewhere" / "copy.sqlite"
     copy.parent.mkdir()
     assert cli.main(["backup", str(copy)]) == 0
-    for path in names_of(tmp_path / "runs.sqlite"):
+    for path in database_files(tmp_path / "runs.sqlite"):
         path.unlink(missing_ok=True)
     assert open_store().runs() == []
-    for path in names_of(tmp_path / "runs.sqlite"):
+    for path in database_files(tmp_path / "runs.sqlite"):
         path.unlink(missing_ok=True)
     copy.rename(tmp_path / "runs.sqlite")
     installation.check(open_store())

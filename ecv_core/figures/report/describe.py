@@ -13,7 +13,7 @@ from ecv_core import dataset as datasets
 from ecv_core import models
 from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.energy.meter import SOURCES, country_in_words
-from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
+from ecv_core.energy.parts import excluded_energy_words, inflated_energy_words, with_own_joules
 from ecv_core.energy.savings import EnergyFacts, energy_of, folds_once, saved_together
 from ecv_core.figures.report.advice import (
     checked_sentence,
@@ -384,10 +384,12 @@ def energy_used_sentences(runs: Sequence[RunRecord]) -> str:
     if not sources or "none" in sources:
         return _NOT_MEASURED
     if len(started) == len(counted_runs):
-        return joined(_folds_used_sentence(started, sources, "that ran"), left_in_words(started))
+        return joined(
+            _folds_used_sentence(started, sources, "that ran"), inflated_energy_words(started)
+        )
     which = f"of the other {counted(len(counted_runs), 'run')}"
     used = _folds_used_sentence(counted_runs, sources, which)
-    return f"{left_out_words(started)} {used}"
+    return f"{excluded_energy_words(started)} {used}"
 
 
 def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], which: str) -> str:

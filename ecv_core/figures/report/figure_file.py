@@ -29,7 +29,7 @@ from ecv_core.figures.words import alpha_text, rule_words, run_title, runs_in_or
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.splits import check_exchangeable
-from ecv_core.store.outputs import write_result
+from ecv_core.store.outputs import check_folder, write_result
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
@@ -126,12 +126,6 @@ def form_of(path: Path) -> Form:
     raise InputError(
         f"a figure is written to FILE.pdf, FILE.svg, FILE.pgf or FILE.png, not to {path}"
     )
-
-
-def check_folder(path: Path) -> None:
-    """Refuse a file in a folder that does not exist. Raises: InputError."""
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"the folder of {path} does not exist; make it first")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -348,7 +348,7 @@ def compute(
     speculate: int = SPECULATE,
     callbacks: Callbacks | None = None,
     on_end: Callable[[Cell], object] = lambda cell: None,
-    also: Sequence[str] = (),
+    more_metrics: Sequence[str] = (),
 ) -> list[Cell]:
     """Run and record what is not recorded yet; gives the cells with their runs.
 
@@ -361,7 +361,7 @@ def compute(
         executor: computes the folds; by default this process.
         speculate: as of `RunPlan`.
         on_end: called with each cell once its run has ended, and is recorded if it finished.
-        also: metrics whose per-user scores are recorded besides the run's own.
+        more_metrics: whose per-user scores are recorded besides the run's own.
     Raises: RunError if a fold or a file cannot be written in the end, so that the study ends.
     """
     recover(store)
@@ -374,7 +374,7 @@ def compute(
             if not cell.spec.same_run(run.spec):
                 continue  # as a cheap model is, by which a cell's run is adjusted
             ended_cell = replace(cell, run=run)
-            _record(ended_cell, store, also)
+            _record(ended_cell, store, more_metrics)
             ended.append(ended_cell)
             on_end(ended_cell)
 
@@ -404,8 +404,8 @@ def _is_complete(run: RunRecord, cell: Cell) -> bool:
     return run.state is RunState.FINISHED and next_fold(run, full=cell.spec.full) is None
 
 
-def _record(cell: Cell, store: Store, also: Sequence[str]) -> None:
+def _record(cell: Cell, store: Store, more_metrics: Sequence[str]) -> None:
     """Write a finished run where its cell is to be recorded, if anywhere."""
     run = cell.run
     if run is not None and run.state is RunState.FINISHED and cell.path is not None:
-        record(run, cell.path, store.user_scores(run.run_id), also)
+        record(run, cell.path, store.user_scores(run.run_id), more_metrics)

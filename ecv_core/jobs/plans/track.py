@@ -29,8 +29,8 @@ from ecv_core.store.ownership import (
     leases,
     one_at_a_time,
     owner_of,
-    start_clock,
     take_fold,
+    time_fold_from_now,
 )
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
@@ -188,7 +188,7 @@ def ask(
         expire(store, run_id, index)
         raise RunError(f"{folder} cannot be written: {error.strerror}; nothing is lost") from error
     with one_at_a_time(store):
-        until = start_clock(store, run_id, index)
+        until = time_fold_from_now(store, run_id, index)
         store.set_progress(run_id, index, PHASE, 0, 0, anew=True)
     return AskedFold(fold=index, until=until, files=files)
 

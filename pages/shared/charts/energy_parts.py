@@ -11,8 +11,8 @@ import streamlit as st
 from ecv_core.energy.parts import (
     GPU,
     MEMORY,
-    PROCESSOR,
-    WHOLE,
+    PROCESSOR_PART,
+    UNDIVIDED,
     EnergyCost,
     EnergyPart,
     energy_parts,
@@ -23,15 +23,15 @@ from ecv_core.figures.words import estimate
 
 _BLUE, _SKY, _GREEN, _PINK, _YELLOW, _RED, _ORANGE = PARTS
 _COLOURS = {
-    PROCESSOR["rapl"]: _BLUE,
+    PROCESSOR_PART["rapl"]: _BLUE,
     GPU: _GREEN,
-    PROCESSOR["cpu-load"]: _SKY,
-    PROCESSOR["constant"]: _SKY,
-    PROCESSOR["mixed"]: _SKY,
-    WHOLE["plug"]: _BLUE,
-    WHOLE["slurm"]: _PINK,
-    WHOLE["command"]: _YELLOW,
-    WHOLE["plugin"]: _RED,
+    PROCESSOR_PART["cpu-load"]: _SKY,
+    PROCESSOR_PART["constant"]: _SKY,
+    PROCESSOR_PART["mixed"]: _SKY,
+    UNDIVIDED["plug"]: _BLUE,
+    UNDIVIDED["slurm"]: _PINK,
+    UNDIVIDED["command"]: _YELLOW,
+    UNDIVIDED["plugin"]: _RED,
     MEMORY: _ORANGE,
 }
 

@@ -70,7 +70,7 @@ async def metrics(request: Request) -> Response:
         if settings().mode is not Mode.PRIVATE and not _is_of_this_machine(request):
             return PlainTextResponse("Only this machine may read these numbers.", 403)
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            total = await asyncio.to_thread(_totals.of, store())
+            total = await asyncio.to_thread(_totals.read, store())
     except (EcvError, TimeoutError):
         return PlainTextResponse("The database cannot be used; the log says why.", 503)
     by_state = {f'{{state="{state}"}}': total.runs.get(state, 0) for state in RunState}
