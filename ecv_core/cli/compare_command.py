@@ -108,7 +108,7 @@ def _untested_lines(untested: Sequence[Untested], name_of_run: Mapping[str, str]
     lines = []
     on_other_data = 0
     for pair in untested:
-        if pair.apart:
+        if pair.on_other_data:
             on_other_data += 1
         else:
             first = name_of_run[pair.first]

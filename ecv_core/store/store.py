@@ -375,7 +375,7 @@ class Store:
                 values = {"run_id": run_id, "fold": fold, "node": node, "since": now()}
                 connection.execute(under_way.insert().values(**values))
 
-    def on_nodes(self) -> list[NodeNow]:
+    def folds_on_nodes(self) -> list[NodeNow]:
         """What the nodes of a cluster compute now, by their names."""
         query = sa.select(under_way).join(runs, runs.c.run_id == under_way.c.run_id)
         query = query.filter_by(state=RunState.RUNNING).order_by(under_way.c.node)

@@ -36,20 +36,17 @@ def comparison() -> None:
         import_module("pages.runs.side_by_side")  # get ready what a click will need
         return
     from pages.runs.side_by_side import (
+        differing_settings,
         means_pictures,
         named_runs,
         paired_tests,
         picture,
-        settings,
+        scores_and_energy,
         show_answer,
-        table,
     )
 
     def describe() -> Description:
-        with_scores = []
-        for run in runs:
-            with_scores.append(results().with_user_scores(run))
-        return describe_runs(with_scores, made_with(runs))
+        return describe_runs(list(map(results().with_user_scores, runs)), made_with(runs))
 
     named = named_runs(runs)
     if len(named) > 1:
@@ -59,7 +56,7 @@ def comparison() -> None:
     picture(named)
     if len(named) > 1:
         paired_tests(named)
-    table(named)
+    scores_and_energy(named)
     if any(run.folds for run in runs):
         for_paper(
             describe,
@@ -69,7 +66,7 @@ def comparison() -> None:
             specs=[run.spec for run in runs],
         )
     if len(named) > 1:
-        settings(named)
+        differing_settings(named)
     follow_runs(ids_of(runs))
 
 
@@ -172,6 +169,6 @@ def _say_what_is_missing(keys: list[str], runs: Mapping[str, ChoosableRun]) -> N
             escaped(f"No run is called {named} here: pick from the list, or correct the address."),
             icon=":material/search_off:",
         )
-    there = len(keys) - len(missing)
-    if there > MOST:
-        st.warning(f"The address names {there} runs. Only the first {MOST} are shown.")
+    present = len(keys) - len(missing)
+    if present > MOST:
+        st.warning(f"The address names {present} runs. Only the first {MOST} are shown.")

@@ -18,7 +18,7 @@ from pages.shared.live.state import escaped, results, store
 from pages.shared.widgets.tables import number, table, text
 
 
-def details(runs: Sequence[NamedRun], tested: Sequence[Comparison]) -> None:
+def offer_further_tests(runs: Sequence[NamedRun], tested: Sequence[Comparison]) -> None:
     """A switch, and behind it what other tests say: they take a while for many users.
 
     Args:
@@ -35,10 +35,9 @@ def details(runs: Sequence[NamedRun], tested: Sequence[Comparison]) -> None:
     )
     records = [run for _, run in runs]
     version = tuple((run.run_id, len(run.folds)) for run in records)
-    frame = _details(store().url, version, records, tested)
-    name_of_run = {run.run_id: name for name, run in runs}
-    frame["first"] = frame["first"].map(name_of_run)
-    frame["second"] = frame["second"].map(name_of_run)
+    frame = _further_tests_frame(store().url, version, records, tested)
+    name_of_id = {run.run_id: name for name, run in runs}
+    frame[["first", "second"]] = frame[["first", "second"]].replace(name_of_id)
     table(
         frame,
         {
@@ -58,11 +57,11 @@ def details(runs: Sequence[NamedRun], tested: Sequence[Comparison]) -> None:
 
 
 @st.cache_data(show_spinner="Testing all pairs ...", max_entries=8)
-def _details(
+def _further_tests_frame(
     url: str, version: object, _runs: Sequence[RunRecord], _tested: Sequence[Comparison]
 ) -> pd.DataFrame:
     """A row for each pair."""
-    # The address of the database and the version of the runs are the key of the cache.
+    # Streamlit keeps the frame by the address of the database and the version of the runs.
     with_users = list(map(results().with_user_scores, _runs))
     rows = []
     for pair in further_tests(_tested, with_users):

@@ -148,25 +148,28 @@ def history() -> None:
         )
         st.page_link("run/run.py", label="Start the first one", icon=":material/play_circle:")
         return
-    groups = plan_names()
-    shown = _filtered(rows, groups)
+    plan_names = names_of_plans()
+    shown = _filtered(rows, plan_names)
     _open_clicked()
     key = table_key(shown)
-    picked = _picked(shown, key)
+    picked = _picked_runs(shown, key)
     with st.container(horizontal=True, vertical_alignment="center", key="runs-actions"):
         actions(picked, rows)
         report_popover(picked, shown)
         import_run()
     undo()
     if shown:
-        frame = runs_frame(shown, groups)
-        _picture(shown, frame, picked)
-        _table(shown, frame, key, picked)
+        frame = runs_frame(shown, plan_names)
+        _score_and_energy_picture(shown, frame, picked)
+        _runs_table(shown, frame, key, picked)
         _table_words(len(shown), len(rows))
-        _energy(picked or shown, picked=bool(picked))
+        if picked:
+            _show_energy(picked, "picked run")
+        else:
+            _show_energy(shown, "shown run")
     else:
         st.info("No run matches; clear the filter to see them all.", icon=":material/search_off:")
-    _follow()
+    _follow_all_runs()
 
 
 def _show_damaged(sentences_of_runs: Mapping[str, str]) -> None:
@@ -192,40 +195,53 @@ def _show_damaged(sentences_of_runs: Mapping[str, str]) -> None:
 
 
 def runs_frame(
-    rows: Sequence[ListedRun], groups: Mapping[str, str] = MappingProxyType({})
+    rows: Sequence[ListedRun], plan_names: Mapping[str, str] = MappingProxyType({})
 ) -> pd.DataFrame:
     """One row per run, in the given order, as the page shows and sorts it.
 
     Args:
         rows: the runs.
-        groups: id of a selection or a study -> what it is called.
+        plan_names: id of a selection or a study -> what it is called.
     """
     frame = pd.DataFrame([_cells(row) for row in rows], columns=list(_COLUMNS))
-    frame["dataset"] = _in_words(frame["dataset"], dataset_title)
-    frame["by"] = _in_words(frame["by"], starter)
-    frame["part of"] = _in_words(frame["part of"], lambda group: groups.get(group, ""))
+    frame["dataset"] = _names_of_ids(frame["dataset"], dataset_title)
+    frame["by"] = _names_of_ids(frame["by"], starter)
+    frame["part of"] = [plan_names.get(row.group, "") for row in rows]
     frame["stop"] = frame["stop"].astype("Int64")
     frame["when"] = pd.to_datetime(frame["when"], utc=True)
-    numbers = ["score", "half", "time", "processor", "energy"]
+    numbers = ["score", "half width", "time", "processor", "energy"]
     frame[numbers] = frame[numbers].astype(float)
     return frame
 
 
 _COLUMNS = (
-    *("open", "name", "dataset", "algorithm", "parameters", "state", "score", "half", "metric"),
+    *(
+        "open",
+        "name",
+        "dataset",
+        "algorithm",
+        "parameters",
+        "state",
+        "score",
+        "half width",
+        "metric",
+    ),
     *("rule", "folds", "stop", "k", "seed", "time", "processor", "energy", "beside", "when"),
     *("part of", "tags", "note", "from", "by", "id"),
 )
 """Of the table, in this order."""
 
 
-def _in_words(ids: pd.Series[str], words: Callable[[str], str]) -> pd.Series[str]:
+def _names_of_ids(ids: pd.Series[str], name_of: Callable[[str], str]) -> pd.Series[str]:
     """Ids as people read them, each looked up once."""
-    return ids.map({name: words(name) for name in ids.unique()})
+    return ids.map({each_id: name_of(each_id) for each_id in ids.unique()})
+
+
+_JOULES_PER_MILLIWATT_HOUR = 3.6
 
 
 def _cells(row: ListedRun) -> dict[str, object]:
-    """The cells of a run, by their columns; datasets, people and plans by their ids."""
+    """The cells of a run, by their columns; datasets and people by their ids."""
     spec = row.spec
     facts: dict[str, object] = {"open": ":material/open_in_full:", "id": row.run_id}
     facts["dataset"] = spec.dataset
@@ -237,22 +253,23 @@ def _cells(row: ListedRun) -> dict[str, object]:
     facts["seed"] = spec.seed
     facts["state"] = row.state.value
     facts["score"] = row.mean
-    facts["half"] = _half_width(spec, row.scores, row.stopped_at)
+    facts["half width"] = _half_width(spec, row.scores, row.stopped_at)
     facts["folds"] = len(row.scores)
     if row.stopped_at is not None and row.stopped_at < len(spec.fold_order):
-        facts["stop"] = row.stopped_at  # early
+        facts["stop"] = row.stopped_at  # empty where the rule did not stop the run early
     if row.fold_seconds:
         facts["time"] = sum(row.fold_seconds)
     facts["processor"] = row.processor_seconds
     if row.joules is not None:
-        facts["energy"] = row.joules / 3.6
-    facts["beside"] = "other work" if row.other_work else ""
+        facts["energy"] = row.joules / _JOULES_PER_MILLIWATT_HOUR
+    facts["beside"] = ""
+    if row.other_work:
+        facts["beside"] = "other work"
     facts["when"] = row.created_at
     facts["name"] = row.label.name
     facts["tags"] = list(row.label.tags)
     facts["note"] = row.label.note
     facts["from"] = _origin(row)
-    facts["part of"] = row.group
     facts["by"] = row.started_by
     return facts
 
@@ -288,18 +305,19 @@ def _parameters(spec: RunSpec) -> str:
 @lru_cache(maxsize=8192)
 def _half_width(spec: RunSpec, scores: tuple[float, ...], stopped_at: int | None) -> float | None:
     """Half the interval that stands beside the score; None where there is none."""
-    used = scores[:stopped_at]
+    used_scores = scores[:stopped_at]
     interval = None
     if stopped_at is not None and stopped_at < spec.max_folds:
-        interval = interval_after_stop(spec, used)
-    if interval is None and used:
-        interval = uncertainty_of(used, spec.confidence, spec.overlap)
-    if interval is None:
+        # A rule stops where the folds happen to agree, so its interval has to allow for the stop.
+        interval = interval_after_stop(spec, used_scores)
+    if interval is None and used_scores:
+        interval = uncertainty_of(used_scores, spec.confidence, spec.overlap)
+    if interval is None:  # a single fold shows no spread
         return None
     return interval.width / 2
 
 
-def plan_names() -> dict[str, str]:
+def names_of_plans() -> dict[str, str]:
     """Id of each selection and study -> what it is called among runs."""
     names = {}
     for kind in (SELECTION, STUDY):
@@ -342,15 +360,15 @@ class _Filter(NamedTuple):
         return set(self.tags) <= set(row.label.tags)
 
 
-def _filtered(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> list[ListedRun]:
+def _filtered(rows: Sequence[ListedRun], plan_names: Mapping[str, str]) -> list[ListedRun]:
     """The runs that match what is picked above the table."""
-    picked = _filter_widgets(rows, groups)
+    picked = _filter_widgets(rows, plan_names)
     if picked.text:
         rows = matching(rows, picked.text)
     return list(filter(picked.admits, rows))
 
 
-def _filter_widgets(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> _Filter:
+def _filter_widgets(rows: Sequence[ListedRun], plan_names: Mapping[str, str]) -> _Filter:
     place = st.container(horizontal=True)
     text = place.text_input(
         "Find",
@@ -375,10 +393,10 @@ def _filter_widgets(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> _Fi
         "Started", [_AT_ANY_TIME, *_PERIODS], key="started", bind="query-params", width=160
     )
     plans: list[str] = []
-    names = {row.group: groups[row.group] for row in rows if row.group in groups}
-    if names:
+    listed_plans = in_order(row.group for row in rows if row.group in plan_names)
+    if listed_plans:
         plans = place.multiselect(
-            "Part of", list(names), format_func=names.__getitem__, key="part", width=260
+            "Part of", listed_plans, format_func=plan_names.__getitem__, key="part", width=260
         )
     tags: list[str] = []
     every_tag = all_tags(rows)
@@ -399,18 +417,25 @@ def _first_day(period: str) -> date:
     return pd.Period(datetime.now(UTC).date(), _PERIODS[period]).start_time.date()
 
 
-def _picked(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
-    """The picked runs among those shown; a pick outlasts another filter and new runs."""
-    state = st.session_state.get(key)
-    if state is not None:
-        places = state["selection"]["rows"]
-        ids = [shown[place].run_id for place in places if place < len(shown)]
-        st.session_state[PICKED] = ids
-    picked = set(st.session_state.get(PICKED, ()))
-    return [row for row in shown if row.run_id in picked]
+def _picked_runs(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
+    """The picked runs among those shown.
+
+    Args:
+        shown: The runs of the table.
+        key: Of the table.
+    """
+    state_of_table = st.session_state.get(key)
+    if state_of_table is not None:
+        # The ids are kept, as another filter or a new run makes a table of another key.
+        row_numbers = state_of_table["selection"]["rows"]
+        st.session_state[PICKED] = [shown[row].run_id for row in row_numbers if row < len(shown)]
+    picked_ids = st.session_state.get(PICKED, ())
+    return [row for row in shown if row.run_id in picked_ids]
 
 
-def _picture(shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[ListedRun]) -> None:
+def _score_and_energy_picture(
+    shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[ListedRun]
+) -> None:
     """Score against energy; nothing below two runs with both."""
     runs = pd.DataFrame({"score": frame["score"], "mwh": frame["energy"]})
     runs["name"] = frame["algorithm"] + " on " + frame["dataset"] + ", " + frame["rule"]
@@ -430,10 +455,10 @@ def _picture(shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[L
         )
 
 
-def _table(
+def _runs_table(
     shown: Sequence[ListedRun], frame: pd.DataFrame, key: str, picked: Sequence[ListedRun]
 ) -> None:
-    st.session_state[_LISTED] = ids_of(shown)
+    st.session_state[_LISTED] = ids_of(shown)  # a click on a button names the row alone
     columns = []
     for name in _COLUMNS:
         if name not in _WRITTEN or frame[name].str.len().any():
@@ -442,8 +467,8 @@ def _table(
     if len(shown) <= _ROWS:
         height = "content"
     picked_ids = set(ids_of(picked))
-    places = [place for place, row in enumerate(shown) if row.run_id in picked_ids]
-    selection: DataframeStateInput = {"selection": {"rows": places}}
+    picked_rows = [number for number, row in enumerate(shown) if row.run_id in picked_ids]
+    selection: DataframeStateInput = {"selection": {"rows": picked_rows}}
     st.dataframe(
         frame,
         column_order=columns,
@@ -462,7 +487,7 @@ def _table(
 def _number_columns() -> dict[str, ColumnConfig]:
     columns = {}
     columns["score"] = number(None, "%.4f", "Mean of the folds up to the stop, or of all so far.")
-    columns["half"] = number(
+    columns["half width"] = number(
         "these folds ±",
         "%.4f",
         "Half the interval of these folds, allowing for the stop; empty for one fold. The interval "
@@ -528,8 +553,13 @@ def _table_words(shown: int, every: int) -> None:
     )
 
 
-def _energy(rows: Sequence[ListedRun], *, picked: bool) -> None:
-    """What the shown runs, or those picked among them, used together, and what it is made up of."""
+def _show_energy(rows: Sequence[ListedRun], kind: str) -> None:
+    """What runs used together, and what it is made up of.
+
+    Args:
+        rows: The runs.
+        kind: What one of them is called: 'picked run'.
+    """
     with_joules = [row for row in rows if row.joules is not None]
     metered = with_own_joules(with_joules)
     left_out = excluded_energy_words(with_joules)
@@ -538,9 +568,7 @@ def _energy(rows: Sequence[ListedRun], *, picked: bool) -> None:
             st.caption(left_out)
         return
     joules = sum(row.joules or 0.0 for row in metered)
-    kind = "picked" if picked else "shown"
-    runs = counted(len(metered), f"{kind} run")
-    st.markdown(f"**{watt_hours(joules)}** for all folds of {runs}.")
+    st.markdown(f"**{watt_hours(joules)}** for all folds of {counted(len(metered), kind)}.")
     energy_bar((fold for row in metered for fold in row.spent), left_out)
 
 
@@ -552,7 +580,7 @@ def _open_clicked() -> None:
         open_page("run/run.py", {"run": listed[click["row"]]})
 
 
-def _follow() -> None:
+def _follow_all_runs() -> None:
     """Draw the page anew when an active run goes on; nothing is asked while none is active."""
 
     def stages() -> object:

@@ -34,42 +34,44 @@ def nodes() -> None:
 
 
 def _draw_nodes() -> None:
-    now = store().on_nodes()
-    runs = _runs_on_nodes({node.run_id for node in now})
-    if now:
-        count = len({node.node for node in now})
-        folds = counted(len(now), "fold")
-        st.markdown(f"**{folds} {is_or_are(len(now))} computed now, by {counted(count, 'node')}.**")
+    folds_on_nodes = store().folds_on_nodes()
+    runs = _runs_to_draw({fold.run_id for fold in folds_on_nodes})
+    if folds_on_nodes:
+        nodes = counted(len({fold.node for fold in folds_on_nodes}), "node")
+        folds = counted(len(folds_on_nodes), "fold")
+        st.markdown(f"**{folds} {is_or_are(len(folds_on_nodes))} computed now, by {nodes}.**")
     else:
         st.markdown("**No node of a cluster is computing now.**")
-    st.caption(_places_words())
-    if now:
-        table = pd.DataFrame({"Node": [node.node for node in now]})
+    st.caption(_words_on_where_runs_are_computed())
+    if folds_on_nodes:
         titles = {run.run_id: run_title(run) for run in runs}
-        table["Computes"] = [f"fold {node.fold} of {titles[node.run_id]}" for node in now]
-        table["Since"] = [_since(node.since) for node in now]
-        st.dataframe(table, hide_index=True, width="stretch")
+        table = []
+        for fold in folds_on_nodes:
+            computes = f"fold {fold.fold} of {titles[fold.run_id]}"
+            table.append({"Node": fold.node, "Computes": computes, "Since": _since(fold.since)})
+        st.dataframe(pd.DataFrame(table), hide_index=True, width="stretch")
     frame = lanes_frame(runs)
     if _on_several_nodes(frame):
-        _lanes(frame)
+        _draw_lanes(frame)
 
 
-def _runs_on_nodes(going: Set[str]) -> list[RunRecord]:
+def _runs_to_draw(computed_now: Set[str]) -> list[RunRecord]:
     """Runs whose folds are drawn as lanes.
 
     Args:
-        going: ids of runs that nodes compute now.
+        computed_now: ids of runs that nodes compute now.
     Returns:
         Those, with the others of the newest group of them; while none is computed, the newest
         group that several nodes have computed; empty if there is none.
     """
-    rows = run_list().rows()  # the newest first
-    if not going:
-        return _newest_on_several_nodes(rows)
-    for row in rows:
-        if row.run_id in going:
+    newest_first = run_list().rows()
+    if not computed_now:
+        return _newest_on_several_nodes(newest_first)
+    for row in newest_first:
+        if row.run_id in computed_now:
+            # Of the newest group all runs are drawn, of others those that are computed now.
             runs = store().group(row.group)
-            for run_id in going - set(ids_of(runs)):
+            for run_id in computed_now - set(ids_of(runs)):
                 runs.append(store().run(run_id))
             return runs
     return []
@@ -89,7 +91,7 @@ def _on_several_nodes(frame: pd.DataFrame) -> bool:
     return frame["node"].nunique() > 1
 
 
-def _places_words() -> str:
+def _words_on_where_runs_are_computed() -> str:
     """Where runs of this dashboard are computed."""
     usual, *others = ("this machine" if name == HERE else escaped(name) for name in places())
     if others:
@@ -104,7 +106,7 @@ def _places_words() -> str:
     )
 
 
-def _lanes(frame: pd.DataFrame) -> None:
+def _draw_lanes(frame: pd.DataFrame) -> None:
     """What each node has computed, as a figure with its sentence."""
     st.markdown(lanes_sentence(frame))
     plot(

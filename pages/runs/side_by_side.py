@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -21,7 +21,7 @@ from ecv_core.analysis.comparison.paired_runs import (
 )
 from ecv_core.analysis.comparison.settings import differences
 from ecv_core.analysis.ranking import place_by_mean
-from ecv_core.energy.parts import excluded_energy_words, with_own_joules
+from ecv_core.energy.parts import excluded_energy_words
 from ecv_core.figures.compare import (
     NamedRun,
     compare_alt_text,
@@ -44,8 +44,8 @@ from ecv_core.models import computed_here
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import RunRecord
 from pages.runs.actions import check_stops
-from pages.runs.further_tests import details
-from pages.shared.charts.energy_parts import energy_bar
+from pages.runs.further_tests import offer_further_tests
+from pages.shared.charts.energy_parts import runs_energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.acting import acting
 from pages.shared.live.runs import ids_of
@@ -91,20 +91,23 @@ def means_pictures(runs: Sequence[NamedRun]) -> dict[str, Callable[[], Figure]]:
 def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
     """Where a click on a mean leads, by the axis of its panel and its place there."""
     own = set(ids_of(run_list().rows()))
-    axes: dict[Panel, str] = {}
-    places: Counter[Panel] = Counter()
+    panels = _panels(runs)
+    points_of_panel: Counter[Panel] = Counter()
     addresses = {}
     for _, run in runs:
         panel = _panel(run)
-        if panel not in axes:  # Plotly calls the axes of its panels y, y2, y3 ...
-            axes[panel] = f"y{len(axes) + 1}" if axes else "y"
-        page = "run" if run.run_id in own else "replay"
-        addresses[f"{axes[panel]}|{places[panel]}"] = f"{page}?run={run.run_id}"
-        places[panel] += 1
+        axis = "y"
+        if panel != panels[0]:  # Plotly calls the axes of its panels y, y2, y3 ...
+            axis = f"y{panels.index(panel) + 1}"
+        page = "replay"  # of a recorded run, which the page Run does not know
+        if run.run_id in own:
+            page = "run"
+        addresses[f"{axis}|{points_of_panel[panel]}"] = f"{page}?run={run.run_id}"
+        points_of_panel[panel] += 1
     return addresses
 
 
-def table(runs: Sequence[NamedRun]) -> None:
+def scores_and_energy(runs: Sequence[NamedRun]) -> None:
     """Score, folds, energy: one row per run."""
     st.header("Score, folds, energy", anchor=False)
     st.caption(
@@ -117,13 +120,10 @@ def table(runs: Sequence[NamedRun]) -> None:
     names_say_algorithms = all(
         name.startswith(algorithm_title(run.spec.algorithm)) for name, run in runs
     )
-    cells = []
-    for _, run in runs:
-        cells.append(_new_data_cell(run.run_id, run.folds_used, run))
-    runs_table(frame, new_data=cells, algorithms=not names_say_algorithms, key="compare-runs")
     records = [run for _, run in runs]
-    metered = with_own_joules(records)
-    energy_bar((fold for run in metered for fold in run.folds), excluded_energy_words(records))
+    intervals = [_new_data_text(run.run_id, run.folds_used, run) for run in records]
+    runs_table(frame, new_data=intervals, algorithms=not names_say_algorithms, key="compare-runs")
+    runs_energy_bar(records)
     if frame.groupby(["dataset", "metric"]).ngroups > 1:
         st.caption(
             "Scores on different datasets or metrics cannot be compared. Folds, savings in percent "
@@ -132,28 +132,28 @@ def table(runs: Sequence[NamedRun]) -> None:
 
 
 @st.cache_data(show_spinner=False, max_entries=512)
-def _new_data_cell(run_id: str, folds_used: int, _run: RunRecord) -> str:
+def _new_data_text(run_id: str, folds_used: int, _run: RunRecord) -> str:
     """The ends of a run's interval for new data, kept until it has used more folds."""
-    # Its id and its number of folds are the key of the cache.
+    # Streamlit keeps the text by the run's id and its number of folds.
     return new_data_cell(results().with_user_scores(_run))
 
 
-def settings(runs: Sequence[NamedRun]) -> None:
+def differing_settings(runs: Sequence[NamedRun]) -> None:
     """A row per setting that is not the same in all runs, and a column per run."""
     st.header("Settings that differ", anchor=False)
     fields = differences([run.spec for _, run in runs])
-    differing = [field for field in fields if field.differs or field.partial]
+    differing = [field for field in fields if len(set(field.values)) > 1]
     if not differing:
         st.markdown("**All settings are the same**: such runs should have the same scores.")
         return
-    several = len(_panels(runs)) > 1
-    names_of_settings = [": ".join(map(titled, field.name.split(": "))) for field in differing]
-    frame = pd.DataFrame({"setting": names_of_settings})
-    for place, (name, run) in enumerate(runs):
-        head = name
-        if several:
-            head = f"{name} on {dataset_title(run.spec.dataset)}, {metric_label(run.spec)}"
-        frame[head] = [titled(field.values[place]) for field in differing]
+    # 'item-knn: neighbours' names an algorithm and its parameter, each with a title of its own.
+    setting_titles = [": ".join(map(titled, field.name.split(": "))) for field in differing]
+    frame = pd.DataFrame({"setting": setting_titles})
+    for index, (name, run) in enumerate(runs):
+        column = name
+        if len(_panels(runs)) > 1:  # only within a panel is a name that of a single run
+            column = f"{name} on {dataset_title(run.spec.dataset)}, {metric_label(run.spec)}"
+        frame[column] = [titled(field.values[index]) for field in differing]
     numbers_table(
         frame,
         {"setting": text("setting", pinned=True)},
@@ -188,19 +188,24 @@ def _panel(run: RunRecord) -> Panel:
     return run.spec.dataset, metric_label(run.spec)
 
 
+class Pairs(NamedTuple):
+    """Pairs of runs, by whether a test of them is fair."""
+
+    tested: list[Comparison]
+    untested: list[Untested]
+
+
 MOST_SENTENCES = 3
 """That say the answer; the other comparisons are in the table."""
 _NAMED = 4
 """Pairs that a sentence names, of those that were not tested for one reason."""
-Tests = tuple[list[Comparison], list[Untested]]
-"""Pairs of runs that were tested, and those that were not."""
 Pair = TypeVar("Pair", Comparison, Untested)
 
 
 def paired_tests(runs: Sequence[NamedRun]) -> None:
     """How it was tested, and all pairs in a table."""
     st.header("How this is tested", anchor=False)
-    tested, untested = _named_tests(runs)
+    tested, untested = _named_pairs(runs)
     units = " or ".join(sorted({f"{run.spec.task.unit}s" for _, run in runs}, reverse=True))
     over_folds = f"where scores of individual {units} were not kept"
     if "samples" in units:
@@ -218,8 +223,8 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
         "d are in the table. That no difference is found does not mean that two are equal."
     )
     if tested:
-        _table(tested, datasets=_on_several_datasets(runs))
-        details(runs, _tests_by_id(runs)[0])
+        _tested_pairs_table(tested, datasets=_on_several_datasets(runs))
+        offer_further_tests(runs, _pairs_by_id(runs).tested)
     _say_untested(untested, runs)
 
 
@@ -233,7 +238,7 @@ def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
     return [pair for pair in tested if (pair.dataset, pair.metric, pair.first) not in worse]
 
 
-def _tests_by_id(runs: Sequence[NamedRun]) -> Tests:
+def _pairs_by_id(runs: Sequence[NamedRun]) -> Pairs:
     """Tested and untested pairs, under the ids of the runs."""
     with_folds = []
     version = []
@@ -242,26 +247,26 @@ def _tests_by_id(runs: Sequence[NamedRun]) -> Tests:
             with_folds.append(run)
             folds = tuple(fold.fold for fold in run.folds)
             version.append((run.run_id, folds, run.spec.to_json()))
-    return _tests_of_runs(store().url, tuple(version), with_folds)
+    return _compared_pairs(store().url, tuple(version), with_folds)
 
 
-def _named_tests(runs: Sequence[NamedRun]) -> Tests:
+def _named_pairs(runs: Sequence[NamedRun]) -> Pairs:
     """Tested and untested pairs, under the names of the runs."""
-    tested, untested = _tests_by_id(runs)
-    names = {run.run_id: name for name, run in runs}
-    labels = {run.spec.metric_name: metric_label(run.spec) for _, run in runs}
+    pairs = _pairs_by_id(runs)
+    name_of_id = {run.run_id: name for name, run in runs}
+    metric_labels = {run.spec.metric_name: metric_label(run.spec) for _, run in runs}
 
     def named(pair: Pair) -> Pair:
-        return replace(pair, first=names[pair.first], second=names[pair.second])
+        return replace(pair, first=name_of_id[pair.first], second=name_of_id[pair.second])
 
-    labelled = [replace(named(pair), metric=labels[pair.metric]) for pair in tested]
-    return labelled, list(map(named, untested))
+    tested = [replace(named(pair), metric=metric_labels[pair.metric]) for pair in pairs.tested]
+    return Pairs(tested, list(map(named, pairs.untested)))
 
 
 @st.cache_data(show_spinner="Comparing the runs ...", max_entries=32)
-def _tests_of_runs(url: str, version: object, _runs: Sequence[RunRecord]) -> Tests:
-    # The address of the database and the version of the runs are the key of the cache.
-    return compare_runs([results().with_user_scores(run) for run in _runs])
+def _compared_pairs(url: str, version: object, _runs: Sequence[RunRecord]) -> Pairs:
+    # Streamlit keeps the pairs by the address of the database and the version of the runs.
+    return Pairs(*compare_runs([results().with_user_scores(run) for run in _runs]))
 
 
 def show_answer(runs: Sequence[NamedRun]) -> None:
@@ -275,21 +280,21 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
     Args:
         runs: At least two.
     """
-    tested, _ = _named_tests(runs)
+    tested = _named_pairs(runs).tested
     of_the_best = against_the_best(tested)
-    on_dataset = ""
     sentences = []
     if len(_panels(runs)) == 1:
-        best, run = runs[0]
-        sentences = mean_sentences(run, f"The mean {metric_label(run.spec)} of {best}")
+        best_name, best = runs[0]  # `named_runs` puts the best mean first
+        sentences = mean_sentences(best, f"The mean {metric_label(best.spec)} of {best_name}")
     for pair in of_the_best[:MOST_SENTENCES]:
+        on_dataset = ""
         if _on_several_datasets(runs):
             on_dataset = dataset_title(pair.dataset)
         sentences.append(
             comparison_sentence(pair, on_dataset=on_dataset, of_several=len(tested) > 1)
         )
-    if len(of_the_best) > MOST_SENTENCES:
-        more = len(of_the_best) - MOST_SENTENCES
+    more = len(of_the_best) - MOST_SENTENCES
+    if more > 0:
         sentences.append(f"The table below has {counted(more, 'more comparison')}.")
     records = [run for _, run in runs]
     return Answer(
@@ -340,9 +345,10 @@ def _next_step(runs: Sequence[NamedRun]) -> None:
     Stopped runs that somebody else has started, or that cannot go on here, are replayed.
     """
     to_check = []
+    person = acting()
     for _, run in runs:
-        may = acting().may(Action.GO_ON, run.started_by) and not acting().go_on_refusal(run)
-        if run.can_be_checked and computed_here(run.spec) and may:
+        may_go_on = person.may(Action.GO_ON, run.started_by) and not person.go_on_refusal(run)
+        if run.can_be_checked and computed_here(run.spec) and may_go_on:
             to_check.append(run.run_id)
     if to_check:
         st.button(
@@ -353,7 +359,7 @@ def _next_step(runs: Sequence[NamedRun]) -> None:
             args=(to_check,),
         )
         return
-    params = _folds_question(runs)
+    params = _params_of_folds_page(runs)
     if params:
         st.page_link(
             "folds/folds.py",
@@ -372,8 +378,11 @@ def _next_step(runs: Sequence[NamedRun]) -> None:
         )
 
 
-def _folds_question(runs: Sequence[NamedRun]) -> dict[str, str | list[str]]:
-    """What the page How many folds? is asked of these runs; empty where none has all its folds."""
+def _params_of_folds_page(runs: Sequence[NamedRun]) -> dict[str, str | list[str]]:
+    """The query parameters that open these runs on the page How many folds?.
+
+    They are empty where no run has all its folds.
+    """
     own = set(ids_of(run_list().rows()))
     labels = []
     datasets = []
@@ -389,7 +398,7 @@ def _folds_question(runs: Sequence[NamedRun]) -> dict[str, str | list[str]]:
     return {}
 
 
-def _table(tested: Sequence[Comparison], *, datasets: bool) -> None:
+def _tested_pairs_table(tested: Sequence[Comparison], *, datasets: bool) -> None:
     """All pairs; `datasets` is whether there is more than one, which then have a column."""
     frame = comparison_frame(tested)
     frame["found"] = ["✓" if pair.shows_difference else "" for pair in tested]
@@ -425,14 +434,14 @@ def _table(tested: Sequence[Comparison], *, datasets: bool) -> None:
 
 def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> None:
     """Pairs on different data in one sentence; every other reason with the names."""
-    apart = 0
-    by_reason: dict[str, list[str]] = {}
+    on_other_data = 0
+    pairs_by_reason: dict[str, list[str]] = {}
     for pair in untested:
-        if pair.apart:
-            apart += 1
+        if pair.on_other_data:
+            on_other_data += 1
         else:
-            by_reason.setdefault(pair.reason, []).append(f"{pair.first} and {pair.second}")
-    for reason, pairs in by_reason.items():
+            pairs_by_reason.setdefault(pair.reason, []).append(f"{pair.first} and {pair.second}")
+    for reason, pairs in pairs_by_reason.items():
         named = "; ".join(pairs[:_NAMED])
         if len(pairs) > _NAMED:
             named = f"{named}; and {len(pairs) - _NAMED} more"
@@ -440,11 +449,11 @@ def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> Non
             escaped(f"Not tested, because it would not be fair: {named} ({reason})."),
             icon=":material/block:",
         )
-    if apart:
+    if on_other_data:
         st.caption(
-            f"{counted(apart, 'pair')} {is_or_are(apart)} not tested: their datasets or metrics "
-            "differ."
+            f"{counted(on_other_data, 'pair')} {is_or_are(on_other_data)} not tested: their "
+            "datasets or metrics differ."
         )
-    without = [name for name, run in runs if not run.folds]
-    if without:
-        st.caption(escaped(f"No fold is finished yet: {', '.join(without)}."))
+    without_folds = [name for name, run in runs if not run.folds]
+    if without_folds:
+        st.caption(escaped(f"No fold is finished yet: {', '.join(without_folds)}."))

@@ -18,7 +18,6 @@ from ecv_core.analysis.tradeoff.curves import (
 )
 from ecv_core.analysis.tradeoff.rules_compared import CELLS, JOULES
 from ecv_core.energy.meter import SOURCES
-from ecv_core.energy.parts import excluded_energy_words, with_own_joules
 from ecv_core.figures.heatmap import (
     EARLY,
     heatmap_figure,
@@ -32,10 +31,10 @@ from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
 from ecv_core.figures.words import counted
 from ecv_core.jobs.plans.study import of_the_paper
-from ecv_core.records.run import FoldResult, RunRecord
+from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES
-from pages.shared.charts.energy_parts import energy_bar
+from pages.shared.charts.energy_parts import runs_energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
 from pages.shared.widgets.cite import PAPER_LINK
@@ -283,10 +282,7 @@ def show_energy_sources(done: Summary, runs: Sequence[RunRecord]) -> None:
         f"Energy: {', '.join(sorted(sources))}. The paper ({PAPER_LINK}) reports {PAPER_STOP} "
         f"folds, {PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
     )
-    folds: list[FoldResult] = []
-    for run in with_own_joules(runs):
-        folds += run.folds
-    energy_bar(folds, excluded_energy_words(runs))
+    runs_energy_bar(runs)
 
 
 _EARLY_WORDS = (

@@ -177,7 +177,7 @@ def test_what_does_not_share_its_folds_is_not_tested_and_says_why(change, reason
     )
     assert tested == []
     assert reason in one.reason
-    assert one.apart == (other.dataset != "ml-100k" or other.metric_name != "ndcg@10")
+    assert one.on_other_data == (other.dataset != "ml-100k" or other.metric_name != "ndcg@10")
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_every_run_is_a_row_newest_first_with_its_facts(a_run, store):
     assert (oldest["folds"], oldest["stop"]) == (5, 4)
     assert (oldest["seed"], oldest["time"]) == (42, pytest.approx(10))  # a fold takes 2 s
     # t(3, 0.975) = 3.1824 times 0.0042696 / 2, wider for having stopped there
-    assert oldest["half"] > 0.00679
+    assert oldest["half width"] > 0.00679
     assert newest["parameters"] == ""
     assert oldest["energy"] == pytest.approx(50)
 

@@ -64,8 +64,8 @@ class Untested:
     first: str
     second: str
     reason: str
-    apart: bool
-    """Whether it goes without saying: another dataset or another metric."""
+    on_other_data: bool
+    """Whether it goes without saying: they have another dataset or another metric."""
 
 
 class UserMeans(NamedTuple):
@@ -180,7 +180,7 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
                     first=first.run_id,
                     second=second.run_id,
                     reason=reason,
-                    apart=dataset_and_metric(first.spec) != dataset_and_metric(second.spec),
+                    on_other_data=dataset_and_metric(first.spec) != dataset_and_metric(second.spec),
                 )
             )
         elif pair.has_users:

@@ -16,10 +16,13 @@ from ecv_core.energy.parts import (
     EnergyCost,
     EnergyPart,
     energy_parts,
+    excluded_energy_words,
     parts_sentence,
+    with_own_joules,
 )
 from ecv_core.figures.palette import PARTS
 from ecv_core.figures.words import estimate
+from ecv_core.records.run import RunRecord
 
 _BLUE, _SKY, _GREEN, _PINK, _YELLOW, _RED, _ORANGE = PARTS
 _COLOURS = {
@@ -57,6 +60,13 @@ def energy_bar(folds: Iterable[EnergyCost], note: str = "") -> None:
         st.html(energy.bar)
     if energy.sentence:
         st.caption(energy.sentence)
+
+
+def runs_energy_bar(runs: Iterable[RunRecord]) -> None:
+    """The bar of what runs used together, without those that other work disturbed."""
+    runs = list(runs)
+    folds = [fold for run in with_own_joules(runs) for fold in run.folds]
+    energy_bar(folds, excluded_energy_words(runs))
 
 
 def energy_words(folds: Iterable[EnergyCost], note: str = "") -> EnergyWords:
