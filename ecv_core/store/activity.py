@@ -31,7 +31,7 @@ class ActiveRun:
     queued_at: str = ""
     stopped_at: int | None = None
     group: str = ""
-    of_group: int = 0
+    runs_in_group: int = 0
     """How many runs of its group there are, active or not."""
 
 
@@ -95,7 +95,7 @@ _ACTIVE_RUNS = sa.select(
     runs.c.group_id,
     *_progress_columns,
     _folds_of_run.scalar_subquery().label("folds"),
-    _runs_of_group.scalar_subquery().label("of_group"),
+    _runs_of_group.scalar_subquery().label("runs_in_group"),
 )
 _ACTIVE_RUNS = _ACTIVE_RUNS.outerjoin_from(runs, progress, runs.c.run_id == progress.c.run_id)
 _ACTIVE_RUNS = _ACTIVE_RUNS.where(ACTIVE).order_by(runs.c.sequence)
@@ -120,7 +120,7 @@ def current_activity(store: Store) -> Activity:
             queued_at=row.queued_at,
             stopped_at=row.stopped_at,
             group=row.group_id,
-            of_group=row.of_group,
+            runs_in_group=row.runs_in_group,
         )
         active_runs.append(run)
     return Activity(

@@ -38,7 +38,7 @@ from pages.shared.live.state import (
     show_trouble,
     store,
 )
-from pages.shared.live.watch import follow, watch
+from pages.shared.live.watch import draw_live, watch
 from pages.shared.widgets.words import run_label
 
 _Stages = list[tuple[RunState, int]]
@@ -61,8 +61,8 @@ def show_live(selection_id: str) -> None:
     plan, scores = _plan_and_scores(selection_id)
     standing = plan.standing(scores)
     if not standing.decided:
-        drawn_at = watch().now().moment
-        follow(
+        drawn_at = watch().drawn_activity().moment
+        draw_live(
             _show_what_goes_on,
             selection_id,
             drawn_stages,
@@ -187,7 +187,7 @@ def _show_what_goes_on(selection_id: str, drawn_stages: _Stages, drawn_at: float
         record = stored_plan(store(), SELECTION, selection_id)
         runs = store().group(selection_id)
         # Not while the page is drawn: where folds are quicker than that it would never be drawn.
-        if watch().now().moment > drawn_at and _stages(runs) != drawn_stages:
+        if watch().drawn_activity().moment > drawn_at and _stages(runs) != drawn_stages:
             st.rerun()
         show_trouble()
         active = [run for run in runs if run.state.active]

@@ -43,7 +43,7 @@ from pages.shared.charts.save_picture import save_picture
 from pages.shared.live.state import escaped, results
 from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
 from pages.shared.widgets.choices import scores_upload
-from pages.shared.widgets.cite import for_paper, made_with
+from pages.shared.widgets.cite import machine_and_versions, paper_panel
 from pages.shared.widgets.score_file import file_words, scores_of
 from pages.shared.widgets.sliders import slider_numbers, slider_watch
 
@@ -333,7 +333,7 @@ def _offer_to_keep(selection: Shown) -> None:
     def describe() -> Description:
         versions: Mapping[str, Any] = {}
         if selection.runs or selection.file:
-            versions = made_with(selection.runs)
+            versions = machine_and_versions(selection.runs)
         return describe_selection(
             selection, versions, file=selection.file, replayed=selection.computed is None
         )
@@ -341,7 +341,7 @@ def _offer_to_keep(selection: Shown) -> None:
     def picture() -> Figure:
         return printed(partial(last_round_figure, selection))
 
-    for_paper(
+    paper_panel(
         describe,
         key="best",
         pictures={"Contenders": picture},

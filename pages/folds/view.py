@@ -49,7 +49,7 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped, run_list
 from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
-from pages.shared.widgets.cite import for_paper, made_with
+from pages.shared.widgets.cite import machine_and_versions, paper_panel
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import SLIDER, slider_numbers
@@ -302,8 +302,8 @@ def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunR
             alpha = option.outcome.setting
     draw_tradeoff = partial(tradeoff_at, explored.frame, alpha, cost=explored.cost)
     draw_stops = partial(stops_at, explored.stops, alpha)
-    for_paper(
-        lambda: describe_advice(advice, runs, made_with(runs), cost=explored.cost),
+    paper_panel(
+        lambda: describe_advice(advice, runs, machine_and_versions(runs), cost=explored.cost),
         key="folds",
         pictures={
             "Trade-off": partial(printed, draw_tradeoff),

@@ -23,7 +23,7 @@ from ecv_core.store.document import command_of, run_document
 from ecv_core.store.made_with import imported_sentence
 from ecv_core.untrusted.disarming import csv_of
 from pages.shared.live.state import results, sentence, store
-from pages.shared.widgets.cite import made_with
+from pages.shared.widgets.cite import machine_and_versions
 from pages.shared.widgets.tables import file_name, number, table
 
 if TYPE_CHECKING:
@@ -132,7 +132,9 @@ def figure_1(shown: RunRecord) -> Callable[[], Figure]:
 
 def _report(run: RunRecord) -> str:
     with_scores = results().with_user_scores(run)
-    return run_report(with_scores, made_with([run]), origin=imported_sentence(run.run_id, store()))
+    return run_report(
+        with_scores, machine_and_versions([run]), origin=imported_sentence(run.run_id, store())
+    )
 
 
 def _csv(run: RunRecord) -> str:
@@ -141,7 +143,7 @@ def _csv(run: RunRecord) -> str:
 
 def _document(run: RunRecord) -> str:
     document = run_document(run, results().user_scores(run))
-    return json.dumps(document | {"made_with": made_with([run])}, indent=2)
+    return json.dumps(document | {"made_with": machine_and_versions([run])}, indent=2)
 
 
 def repeat_command(run: RunRecord) -> None:

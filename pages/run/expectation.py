@@ -64,26 +64,26 @@ def expectation_words(
         select: as of `expectation`.
         load: programs that would compute now, for each processor; a fold shares them with those.
     """
-    parts: list[Expected] = []
-    missing: list[str] = []
+    expected_runs: list[Expected] = []
+    unknown_algorithms: list[str] = []
     for spec in specs:
-        fewest_and_most = folds_planned(spec)
-        if select:
-            fewest_and_most = (1, spec.k)
-        part = expected(spec, costs, fewest_and_most)
-        if part is None:
-            missing.append(spec.algorithm)
+        fewest_and_most_folds = folds_planned(spec)
+        if select:  # a contender that cannot win is put out, after its first fold at the earliest
+            fewest_and_most_folds = (1, spec.k)
+        expected_run = expected(spec, costs, fewest_and_most_folds)
+        if expected_run is None:
+            unknown_algorithms.append(spec.algorithm)
         else:
-            parts.append(part)
-    if not parts:
+            expected_runs.append(expected_run)
+    if not expected_runs:
         seconds = _rough_seconds(specs)
         if seconds:
             return f"By a rough estimate, each fold will take {duration(seconds)} on one core."
         return "Time and energy are not known yet for this dataset and algorithm."
-    sentence = _sentence(together(parts), source, load)
-    if not missing:
+    sentence = _time_and_energy_sentence(together(expected_runs), source, load)
+    if not unknown_algorithms:
         return sentence
-    titles = ", ".join(map(algorithm_title, in_order(missing)))
+    titles = ", ".join(map(algorithm_title, in_order(unknown_algorithms)))
     return f"{sentence} This does not include {titles}, whose cost is not known yet."
 
 
@@ -98,16 +98,16 @@ def _rough_seconds(specs: Sequence[RunSpec]) -> float:
     return longest
 
 
-def _sentence(total: Expected, source: str, load: float) -> str:
+def _time_and_energy_sentence(total: Expected, source: str, load: float) -> str:
     """What all runs together are expected to take, and by what it is known."""
-    least, most = total.folds
+    fewest, most = total.folds
     folds = counted(most, "fold")
-    if least < most:
-        folds = f"{least} to {folds}"
+    if fewest < most:
+        folds = f"{fewest} to {folds}"
     busy = ""
     shortest, longest = total.seconds
     if load > _BUSY:
-        longest *= 1 + load  # as each of these programs takes as much of a core as the fold
+        longest *= 1 + load  # each of these programs takes as much of a core as the fold does
         busy = f" The longer time allows for a busy machine ({load:.1f} programs per core)."
     time = duration(shortest)
     if duration(longest) != time:
@@ -140,10 +140,13 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
         # The error is shown where runs are listed. Here it only means that no cost is known.
         return Evidence()
     source = "recorded runs on another machine"
-    pace = _pace(own, recorded)
-    if pace != 1:
+    slowdown = _slowdown(own, recorded)
+    if slowdown != 1:
         source += ", scaled to the speed of your runs"
-        recorded = [_at_pace(costs, pace) for costs in recorded]
+        recorded = [
+            replace(costs, seconds=tuple(slowdown * seconds for seconds in costs.seconds))
+            for costs in recorded
+        ]
     subjects = {_subject(spec) for spec in specs}
     own_costs = _costs_of(subjects, own)
     subjects_without_own = subjects - {_subject(costs.spec) for costs in own_costs}
@@ -169,49 +172,46 @@ def _costs_of(subjects: Collection[_Subject], costs: Iterable[KnownCosts]) -> li
 
 def _recorded_costs() -> list[KnownCosts]:
     """Of recorded runs that rank: those that predict ratings shared their machine."""
-    every = []
+    costs_of_runs = []
     for run in recorded_runs():
         if run.spec.task.ranks:
-            every.append(_on_idle_cores(KnownCosts.of(run), sum(processor_costs(run.folds))))
-    return every
+            processor_seconds = sum(processor_costs(run.folds))
+            costs_of_runs.append(_on_idle_cores(KnownCosts.of(run), processor_seconds))
+    return costs_of_runs
 
 
 def _own_costs() -> list[KnownCosts]:
-    every = []
+    costs_of_runs = []
     for row in run_list().rows():
         if not row.fold_seconds or row.imported:
             continue
         costs = KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
-        if row.other_work:
+        if row.other_work:  # a fold has waited for other programs, as the next one need not
             costs = _on_idle_cores(costs, row.processor_seconds)
-        every.append(costs)
-    return every
+        costs_of_runs.append(costs)
+    return costs_of_runs
 
 
 def _on_idle_cores(costs: KnownCosts, processor_seconds: float | None) -> KnownCosts:
     """What a run takes on one or two idle cores, by its processor seconds where those are known."""
     if not processor_seconds:
         return costs
-    seconds_on_one_core = processor_seconds / len(costs.seconds)
+    folds = len(costs.seconds)
+    seconds_on_one_core = processor_seconds / folds
     seconds_on_two_cores = seconds_on_one_core / 2
     # `expected` takes the range of the folds after the first: a later one on two cores sets its
     # lower end, and at least one later one on a single core sets its upper end.
-    later_on_one_core = max(1, len(costs.seconds) - 2)
     seconds = [seconds_on_one_core, seconds_on_two_cores]
-    seconds += [seconds_on_one_core] * later_on_one_core
+    seconds += [seconds_on_one_core] * max(1, folds - 2)
     return replace(costs, seconds=tuple(seconds))
 
 
-def _at_pace(costs: KnownCosts, pace: float) -> KnownCosts:
-    return replace(costs, seconds=tuple(pace * seconds for seconds in costs.seconds))
-
-
-def _pace(own: Sequence[KnownCosts], recorded: Sequence[KnownCosts]) -> float:
+def _slowdown(own: Sequence[KnownCosts], recorded: Sequence[KnownCosts]) -> float:
     """How many times as long a fold takes here as where it was recorded; 1 while none has run."""
-    there = {_work(costs.spec): fmean(costs.seconds) for costs in recorded}
+    recorded_seconds = {_work_of_fold(costs.spec): fmean(costs.seconds) for costs in recorded}
     ratios = []
     for costs in own:
-        seconds = there.get(_work(costs.spec))
+        seconds = recorded_seconds.get(_work_of_fold(costs.spec))
         if seconds:
             ratios.append(fmean(costs.seconds) / seconds)
     if not ratios:
@@ -219,7 +219,7 @@ def _pace(own: Sequence[KnownCosts], recorded: Sequence[KnownCosts]) -> float:
     return median(ratios)
 
 
-def _work(spec: RunSpec) -> tuple[object, ...]:
+def _work_of_fold(spec: RunSpec) -> tuple[object, ...]:
     """What decides how long a fold takes."""
     return spec.dataset, spec.algorithm, spec.params, spec.split, spec.k
 
@@ -227,23 +227,22 @@ def _work(spec: RunSpec) -> tuple[object, ...]:
 def _of_nearest_dataset(specs: Sequence[RunSpec], recorded: Sequence[KnownCosts]) -> Evidence:
     """Costs on the recorded dataset with the most alike numbers of items and interactions."""
     entries = datasets.catalogue()
-    dataset = specs[0].dataset
-    names = {spec.algorithm for spec in specs}
-    usable = [costs for costs in recorded if costs.spec.algorithm in names]
-    entry = entries[dataset]
+    entry = entries[specs[0].dataset]
+    algorithms = {spec.algorithm for spec in specs}
+    usable = [costs for costs in recorded if costs.spec.algorithm in algorithms]
     if not entry.interactions or not entry.items or not usable:
         return Evidence()
 
-    def distance(name: str) -> float:
-        return _distance_in_size(entry, entries[name])
+    def distance(dataset: str) -> float:
+        return _distance_in_size(entry, entries[dataset])
 
     nearest = min({costs.spec.dataset for costs in usable}, key=distance)
-    moved = []
+    stand_ins = []
     for costs in usable:
         if costs.spec.dataset == nearest:
-            moved.append(replace(costs, spec=replace(costs.spec, dataset=dataset)))
+            stand_ins.append(replace(costs, spec=replace(costs.spec, dataset=entry.id)))
     return Evidence(
-        moved,
+        stand_ins,
         f"runs on {dataset_title(nearest)}, the dataset nearest in size, recorded on another "
         "machine",
     )

@@ -38,14 +38,14 @@ from pages.shared.live.events import FOLDS, QUEUE, RUNS, STATES, STEPS, topic
 from pages.shared.live.runs import (
     COMPARED,
     act_and_rerun,
-    damaged_folds,
     ids_of,
     opened_runs,
+    show_damaged_folds,
 )
 from pages.shared.live.state import escaped, results, sentence, store
-from pages.shared.live.watch import follow, shared_entries, watch
-from pages.shared.widgets.answer_card import answer_html, told_card
-from pages.shared.widgets.cite import for_paper, made_with
+from pages.shared.live.watch import draw_live, shared_entries, watch
+from pages.shared.widgets.answer_card import answer_html, draw_card
+from pages.shared.widgets.cite import machine_and_versions, paper_panel
 from pages.shared.widgets.place import place_title
 from pages.shared.widgets.words import ago, run_label, state_badge
 
@@ -128,7 +128,9 @@ def live_run(runs: list[RunRecord]) -> None:
                 icon=":material/balance:",
                 query_params={VIEW: COMPARE, COMPARED: ",".join(ids)},
             )
-    follow(_draw_run, _any_active(runs), _OpenedRuns(runs), key="run", topics=[topic(STATES, ids)])
+    draw_live(
+        _draw_run, _any_active(runs), _OpenedRuns(runs), key="run", topics=[topic(STATES, ids)]
+    )
 
 
 def _any_active(runs: Iterable[RunRecord]) -> bool:
@@ -152,36 +154,35 @@ class _OpenedRuns:
     """The runs that the address names, for a part of the page that is drawn again and again."""
 
     def __init__(self, runs: list[RunRecord]) -> None:
-        """Take the runs as they were read with the page, which the first drawing shows."""
-        self._read_with_page = runs
+        """Take the runs as they were read with the page."""
+        self._runs_for_first_drawing = runs
 
-    def read(self) -> list[RunRecord]:
-        """The runs as they were read with the page; from the second time on as they are now.
+    def of_drawing(self) -> list[RunRecord]:
+        """The runs as they were read with the page; from the second drawing on as they are now.
 
         Where they have been deleted, the whole page is drawn anew, with its sentence.
         """
-        runs = self._read_with_page
-        self._read_with_page = []
-        if runs:
-            return runs
-        with suppress(InputError):  # the runs have been deleted
-            runs = opened_runs()
+        runs = self._runs_for_first_drawing
+        self._runs_for_first_drawing = []
+        if not runs:
+            with suppress(InputError):  # the runs have been deleted
+                runs = opened_runs()
         if not runs:
             st.rerun()  # the whole page then says that they are gone
         return runs
 
 
-def _draw_run(following: bool, opened: _OpenedRuns) -> None:
+def _draw_run(was_active: bool, opened: _OpenedRuns) -> None:
     """Draw the run that is shown.
 
     Only what is not another with every fold belongs here, and what follows the folds by itself.
 
     Args:
-        following: whether a run was active when the page was drawn.
+        was_active: whether any of the runs was active when the page was drawn.
         opened: the runs that the address names.
     """
-    runs = opened.read()
-    if following != _any_active(runs):
+    runs = opened.of_drawing()
+    if was_active != _any_active(runs):
         st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
     run = shown_run(runs)
     with st.container(
@@ -201,52 +202,63 @@ def _draw_run(following: bool, opened: _OpenedRuns) -> None:
     _draw_details(run, runs)
 
 
-def _draw_followed(
+def _draw_while_active(
     draw: Callable[[RunRecord], None],
     runs: list[RunRecord],
     *,
     key: str,
-    kind: str = FOLDS,
+    topic_kind: str = FOLDS,
     foreground_topics: Sequence[str] = (),
 ) -> None:
-    """Draw what every fold changes, and for as long as folds come now and then anew."""
+    """Draw something of the shown run, and again as it changes for as long as a run is active.
+
+    Args:
+        draw: draws it.
+        runs: those that the address names.
+        key: as of `draw_live`.
+        topic_kind: what of these runs it shows.
+        foreground_topics: as of `draw_live`.
+    """
     if not _any_active(runs):
         draw(shown_run(runs))
         return
     opened = _OpenedRuns(runs)
 
-    def draw_newest() -> None:
-        draw(shown_run(opened.read()))
+    def draw_shown_run() -> None:
+        draw(shown_run(opened.of_drawing()))
 
-    topics = [topic(kind, ids_of(runs))]
-    follow(draw_newest, key=key, topics=topics, foreground_topics=foreground_topics)
+    topics = [topic(topic_kind, ids_of(runs))]
+    draw_live(draw_shown_run, key=key, topics=topics, foreground_topics=foreground_topics)
 
 
-def _live_entries(
-    name: str, run: RunRecord, show: Callable[[RunRecord], dict[str, object]]
+def _entries_shared_while_active(
+    name: str, run: RunRecord, entries_of: Callable[[RunRecord], dict[str, object]]
 ) -> dict[str, object]:
-    """What is shown of a run, which all who watch are told anew with each of its folds."""
+    """Entries of a run for a component, which all who watch are told anew with each fold."""
     if not run.state.active:
-        return show(run)
-    run_id = run.run_id
+        return entries_of(run)
 
-    def show_newest() -> dict[str, object] | None:
-        for active in watch().active():
-            if active.run_id == run_id:
-                return show(active)
+    def newest_entries() -> dict[str, object] | None:
+        for active_run in watch().active_runs():
+            if active_run.run_id == run.run_id:
+                return entries_of(active_run)
         return None
 
+    topics = [topic(RUNS, [run.run_id]), QUEUE]
+    last_entries = partial(entries_of, run)
     return shared_entries(
-        f"{name} {run_id}", [topic(RUNS, [run_id]), QUEUE], show_newest, ended=partial(show, run)
+        f"{name} {run.run_id}", topics, newest_entries, make_last_entries=last_entries
     )
 
 
 def _draw_results(run: RunRecord, runs: list[RunRecord]) -> None:
-    damaged_folds([run])
-    answer = _live_entries("answer", run, _answer_entries)
-    told_card(answer, next_step=partial(_next_step, run, runs))
+    show_damaged_folds([run])
+    answer = _entries_shared_while_active("answer", run, _answer_entries)
+    draw_card(answer, next_step=partial(_next_step, run, runs))
     if not computed_here(run.spec):
-        _draw_followed(elsewhere_note, runs, key="note", kind=RUNS, foreground_topics=[STEPS])
+        _draw_while_active(
+            elsewhere_note, runs, key="note", topic_kind=RUNS, foreground_topics=[STEPS]
+        )
     _say_origin(run)
     with st.container(key="presented-figure"):
         _draw_figure(run, runs)
@@ -303,10 +315,10 @@ def _draw_figure(run: RunRecord, runs: list[RunRecord]) -> None:
         def draw_rows_of(_run: RunRecord) -> None:
             draw_rows()
 
-        _draw_followed(draw_rows_of, runs, key="rows")
+        _draw_while_active(draw_rows_of, runs, key="rows")
 
     draw(
-        _live_entries("figure", run, _figure_entries),
+        _entries_shared_while_active("figure", run, _figure_entries),
         key="figure-1",
         top=run.run_id,
         name=f"{run_name(run)} figure 1",
@@ -324,17 +336,17 @@ def _draw_details(run: RunRecord, runs: list[RunRecord]) -> None:
         on_change="rerun",
     )
     with folds:
-        _draw_followed(fold_table, runs, key="folds")
+        _draw_while_active(fold_table, runs, key="folds")
     with again:
         repeat_command(run)
     with export:
         downloads(run)
 
     def describe() -> Description:
-        return describe_runs([results().with_user_scores(run)], made_with([run]))
+        return describe_runs([results().with_user_scores(run)], machine_and_versions([run]))
 
-    if run.folds and not run.state.active:
-        for_paper(
+    if run.folds and not run.state.active:  # a paper is not written of a run that goes on
+        paper_panel(
             describe,
             key="run",
             pictures={"Figure 1": figure_1(run)},

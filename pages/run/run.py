@@ -17,7 +17,7 @@ from pages.shared.live.watch import watch
 def _runs_of_address() -> list[RunRecord]:
     """The runs that the address names; who comes without one sees what is going."""
     if just_arrived() and not st.query_params:
-        active = watch().active()
+        active = watch().active_runs()
         if active:
             st.query_params["run"] = active[0].group or active[0].run_id
     if "run" not in st.query_params:

@@ -30,13 +30,13 @@ from pages.shared.live.state import KEPT, sentence
 from pages.shared.widgets.dataset_picker import picked_dataset
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.setting_widgets import (
-    asked_split,
     help_of,
-    offer_usual_k,
     other_settings,
     parameter_key,
     parameter_widget,
     parameter_widgets,
+    picked_split,
+    set_k_of_new_split,
     setting_widget,
     split_advice,
     strategy_parameters,
@@ -168,7 +168,7 @@ _SYMBOLS = {
     Task.NUMBERS: _SYMBOLS_OF_SAMPLES,
 }
 
-TASK_OF = "task-of"
+TASK_OF_METRIC = "task-of"
 """In the session: the task whose usual metric and split were offered."""
 
 
@@ -181,8 +181,8 @@ def set_usual_metric_and_split(names: list[str]) -> None:
         return
     state = st.session_state
     task = models.algorithm(names[0]).task
-    before = state.get(TASK_OF)
-    state[TASK_OF] = task
+    before = state.get(TASK_OF_METRIC)
+    state[TASK_OF_METRIC] = task
     if task == (before or Task.TOP_N):  # a form begins with what is usual of lists
         return
     named_by_link = {"metric", "split"} & {*state, *st.query_params}
@@ -195,8 +195,8 @@ def set_usual_metric_and_split(names: list[str]) -> None:
 def fold_settings(task: Task) -> dict[str, Any]:
     """Widgets of folds and score for a task; gives what was picked, as arguments of `make_spec`."""
     left, middle, right = st.columns(3)
-    split = asked_split()
-    offer_usual_k(split)
+    split = picked_split()
+    set_k_of_new_split(split)
     k = setting_widget("k", left)
     metric = metric_select(middle, task.together, **widget_arguments("metric"))
     n = SETTINGS["n"].default

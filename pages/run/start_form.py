@@ -35,7 +35,7 @@ from pages.run.settings import (
     FULL,
     NEGATIVES,
     SAMPLED,
-    TASK_OF,
+    TASK_OF_METRIC,
     Chosen,
     algorithm_picker,
     fold_settings,
@@ -55,7 +55,7 @@ from pages.shared.live.state import errors_as_sentences, escaped, sentence, stor
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
 from pages.shared.widgets.place import pick_where_to_compute
 from pages.shared.widgets.setting_widgets import (
-    K_OF,
+    SPLIT_OF_K,
     choice_labels,
     on_form,
     parameter_key,
@@ -297,8 +297,8 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
     state[min_folds_key(spec.rule)] = spec.min_folds
     # Otherwise the form would take the task and the split for newly picked, and put their usual
     # metric, split and number of folds in place of the run's.
-    state[K_OF] = spec.split
-    state[TASK_OF] = spec.task
+    state[SPLIT_OF_K] = spec.split
+    state[TASK_OF_METRIC] = spec.task
     state.update(rule_values(spec))
     if computed_here(spec):
         _fill_parameters(spec.algorithm, ALGORITHMS[spec.algorithm].every(spec.params))

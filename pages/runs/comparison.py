@@ -13,7 +13,7 @@ from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.runs import COMPARED, ChoosableRun, follow_runs, ids_of, with_folds
 from pages.shared.live.state import errors_as_sentences, escaped, results, run_list
-from pages.shared.widgets.cite import for_paper, made_with
+from pages.shared.widgets.cite import machine_and_versions, paper_panel
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.words import choice_label
 
@@ -46,7 +46,9 @@ def comparison() -> None:
     )
 
     def describe() -> Description:
-        return describe_runs(list(map(results().with_user_scores, runs)), made_with(runs))
+        return describe_runs(
+            list(map(results().with_user_scores, runs)), machine_and_versions(runs)
+        )
 
     named = named_runs(runs)
     if len(named) > 1:
@@ -58,7 +60,7 @@ def comparison() -> None:
         paired_tests(named)
     scores_and_energy(named)
     if any(run.folds for run in runs):
-        for_paper(
+        paper_panel(
             describe,
             key="comparison",
             pictures=means_pictures(named),

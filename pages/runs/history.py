@@ -47,7 +47,7 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.acting import acting, starter, why_not
 from pages.shared.live.events import ALL
-from pages.shared.live.runs import damaged_folds, ids_of, rerun_on_change
+from pages.shared.live.runs import ids_of, rerun_on_change, show_damaged_folds
 from pages.shared.live.state import errors_as_sentences, escaped, run_list, store
 from pages.shared.live.watch import watch
 from pages.shared.widgets.glossary import glossary_link
@@ -138,7 +138,7 @@ def history() -> None:
     """Everything below the title."""
     rows = run_list().rows()
     _show_damaged(run_list().damaged)
-    damaged_folds(rows)
+    show_damaged_folds(rows)
     if not rows:
         with st.container(horizontal=True, vertical_alignment="center"):
             import_run()
@@ -584,6 +584,6 @@ def _follow_all_runs() -> None:
     """Draw the page anew when an active run goes on; nothing is asked while none is active."""
 
     def stages() -> object:
-        return watch().now().stages
+        return watch().drawn_activity().stages
 
     rerun_on_change(stages, key="history", topics=[ALL])

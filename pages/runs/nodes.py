@@ -17,7 +17,7 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.events import ALL
 from pages.shared.live.runs import ids_of
 from pages.shared.live.state import escaped, run_list, store
-from pages.shared.live.watch import follow
+from pages.shared.live.watch import draw_live
 
 if TYPE_CHECKING:
     from ecv_core.records.run import RunRecord
@@ -30,7 +30,7 @@ _NEWEST = 10
 
 def nodes() -> None:
     """The view, which goes on with what is computed."""
-    follow(_draw_nodes, key="nodes", topics=[ALL])
+    draw_live(_draw_nodes, key="nodes", topics=[ALL])
 
 
 def _draw_nodes() -> None:

@@ -12,7 +12,7 @@ from ecv_core.store.listing import ListedRun, groups_of
 from pages.shared.live.acting import starter
 from pages.shared.live.runs import with_folds
 from pages.shared.live.state import results, store
-from pages.shared.widgets.cite import made_with
+from pages.shared.widgets.cite import machine_and_versions
 
 MOST = 500
 """More runs are not reported at once."""
@@ -62,4 +62,4 @@ def _content(rows: Sequence[ListedRun], form: str) -> str | bytes:
     groups = groups_of(store(), runs)
     if "person" in groups:
         groups["person"] = {run_id: starter(who) for run_id, who in groups["person"].items()}
-    return runs_report(runs, form, groups=groups, made_with=made_with(runs))
+    return runs_report(runs, form, groups=groups, made_with=machine_and_versions(runs))

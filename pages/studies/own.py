@@ -44,7 +44,7 @@ from pages.shared.live.runs import (
     share_done,
 )
 from pages.shared.live.state import errors_as_sentences, show_trouble, store
-from pages.shared.live.watch import follow, watch
+from pages.shared.live.watch import draw_live, watch
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.dataset_picker import INTERACTIONS
 from pages.shared.widgets.place import pick_where_to_compute
@@ -106,8 +106,8 @@ def compares_splits(study_id: str) -> bool:
 
 def show_progress(study_id: str, cells: Sequence[Cell]) -> None:
     """A row for each run, and buttons; it follows the study while any run is active."""
-    drawn = watch().now().moment
-    follow(
+    drawn = watch().drawn_activity().moment
+    draw_live(
         _follow,
         study_id,
         _stage(cells),
@@ -131,7 +131,7 @@ def _follow(study_id: str, before: object, drawn: float) -> None:
             cells = cells_of(study_id)
         except InputError:
             st.rerun()  # removed meanwhile
-        if watch().now().moment > drawn and _stage(cells) != before:
+        if watch().drawn_activity().moment > drawn and _stage(cells) != before:
             st.rerun()  # the figures below have changed too
         show_trouble()
         with st.container(

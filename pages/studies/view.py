@@ -26,7 +26,7 @@ from pages.shared.address.navigation import RANKS
 from pages.shared.charts.precision_curves import curves_of_users
 from pages.shared.live.state import errors_as_sentences
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
-from pages.shared.widgets.cite import for_paper, made_with
+from pages.shared.widgets.cite import machine_and_versions, paper_panel
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.studies.figures import (
     draw_slider,
@@ -152,7 +152,7 @@ def _show_parts(
         show_ranks(studied(systems), scores)
 
     def describe() -> Description:
-        return describe_study(done.cells, runs, made_with(runs), alpha=alpha)
+        return describe_study(done.cells, runs, machine_and_versions(runs), alpha=alpha)
 
     show_headline(done, specs)
     draw_tabs(
@@ -169,7 +169,7 @@ def _show_parts(
     params[ALPHA_KEY] = [alpha_text(alpha)]
     write_into_link(params)
     show_energy_sources(done, runs)
-    for_paper(
+    paper_panel(
         describe,
         key="study",
         pictures=_pictures(done, systems, alpha),

@@ -236,17 +236,17 @@ def test_a_page_that_folds_overtake_is_drawn_once_and_then_told(
     def told(
         part: FunctionType, *arguments: object, key: str, topics: list[str], **_: object
     ) -> None:
-        """As `follow`, and then as the browser, which asks again where a version is another."""
-        before = [events.version(topic, watch().now()) for topic in topics]
+        """As `draw_live`, and then as the browser, which asks again where a version is another."""
+        before = [events.version(topic, watch().drawn_activity()) for topic in topics]
         part(*arguments)
         shown.append(key)
-        now = watch().look()
+        now = watch().newest_activity()
         if before != [events.version(topic, now) for topic in topics]:
-            watch().page_begins()
+            watch().begin_page()
             part(*arguments)
 
     monkeypatch.setattr(SelectPlan, "standing", overtaken)
-    monkeypatch.setattr("pages.best.live.follow", told)
+    monkeypatch.setattr("pages.best.live.draw_live", told)
     open_best(app, selection_id)
     assert "selection" in shown
     assert "Decided after 1 fold each" in verdict(app)

@@ -36,8 +36,8 @@ def on_a_page(watch: Watch, group: str) -> list[RunRecord]:
     """The runs of a group, as a page reads them that is drawn now."""
 
     def draw() -> list[RunRecord]:
-        watch.page_begins()
-        return watch.group(group)
+        watch.begin_page()
+        return watch.runs_of_group(group)
 
     return copy_context().run(draw)
 

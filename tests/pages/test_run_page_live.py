@@ -182,7 +182,7 @@ def test_a_running_run_shows_progress(app, a_run, store):
 
 def test_a_run_that_ends_while_its_page_is_drawn_keeps_its_card_and_figure(app, a_run, monkeypatch):
     run = a_run(SCORES[:2], state=RunState.RUNNING)
-    monkeypatch.setattr("pages.run.live_run.watch", lambda: SimpleNamespace(active=list))
+    monkeypatch.setattr("pages.run.live_run.watch", lambda: SimpleNamespace(active_runs=list))
     open_run(app, run)
     assert verdict(app)[1][0] == "nDCG@10 0.3050"
     assert len(figures(app)) == 1

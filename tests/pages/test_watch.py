@@ -23,12 +23,12 @@ def test_runs_are_read_again_only_when_one_has_gone_on(store, a_run, monkeypatch
     watch = Watch(store)
     for step in range(3):
         store.set_progress(run_id, 1, "fit", step, 9)
-        (run,) = watch.active()
+        (run,) = watch.active_runs()
         assert run.progress is not None
         assert (run.progress.step, len(run.folds)) == (step, 1)
     assert len(reads) == 1
     store.add_fold(run_id, fold_result(1, 0.3), stopped_at=None)
-    assert [len(run.folds) for run in watch.active()] == [2]
+    assert [len(run.folds) for run in watch.active_runs()] == [2]
     assert len(reads) == 2
 
 
@@ -44,4 +44,4 @@ def test_progress_that_cannot_be_read_takes_no_page_down(store, a_run):
 def test_without_an_active_run_nothing_is_read(store, a_run, monkeypatch):
     a_run([0.3])
     monkeypatch.setattr(Store, "active", lambda self: pytest.fail("asked"))
-    assert Watch(store).active() == []
+    assert Watch(store).active_runs() == []

@@ -17,7 +17,13 @@ from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, QUEUE, STEPS
 from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds, share_done
 from pages.shared.live.state import escaped, manager, show_trouble, store
-from pages.shared.live.watch import PAGE, follow, follow_server, shared_entries, watch
+from pages.shared.live.watch import (
+    PAGE,
+    draw_live,
+    redraw_page_after_restart,
+    shared_entries,
+    watch,
+)
 from pages.shared.widgets.component import component
 from pages.shared.widgets.words import STATES
 
@@ -56,15 +62,15 @@ def running_bar(page: StreamlitPage) -> None:
     st.session_state[PAGE] = page.url_path
     name = f"{page.title} · e-fold"
     try:
-        if watch().page_begins().runs:
+        if watch().begin_page().runs:
             manager()  # marks what an earlier dashboard left behind as interrupted
-        active = watch().active()
+        active = watch().active_runs()
     except StoreError:
         active = []  # the page that needs the database says so
     if active:
         with place:
-            follow(_bar, name, key="running", topics=[QUEUE])
-            follow_server()
+            draw_live(_bar, name, key="running", topics=[QUEUE])
+            redraw_page_after_restart()
         return
     _say_what_is_over()
     with place:
@@ -103,7 +109,7 @@ def _bar(name: str) -> None:
     Args:
         name: of the page, for the tab's title.
     """
-    active = watch().active()
+    active = watch().active_runs()
     if not active:
         st.rerun()  # the last look: the title says that it is done, and nothing is followed
     run, *waiting = active
@@ -151,7 +157,7 @@ def _progress_bar(name: str, data: Mapping[str, object]) -> None:
 
 def _active_run_data() -> dict[str, object] | None:
     """What the bar and the tab's title say of the run that goes on; None where none does."""
-    active = watch().active()
+    active = watch().active_runs()
     if not active:
         return None
     run = active[0]

@@ -16,7 +16,7 @@ from ecv_core.store.listing import ListedRun
 from pages.shared.live.acting import acting
 from pages.shared.live.events import RUNS, topic
 from pages.shared.live.state import errors_as_sentences, escaped, store
-from pages.shared.live.watch import follow, watch
+from pages.shared.live.watch import draw_live, watch
 from pages.shared.widgets.glossary import glossary_link
 
 COMPARED = "runs"
@@ -36,7 +36,7 @@ def opened_runs() -> list[RunRecord]:
     run_id = st.query_params.get("run")
     if not run_id:
         return []
-    runs = watch().group(run_id)
+    runs = watch().runs_of_group(run_id)
     if not runs:
         try:
             runs = [store().run(run_id)]
@@ -103,7 +103,7 @@ def source_sentence(source: str) -> str:
     return f"{glossary_link('energy', 'Energy')}: {SOURCES.get(source, source)}."
 
 
-def damaged_folds(runs: Iterable[ChoosableRun]) -> None:
+def show_damaged_folds(runs: Iterable[ChoosableRun]) -> None:
     """Folds that cannot be read, each with its sentence and a button that deletes it."""
     for run in runs:
         for fold, reason in run.damaged.items():
@@ -157,7 +157,7 @@ def follow_runs(run_ids: Sequence[str]) -> None:
     """
 
     def active() -> object:
-        return watch().now().of(run_ids)
+        return watch().drawn_activity().of(run_ids)
 
     rerun_on_change(active, key="runs", topics=[topic(RUNS, run_ids)])
 
@@ -177,4 +177,4 @@ def rerun_on_change(look: Callable[[], object], *, key: str, topics: Sequence[st
             st.rerun()
 
     if before:
-        follow(compare, key=key, topics=topics)
+        draw_live(compare, key=key, topics=topics)

@@ -26,12 +26,12 @@ PAGE = "page-shown"
 """In the session's state: the path of the page that is drawn, empty for the first one."""
 _drawn_from: ContextVar[Activity | None] = ContextVar("drawn_from", default=None)
 """What went on when the drawing of this page, or of this part of it, began."""
-_tokens: ContextVar[list[str] | None] = ContextVar("tokens", default=None)
-"""Those of the feeds in the part of a page that is drawn now."""
+_tokens_of_part: ContextVar[list[str] | None] = ContextVar("tokens_of_part", default=None)
+"""Those of the feeds in the part of a page that is drawn now; None outside of `draw_live`."""
 _Value = TypeVar("_Value")
 
 
-def follow(
+def draw_live(
     draw: Callable[..., None],
     *arguments: object,
     key: str,
@@ -47,64 +47,67 @@ def follow(
         topics: that it shows; see `events.topic`.
         foreground_topics: more of them; a page in the background is not drawn anew for these.
     """
-    drawn_with_page = True
+    is_first_drawing = True
 
-    def draw_part() -> None:
-        nonlocal drawn_with_page
+    def draw_and_listen() -> None:
+        nonlocal is_first_drawing
         # These stay if the database cannot be read below. No topic has an empty version, so the
         # browser asks for a new drawing once the database can be read.
         moment = time.monotonic()
-        versions = dict.fromkeys((*topics, *foreground_topics), "")
-        tokens: list[str] = []  # filled by `shared_entries`
+        version_of_topic = dict.fromkeys((*topics, *foreground_topics), "")
+        tokens: list[str] = []  # `draw` adds to them, where it calls `shared_entries`
         with errors_as_sentences():  # shows the error where the database cannot be read
-            if drawn_with_page:
-                activity = watch().now()  # what the rest of the page is drawn from
+            if is_first_drawing:
+                activity = watch().drawn_activity()  # what the rest of the page is drawn from
             elif who().role is PersonRole.NOBODY:
                 st.rerun()  # the whole page then says that this person is not let in any more
             else:
-                activity = watch().look()
-            drawn_with_page = False
+                activity = watch().newest_activity()
+            is_first_drawing = False
             moment = activity.moment
-            versions = {topic: events.version(topic, activity) for topic in versions}
-            with _held(_tokens, tokens), _held(_drawn_from, activity):
+            for topic in version_of_topic:
+                version_of_topic[topic] = events.version(topic, activity)
+            with _set_inside(_tokens_of_part, tokens), _set_inside(_drawn_from, activity):
                 draw(*arguments)
         # The listener is drawn last, so that it does not move what the part shows.
-        _listen(key, moment, versions, foreground_topics, tokens)
+        _listen(key, moment, version_of_topic, foreground_topics, tokens)
 
-    st.fragment(draw_part)()
+    st.fragment(draw_and_listen)()
 
 
 def shared_entries(
     name: str,
     topics: Sequence[str],
-    make: Callable[[], Mapping[str, object] | None],
+    make_entries: Callable[[], Mapping[str, object] | None],
     *,
-    ended: Callable[[], Mapping[str, object]] = dict,
+    make_last_entries: Callable[[], Mapping[str, object]] = dict,
 ) -> dict[str, object]:
     """Entries of a component's data that all who watch are shown alike.
 
     The component (see shared.js) is told them anew as they change, and the page is not drawn anew.
-    Call it in a part that `follow` draws, for somebody who may see it.
+    Call it in a part that `draw_live` draws, for somebody who may see it.
 
     Args:
         name: of the feed; no other has it.
         topics: that it shows.
-        make: gives the entries, from what `watch` says alone; None where there are none any more.
-        ended: gives those of what has ended while the page was drawn.
+        make_entries: gives the entries, from what `watch` says alone; None where there are none
+            any more.
+        make_last_entries: gives those of what has ended while the page was drawn.
     """
 
     def make_from(activity: Activity) -> Mapping[str, object] | None:
-        with _held(_drawn_from, activity):
-            return make()
+        # The server's loop makes later entries, from what it has seen go on by then.
+        with _set_inside(_drawn_from, activity):
+            return make_entries()
 
     grants = _grants_of_session()
     if name not in grants:
         grants[name] = events.grant(Feed(name, tuple(topics), make_from), admitted_until())
-    tokens_of_part = _tokens.get()
-    if tokens_of_part is not None:
-        tokens_of_part.append(grants[name].token)  # with it the browser may ask for news
-    entries = make() or ended()
-    return {"shared": name, "moment": watch().now().moment, **entries}
+    tokens = _tokens_of_part.get()
+    if tokens is not None:
+        tokens.append(grants[name].token)  # with it the browser may ask for later entries
+    entries = make_entries() or make_last_entries()
+    return {"shared": name, "moment": watch().drawn_activity().moment, **entries}
 
 
 @st.cache_resource(scope="session", show_spinner=False)
@@ -114,7 +117,7 @@ def _grants_of_session() -> dict[str, Grant]:
 
 
 @contextmanager
-def _held(variable: ContextVar[_Value], value: _Value) -> Iterator[None]:
+def _set_inside(variable: ContextVar[_Value], value: _Value) -> Iterator[None]:
     """Inside, the variable has this value; after it, the one that it had."""
     before = variable.set(value)
     try:
@@ -123,12 +126,12 @@ def _held(variable: ContextVar[_Value], value: _Value) -> Iterator[None]:
         variable.reset(before)
 
 
-def follow_server() -> None:
+def redraw_page_after_restart() -> None:
     """Have the whole page drawn anew by a server that was started again: it knows no part of it.
 
     Call it where the page begins. Raises: StoreError.
     """
-    activity = watch().now()
+    activity = watch().drawn_activity()
     _listen(SERVER, activity.moment, {SERVER: events.version(SERVER, activity)}, page=True)
 
 
@@ -173,47 +176,47 @@ class Watch:
     """What goes on, read once for all pages for as long as it has not changed."""
 
     _store: Store
-    _stages: object = None
-    """The stages of active runs when `_runs` were read."""
     _runs: list[RunRecord] = field(default_factory=list)
+    """The active ones, as they were read last."""
+    _stages_when_read: object = None
+    """Their `Activity.stages` then."""
 
-    def page_begins(self) -> Activity:
+    def begin_page(self) -> Activity:
         """What goes on now: all that the page which begins here is drawn from. Raises: StoreError.
 
         So what a part of it says to show is never newer than what was read for the page.
         """
-        _drawn_from.set(None)  # where the database is away, nothing of the page before is left
-        activity = self.look()
+        # Where the database cannot be read now, the page before must not be shown once more.
+        _drawn_from.set(None)
+        activity = self.newest_activity()
         _drawn_from.set(activity)
         return activity
 
-    def look(self) -> Activity:
+    def newest_activity(self) -> Activity:
         """What goes on now. Raises: StoreError."""
         return current_activity(self._store)
 
-    def now(self) -> Activity:
+    def drawn_activity(self) -> Activity:
         """What went on when the drawing of this page or part of it began. Raises: StoreError."""
-        activity = _drawn_from.get()
-        if activity is None:
-            return self.look()
-        return activity
+        return _drawn_from.get() or self.newest_activity()
 
-    def active(self) -> list[RunRecord]:
+    def active_runs(self) -> list[RunRecord]:
         """As `Store.active`; runs are read again only when one has gone on. Raises: StoreError."""
-        activity = self.now()
-        # Stages hold all that changes of an active run but its progress, which comes with activity.
-        if activity.stages != self._stages:
+        activity = self.drawn_activity()
+        # Of an active run only its progress changes while the stages do not.
+        if activity.stages != self._stages_when_read:
             self._runs = []
             if activity.runs:
                 self._runs = self._store.active()
-            self._stages = activity.stages
-        progress = {run.run_id: run.progress for run in activity.runs}
-        return [replace(run, progress=progress.get(run.run_id)) for run in self._runs]
+            self._stages_when_read = activity.stages
+        progress_of_run = {run.run_id: run.progress for run in activity.runs}
+        return [replace(run, progress=progress_of_run.get(run.run_id)) for run in self._runs]
 
-    def group(self, group_id: str) -> list[RunRecord]:
+    def runs_of_group(self, group_id: str) -> list[RunRecord]:
         """As `Store.group`; runs that are all active are not read again. Raises: StoreError."""
-        active = [run for run in self.now().runs if run.group == group_id]
-        runs = {run.run_id: run for run in self.active() if run.group == group_id}
-        if active and len(runs) == active[0].of_group:  # so that none has ended
-            return [runs[run.run_id] for run in active if run.run_id in runs]
+        in_order_of_start = [run for run in self.drawn_activity().runs if run.group == group_id]
+        runs = {run.run_id: run for run in self.active_runs() if run.group == group_id}
+        if in_order_of_start and len(runs) == in_order_of_start[0].runs_in_group:
+            # None of the group has ended, so all of it is known without another query.
+            return [runs[run.run_id] for run in in_order_of_start if run.run_id in runs]
         return self._store.group(group_id)

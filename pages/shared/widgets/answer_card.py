@@ -80,10 +80,10 @@ def answer_card(answer: Answer, *, next_step: Callable[[], None] | None = None) 
         answer: What it says.
         next_step: Draws a button that leads on.
     """
-    told_card({"html": answer_html(answer)}, next_step=next_step)
+    draw_card({"html": answer_html(answer)}, next_step=next_step)
 
 
-def told_card(
+def draw_card(
     entries: Mapping[str, object], *, next_step: Callable[[], None] | None = None
 ) -> None:
     """Draw a card whose HTML all who watch are told anew as it changes.

@@ -26,8 +26,8 @@ PAPER_LINK = f"[{PAPER_NAMES}]({PAPER_URL})"
 """The paper whose method this is, as Markdown."""
 
 
-def for_paper(
-    make: Callable[[], Description],
+def paper_panel(
+    describe: Callable[[], Description],
     *,
     key: str,
     pictures: Mapping[str, Callable[[], Figure]],
@@ -37,7 +37,7 @@ def for_paper(
     """A closed panel with all that a paper takes from a page.
 
     Args:
-        make: gives the text; called when the panel is open.
+        describe: gives the text; called when the panel is open.
         key: of the panel; no other on the page has it.
         pictures: name -> what draws it, as in `ecv_core.figures.report`; pure functions of data.
         title: what they show, such as 'item-knn on ml-100k, alpha 1e-4'; kept in each file.
@@ -49,7 +49,7 @@ def for_paper(
     if not box.open:
         return
     with box, errors_as_sentences():
-        description = make()
+        description = describe()
         names = ["Text", "LaTeX", "BibTeX", "Figures", "Folds"]
         plain, latex, references, figures, folds = st.tabs(names, key=f"paper-tabs-{key}")
         with plain:
@@ -63,15 +63,16 @@ def for_paper(
         with figures:
             print_figures(pictures, key=key, title=title)
         with folds:
-            _folds(specs, key)
+            _offer_folds(specs, key)
 
 
-def _folds(specs: Iterable[RunSpec], key: str) -> None:
+def _offer_folds(specs: Iterable[RunSpec], key: str) -> None:
     """A button for each split whose data are here."""
     spec_of_split = {}
     for spec in specs:
-        split_key = str(replace(spec, only_folds=()).part(Role.FOLDS))
-        spec_of_split[split_key] = spec
+        # Specs with the same settings of the split have the same folds, whichever of them are run.
+        settings_of_split = str(replace(spec, only_folds=()).part(Role.FOLDS))
+        spec_of_split[settings_of_split] = spec
     if not spec_of_split:
         st.caption("The folds were made by other software; release them from there.")
     for number, spec in enumerate(spec_of_split.values()):
@@ -84,6 +85,6 @@ def _folds(specs: Iterable[RunSpec], key: str) -> None:
             st.caption(escaped(f"{title} is not on this machine, so its folds are not either."))
 
 
-def made_with(runs: Sequence[RunRecord]) -> Mapping[str, Any]:
+def machine_and_versions(runs: Sequence[RunRecord]) -> Mapping[str, Any]:
     """The machine and the versions that runs of this dashboard were computed with."""
     return environment_of(runs, store())

@@ -210,7 +210,7 @@ SPLIT = "split"
 K = "k"
 SEED = "seed"
 """Settings of a split: keys of their widgets, and names in the address."""
-K_OF = "k-of"
+SPLIT_OF_K = "k-of"
 """In the session: the strategy whose usual number of folds was offered."""
 
 
@@ -232,7 +232,7 @@ def titles_in(registry: Mapping[str, _HasTitle]) -> dict[str, str]:
     return {name: entry.title for name, entry in registry.items()}
 
 
-def asked_split() -> str:
+def picked_split() -> str:
     """As picked, or as the address has it; the first one where neither says."""
     picked = st.session_state.get(SPLIT) or st.query_params.get(SPLIT)
     for name, split in SPLITS.items():
@@ -241,14 +241,14 @@ def asked_split() -> str:
     return next(iter(SPLITS))
 
 
-def offer_usual_k(split_id: str) -> None:
+def set_k_of_new_split(split_id: str) -> None:
     """Call before k is drawn: a strategy brings its own number of folds, where it has another.
 
     Ten steps back in time, each of a fifth of every history, are more than there is.
     """
     state = st.session_state
-    split_before = state.get(K_OF)
-    state[K_OF] = split_id
+    split_before = state.get(SPLIT_OF_K)
+    state[SPLIT_OF_K] = split_id
     k_is_given = K in state or K in st.query_params
     if split_before is None and k_is_given:  # by a link, or in a form that was filled in
         return
