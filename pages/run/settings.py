@@ -36,7 +36,7 @@ from pages.shared.widgets.setting_widgets import (
     parameter_widget,
     parameter_widgets,
     picked_split,
-    set_k_of_new_split,
+    set_usual_k,
     setting_widget,
     split_advice,
     strategy_parameters,
@@ -196,7 +196,7 @@ def fold_settings(task: Task) -> dict[str, Any]:
     """Widgets of folds and score for a task; gives what was picked, as arguments of `make_spec`."""
     left, middle, right = st.columns(3)
     split = picked_split()
-    set_k_of_new_split(split)
+    set_usual_k(split)
     k = setting_widget("k", left)
     metric = metric_select(middle, task.together, **widget_arguments("metric"))
     n = SETTINGS["n"].default

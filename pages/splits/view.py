@@ -39,7 +39,7 @@ from pages.shared.widgets.setting_widgets import (
     K,
     parameter_key,
     parameters_owner,
-    set_k_of_new_split,
+    set_usual_k,
     setting_widget,
     split_advice,
     split_download,
@@ -390,7 +390,7 @@ def choose_split() -> tuple[RunSpec, bool]:
         params = strategy_parameters(strategy)
         left, right = st.columns(2)
         seed = setting_widget("seed", left, help=explained(_SEED_HELP, "seed"), width=200)
-        set_k_of_new_split(strategy.id)
+        set_usual_k(strategy.id)
         k = 1
         if not strategy.single:
             k = setting_widget("k", right, help=explained(_K_HELP, "k", "fold"))

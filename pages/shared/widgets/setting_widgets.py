@@ -241,7 +241,7 @@ def picked_split() -> str:
     return next(iter(SPLITS))
 
 
-def set_k_of_new_split(split_id: str) -> None:
+def set_usual_k(split_id: str) -> None:
     """Call before k is drawn: a strategy brings its own number of folds, where it has another.
 
     Ten steps back in time, each of a fifth of every history, are more than there is.
