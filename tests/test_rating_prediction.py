@@ -19,7 +19,7 @@ from ecv_core.dataset.sources import FileSource
 from ecv_core.fold import spec
 from ecv_core.fold.computing import run_fold
 from ecv_core.models import algorithm, serving
-from ecv_core.models.bayesian import blocks
+from ecv_core.models.bayesian import feature_blocks
 from ecv_core.records.errors import Cancelled, DatasetError, InputError
 from ecv_core.records.interactions import Pairs, Part, Ratings
 from ecv_core.records.tasks import Task
@@ -214,7 +214,7 @@ def test_features_are_those_of_the_papers_table():
         items=np.array([1], dtype=np.int32),
         timestamps=np.array([90_001]),
     )
-    users, items, times = blocks(
+    users, items, times = feature_blocks(
         train, asked, time=True, items_of_user=True, users_of_item=True, days=1
     )
     half = 1 / np.sqrt(2)

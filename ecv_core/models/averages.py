@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _DRAWS = 20
-"""Times that an item which a user has is drawn anew."""
+"""Times at most that a negative is drawn, until it is none of the user's items."""
 
 
 class Popular:
@@ -65,20 +65,20 @@ def _items_once_per_batch(train: csr_array, positives: int, seed: int) -> Indice
     Returns: item indices, each as often as there are batches with it.
     """
     rng = np.random.default_rng(seed)
-    users, items = train.shape
-    owners = np.repeat(np.arange(users), np.diff(train.indptr))
-    pairs = owners * items + train.indices  # one number for each pair of user and item
+    user_count, item_count = train.shape
+    users = np.repeat(np.arange(user_count), np.diff(train.indptr))
+    positive_pairs = users * item_count + train.indices  # a number for each user and item
     negatives = np.empty(train.nnz, dtype=np.intp)
     to_draw = np.arange(train.nnz)
     for _ in range(_DRAWS):
-        negatives[to_draw] = rng.integers(items, size=len(to_draw))
-        drawn_pairs = owners[to_draw] * items + negatives[to_draw]
-        to_draw = to_draw[np.isin(drawn_pairs, pairs)]
+        negatives[to_draw] = rng.integers(item_count, size=len(to_draw))
+        drawn_pairs = users[to_draw] * item_count + negatives[to_draw]
+        to_draw = to_draw[np.isin(drawn_pairs, positive_pairs)]
     batches = rng.permutation(train.nnz) // positives
-    # One number for each pair of batch and item; a pair that is there twice counts once.
-    of_positives = batches * items + train.indices
-    of_negatives = batches * items + negatives
-    return np.unique(np.concatenate([of_positives, of_negatives])) % items
+    # A number for each batch and item, of which each counts once.
+    items = np.concatenate([train.indices, negatives])
+    batches_and_items = np.unique(np.tile(batches, 2) * item_count + items)
+    return batches_and_items % item_count
 
 
 _POPULAR_PARAMETERS = (
@@ -124,15 +124,18 @@ class Bias:
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         report(0, 1)
         residuals = train.values - train.mean
-        items = _damped(residuals, train.items, train.n_items, self._params["item_damping"])
-        residuals -= items[train.items]
-        users = _damped(residuals, train.users, train.n_users, self._params["user_damping"])
-        predicted: Floats = train.mean + users[asked.users] + items[asked.items]
+        item_damping = self._params["item_damping"]
+        item_biases = _damped_means(residuals, train.items, train.n_items, item_damping)
+        residuals -= item_biases[train.items]
+        user_damping = self._params["user_damping"]
+        user_biases = _damped_means(residuals, train.users, train.n_users, user_damping)
+        user_means = train.mean + user_biases[asked.users]
+        predicted: Floats = user_means + item_biases[asked.items]
         report(1, 1, predicted)
         return predicted
 
 
-def _damped(residuals: Floats, codes: NDArray[np.int32], size: int, damping: float) -> Floats:
+def _damped_means(residuals: Floats, codes: NDArray[np.int32], size: int, damping: float) -> Floats:
     """The damped mean of the residuals of each user's ratings, or of each item's."""
     sums = np.bincount(codes, weights=residuals, minlength=size)
     counts = np.bincount(codes, minlength=size) + damping

@@ -78,7 +78,7 @@ class SharedFit(Protocol):
 
         Args: models: unfitted, of the configurations; the other arguments are those of
             `Recommender.fit`.
-        Returns: in the order that costs least, the place of a configuration among those given, and
+        Returns: in the order that costs least, the index of a configuration among those given, and
             its model, which is good until the next one is asked for.
         Raises: as `Recommender.fit`, for the configuration that comes next.
         """
@@ -271,7 +271,7 @@ class Algorithm:
     task: Task = Task.TOP_N
     """What it can be asked for: `build` makes a `Recommender`, a `RatingPredictor` or a
     `TableModel`."""
-    rate: float = 0.0
+    seconds_per_rating: float = 0.0
     """Of a model of ratings: seconds on one core for each rating, dimension and step (or epoch) of
     a fit, roughly; 0 where every fit is quick."""
     spaces: Mapping[str, Mapping[str, tuple[ParamValue, ...]]] = field(default_factory=dict)
@@ -319,7 +319,8 @@ class Algorithm:
             ratings: to learn from.
         """
         steps = float(params.get("steps", params.get("epochs", 0)))
-        return self.rate * ratings * float(params.get("dimension", 0)) * steps
+        dimension = float(params.get("dimension", 0))
+        return self.seconds_per_rating * ratings * dimension * steps
 
     def check(self, interactions: Interactions) -> None:
         """Refuse a dataset without what the model learns from. Raises: DatasetError."""

@@ -43,7 +43,7 @@ class FeatureBlock:
     """Features of each kind, in their order: a prior is learnt for each kind."""
 
 
-def blocks(
+def feature_blocks(
     train: Ratings,
     asked: Pairs,
     *,
@@ -67,70 +67,74 @@ def blocks(
     Raises: DatasetError if times are asked for that are not there.
     Source: Rendle, Zhang, Koren (2019), section 5.1; weights as in Koren (2008), SVD++.
     """
-    rated = scipy.sparse.csr_array(
+    is_rated = scipy.sparse.csr_array(
         (np.ones(len(train)), (train.users, train.items)), shape=(train.n_users, train.n_items)
     )
-    # The block of users says who a user is and, where asked for, what that user rated; the block
-    # of items says the same with the parts exchanged.
-    user_block = _block(rated, train.users, asked.users, implicit=items_of_user)
-    item_block = _block(rated.T.tocsr(), train.items, asked.items, implicit=users_of_item)
-    features = [user_block, item_block]
+    user_block = _block_of_rows(is_rated, train.users, asked.users, with_columns=items_of_user)
+    item_block = _block_of_rows(
+        is_rated.T.tocsr(), train.items, asked.items, with_columns=users_of_item
+    )
+    blocks = [user_block, item_block]
     if time:
-        features.append(_times(train.pairs, asked, days))
-    return features
+        blocks.append(_block_of_times(train.pairs, asked, days))
+    return blocks
 
 
-def _block(rated: csr_array, train: Codes, asked: Codes, *, implicit: bool) -> FeatureBlock:
-    """The features of users; of items where `rated` is transposed.
+def _block_of_rows(
+    is_rated: csr_array, train_rows: Codes, asked_rows: Codes, *, with_columns: bool
+) -> FeatureBlock:
+    """The features of users; of items where `is_rated` is transposed.
 
     Args:
-        rated: ones where a user has rated an item; shape (users, items).
-        train: the user of each rating.
-        asked: the user of each rating that is to be predicted.
-        implicit: whether what a user has rated is a feature too, whatever the ratings.
+        is_rated: ones where a user has rated an item; shape (users, items).
+        train_rows: the user of each training rating.
+        asked_rows: the user of each rating that is to be predicted.
+        with_columns: whether what a user has rated is a feature too, whatever the ratings.
     """
-    counts = np.diff(rated.indptr)
-    parts = [_indicators(np.flatnonzero(counts), len(counts))]
-    if implicit:
-        # What a user has rated, spread over its items so that users with many weigh no more.
-        features = np.unique(rated.indices)
+    counts = np.diff(is_rated.indptr)
+    features = [_indicators(np.flatnonzero(counts), len(counts))]
+    if with_columns:
+        # Weights of 1 / sqrt(count), so that users with many ratings have vectors no longer.
+        rated_columns = np.unique(is_rated.indices)
         weights = np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts)
-        columns = np.searchsorted(features, rated.indices)
-        shape = (len(counts), len(features))
-        parts.append(scipy.sparse.csr_array((weights, columns, rated.indptr), shape=shape))
-    rows = scipy.sparse.hstack(parts, format="csr")
+        columns = np.searchsorted(rated_columns, is_rated.indices)
+        shape = (len(counts), len(rated_columns))
+        features.append(scipy.sparse.csr_array((weights, columns, is_rated.indptr), shape=shape))
+    rows = scipy.sparse.hstack(features, format="csr")
     return FeatureBlock(
         rows=scipy.sparse.csr_matrix(rows, dtype=np.float64),
-        train=train.astype(np.intp),
-        predicted=asked.astype(np.intp),
-        groups=tuple(part.shape[1] for part in parts),
+        train=train_rows.astype(np.intp),
+        predicted=asked_rows.astype(np.intp),
+        groups=tuple(feature.shape[1] for feature in features),
     )
 
 
-def _indicators(rows: Indices, count: int) -> csr_array:
-    """A feature of its own for each of these of `count` rows; shape (count, len(rows))."""
+def _indicators(rows: Indices, row_count: int) -> csr_array:
+    """One-hot features of some of the rows, 0 in the others; shape (row_count, len(rows))."""
     columns = np.arange(len(rows))
-    return scipy.sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(count, len(rows)))
+    entries = (np.ones(len(rows)), (rows, columns))
+    return scipy.sparse.csr_array(entries, shape=(row_count, len(rows)))
 
 
-def _times(train: Pairs, asked: Pairs, days: int) -> FeatureBlock:
+def _block_of_times(train: Pairs, asked: Pairs, days: int) -> FeatureBlock:
     """A feature for each period of so many days in which a training rating was given."""
     if train.timestamps is None or asked.timestamps is None:
         raise DatasetError(
             "the model learns from the time of each rating, but these ratings have none; choose "
             "another dataset or another algorithm"
         )
-    periods, codes = np.unique(train.timestamps // (days * DAY), return_inverse=True)
-    count = len(periods)
-    wanted = asked.timestamps // (days * DAY)
-    places = np.searchsorted(periods, wanted).clip(max=count - 1)
-    # The last row is empty: of a period that training does not know.
-    rows = _indicators(np.arange(count), count + 1)
+    train_periods = train.timestamps // (days * DAY)
+    asked_periods = asked.timestamps // (days * DAY)
+    periods, train_rows = np.unique(train_periods, return_inverse=True)
+    nearest_rows = np.searchsorted(periods, asked_periods).clip(max=len(periods) - 1)
+    is_known = periods[nearest_rows] == asked_periods
+    empty_row = len(periods)  # the last one, of a period that training does not know
+    rows = _indicators(np.arange(len(periods)), len(periods) + 1)
     return FeatureBlock(
         rows=scipy.sparse.csr_matrix(rows, dtype=np.float64),
-        train=codes.astype(np.intp),
-        predicted=np.where(periods[places] == wanted, places, count).astype(np.intp),
-        groups=(count,),
+        train=train_rows.astype(np.intp),
+        predicted=np.where(is_known, nearest_rows, empty_row).astype(np.intp),
+        groups=(len(periods),),
     )
 
 
@@ -148,7 +152,7 @@ class BayesianFM:
         """Load myFM, so that no fold is charged for it.
 
         Args:
-            features: which there are beside users and items; arguments of `blocks`.
+            features: which there are beside users and items; arguments of `feature_blocks`.
             params: of the algorithm, by name.
         """
         import_myfm()
@@ -158,25 +162,29 @@ class BayesianFM:
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         steps = self._params["steps"]
         report(0, steps)
-        fm = import_myfm()
-        features = blocks(train, asked, days=self._params.get("days", 1), **self._features)
-        self._try_memory(features)
-        learnt = [fm.RelationBlock(block.train.tolist(), block.rows) for block in features]
-        wanted = [fm.RelationBlock(block.predicted.tolist(), block.rows) for block in features]
+        myfm = import_myfm()
+        blocks = feature_blocks(train, asked, days=self._params.get("days", 1), **self._features)
+        self._try_memory(blocks)
+        train_blocks = [myfm.RelationBlock(block.train.tolist(), block.rows) for block in blocks]
+        asked_blocks = [
+            myfm.RelationBlock(block.predicted.tolist(), block.rows) for block in blocks
+        ]
         # All features are in the blocks; the ratings themselves have none.
-        none_learnt = scipy.sparse.csr_matrix((len(train), 0), dtype=np.float64)
-        none_wanted = scipy.sparse.csr_matrix((len(asked), 0), dtype=np.float64)
+        no_train_features = scipy.sparse.csr_matrix((len(train), 0), dtype=np.float64)
+        no_asked_features = scipy.sparse.csr_matrix((len(asked), 0), dtype=np.float64)
         average = np.zeros(len(asked))
-        # Whoever is unknown has no feature, so what is common to all must not hide in features.
+        # The mean is added here and not learnt by features, which unknown users and items lack.
         mean = train.mean
 
-        def after(step: int, sample: Any, *_: object) -> bool:  # noqa: ANN401 - of compiled code
+        def after_step(step: int, sample: Any, *_: object) -> bool:  # noqa: ANN401  compiled
             nonlocal average
-            answer = mean + np.asarray(sample.predict_score(none_wanted, wanted))
+            sampled_scores = sample.predict_score(no_asked_features, asked_blocks)
+            predicted = mean + np.asarray(sampled_scores)
             if step <= BURN_IN:
-                average = answer
+                average = predicted
             else:
-                average = average + (answer - average) / (step + 1 - BURN_IN)
+                # The mean of all steps from BURN_IN on.
+                average = average + (predicted - average) / (step + 1 - BURN_IN)
             if not np.isfinite(average).all():
                 raise RunError(
                     f"the sampling diverged in step {step + 1} of {steps}: predictions are no "
@@ -185,36 +193,38 @@ class BayesianFM:
             report(step + 1, steps, average)
             return False  # go on
 
-        fm.create_train_fm(
+        myfm.create_train_fm(
             self._params["dimension"],
             self._params["deviation"],
-            none_learnt,
-            learnt,
+            no_train_features,
+            train_blocks,
             train.values - mean,
             seed % 2**31,
-            self._config(fm, features),
-            after,
+            self._sampler_settings(myfm, blocks),
+            after_step,
         )
         return average
 
-    def _try_memory(self, features: list[FeatureBlock]) -> None:
+    def _try_memory(self, blocks: list[FeatureBlock]) -> None:
         """Take for a moment about as much memory as myFM will.
 
         Where there is none, a MemoryError says so; inside myFM that mostly ends the whole process.
         """
-        rows, columns = np.sum([block.rows.shape for block in features], axis=0)
+        rows, columns = np.sum([block.rows.shape for block in blocks], axis=0)
         np.empty((2 * int(columns) + int(rows), self._params["dimension"]))
 
-    def _config(self, fm: Any, features: list[FeatureBlock]) -> object:  # noqa: ANN401
-        """myFM's own settings, with a prior for each kind of feature."""
-        sizes: list[int] = []
-        for block in features:
-            sizes += block.groups
-        config = fm.ConfigBuilder()
-        config.set_task_type(fm.TaskType.REGRESSION)
-        config.set_group_index(np.repeat(np.arange(len(sizes)), sizes).tolist())
+    def _sampler_settings(self, myfm: Any, blocks: list[FeatureBlock]) -> object:  # noqa: ANN401
+        """The settings of myFM's Gibbs sampler, with a prior for each kind of feature."""
+        group_sizes: list[int] = []
+        for block in blocks:
+            group_sizes += block.groups
+        group_of_feature = np.repeat(np.arange(len(group_sizes)), group_sizes)
+        config = myfm.ConfigBuilder()
+        config.set_task_type(myfm.TaskType.REGRESSION)
+        config.set_group_index(group_of_feature.tolist())
         config.set_n_iter(self._params["steps"])
         config.set_n_kept_samples(1)
+        # The hyperpriors, as myFM sets them by default.
         config.set_alpha_0(1.0)
         config.set_beta_0(1.0)
         config.set_gamma_0(1.0)
@@ -243,9 +253,9 @@ def import_myfm() -> Any:  # noqa: ANN401 - it has no types
     return module
 
 
-_RATE = 3e-8
-"""Measured on ml-1m: 455 s of one core for 512 steps with 32 dimensions (the recorded study);
-each further kind of feature takes about half as much again."""
+_SECONDS_PER_RATING = 3e-8
+"""On one core, for each rating, step and dimension. Measured on ml-1m: 455 s for 512 steps with 32
+dimensions (the recorded study); each further kind of feature takes about half as much again."""
 
 _DIMENSION = Parameter(
     "dimension",
@@ -292,11 +302,10 @@ FEATURES = {
     "bayesian-time-svd++": ("time", "items_of_user"),
     "bayesian-time-svd++-flipped": ("time", "items_of_user", "users_of_item"),
 }
-"""The features of each model besides user and item, named as in `blocks`."""
+"""The features of each model besides user and item, named as in `feature_blocks`."""
 
 
-def _algorithm(name: str, title: str, summary: str, paper: str) -> Algorithm:
-    """One of the family."""
+def _family_member(name: str, title: str, summary: str, paper: str) -> Algorithm:
     features = FEATURES[name]
     needs = Need.NOTHING
     parameters = _ALWAYS
@@ -309,7 +318,7 @@ def _algorithm(name: str, title: str, summary: str, paper: str) -> Algorithm:
         summary=summary,
         paper=paper,
         task=Task.RATINGS,
-        rate=_RATE * (1 + 0.5 * len(features)),
+        seconds_per_rating=_SECONDS_PER_RATING * (1 + 0.5 * len(features)),
         needs=needs,
         parameters=parameters,
         build=partial(BayesianFM, dict.fromkeys(features, True)),
@@ -317,7 +326,7 @@ def _algorithm(name: str, title: str, summary: str, paper: str) -> Algorithm:
 
 
 BAYESIAN = (
-    _algorithm(
+    _family_member(
         "bayesian-mf",
         "Bayesian MF",
         "Matrix factorization of ratings with all regularization learnt: Gibbs sampling draws the "
@@ -325,28 +334,28 @@ BAYESIAN = (
         "anything to set.",
         "Salakhutdinov, Mnih (2008): Bayesian Probabilistic Matrix Factorization using MCMC",
     ),
-    _algorithm(
+    _family_member(
         "bayesian-svd++",
         "Bayesian SVD++",
         "Bayesian MF that also looks at which items a user has rated, whatever the ratings. Better "
         "than Bayesian MF; takes about twice as long.",
         "Koren (2008): Factorization Meets the Neighborhood; by Gibbs sampling as in Rendle (2013)",
     ),
-    _algorithm(
+    _family_member(
         "bayesian-time-svd",
         "Bayesian timeSVD",
         "Bayesian MF with a vector for each day, so that tastes may change with time. Needs times; "
         "takes hardly longer than Bayesian MF.",
         "Koren (2009): Collaborative Filtering with Temporal Dynamics; by Gibbs sampling",
     ),
-    _algorithm(
+    _family_member(
         "bayesian-time-svd++",
         "Bayesian timeSVD++",
         "Bayesian MF with days and with which items a user has rated. Needs times; among the best "
         "on data with a long history.",
         "Koren (2009): Collaborative Filtering with Temporal Dynamics; by Gibbs sampling",
     ),
-    _algorithm(
+    _family_member(
         "bayesian-time-svd++-flipped",
         "Bayesian timeSVD++ flipped",
         "Bayesian timeSVD++ that also looks at which users have rated an item. Needs times; the "

@@ -72,17 +72,17 @@ def threads(count: int, *, when: bool = True) -> Iterator[None]:
     if not when:
         yield
         return
-    before = torch.get_num_threads()
+    usual_count = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(usual_count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rows:
-    """A sparse matrix of ones on a device: the columns of each row, one row after another.
+class BinaryMatrix:
+    """A sparse matrix of ones on a device, as CSR without its data: the columns of each row.
 
     `columns` has shape (entries,) and `starts` (rows + 1,): row r has columns[starts[r] :
     starts[r + 1]]; both int32, as `embedding_bag` takes them.
@@ -92,8 +92,8 @@ class Rows:
     starts: Tensor
 
     @classmethod
-    def of(cls, matrix: csr_array, device: torch.device) -> Self:
-        """The rows of a matrix; shares its memory on the processor, so do not write to them."""
+    def from_csr(cls, matrix: csr_array, device: torch.device) -> Self:
+        """The stored entries of a matrix, on a processor in its own memory: never write to them."""
         import torch
 
         return cls(
@@ -102,33 +102,36 @@ class Rows:
         )
 
     @property
-    def sizes(self) -> Tensor:
+    def row_sizes(self) -> Tensor:
         """Entries in each row; shape (rows,)."""
         return self.starts.diff()
 
     @property
-    def owners(self) -> Tensor:
+    def row_of_entry(self) -> Tensor:
         """The row of each entry; shape (entries,)."""
         import torch
 
         rows = torch.arange(len(self.starts) - 1, device=self.starts.device)
-        return rows.repeat_interleave(self.sizes, output_size=len(self.columns))
+        return rows.repeat_interleave(self.row_sizes, output_size=len(self.columns))
 
-    def take(self, rows: Tensor | Indices) -> Self:
+    def take_rows(self, rows: Tensor | Indices) -> Self:
         """These rows, in this order; repeats are fine."""
         import torch
 
         rows = torch.as_tensor(rows, device=self.starts.device)
-        sizes = self.sizes[rows]
+        sizes = self.row_sizes[rows]
         starts = torch.zeros(len(rows) + 1, dtype=torch.int32, device=self.starts.device)
         torch.cumsum(sizes, 0, out=starts[1:])
-        total = int(starts[-1])
+        entry_count = int(starts[-1])
         # By how much each entry lies further on in the whole matrix than in the rows taken.
-        shift = (self.starts[rows] - starts[:-1]).repeat_interleave(sizes, output_size=total)
-        places = torch.arange(total, dtype=torch.int32, device=shift.device) + shift
-        return type(self)(columns=self.columns[places], starts=starts)
+        shift_of_row = self.starts[rows] - starts[:-1]
+        shift_of_entry = shift_of_row.repeat_interleave(sizes, output_size=entry_count)
+        entries = torch.arange(entry_count, dtype=torch.int32, device=starts.device)
+        return type(self)(columns=self.columns[entries + shift_of_entry], starts=starts)
 
-    def sums(self, table: Tensor, weights: Tensor | None = None, *, sparse: bool = False) -> Tensor:
+    def times(
+        self, table: Tensor, weights: Tensor | None = None, *, sparse: bool = False
+    ) -> Tensor:
         """The product of the matrix and a dense one: for each row the sum of the table's rows at
         its columns.
 
@@ -152,10 +155,14 @@ class Rows:
 
     def batches(self, size: int) -> Iterator[Self]:
         """Consecutive parts of `size` rows; the last may be shorter."""
-        rows = len(self.starts) - 1
-        bounds = [*range(0, rows, size), rows]
-        ends = self.starts[bounds].tolist()
-        for first, last, start, end in zip(bounds, bounds[1:], ends, ends[1:], strict=False):
+        row_count = len(self.starts) - 1
+        # Copied once: to read a number from a GPU is to wait for all that it has still to do.
+        starts_in_memory = self.starts.cpu()
+        for first_row in range(0, row_count, size):
+            end_row = min(first_row + size, row_count)
+            first_entry = int(starts_in_memory[first_row])
+            end_entry = int(starts_in_memory[end_row])
             yield type(self)(
-                columns=self.columns[start:end], starts=self.starts[first : last + 1] - start
+                columns=self.columns[first_entry:end_entry],
+                starts=self.starts[first_row : end_row + 1] - first_entry,
             )

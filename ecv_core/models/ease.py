@@ -6,8 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ecv_core.models.base import Algorithm, Indices, Settings, Sharing
-from ecv_core.models.device import Rows, best_device, threads
-from ecv_core.models.neighbourhood import dense_counts, dense_is_cheaper, sparse_counts
+from ecv_core.models.device import BinaryMatrix, best_device, threads
+from ecv_core.models.neighbourhood import (
+    dense_cooccurrences,
+    dense_is_cheaper,
+    sparse_cooccurrences,
+)
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import History
 from ecv_core.records.parameters import Parameter
@@ -33,23 +37,27 @@ class EASE:
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 3)
-        gram = _gram(train)
+        gram = _gram_matrix(train)
         progress("fit", 1, 3)
-        self.solve(Rows.of(train, gram.device), gram, progress)
+        self.solve_weights(BinaryMatrix.from_csr(train, gram.device), gram, progress)
 
-    @threads(2)  # anywhere: rounding ranks items that are nearly level, and their number decides it
-    def solve(self, inputs: Rows, gram: Tensor, progress: Progress = no_progress) -> None:
-        """Find the weights.
+    # The same number on every machine: it decides the rounding, which ranks items that are nearly
+    # level.
+    @threads(2)
+    def solve_weights(
+        self, users_items: BinaryMatrix, gram: Tensor, progress: Progress = no_progress
+    ) -> None:
+        """Keep the training matrix, and find the weights by which it is scored.
 
         Args:
-            inputs: the training matrix, on the device.
+            users_items: the training matrix, on the device.
             gram: users that each pair of items shares; overwritten. Shape (items, items).
             progress: as of `fit`.
         Raises: RunError if they cannot be found.
         """
         import torch
 
-        self._input = inputs
+        self._users_items = users_items
         gram.diagonal().add_(self._regularization)
         factor, failed = torch.linalg.cholesky_ex(gram, upper=False)
         if failed.any():
@@ -57,36 +65,35 @@ class EASE:
                 f"ease could not be solved with regularization {self._regularization:g}: the "
                 "numbers are too large for it; try a higher one, such as 250"
             )
-        del gram
         progress("fit", 2, 3)
-        # Symmetric, and LAPACK's columns are our rows: fast sums of rows need the transpose.
+        # The inverse P of the Gram matrix. It is symmetric, but LAPACK's columns are our rows: fast
+        # sums of rows need the transpose.
         weights = torch.cholesky_inverse(factor).mT.contiguous()
-        del factor
         weights.div_(-weights.diagonal().clone())
         weights.fill_diagonal_(0.0)
         self._weights = weights
         progress("fit", 3, 3)
 
-    def forget(self) -> None:
+    def free_weights(self) -> None:
         """Give the memory of the weights back; it scores no more."""
         del self._weights
 
     def score(self, users: Indices) -> Tensor:
-        return self._input.take(users).sums(self._weights)
+        return self._users_items.take_rows(users).times(self._weights)
 
 
-def _gram(train: csr_array) -> Tensor:
-    """The product of the training matrix with itself, on the device."""
+def _gram_matrix(train: csr_array) -> Tensor:
+    """X'X of the training matrix X, on the device; shape (items, items)."""
     import torch
 
     if dense_is_cheaper(train):
-        gram = dense_counts(train)
+        gram = dense_cooccurrences(train)
     else:
-        gram = torch.from_numpy(sparse_counts(train).toarray())
+        gram = torch.from_numpy(sparse_cooccurrences(train).toarray())
     return gram.to(best_device())
 
 
-def _shared(
+def _fit_shared(
     models: Sequence[EASE],
     train: csr_array,
     *,
@@ -96,17 +103,17 @@ def _shared(
 ) -> Iterator[tuple[int, Fitted]]:
     """One Gram matrix for all regularizations; it takes a fourth matrix of items x items."""
     progress("fit", 0, 3)
-    gram = _gram(train)
-    inputs = Rows.of(train, gram.device)
+    gram = _gram_matrix(train)
+    users_items = BinaryMatrix.from_csr(train, gram.device)
     progress("fit", 1, 3)
 
-    def fits() -> Iterator[tuple[int, Fitted]]:
-        for place, model in enumerate(models):
-            model.solve(inputs, gram.clone())  # a copy, because solving overwrites it
-            yield place, model
-            model.forget()  # only one model's weights are in memory at a time
+    def fitted_models() -> Iterator[tuple[int, Fitted]]:
+        for model_index, model in enumerate(models):
+            model.solve_weights(users_items, gram.clone())  # a copy, because solving overwrites it
+            yield model_index, model
+            model.free_weights()  # only one model's weights are in memory at a time
 
-    return fits()
+    return fitted_models()
 
 
 _PARAMETERS = (
@@ -129,7 +136,7 @@ EASE_MODEL = Algorithm(
     paper="Steck (2019): Embarrassingly shallow autoencoders for sparse data",
     parameters=_PARAMETERS,
     build=EASE,
-    sharing=Sharing(parameters=frozenset({"regularization"}), fit=_shared),
+    sharing=Sharing(parameters=frozenset({"regularization"}), fit=_fit_shared),
     random=False,
     spaces={"default": {"regularization": (25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2500.0)}},
 )

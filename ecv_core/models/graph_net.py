@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.nn.functional import leaky_relu, normalize
 
 from ecv_core.models.base import Indices
-from ecv_core.models.device import Rows
+from ecv_core.models.device import BinaryMatrix
 from ecv_core.models.pair_net import PairNet, SampledBatch, Vectors, bpr
-from ecv_core.models.sampled_net import gradient
+from ecv_core.models.sampled_net import gradient_buffer
 from ecv_core.records.interactions import History
 
 
@@ -28,73 +28,80 @@ class Graph:
 
     def __init__(self, train: csr_array, device: torch.device) -> None:
         """Keep the edges and their weights twice, by user and by item: 16 bytes an edge."""
-        transposed = csr_array(train.T.tocsr())
-        self._of_users = Rows.of(train, device)
-        self._of_items = Rows.of(transposed, device)
-        scale_users = _degree_scale(self._of_users)
-        scale_items = _degree_scale(self._of_items)
-        self._user_weights = _edge_weights(self._of_users, scale_users, scale_items)
-        self._item_weights = _edge_weights(self._of_items, scale_items, scale_users)
+        self._items_of_users = BinaryMatrix.from_csr(train, device)
+        self._users_of_items = BinaryMatrix.from_csr(csr_array(train.T.tocsr()), device)
+        user_scales = _degree_scales(self._items_of_users)
+        item_scales = _degree_scales(self._users_of_items)
+        self._user_weights = _edge_weights(self._items_of_users, user_scales, item_scales)
+        self._item_weights = _edge_weights(self._users_of_items, item_scales, user_scales)
 
     def to_users(self, items: Tensor) -> Tensor:
         """Each user's weighted sum of its items' vectors; (items, factors) -> (users, factors)."""
         return _Product.apply(  # type: ignore[no-untyped-call]
-            items, self._of_users, self._user_weights, self._of_items, self._item_weights
+            items,
+            self._items_of_users,
+            self._user_weights,
+            self._users_of_items,
+            self._item_weights,
         )
 
     def to_items(self, users: Tensor) -> Tensor:
         """Each item's weighted sum of its users' vectors; (users, factors) -> (items, factors)."""
         return _Product.apply(  # type: ignore[no-untyped-call]
-            users, self._of_items, self._item_weights, self._of_users, self._user_weights
+            users,
+            self._users_of_items,
+            self._item_weights,
+            self._items_of_users,
+            self._user_weights,
         )
 
 
 class _Product(torch.autograd.Function):
-    """A sparse matrix times a dense one; its slope is a product with the transposed matrix."""
+    """A sparse matrix times a dense one; its gradient is a product with the transposed matrix."""
 
     @staticmethod
     def forward(
         ctx: Any,  # noqa: ANN401  torch's own
         table: Tensor,
-        rows: Rows,
+        matrix: BinaryMatrix,
         weights: Tensor,
-        back_rows: Rows,
-        back_weights: Tensor,
+        transposed: BinaryMatrix,
+        transposed_weights: Tensor,
     ) -> Tensor:
-        """The product of the matrix in `rows` and the table."""
-        ctx.back_rows = back_rows
-        ctx.back_weights = back_weights
-        return rows.sums(table, weights)
+        """The product of the matrix, with a weight for each of its entries, and the table."""
+        ctx.transposed = transposed
+        ctx.transposed_weights = transposed_weights
+        return matrix.times(table, weights)
 
     @staticmethod
-    def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor, None, None, None, None]:  # noqa: ANN401
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None, None]:  # noqa: ANN401
         """Of the table only: the graph is given."""
-        back = ctx.back_rows.sums(slopes.contiguous(), ctx.back_weights)
-        return back, None, None, None, None
+        of_table = ctx.transposed.times(gradient.contiguous(), ctx.transposed_weights)
+        return of_table, None, None, None, None
 
 
-def _degree_scale(rows: Rows) -> Tensor:
+def _degree_scales(matrix: BinaryMatrix) -> Tensor:
     """1 / sqrt(entries) of each row; shape (rows,)."""
-    return rows.sizes.clamp(min=1).float().rsqrt()
+    return matrix.row_sizes.clamp(min=1).float().rsqrt()
 
 
-def _edge_weights(rows: Rows, own: Tensor, others: Tensor) -> Tensor:
+def _edge_weights(matrix: BinaryMatrix, row_scales: Tensor, column_scales: Tensor) -> Tensor:
     """The weight of each entry, from the scales of its row and of its column; shape (entries,)."""
-    return own[rows.owners] * others[rows.columns.long()]
+    return row_scales[matrix.row_of_entry] * column_scales[matrix.columns.long()]
 
 
-class Sides(NamedTuple):
+class UsersAndItems(NamedTuple):
     """Something of users, and the same of items: their numbers, or their vectors."""
 
     users: Tensor
     items: Tensor
 
-    def at(self, nodes: Sides | None) -> Sides:
+    def select(self, nodes: UsersAndItems | None) -> UsersAndItems:
         """The rows of these nodes; all of them for None."""
         if nodes is None:
             return self
         users = self.users.index_select(0, nodes.users)
-        return Sides(users, self.items.index_select(0, nodes.items))
+        return UsersAndItems(users, self.items.index_select(0, nodes.items))
 
 
 class GraphNet(PairNet):
@@ -103,70 +110,79 @@ class GraphNet(PairNet):
     All of them are made anew for every batch, so that large batches pay.
     """
 
-    def hold(self, train: csr_array, history: History | None) -> None:
-        super().hold(train, history)
+    def keep_training_data(self, train: csr_array, history: History | None) -> None:
+        super().keep_training_data(train, history)
         self.graph = Graph(train, self.device)
-        self._made: Sides | None = None
+        self._scoring_vectors: UsersAndItems | None = None
         """The final vectors, once they are made for scoring."""
-        self._made_of: list[int] = []
+        self._scoring_versions: list[int] = []
         """Versions of the weights that they are made of."""
 
-    def start(self) -> None:
-        self.users = self.normal(self.n_users, self.params["factors"], std=0.1)
-        self.items = self.normal(self.n_items, self.params["factors"], std=0.1)
+    def make_weights(self) -> None:
+        self.users = self.add_normal_weight(self.n_users, self.params["factors"], std=0.1)
+        self.items = self.add_normal_weight(self.n_items, self.params["factors"], std=0.1)
 
     @abstractmethod
-    def vectors(self, nodes: Sides | None = None) -> Sides:
+    def final_vectors(self, nodes: UsersAndItems | None = None) -> UsersAndItems:
         """Final vectors of users and of items, whose products are scores.
 
         Args:
             nodes: in training, the users and the items that the batch is about; None for all.
         """
 
-    def learn(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
-        self._made = None  # fused optimizers do not raise a weight's version
-        # Vectors of the nodes in the batch alone, and where each of its pairs has its own.
-        user_rows, user_places = torch.unique(users, return_inverse=True)
-        all_items = torch.cat((items, negatives.flatten()))
-        item_rows, item_places = torch.unique(all_items, return_inverse=True)
-        made = self.vectors(Sides(user_rows, item_rows))
-        slopes = Sides(torch.zeros_like(made.users), torch.zeros_like(made.items))
-        of_users = Vectors(values=made.users.detach(), slopes=slopes.users)
-        of_items = Vectors(values=made.items.detach(), slopes=slopes.items)
-        own_places = item_places[: len(items)]
-        negative_places = item_places[len(items) :].view(negatives.shape)
-        loss = bpr(of_users, of_items, SampledBatch(user_places, own_places, negative_places))
-        # The slopes of the loss are worked out by hand; torch takes them back through the layers.
-        # Given to `backward` they would make torch import sympy, half a second of the first fold
-        # of a process: this sum has the same ones.
-        stand_in = (made.users * slopes.users).sum() + (made.items * slopes.items).sum()
-        torch.autograd.backward(stand_in)
+    def backpropagate(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
+        # Vectors for scoring are out of date after this step, but the weights' versions will not
+        # say so, as fused optimizers do not raise them.
+        self._scoring_vectors = None
+        # Only the nodes of the batch get vectors; each of its pairs is known by their indices.
+        batch_users, user_indices = torch.unique(users, return_inverse=True)
+        positives_and_negatives = torch.cat((items, negatives.flatten()))
+        batch_items, item_indices = torch.unique(positives_and_negatives, return_inverse=True)
+        vectors = self.final_vectors(UsersAndItems(batch_users, batch_items))
+        user_vectors = Vectors(
+            values=vectors.users.detach(), gradients=torch.zeros_like(vectors.users)
+        )
+        item_vectors = Vectors(
+            values=vectors.items.detach(), gradients=torch.zeros_like(vectors.items)
+        )
+        positive_indices = item_indices[: len(items)]
+        negative_indices = item_indices[len(items) :].view(negatives.shape)
+        batch = SampledBatch(user_indices, positive_indices, negative_indices)
+        loss = bpr(user_vectors, item_vectors, batch)  # fills in the gradients
+        # The loss's gradients by the final vectors are known; torch takes them back through the
+        # layers. Given to `backward` they would make torch import sympy, half a second of the first
+        # fold of a process: this sum has the same gradients.
+        stand_in_for_users = (vectors.users * user_vectors.gradients).sum()
+        stand_in_for_items = (vectors.items * item_vectors.gradients).sum()
+        torch.autograd.backward(stand_in_for_users + stand_in_for_items)
         if self.params["regularization"]:
-            self._decay(users, items, negatives)
+            self._add_decay_gradients(users, items, negatives)
         return loss
 
-    def _decay(self, users: Tensor, items: Tensor, negatives: Tensor) -> None:
-        """Add the slopes of the squared length of a batch's vectors before any layer.
+    def _add_decay_gradients(self, users: Tensor, items: Tensor, negatives: Tensor) -> None:
+        """Add the gradients of the squared length of a batch's vectors before any layer.
 
         Those of a user, of its item and of one of its negatives count, in the batch's mean.
         """
         with torch.no_grad():
-            drawn = torch.bincount(negatives.flatten(), minlength=self.n_items)
-            times = torch.bincount(items, minlength=self.n_items) + drawn / negatives.shape[1]
-            share = self.params["regularization"] / len(users)
-            user_share = torch.bincount(users, minlength=self.n_users) * share
-            gradient(self.users).addcmul_(self.users, user_share[:, None])
-            gradient(self.items).addcmul_(self.items, (times * share)[:, None])
+            times_drawn = torch.bincount(negatives.flatten(), minlength=self.n_items)
+            times_positive = torch.bincount(items, minlength=self.n_items)
+            item_weights = times_positive + times_drawn / negatives.shape[1]
+            decay = self.params["regularization"] / len(users)
+            user_decay = torch.bincount(users, minlength=self.n_users) * decay
+            item_decay = item_weights * decay
+            gradient_buffer(self.users).addcmul_(self.users, user_decay[:, None])
+            gradient_buffer(self.items).addcmul_(self.items, item_decay[:, None])
 
     def score(self, users: Indices) -> Tensor:
         with torch.no_grad():
             # Made once for all blocks of users; weights put in from outside raise their version.
             versions = [weight._version for weight in self.weights()]
-            if self._made is None or self._made_of != versions:
-                self._made = self.vectors()
-                self._made_of = versions
+            if self._scoring_vectors is None or self._scoring_versions != versions:
+                self._scoring_vectors = self.final_vectors()
+                self._scoring_versions = versions
             rows = torch.as_tensor(users, device=self.device)
-            return self._made.users[rows] @ self._made.items.T
+            return self._scoring_vectors.users[rows] @ self._scoring_vectors.items.T
 
 
 # The layers of LightGCN; loads torch.
@@ -175,20 +191,20 @@ class GraphNet(PairNet):
 class LightGCNNet(GraphNet):
     """A final vector is the mean of a node's own, its neighbours', their neighbours', and so on."""
 
-    def vectors(self, nodes: Sides | None = None) -> Sides:
+    def final_vectors(self, nodes: UsersAndItems | None = None) -> UsersAndItems:
         users = self.users
         items = self.items
-        user_sum = users
-        item_sum = items
+        user_sums = users
+        item_sums = items
         for _ in range(self.params["layers"]):
             next_users = self.graph.to_users(items)
             items = self.graph.to_items(users)
             users = next_users
-            user_sum = user_sum + users
-            item_sum = item_sum + items
-        sums = Sides(user_sum, item_sum).at(nodes)
-        count = self.params["layers"] + 1
-        return Sides(sums.users / count, sums.items / count)
+            user_sums = user_sums + users
+            item_sums = item_sums + items
+        sums = UsersAndItems(user_sums, item_sums).select(nodes)
+        layer_count = self.params["layers"] + 1  # the vectors before any layer count as one
+        return UsersAndItems(sums.users / layer_count, sums.items / layer_count)
 
 
 # The layers of NGCF; loads torch.
@@ -198,7 +214,7 @@ SLOPE = 0.2
 """Of the activation below 0, as in the authors' code."""
 
 
-class Mixing(NamedTuple):
+class MixingLayer(NamedTuple):
     """What a layer learns."""
 
     weight: Tensor
@@ -215,37 +231,44 @@ class NGCFNet(GraphNet):
     vectors have length 1 where they are put end to end.
     """
 
-    def start(self) -> None:
-        super().start()
-        size = self.params["factors"]
-        self._mixing = []
+    def make_weights(self) -> None:
+        super().make_weights()
+        factors = self.params["factors"]
+        self._layers = []
         for _ in range(self.params["layers"]):
-            weight = self.normal(2 * size, size, std=math.sqrt(1 / size))
-            self._mixing.append(Mixing(weight, self.normal(size, std=0.0)))
+            weight = self.add_normal_weight(2 * factors, factors, std=math.sqrt(1 / factors))
+            self._layers.append(MixingLayer(weight, self.add_normal_weight(factors, std=0.0)))
 
-    def vectors(self, nodes: Sides | None = None) -> Sides:
-        sides = Sides(self.users, self.items)
-        layers = [sides.at(nodes)]
-        last = len(self._mixing) - 1
-        for layer, mixing in enumerate(self._mixing):
-            sums = Sides(self.graph.to_users(sides.items), self.graph.to_items(sides.users))
-            if layer == last:  # nobody needs the last layer of other nodes
-                sides = sides.at(nodes)
-                sums = sums.at(nodes)
-            users = self._next_layer(sides.users, sums.users, mixing, training=nodes is not None)
-            items = self._next_layer(sides.items, sums.items, mixing, training=nodes is not None)
-            sides = Sides(users, items)
-            wanted = sides
-            if layer != last:
-                wanted = sides.at(nodes)
-            layers.append(Sides(normalize(wanted.users), normalize(wanted.items)))
-        users = torch.cat([layer.users for layer in layers], dim=1)
-        return Sides(users, torch.cat([layer.items for layer in layers], dim=1))
+    def final_vectors(self, nodes: UsersAndItems | None = None) -> UsersAndItems:
+        training = nodes is not None
+        vectors = UsersAndItems(self.users, self.items)
+        output = vectors.select(nodes)
+        user_outputs = [output.users]
+        item_outputs = [output.items]
+        for layer in self._layers:
+            user_sums = self.graph.to_users(vectors.items)
+            item_sums = self.graph.to_items(vectors.users)
+            sums = UsersAndItems(user_sums, item_sums)
+            if layer is self._layers[-1]:
+                # All nodes are needed for the sums of the next layer, and after the last one these.
+                vectors = vectors.select(nodes)
+                sums = sums.select(nodes)
+            users = self._mix(vectors.users, sums.users, layer, training=training)
+            items = self._mix(vectors.items, sums.items, layer, training=training)
+            vectors = UsersAndItems(users, items)
+            output = vectors
+            if layer is not self._layers[-1]:
+                output = vectors.select(nodes)
+            user_outputs.append(normalize(output.users))
+            item_outputs.append(normalize(output.items))
+        return UsersAndItems(torch.cat(user_outputs, dim=1), torch.cat(item_outputs, dim=1))
 
-    def _next_layer(self, own: Tensor, sums: Tensor, mixing: Mixing, *, training: bool) -> Tensor:
-        """A layer's vectors of some nodes, from those before and the sums of their neighbours'."""
-        both = torch.cat((own + sums, own * sums), dim=1)
-        mixed = leaky_relu(torch.addmm(mixing.bias, both, mixing.weight), SLOPE)
+    def _mix(
+        self, vectors: Tensor, neighbour_sums: Tensor, layer: MixingLayer, *, training: bool
+    ) -> Tensor:
+        """The next vectors of some nodes, from theirs and the sums of their neighbours'."""
+        both = torch.cat((vectors + neighbour_sums, vectors * neighbour_sums), dim=1)
+        mixed = leaky_relu(torch.addmm(layer.bias, both, layer.weight), SLOPE)
         if training and self.params["dropout"]:
             mixed = mixed * self.dropout_weights(*mixed.shape)
         return mixed

@@ -10,8 +10,8 @@ import scipy  # its parts load when they are used
 from ecv_core.models.base import PAPER_COUNTS, SEARCH, Algorithm, with_source
 from ecv_core.models.neighbourhood import (
     SHARED_NEIGHBOURS,
-    Closeness,
     NeighbourModel,
+    SimilarityTerms,
     Voting,
     cosine,
 )
@@ -31,7 +31,7 @@ class ItemKNN(NeighbourModel):
     user at a time (benchmarks/README.md).
     """
 
-    def closeness(self, train: scipy.sparse.csr_array) -> Closeness:
+    def similarity_terms(self, train: scipy.sparse.csr_array) -> SimilarityTerms:
         return cosine(train, shrink=self.params["shrink"])
 
 
@@ -44,11 +44,11 @@ class UserKNN(NeighbourModel):
     ranks worse (benchmarks/README.md), and it scores one user at a time.
     """
 
-    def closeness(self, train: scipy.sparse.csr_array) -> Closeness:
+    def similarity_terms(self, train: scipy.sparse.csr_array) -> SimilarityTerms:
         return cosine(scipy.sparse.csr_array(train.T.tocsr()), shrink=self.params["shrink"])
 
-    def voting(self, train: scipy.sparse.csr_array, near: scipy.sparse.csr_array) -> Voting:
-        return Voting(near, train)
+    def voting(self, train: scipy.sparse.csr_array, similarities: scipy.sparse.csr_array) -> Voting:
+        return Voting(similarities, train)
 
 
 def _parameters(source: str, neighbours: str, shrink: str) -> tuple[Parameter, ...]:
@@ -117,19 +117,20 @@ class RP3Beta(NeighbourModel):
     all items of a user, and so left out. Of the weights to an item only the largest are kept.
     """
 
-    def closeness(self, train: scipy.sparse.csr_array) -> Closeness:
+    def similarity_terms(self, train: scipy.sparse.csr_array) -> SimilarityTerms:
         alpha = np.float32(self.params["alpha"])
         beta = np.float32(self.params["beta"])
         items_per_user = np.diff(train.indptr)
-        # The weight of a step over a user goes by its root into each of the two items, so that
-        # their product has it.
-        roots = np.maximum(items_per_user, 1).astype(np.float32) ** (-alpha / 2)
+        # The chance of a step over a user is a factor of the product of two items' columns: each
+        # of the two has its square root.
+        root_chances = np.maximum(items_per_user, 1).astype(np.float32) ** (-alpha / 2)
         steps = scipy.sparse.csr_array(
-            (np.repeat(roots, items_per_user), train.indices, train.indptr), shape=train.shape
+            (np.repeat(root_chances, items_per_user), train.indices, train.indptr),
+            shape=train.shape,
         )
         users_per_item = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
         users_per_item = np.maximum(users_per_item, 1)
-        return Closeness(
+        return SimilarityTerms(
             entries=steps,
             divisors=users_per_item**beta,
             divisors_as_neighbour=users_per_item**alpha,

@@ -50,15 +50,15 @@ def load_lenskit(*modules: str) -> None:
 
     threads = torch.get_num_threads()
     # LensKit warns and logs where torch is in use already, which is no news to anybody here.
-    log = logging.getLogger(initialize.__module__)
-    level = log.level
-    log.setLevel(logging.ERROR)
+    lenskit_log = logging.getLogger(initialize.__module__)
+    usual_level = lenskit_log.level
+    lenskit_log.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             initialize(processes=1, threads=threads, backend_threads=threads)
     finally:
-        log.setLevel(level)
+        lenskit_log.setLevel(usual_level)
 
 
 _DIVERGED = (
@@ -68,14 +68,14 @@ _DIVERGED = (
 
 
 @contextmanager
-def lenskit_trains(diverged: str) -> Iterator[None]:
+def lenskit_training(divergence_message: str) -> Iterator[None]:
     """While LensKit trains: numpy's BLAS in one thread, and a panic as a RunError.
 
     With more threads scores would depend on their number in the sixth digit, and cores be kept
     busy by waiting between small products: a fit of implicit-mf on ml-100k would take twice as
     long. The compiled part panics, which is no Exception, on a singular system.
 
-    Args: diverged: what is said of that.
+    Args: divergence_message: of that RunError.
     """
     from threadpoolctl import threadpool_limits
 
@@ -85,16 +85,16 @@ def lenskit_trains(diverged: str) -> Iterator[None]:
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        raise RunError(diverged) from error
+        raise RunError(divergence_message) from error
 
 
-def _check_finite(scorer: ImplicitMFScorer | BiasedMFScorer, diverged: str) -> None:
+def _check_finite(scorer: ImplicitMFScorer | BiasedMFScorer, divergence_message: str) -> None:
     """Refuse a scorer whose vectors are no finite numbers. Raises: RunError."""
     users = scorer.user_embeddings
     if users is None or not (
         np.isfinite(users).all() and np.isfinite(scorer.item_embeddings).all()
     ):
-        raise RunError(diverged)
+        raise RunError(divergence_message)
 
 
 # Implicit feedback: the whole matrix of users and items.
@@ -128,13 +128,14 @@ class ImplicitMF:
         )
         options = TrainingOptions(rng=np.random.default_rng(seed))
         trainer = scorer.create_trainer(dataset_of(train), options)  # type: ignore[no-untyped-call]
-        diverged = _DIVERGED.format("implicit-mf", "or fewer factors")
-        with lenskit_trains(diverged):
+        divergence_message = _DIVERGED.format("implicit-mf", "or fewer factors")
+        with lenskit_training(divergence_message):
             for epoch in range(epochs):
                 trainer.train_epoch()
                 progress("fit", epoch + 1, epochs)
+            # Users once more, against the final items, as in LensKit's own pipeline.
             trainer.als_half_epoch(epochs + 1, trainer.u_ctx)
-        _check_finite(scorer, diverged)
+        _check_finite(scorer, divergence_message)
         self._users = torch.from_numpy(scorer.user_embeddings)
         self._items = torch.from_numpy(scorer.item_embeddings)
 
@@ -242,15 +243,15 @@ class BiasedALS:
         )
         data = from_interactions_df(frame, rating_col="rating")
         options = TrainingOptions(rng=np.random.default_rng(seed))
-        diverged = _DIVERGED.format("biased-als", "or a smaller dimension")
-        with lenskit_trains(diverged):
+        divergence_message = _DIVERGED.format("biased-als", "or a smaller dimension")
+        with lenskit_training(divergence_message):
             trainer = scorer.create_trainer(data, options)  # type: ignore[no-untyped-call]
             for epoch in range(epochs):
                 trainer.train_epoch()
                 if epoch + 1 < epochs:
                     report(epoch + 1, epochs)
             trainer.finalize()
-        _check_finite(scorer, diverged)
+        _check_finite(scorer, divergence_message)
         scorer.trained_epochs = epochs  # the pipeline trains what is left, the biases
         pipeline = predict_pipeline(scorer)
         pipeline.train(data, TrainingOptions(retrain=False, rng=options.rng))
@@ -262,16 +263,17 @@ def _predictions(pipeline: Pipeline, pairs: Pairs) -> Floats:
     from lenskit.batch import predict
     from lenskit.data import ItemList, ItemListCollection
 
+    # LensKit predicts a list of items for each user, in the order of the list.
     by_user = np.argsort(pairs.users, kind="stable")
     users, starts = np.unique(pairs.users[by_user], return_index=True)
-    rows_of_user = dict(zip(users.tolist(), np.split(by_user, starts[1:]), strict=True))
-    items_of_user = {}
-    for user, rows in rows_of_user.items():
-        items_of_user[user] = ItemList(item_ids=pairs.items[rows])
-    lists = ItemListCollection.from_dict(items_of_user, "user_id")
+    pairs_of_user = dict(zip(users.tolist(), np.split(by_user, starts[1:]), strict=True))
+    lists = {}
+    for user, indices in pairs_of_user.items():
+        lists[user] = ItemList(item_ids=pairs.items[indices])
+    collection = ItemListCollection.from_dict(lists, "user_id")
     predicted: Floats = np.empty(len(pairs))
-    for (user,), answers in predict(pipeline, lists, n_jobs=1):
-        predicted[rows_of_user[user]] = answers.scores()
+    for (user,), scored_items in predict(pipeline, collection, n_jobs=1):
+        predicted[pairs_of_user[user]] = scored_items.scores()
     return predicted
 
 

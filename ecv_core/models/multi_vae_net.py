@@ -12,15 +12,15 @@ from torch import Tensor
 from torch.nn.functional import embedding
 
 from ecv_core.models.base import Indices
-from ecv_core.models.device import Rows, low_precision
-from ecv_core.models.sampled_net import SampledNet, divergence_parts
+from ecv_core.models.device import BinaryMatrix, low_precision
+from ecv_core.models.sampled_net import BatchLoss, SampledNet, kl_divergences
 from ecv_core.records.interactions import History
 
 SHARED_WORK = 150_000_000
 """Multiplications of the last layer in a step from which it is shared by the cores."""
 
 
-class _Multinomial(torch.autograd.Function):
+class _LogLikelihood(torch.autograd.Function):
     """Log-likelihood of some entries of a softmax over each row, summed.
 
     Two passes over the logits where log_softmax and indexing take five: most of the time of a step
@@ -35,7 +35,10 @@ class _Multinomial(torch.autograd.Function):
         columns: Tensor,
         sizes: Tensor,
     ) -> Tensor:
-        """Sum of the log-probabilities of entries (rows, columns); `sizes` of them in each row."""
+        """Sum of the log-probabilities of entries (rows, columns); `sizes` of them in each row.
+
+        The log-probability of an entry is its logit less the row's log of the sum of exp(logits).
+        """
         log_sums = torch.logsumexp(logits, dim=1)
         ctx.save_for_backward(logits, log_sums, rows, columns, sizes)
         return logits[rows, columns].sum() - (log_sums * sizes).sum()
@@ -44,10 +47,10 @@ class _Multinomial(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # noqa: ANN401
         """1 at each entry, less the row's probabilities times its number of entries."""
         logits, log_sums, rows, columns, sizes = ctx.saved_tensors
-        slope = torch.sub(logits, log_sums[:, None]).exp_()
-        slope.mul_((-sizes * grad)[:, None])
-        slope[rows, columns] += grad
-        return slope, None, None, None
+        probabilities = torch.sub(logits, log_sums[:, None]).exp_()
+        logit_gradients = probabilities.mul_((-sizes * grad)[:, None])
+        logit_gradients[rows, columns] += grad
+        return logit_gradients, None, None, None
 
 
 class Layer(NamedTuple):
@@ -64,53 +67,56 @@ class MultiVAENet(SampledNet):
     mostly zeros.
     """
 
-    def hold(self, train: csr_array, history: History | None) -> None:
-        self._input = Rows.of(train, self.device)
+    def keep_training_data(self, train: csr_array, history: History | None) -> None:
+        self._input = BinaryMatrix.from_csr(train, self.device)
 
-    def start(self) -> None:
+    def make_weights(self) -> None:
         hidden = self.params["hidden"]
         latent = self.params["latent"]
-        self._sampled = int(self.params.get("sampled_items", 0))
-        width = self.n_items
-        if self._sampled:  # the drawn items, and about as many of the batch's own
-            width = min(width, 2 * self._sampled)
-        self._work = self.params["batch_size"] * hidden * width
-        self.small_steps = self._work < SHARED_WORK
+        self._sampled_count = int(self.params.get("sampled_items", 0))
+        output_width = self.n_items
+        if self._sampled_count:  # the drawn items, and about as many of the batch's own
+            output_width = min(output_width, 2 * self._sampled_count)
+        self._multiplications = self.params["batch_size"] * hidden * output_width
+        self.small_steps = self._multiplications < SHARED_WORK
         self._epoch = 0
-        self._into = Layer(self._weight(self.n_items, hidden), self._bias(hidden))
-        # Mean and variance come from one product, yet each is a layer of its own.
-        spread = math.sqrt(2 / (hidden + latent))
-        encode = self.normal(hidden, 2 * latent, std=spread)
-        self._encode = Layer(encode, self._bias(2 * latent))
-        self._decode = Layer(self._weight(latent, hidden), self._bias(hidden))
-        if self._sampled:  # a row for each item, and its bias
-            out = self._weight(self.n_items, hidden)
-            self._out = Layer(out, self.normal(self.n_items, 1, std=0.0))
+        self._input_layer = Layer(self._weight(self.n_items, hidden), self._bias(hidden))
+        # Mean and variance come from one product, yet each is drawn as a layer of its own.
+        latent_std = math.sqrt(2 / (hidden + latent))
+        latent_weight = self.add_normal_weight(hidden, 2 * latent, std=latent_std)
+        self._latent_layer = Layer(latent_weight, self._bias(2 * latent))
+        self._decoder_layer = Layer(self._weight(latent, hidden), self._bias(hidden))
+        if self._sampled_count:
+            # A row for each item, so that a step can change the rows of its items alone.
+            output_weight = self._weight(self.n_items, hidden)
+            output_bias = self.add_normal_weight(self.n_items, 1, std=0.0)
         else:
-            self._out = Layer(self._weight(hidden, self.n_items), self._bias(self.n_items))
+            output_weight = self._weight(hidden, self.n_items)
+            output_bias = self._bias(self.n_items)
+        self._output_layer = Layer(output_weight, output_bias)
 
     def _weight(self, inputs: int, outputs: int) -> Tensor:
-        return self.normal(inputs, outputs, std=math.sqrt(2 / (inputs + outputs)))
+        return self.add_normal_weight(inputs, outputs, std=math.sqrt(2 / (inputs + outputs)))
 
     def _bias(self, outputs: int) -> Tensor:
-        return self.trained(torch.zeros(outputs, device=self.device))
+        return self.add_weight(torch.zeros(outputs, device=self.device))
 
-    def tables(self) -> list[Tensor]:
-        if not self._sampled:
+    def sparse_weights(self) -> list[Tensor]:
+        if not self._sampled_count:
             return []
-        return [self._into.weight, self._out.weight, self._out.bias]
+        return [self._input_layer.weight, *self._output_layer]
 
-    def steps(self) -> Iterator[tuple[Tensor, int]]:
+    def backpropagated_batches(self) -> Iterator[BatchLoss]:
         order = torch.randperm(self.n_users, generator=self.random, device=self.device)
         self._epoch += 1
-        ramp = max(1, self.params["anneal_epochs"])
-        kl_weight = self.params["kl_weight"] * min(1.0, self._epoch / ramp)
-        for batch in self._input.take(order).batches(self.params["batch_size"]):
+        anneal_epochs = max(1, self.params["anneal_epochs"])
+        kl_weight = self.params["kl_weight"] * min(1.0, self._epoch / anneal_epochs)
+        for batch in self._input.take_rows(order).batches(self.params["batch_size"]):
             loss = self._loss(batch, kl_weight)
             torch.autograd.backward(loss)
-            yield loss.detach(), len(batch.starts) - 1
+            yield BatchLoss(loss.detach(), len(batch.row_sizes))
 
-    def _loss(self, batch: Rows, kl_weight: float) -> Tensor:
+    def _loss(self, batch: BinaryMatrix, kl_weight: float) -> Tensor:
         """The negative evidence lower bound of a batch, a mean over its users; a scalar.
 
         Args:
@@ -118,16 +124,15 @@ class MultiVAENet(SampledNet):
             kl_weight: of the divergence of the latent distributions from the standard normal one.
         """
         dropout_weights = self.dropout_weights(len(batch.columns))
-        with low_precision(self.device, largest=self._work):
-            mean, log_variance = self._encoded(batch, dropout_weights)
-            latent = self.drawn_from(mean, log_variance)
+        with low_precision(self.device, largest=self._multiplications):
+            mean, log_variance = self._latent_distributions(batch, dropout_weights)
+            latent = self.sample_normal(mean, log_variance)
             logits, columns = self._training_logits(latent, batch.columns)
-        log_likelihood: Tensor = _Multinomial.apply(  # type: ignore[no-untyped-call]
-            logits.float(), batch.owners, columns, batch.sizes
+        log_likelihood: Tensor = _LogLikelihood.apply(  # type: ignore[no-untyped-call]
+            logits.float(), batch.row_of_entry, columns, batch.row_sizes
         )
-        divergence = 0.5 * divergence_parts(mean.float(), log_variance.float()).sum()
-        user_count = len(batch.starts) - 1
-        return (kl_weight * divergence - log_likelihood) / user_count
+        divergence = kl_divergences(mean.float(), log_variance.float()).sum()
+        return (kl_weight * divergence - log_likelihood) / len(batch.row_sizes)
 
     def _training_logits(self, latent: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of all items, or of those in the batch and some of the others, drawn alike.
@@ -137,49 +142,57 @@ class MultiVAENet(SampledNet):
 
         Returns: shape (users, items or fewer), and where in it each of the batch's entries is.
         """
-        if not self._sampled:
-            return self._decoded(latent), columns
-        own, places = torch.unique(columns, return_inverse=True)
-        is_other = torch.ones(self.n_items, device=self.device).index_fill_(0, own.long(), 0)
-        others = is_other.nonzero()[:, 0]
-        order = torch.randperm(len(others), generator=self.random, device=self.device)
-        drawn = others[order[: self._sampled]]
-        items = torch.cat((own, drawn))
-        weight = embedding(items, self._out.weight, sparse=True)
-        bias = embedding(items, self._out.bias, sparse=True)[:, 0]
-        # Each drawn item stands for as many of the others as were not drawn.
+        if not self._sampled_count:
+            return self._item_logits(latent), columns
+        batch_items, item_indices = torch.unique(columns, return_inverse=True)
+        is_other_item = torch.ones(self.n_items, device=self.device)
+        is_other_item.index_fill_(0, batch_items.long(), 0)
+        other_items = is_other_item.nonzero()[:, 0]
+        order = torch.randperm(len(other_items), generator=self.random, device=self.device)
+        drawn_items = other_items[order[: self._sampled_count]]
+        items = torch.cat((batch_items, drawn_items))
+        weight = embedding(items, self._output_layer.weight, sparse=True)
+        bias = embedding(items, self._output_layer.bias, sparse=True)[:, 0]
+        # A drawn item stands for several of the others: a logit with the logarithm of their number
+        # added counts in the softmax as so many equal ones.
         log_counts = torch.zeros(len(items), device=self.device)
-        log_counts[len(own) :] = math.log(max(len(others), 1) / max(len(drawn), 1))
-        return torch.addmm(bias + log_counts, self._hidden(latent), weight.T), places
+        items_per_draw = max(len(other_items), 1) / max(len(drawn_items), 1)
+        log_counts[len(batch_items) :] = math.log(items_per_draw)
+        logits = torch.addmm(bias + log_counts, self._decoder_hidden(latent), weight.T)
+        return logits, item_indices
 
-    def _encoded(self, batch: Rows, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        sizes = batch.sizes
+    def _latent_distributions(
+        self, batch: BinaryMatrix, dropout_weights: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Mean and logarithm of the variance of users' latent vectors; (users, latent) each."""
         # Each row of ones is scaled to the length 1, as in the paper.
-        scale = sizes.clamp(min=1).rsqrt().repeat_interleave(sizes, output_size=len(batch.columns))
-        if weights is not None:
-            scale = scale * weights
-        summed = batch.sums(self._into.weight, scale, sparse=bool(self._sampled))
-        hidden = torch.tanh(summed + self._into.bias)
-        mean_and_log_variance = torch.addmm(self._encode.bias, hidden, self._encode.weight)
-        mean, log_variance = mean_and_log_variance.chunk(2, dim=1)
+        scale_of_row = batch.row_sizes.clamp(min=1).rsqrt()
+        entry_weights = scale_of_row[batch.row_of_entry]
+        if dropout_weights is not None:
+            entry_weights = entry_weights * dropout_weights
+        sparse = bool(self._sampled_count)
+        item_sums = batch.times(self._input_layer.weight, entry_weights, sparse=sparse)
+        hidden = torch.tanh(item_sums + self._input_layer.bias)
+        layer = self._latent_layer
+        mean, log_variance = torch.addmm(layer.bias, hidden, layer.weight).chunk(2, dim=1)
         return mean, log_variance
 
-    def _decoded(self, latent: Tensor) -> Tensor:
+    def _item_logits(self, latent: Tensor) -> Tensor:
         """Logits of all items; shape (users, items)."""
-        weight = self._out.weight
-        bias = self._out.bias
-        if self._sampled:  # then the weights lie as a row for each item
+        weight, bias = self._output_layer
+        if self._sampled_count:  # then there is a row for each item
             weight = weight.T
             bias = bias[:, 0]
-        return torch.addmm(bias, self._hidden(latent), weight)
+        return torch.addmm(bias, self._decoder_hidden(latent), weight)
 
-    def _hidden(self, latent: Tensor) -> Tensor:
-        return torch.tanh(torch.addmm(self._decode.bias, latent, self._decode.weight))
+    def _decoder_hidden(self, latent: Tensor) -> Tensor:
+        layer = self._decoder_layer
+        return torch.tanh(torch.addmm(layer.bias, latent, layer.weight))
 
     def use_rows_of(self, train: csr_array) -> None:
-        self.hold(train, None)
+        self.keep_training_data(train, None)
 
     def score(self, users: Indices) -> Tensor:
         with torch.no_grad():  # in float32: lower precision would make ties
-            mean, _ = self._encoded(self._input.take(users))
-            return self._decoded(mean)
+            mean, _ = self._latent_distributions(self._input.take_rows(users))
+            return self._item_logits(mean)

@@ -13,7 +13,7 @@ import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
 from ecv_core.models.base import Indices, Settings, Sharing
-from ecv_core.models.device import Rows
+from ecv_core.models.device import BinaryMatrix
 from ecv_core.records.interactions import History
 from ecv_core.records.run import Progress, no_progress
 
@@ -44,15 +44,15 @@ def dense_is_cheaper(train: csr_array) -> bool:
     users, items = train.shape
     if items * items > DENSE_CELLS or users * items > 4 * DENSE_CELLS:
         return False
-    return users * items * items < DENSE_GAIN * pairs_of(train)
+    return users * items * items < DENSE_GAIN * sparse_multiplications(train)
 
 
-def pairs_of(train: csr_array) -> float:
+def sparse_multiplications(train: csr_array) -> float:
     """Multiplications in the sparse product of `train` with itself."""
     return float(np.square(np.diff(train.indptr), dtype=np.float64).sum())
 
 
-def dense_counts(train: csr_array) -> Tensor:
+def dense_cooccurrences(train: csr_array) -> Tensor:
     """Users that each pair of items shares; an item with itself: its users.
 
     Args: train: shape (users, items), each stored entry 1.0; of other entries the products are
@@ -71,8 +71,8 @@ def dense_counts(train: csr_array) -> Tensor:
     return counts
 
 
-def sparse_counts(train: csr_array) -> csr_array:
-    """As `dense_counts`, holding only the pairs that share a user; indices are not sorted.
+def sparse_cooccurrences(train: csr_array) -> csr_array:
+    """As `dense_cooccurrences`, holding only the pairs that share a user; indices are not sorted.
 
     Args: train: likewise; of other entries than 1.0 the products are summed.
     """
@@ -82,17 +82,17 @@ def sparse_counts(train: csr_array) -> csr_array:
 # Interactions -> the columns nearest to each column.
 
 
-PAIRS = 20_000_000
+MAX_SCIPY_PAIRS = 20_000_000
 """Pairs that scipy's product may look at: bounds its memory to about 1 GB. With more the compiled
 one is used, which is faster by more than it takes to load."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Closeness:
-    """What says how near the columns of a matrix are to each other.
+class SimilarityTerms:
+    """The terms of a formula for the similarity of two columns of a matrix.
 
-    near(j, i) = shared(j, i) / (divisor(j) divisor_as_neighbour(i) + shrink) for j != i, where
-    shared is the product of two columns of `entries`. Pairs that share nothing are left out.
+    similarity(j, i) = product(j, i) / (divisor(j) divisor_as_neighbour(i) + shrink) for j != i,
+    where product is the inner product of two columns of `entries`. Pairs with 0 are left out.
     """
 
     entries: csr_array
@@ -105,16 +105,18 @@ class Closeness:
     """Pulls pairs that share little towards 0; not negative."""
 
 
-def cosine(train: csr_array, *, shrink: float) -> Closeness:
-    """How similar columns are: the rows that both have / (sqrt of both columns' entries + shrink).
+def cosine(train: csr_array, *, shrink: float) -> SimilarityTerms:
+    """The cosine: the rows that both columns have / (sqrt of both columns' entries + shrink).
 
     Args:
         train: shape (rows, columns), each stored entry 1.0.
-        shrink: as of `Closeness`.
+        shrink: as of `SimilarityTerms`.
     """
     counts = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
     norms: NDArray[np.float32] = np.sqrt(np.maximum(counts, 1))
-    return Closeness(entries=train, divisors=norms, divisors_as_neighbour=norms, shrink=shrink)
+    return SimilarityTerms(
+        entries=train, divisors=norms, divisors_as_neighbour=norms, shrink=shrink
+    )
 
 
 class NeighbourModel(ABC):
@@ -125,20 +127,21 @@ class NeighbourModel(ABC):
         self.params = params
 
     @abstractmethod
-    def closeness(self, train: csr_array) -> Closeness:
-        """How near columns are, from the training part of a fold."""
+    def similarity_terms(self, train: csr_array) -> SimilarityTerms:
+        """What says how similar columns are, from the training part of a fold."""
 
-    def voting(self, train: csr_array, near: csr_array) -> Voting:
-        """The fitted model, by what is near: as from `Nearness.keep`."""
+    def voting(self, train: csr_array, similarities: csr_array) -> Voting:
+        """The fitted model, by the neighbours' similarities: as from `Similarities.nearest`."""
         dense = train.shape[1] <= DENSE_ITEMS
-        return Voting(train, scipy.sparse.csr_array(near.T.tocsr()), dense=dense)
+        return Voting(train, scipy.sparse.csr_array(similarities.T.tocsr()), dense=dense)
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 2)
-        most = self.params["neighbours"]
-        near = Nearness(self.closeness(train), most, progress).keep(most)
+        neighbours = self.params["neighbours"]
+        similarities = Similarities(self.similarity_terms(train), neighbours, progress)
+        nearest = similarities.nearest(neighbours)
         progress("fit", 1, 2)
-        self._voting = self.voting(train, near)
+        self._voting = self.voting(train, nearest)
         progress("fit", 2, 2)
 
     def score(self, users: Indices) -> NDArray[np.float32] | Tensor:
@@ -150,92 +153,83 @@ class NeighbourModel(ABC):
         return self._voting.product
 
 
-def _divide_by_norms(shared: Tensor, closeness: Closeness) -> Tensor:
-    """How near columns are, in place of what they share; shape (columns, columns)."""
+def dense_similarities(terms: SimilarityTerms) -> Tensor:
+    """The similarities of all pairs of columns, 0 on the diagonal; shape (columns, columns)."""
     import torch
 
-    divisors = torch.from_numpy(closeness.divisors)
-    divisors_as_neighbour = torch.from_numpy(closeness.divisors_as_neighbour)
-    shared.fill_diagonal_(0)
-    # A part has a few MB, so that all passes over it stay in cache.
-    block = max(1, 2_000_000 // len(divisors))
-    parts = zip(torch.split(shared, block), torch.split(divisors, block), strict=True)
-    for part, part_divisors in parts:
-        part.div_(part_divisors[:, None] * divisors_as_neighbour + closeness.shrink)
-    return shared
+    similarities = dense_cooccurrences(terms.entries)
+    similarities.fill_diagonal_(0)
+    divisors = torch.from_numpy(terms.divisors)
+    divisors_as_neighbour = torch.from_numpy(terms.divisors_as_neighbour)
+    # A block of rows has a few MB, so that all passes over it stay in cache.
+    rows_at_once = max(1, 2_000_000 // len(divisors))
+    for start in range(0, len(divisors), rows_at_once):
+        block = slice(start, start + rows_at_once)
+        similarities[block].div_(divisors[block, None] * divisors_as_neighbour + terms.shrink)
+    return similarities
 
 
-def sparse_neighbours(values: Tensor, indices: Tensor) -> csr_array:
-    """The neighbours of each column as a sparse matrix; both have shape (columns, kept)."""
-    columns, kept = values.shape
-    flat = values.numpy().ravel()
-    nonzero = flat > 0
-    sizes = nonzero.reshape(columns, kept).sum(axis=1)
-    indptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
-    columns_kept = indices.numpy().ravel()[nonzero].astype(np.int32)
-    return scipy.sparse.csr_array((flat[nonzero], columns_kept, indptr), shape=(columns, columns))
+def sparse_similarities(terms: SimilarityTerms) -> csr_array:
+    """The similarities of columns that share a row, in the order of scipy's product."""
+    similarities = sparse_cooccurrences(terms.entries)
+    column_count = similarities.shape[0]
+    rows = np.repeat(np.arange(column_count, dtype=np.int32), np.diff(similarities.indptr))
+    columns = similarities.indices
+    norms = terms.divisors[rows] * terms.divisors_as_neighbour[columns]
+    similarities.data /= norms + np.float32(terms.shrink)
+    similarities.data[rows == columns] = 0
+    return similarities
 
 
-def sparse_nearness(closeness: Closeness) -> csr_array:
-    """How near columns are, only pairs that share something, in the order of scipy's product."""
-    entries = closeness.entries
-    near = sparse_counts(entries)
-    rows = np.repeat(np.arange(near.shape[0], dtype=np.int32), np.diff(near.indptr))
-    norms = closeness.divisors[rows] * closeness.divisors_as_neighbour[near.indices]
-    near.data /= norms + np.float32(closeness.shrink)
-    near.data[rows == near.indices] = 0
-    return near
-
-
-def nearest_of(near: csr_array, neighbours: int) -> csr_array:
-    """The nearest of each, of equal ones those stored first."""
-    # Of a row with too many, what is above the least that is kept stays, and as many of those equal
-    # to it as there is room for.
-    kept = near.data > 0
-    for row in np.flatnonzero(np.diff(near.indptr) > neighbours):
-        own = slice(near.indptr[row], near.indptr[row + 1])
-        values = near.data[own]
-        least = np.partition(values, -neighbours)[-neighbours]
-        ties = np.flatnonzero(values == least)
-        kept[own] &= values >= least
-        kept[own][ties[neighbours - np.count_nonzero(values > least) :]] = False
-    ends = np.concatenate(([0], np.cumsum(kept)))
+def keep_nearest(similarities: csr_array, neighbours: int) -> csr_array:
+    """The `neighbours` largest similarities of each row, of equal ones those stored first."""
+    is_kept = similarities.data > 0
+    for row in np.flatnonzero(np.diff(similarities.indptr) > neighbours):
+        entries = slice(similarities.indptr[row], similarities.indptr[row + 1])
+        values = similarities.data[entries]
+        kth_largest = np.partition(values, -neighbours)[-neighbours]
+        room_for_ties = neighbours - np.count_nonzero(values > kth_largest)
+        ties = np.flatnonzero(values == kth_largest)
+        is_kept[entries] &= values >= kth_largest
+        is_kept[entries][ties[room_for_ties:]] = False
+    kept_before_entry = np.concatenate(([0], np.cumsum(is_kept)))
     # One index type everywhere: scipy converts a whole matrix for every product of two types.
-    indptr = ends[near.indptr].astype(np.int32)
-    indices = near.indices[kept].astype(np.int32)
-    return scipy.sparse.csr_array((near.data[kept], indices, indptr), shape=near.shape)
+    starts = kept_before_entry[similarities.indptr].astype(np.int32)
+    columns = similarities.indices[is_kept].astype(np.int32)
+    kept_entries = (similarities.data[is_kept], columns, starts)
+    return scipy.sparse.csr_array(kept_entries, shape=similarities.shape)
 
 
-def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) -> csr_array:
-    """As `nearest_of`, while memory is that of the neighbours, whatever the number of pairs."""
+def compiled_nearest(terms: SimilarityTerms, neighbours: int, progress: Progress) -> csr_array:
+    """As `keep_nearest`, while memory is that of the neighbours, whatever the number of pairs."""
     from ecv_core.models.neighbourhood_kernel import nearest
 
-    by_row = with_narrow_indices(closeness.entries)
-    by_column = with_narrow_indices(scipy.sparse.csr_array(by_row.T.tocsr()))
-    parts: list[csr_array] = []
-    for first, last in pairwise(_bounds_of_blocks(by_row, by_column)):
+    by_row = with_int32_indices(terms.entries)
+    by_column = with_int32_indices(scipy.sparse.csr_array(by_row.T.tocsr()))
+    blocks: list[csr_array] = []
+    for first, end in pairwise(_bounds_of_blocks(by_row, by_column)):
         progress("fit", 0, 2)  # says nothing new, but lets the search be cancelled here
-        ends, indices, values = nearest(
+        starts, columns, values = nearest(
             by_row.indptr,
             by_row.indices,
             by_row.data,
             by_column.indptr,
             by_column.indices,
             by_column.data,
-            closeness.divisors,
-            closeness.divisors_as_neighbour,
-            np.float32(closeness.shrink),
+            terms.divisors,
+            terms.divisors_as_neighbour,
+            np.float32(terms.shrink),
             neighbours,
             first,
-            last,
+            end,
         )
-        shape = (last - first, by_row.shape[1])
-        parts.append(scipy.sparse.csr_array((values, indices, ends), shape=shape))
-    return scipy.sparse.csr_array(scipy.sparse.vstack(parts, format="csr"))
+        shape = (end - first, by_row.shape[1])
+        blocks.append(scipy.sparse.csr_array((values, columns, starts), shape=shape))
+    return scipy.sparse.csr_array(scipy.sparse.vstack(blocks, format="csr"))
 
 
 def _bounds_of_blocks(by_row: csr_array, by_column: csr_array) -> list[int]:
-    """Where blocks of columns begin and end that look at about PAIRS pairs of entries each.
+    """Where blocks of columns begin and end, each of about MAX_SCIPY_PAIRS pairs of entries.
 
     Between blocks the search for neighbours can be cancelled.
 
@@ -244,13 +238,13 @@ def _bounds_of_blocks(by_row: csr_array, by_column: csr_array) -> list[int]:
         by_column: its transpose.
     Returns: ascending; the first is 0, the last the number of columns.
     """
-    # An entry of a column is paired with every entry of its row.
+    # The search pairs each entry of a column with every entry of its row.
     pairs_of_entry = np.diff(by_row.indptr)[by_column.indices]
     pairs_before_entry = np.concatenate(([0], np.cumsum(pairs_of_entry)))
     pairs_up_to_column = pairs_before_entry[by_column.indptr[1:]]
-    block_of_column = pairs_up_to_column // PAIRS
-    begins = np.flatnonzero(np.diff(block_of_column)) + 1
-    return [0, *begins.tolist(), len(block_of_column)]
+    block_of_column = pairs_up_to_column // MAX_SCIPY_PAIRS
+    first_columns = np.flatnonzero(np.diff(block_of_column)) + 1
+    return [0, *first_columns.tolist(), len(block_of_column)]
 
 
 # Items that vote for other items, with weights -> scores of all items for blocks of users.
@@ -263,32 +257,32 @@ WIDTH = 512
 
 
 class Voting:
-    """A user's score for an item is the sum, over the user's row, of what each entry gives it."""
+    """Scores are voters @ votes: of each user, the sum of the votes of its voters, weighted."""
 
     def __init__(self, voters: csr_array, votes: csr_array, *, dense: bool = False) -> None:
         """Hold both in the form that is summed fastest.
 
         Args:
-            voters: shape (users, any).
-            votes: shape (any, items).
+            voters: who votes for each user, its items or other users; shape (users, voters).
+            votes: what each voter gives each item; shape (voters, items).
             dense: hold `votes` dense too, where each stored entry of `voters` is 1.0.
         """
-        self._voters = with_narrow_indices(voters)
-        self._votes = with_narrow_indices(votes)
-        self._parts: list[Tensor] = []
-        """The votes, held dense, some columns each; empty where they are not."""
+        self._voters = with_int32_indices(voters)
+        self._votes = with_int32_indices(votes)
+        self._dense_votes: list[Tensor] = []
+        """The votes for some items each, held dense; empty where they are not."""
         if dense:
             import torch
 
-            whole = votes.toarray()
+            all_votes = votes.toarray()
             for start in range(0, votes.shape[1], WIDTH):
-                part = np.ascontiguousarray(whole[:, start : start + WIDTH])
-                self._parts.append(torch.from_numpy(part))
+                block = np.ascontiguousarray(all_votes[:, start : start + WIDTH])
+                self._dense_votes.append(torch.from_numpy(block))
 
     @property
     def product(self) -> tuple[csr_array, csr_array] | None:
         """As of `evaluation.Scorer`; None where dense sums are quicker."""
-        if self._parts:
+        if self._dense_votes:
             return None
         return self._voters, self._votes
 
@@ -297,56 +291,66 @@ class Voting:
         import torch
 
         voters = self._voters[users]
-        if not self._parts:
+        if not self._dense_votes:
             return torch.from_numpy((voters @ self._votes).toarray())
-        rows = Rows.of(voters, torch.device("cpu"))
-        return torch.cat([rows.sums(part) for part in self._parts], dim=1)
+        # Votes are dense only where each voter counts once, so that ones say all of the voters.
+        binary_voters = BinaryMatrix.from_csr(voters, torch.device("cpu"))
+        return torch.cat([binary_voters.times(block) for block in self._dense_votes], dim=1)
 
 
-def with_narrow_indices(matrix: csr_array) -> csr_array:
+def with_int32_indices(matrix: csr_array) -> csr_array:
     """The same with int32 indices, which torch takes as they are."""
     starts = matrix.indptr.astype(np.int32)
     entries = (matrix.data, matrix.indices.astype(np.int32), starts)
     return scipy.sparse.csr_array(entries, shape=matrix.shape)
 
 
-# One computation of how near columns are, for any number of neighbours of each.
+# One computation of the similarities, for any number of neighbours of each.
 
 
-class Nearness:
-    """How near columns of a training matrix are to each other; `keep` picks the nearest of each."""
+class Similarities:
+    """The similarities of a training matrix's columns; `nearest` picks the neighbours of each."""
 
-    def __init__(self, closeness: Closeness, most: int, progress: Progress = no_progress) -> None:
-        """Work it out for up to `most` of each, by the cheaper of a dense and a sparse product."""
-        self.dense: Tensor | None = None
+    def __init__(
+        self, terms: SimilarityTerms, max_neighbours: int, progress: Progress = no_progress
+    ) -> None:
+        """Compute them, for up to so many of each, by the cheaper of two products."""
+        self._dense: Tensor | None = None
         """Shape (columns, columns), 0 on the diagonal; None where most pairs share nothing."""
-        entries = closeness.entries
-        # Any number of neighbours can be picked from the dense matrix; the two sparse ways keep the
-        # `most` nearest at once, the compiled one where scipy's would take too much memory.
+        entries = terms.entries
+        # Any number of neighbours can be picked from the dense matrix. The two sparse ways keep the
+        # nearest at once, the compiled one where scipy's would take too much memory.
         if dense_is_cheaper(entries):
-            self.dense = _divide_by_norms(dense_counts(entries), closeness)
-        elif pairs_of(entries) <= PAIRS:
-            self._near = nearest_of(sparse_nearness(closeness), most)
+            self._dense = dense_similarities(terms)
+        elif sparse_multiplications(entries) <= MAX_SCIPY_PAIRS:
+            self._sparse = keep_nearest(sparse_similarities(terms), max_neighbours)
         else:
-            self._near = compiled_nearest(closeness, min(most, entries.shape[1]), progress)
+            most = min(max_neighbours, entries.shape[1])
+            self._sparse = compiled_nearest(terms, most, progress)
 
-    def keep(self, neighbours: int) -> csr_array:
-        """The nearest columns to each column, and how near they are.
+    def nearest(self, neighbours: int) -> csr_array:
+        """The similarities of each column to those nearest to it.
 
         Args:
-            neighbours: how many to keep for each column, from 1 to `most`; all where that is more.
+            neighbours: how many of each column, from 1 to `max_neighbours`; all where that is more.
         Returns: float32, shape (columns, columns); row j holds the neighbours of column j, fewer
             where it shares something with few.
         """
         import torch
 
-        if self.dense is None:
-            return nearest_of(self._near, neighbours)
-        nearest = torch.topk(self.dense, min(neighbours, len(self.dense)), sorted=False)
-        return sparse_neighbours(nearest.values, nearest.indices)
+        if self._dense is None:
+            return keep_nearest(self._sparse, neighbours)
+        column_count = len(self._dense)
+        length = min(neighbours, column_count)
+        values, columns = torch.topk(self._dense, length, sorted=False)
+        starts = np.arange(column_count + 1, dtype=np.int32) * length
+        entries = (values.numpy().ravel(), columns.numpy().ravel().astype(np.int32), starts)
+        neighbours_of_columns = scipy.sparse.csr_array(entries, shape=(column_count, column_count))
+        neighbours_of_columns.eliminate_zeros()
+        return neighbours_of_columns
 
 
-def _shared(
+def _fit_shared(
     models: Sequence[NeighbourModel],
     train: csr_array,
     *,
@@ -357,15 +361,15 @@ def _shared(
     """A `base.SharedFit` of models that differ in their number of neighbours alone."""
     progress("fit", 0, 2)
     counts = [int(model.params["neighbours"]) for model in models]
-    nearness = Nearness(models[0].closeness(train), max(counts), progress)
+    similarities = Similarities(models[0].similarity_terms(train), max(counts), progress)
     progress("fit", 1, 2)
 
-    def fits() -> Iterator[tuple[int, Fitted]]:
-        for place, count in enumerate(counts):
-            yield place, models[0].voting(train, nearness.keep(count))
+    def fitted_models() -> Iterator[tuple[int, Fitted]]:
+        for model_index, count in enumerate(counts):
+            yield model_index, models[0].voting(train, similarities.nearest(count))
 
-    return fits()
+    return fitted_models()
 
 
-SHARED_NEIGHBOURS = Sharing(parameters=frozenset({"neighbours"}), fit=_shared)
+SHARED_NEIGHBOURS = Sharing(parameters=frozenset({"neighbours"}), fit=_fit_shared)
 """How an algorithm shares one computation among numbers of neighbours."""

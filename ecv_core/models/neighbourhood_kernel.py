@@ -15,22 +15,23 @@ _MATRIX = "int32[::1], int32[::1], float32[::1]"
 
 @njit(nogil=True)
 def _kth_largest(values: Floats, k: int) -> np.float32:
-    """The k-th largest value; they are at least k. A heap of the best so far is walked once."""
-    best = np.sort(values[:k])
+    """The k-th largest value; they are at least k. One pass, with a heap of the k best so far."""
+    heap = np.sort(values[:k])  # its least value is first
     for value in values[k:]:
-        if value > best[0]:
-            hole = 0
+        if value > heap[0]:
+            # The value takes the place of the least, and sinks below all that are smaller.
+            parent = 0
             child = 1
             while child < k:
-                if child + 1 < k and best[child + 1] < best[child]:
+                if child + 1 < k and heap[child + 1] < heap[child]:
                     child += 1
-                if best[child] >= value:
+                if heap[child] >= value:
                     break
-                best[hole] = best[child]
-                hole = child
+                heap[parent] = heap[child]
+                parent = child
                 child = 2 * child + 1
-            best[hole] = value
-    return best[0]
+            heap[parent] = value
+    return heap[0]
 
 
 @njit(nogil=True)
@@ -38,60 +39,68 @@ def _add_row(
     factor: np.float32,
     columns: Ints,
     weights: Floats,
-    shared: Floats,
-    is_met: Bools,
-    met: Ints,
-    count: int,
+    products: Floats,
+    is_reached: Bools,
+    reached: Ints,
+    reached_count: int,
 ) -> int:
-    """Add what a row says of a column to what that column shares with each other column.
+    """Add a row's part of the inner products of a column with all others.
 
     Args:
         factor: what the row has in the column.
         columns, weights: the columns that the row has, and what it has there.
-        shared: added to; shape (all columns,).
-        is_met: which columns shared something before; shape (all columns,).
-        met: those columns, in the order in which they were met.
-        count: how many they are.
+        products: the inner products, added to; shape (all columns,).
+        is_reached: which columns have a product already, changed; shape (all columns,).
+        reached: those columns, in the order in which they were reached, added to.
+        reached_count: how many they are.
     Returns: how many they are now.
     """
-    for cell in range(len(columns)):
-        other = np.uint32(columns[cell])  # unsigned: no look whether it counts from the end
-        shared[other] += factor * weights[cell]
-        if not is_met[other]:
-            is_met[other] = True
-            met[count] = other
-            count += 1
-    return count
+    for entry in range(len(columns)):
+        # numba looks whether a signed index counts from the end; an unsigned one saves that.
+        other = np.uint32(columns[entry])
+        products[other] += factor * weights[entry]
+        if not is_reached[other]:
+            is_reached[other] = True
+            reached[reached_count] = other
+            reached_count += 1
+    return reached_count
 
 
 @njit(nogil=True)
-def _keep(met: Ints, near: Floats, k: int, kept: Ints, how_near: Floats, total: int) -> int:
-    """Write the k nearest of the columns that were met, the one met last first.
+def _append_nearest(
+    columns: Ints,
+    similarities: Floats,
+    k: int,
+    kept_columns: Ints,
+    kept_similarities: Floats,
+    kept_count: int,
+) -> int:
+    """Append the k columns of the largest similarities to those that were kept before.
 
     Args:
-        met: the columns, in the order in which they were met; shape (columns,).
-        near: how near each is, in the opposite order; shape (columns,).
+        columns, similarities: to choose from, in the order that decides among equal ones;
+            shape (columns,).
         k: how many are kept, at most.
-        kept, how_near: written to from place `total` on.
-        total: how many are there before.
+        kept_columns, kept_similarities: written to from index `kept_count` on.
+        kept_count: how many are there before.
     Returns: how many are there now.
     """
-    count = len(met)
+    count = len(columns)
     limit = np.float32(0)
     room_for_ties = k
     if count > k:
-        limit = _kth_largest(near, k)
-        for place in range(count):
-            room_for_ties -= near[place] > limit
+        limit = _kth_largest(similarities, k)
+        for index in range(count):
+            room_for_ties -= similarities[index] > limit
     # As many of those exactly at the limit are kept as there is room for.
-    for place in range(count):
-        is_tied = count > k and near[place] == limit
-        if near[place] > limit or (is_tied and room_for_ties > 0 and limit > 0):
+    for index in range(count):
+        is_tied = count > k and similarities[index] == limit
+        if similarities[index] > limit or (is_tied and room_for_ties > 0 and limit > 0):
             room_for_ties -= is_tied
-            kept[total] = met[count - 1 - place]  # `near` begins with the column met last
-            how_near[total] = near[place]
-            total += 1
-    return total
+            kept_columns[kept_count] = columns[index]
+            kept_similarities[kept_count] = similarities[index]
+            kept_count += 1
+    return kept_count
 
 
 @njit(
@@ -107,54 +116,69 @@ def nearest(
     by_column_starts: Ints,
     by_column_rows: Ints,
     by_column_values: Floats,
-    own: Floats,
-    others: Floats,
+    divisors: Floats,
+    divisors_as_neighbour: Floats,
     shrink: np.float32,
     k: int,
     first: int,
-    last: int,
+    end: int,
 ) -> tuple[Ints, Ints, Floats]:
-    """The k nearest of each column from `first` to before `last`, as `Closeness` says.
+    """The k nearest of each column from `first` to before `end`, as `SimilarityTerms` says.
 
-    What a column shares with others is added up in one row of all columns, and only what is kept
+    A column's products with others are added up in one row of all columns, and only what is kept
     leaves it. The order of the entries, and which of equal ones are kept, is that of scipy's
-    product of both matrices: the column that was met last comes first.
+    product of both matrices: the column that was reached last comes first.
 
     Args:
         starts, columns, values: the matrix, of shape (rows, columns).
         by_column_starts, by_column_rows, by_column_values: the same, column by column.
-        own, others, shrink: as of `Closeness`.
+        divisors, divisors_as_neighbour, shrink: as of `SimilarityTerms`.
         k: how many are kept, at most.
-        first, last: which columns.
-    Returns: starts, columns and values of a matrix of shape (last - first, columns).
+        first, end: which columns.
+    Returns: starts, columns and values of a matrix of shape (end - first, columns).
     """
-    shared = np.zeros(len(own), np.float32)
-    is_met = np.zeros(len(own), np.bool_)
-    met = np.empty(len(own), np.int32)
-    near = np.empty(len(own), np.float32)
-    ends = np.zeros(last - first + 1, np.int32)
-    kept = np.empty((last - first) * k, np.int32)
-    how_near = np.empty((last - first) * k, np.float32)
-    total = 0
-    for column in range(first, last):
-        # What this column shares with each other one, through the rows that both have.
+    column_count = len(divisors)
+    products = np.zeros(column_count, np.float32)
+    is_reached = np.zeros(column_count, np.bool_)
+    reached = np.empty(column_count, np.int32)
+    similarities = np.empty(column_count, np.float32)
+    kept_starts = np.zeros(end - first + 1, np.int32)
+    kept_columns = np.empty((end - first) * k, np.int32)
+    kept_similarities = np.empty((end - first) * k, np.float32)
+    kept_count = 0
+    for column in range(first, end):
+        # The inner products with the columns that are reached through a row that both have.
         count = 0
-        for at in range(by_column_starts[column], by_column_starts[column + 1]):
-            row = by_column_rows[at]
-            others_of_row = columns[starts[row] : starts[row + 1]]
-            weights = values[starts[row] : starts[row + 1]]
+        for entry in range(by_column_starts[column], by_column_starts[column + 1]):
+            row = by_column_rows[entry]
+            row_columns = columns[starts[row] : starts[row + 1]]
+            row_values = values[starts[row] : starts[row + 1]]
             count = _add_row(
-                by_column_values[at], others_of_row, weights, shared, is_met, met, count
+                by_column_values[entry],
+                row_columns,
+                row_values,
+                products,
+                is_reached,
+                reached,
+                count,
             )
-        # How near they are, the one that was met last first: equal ones are kept in this order.
-        # What was used of the arrays is cleared for the next column.
-        for place in range(count):
-            other = met[count - 1 - place]
-            near[place] = shared[other] / (own[column] * others[other] + shrink)
+        last_reached_first = reached[:count][::-1].copy()
+        for index in range(count):
+            other = last_reached_first[index]
+            divisor = divisors[column] * divisors_as_neighbour[other] + shrink
+            similarities[index] = products[other] / divisor
             if other == column:
-                near[place] = 0
-            shared[other] = 0
-            is_met[other] = False
-        total = _keep(met[:count], near[:count], k, kept, how_near, total)
-        ends[column - first + 1] = total
-    return ends, kept[:total].copy(), how_near[:total].copy()
+                similarities[index] = 0
+            # Both are as they were before this column, for the next one.
+            products[other] = 0
+            is_reached[other] = False
+        kept_count = _append_nearest(
+            last_reached_first,
+            similarities[:count],
+            k,
+            kept_columns,
+            kept_similarities,
+            kept_count,
+        )
+        kept_starts[column - first + 1] = kept_count
+    return kept_starts, kept_columns[:kept_count].copy(), kept_similarities[:kept_count].copy()

@@ -10,7 +10,7 @@ import numpy as np
 import scipy  # its parts load when they are used
 
 from ecv_core.models.base import SEARCH, Algorithm, Indices, Settings, common, with_source
-from ecv_core.models.device import Rows, best_device, threads
+from ecv_core.models.device import BinaryMatrix, best_device, threads
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
 
@@ -39,47 +39,56 @@ class NMF:
         epochs = self._params["epochs"]
         progress("fit", 0, epochs)
         device = best_device()
-        by_user = Rows.of(train, device)
-        by_item = Rows.of(scipy.sparse.csr_array(train.T.tocsr()), device)
+        users_items = BinaryMatrix.from_csr(train, device)
+        items_users = BinaryMatrix.from_csr(scipy.sparse.csr_array(train.T.tocsr()), device)
         random = torch.Generator(device).manual_seed(seed)
-        # Twice the mean that makes products as large as the matrix's entries on average.
-        high = 2 * float(np.sqrt(train.nnz / (train.shape[0] * train.shape[1] * factors)))
-        users, items = train.shape
-        self._users = torch.rand((factors, users), generator=random, device=device) * high
-        self._items = torch.rand((factors, items), generator=random, device=device) * high
+        user_count, item_count = train.shape
+        # Factors with this mean have products as large as the matrix's entries are on average.
+        mean = float(np.sqrt(train.nnz / (user_count * item_count * factors)))
+        user_draws = torch.rand((factors, user_count), generator=random, device=device)
+        item_draws = torch.rand((factors, item_count), generator=random, device=device)
+        self._user_factors = user_draws * (2 * mean)
+        self._item_factors = item_draws * (2 * mean)
         with threads(1):
             for epoch in range(epochs):
                 after_factor = partial(progress, "fit", epoch, epochs)
-                self._solve(self._users, by_user, self._items, after_factor)
-                self._solve(self._items, by_item, self._users, after_factor)
+                self._improve(self._user_factors, users_items, self._item_factors, after_factor)
+                self._improve(self._item_factors, items_users, self._user_factors, after_factor)
                 progress("fit", epoch + 1, epochs)
 
-    def _solve(
-        self, side: Tensor, rows: Rows, other: Tensor, after_factor: Callable[[], None]
+    def _improve(
+        self,
+        factors: Tensor,
+        matrix: BinaryMatrix,
+        fixed_factors: Tensor,
+        after_factor: Callable[[], None],
     ) -> None:
-        """Improve the factors of one side, one after the other, with those of the other fixed.
+        """Improve the factors of users or of items in place, with those of the others fixed.
 
         Args:
-            side: of users or of items, changed in place; shape (factors, own).
-            rows: the training matrix, with a row for each column of `side`.
-            other: shape (factors, columns of `rows`).
+            factors: changed, one factor after the other; shape (factors, rows of `matrix`).
+            matrix: the training matrix; transposed, where the factors are those of items.
+            fixed_factors: shape (factors, columns of `matrix`).
             after_factor: called after each factor; it may raise Cancelled.
         """
-        # But for the bound at 0, the best side solves gram @ side = wanted (the normal equations).
-        wanted = rows.sums(other.T.contiguous()).T.contiguous()
-        gram = other @ other.T
+        # Without the bound at 0 the best factors would solve the normal equations,
+        # gram @ factors = targets.
+        targets = matrix.times(fixed_factors.T.contiguous()).T.contiguous()
+        gram = fixed_factors @ fixed_factors.T
         gram.diagonal().add_(self._params["regularization"])
-        for factor, own in enumerate(side):
-            slope = wanted[factor] - gram[factor] @ side
-            # The slope divided by the curvature is the step to the least loss, cut off below 0.
-            # A factor that is all zeros stays so: its slope is 0, whatever it is divided by.
-            own.add_(slope / gram[factor, factor].clamp(min=1e-12)).clamp_(min=0)
+        for number, factor in enumerate(factors):
+            residual = targets[number] - gram[number] @ factors
+            # The residual divided by the curvature is the step to the least loss, cut off below 0.
+            # A factor that is all zeros stays so: its residual is 0, whatever it is divided by.
+            curvature = gram[number, number].clamp(min=1e-12)
+            factor.add_(residual / curvature).clamp_(min=0)
             after_factor()
 
     def score(self, users: Indices) -> Tensor:
         import torch
 
-        return self._users[:, torch.as_tensor(users, device=self._users.device)].T @ self._items
+        columns = torch.as_tensor(users, device=self._user_factors.device)
+        return self._user_factors[:, columns].T @ self._item_factors
 
 
 _PARAMETERS = with_source(

@@ -70,24 +70,24 @@ def elsewhere(name: str, task: Task = Task.TOP_N) -> Elsewhere:
     )
 
 
-def tracked(name: str, task: Task, taken: Mapping[str, Algorithm]) -> Elsewhere:
+def tracked(name: str, task: Task, algorithms_here: Mapping[str, Algorithm]) -> Elsewhere:
     """A model whose folds are computed by code outside, under the name that it was given.
 
     Args:
         name: one line of text.
         task: what it does.
-        taken: the algorithms that are here.
+        algorithms_here: whose ids and titles it cannot have.
     Raises: InputError for a name that cannot be shown, or that an algorithm here has.
     """
-    name_words = "give it a name of one line, such as 'my model'"
+    way_out = "give it a name of one line, such as 'my model'"
     if not name or name != " ".join(name.split()) or not name.isprintable():
-        raise InputError(f"'{name}' cannot be the name of a tracked model; {name_words}")
+        raise InputError(f"'{name}' cannot be the name of a tracked model; {way_out}")
     if len(name) > MAX_NAME or ":" in name or name.startswith("-"):
         raise InputError(
             f"the name of a tracked model has at most {MAX_NAME} characters, no ':' and no '-' at "
-            f"its start, but is '{name}'; {name_words}"
+            f"its start, but is '{name}'; {way_out}"
         )
-    for algorithm in taken.values():
+    for algorithm in algorithms_here.values():
         if name.casefold() in (algorithm.id.casefold(), algorithm.title.casefold()):
             raise InputError(
                 f"'{name}' is an algorithm of e-fold ({algorithm.id}); give your model another "

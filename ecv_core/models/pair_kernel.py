@@ -1,4 +1,4 @@
-"""Compiled parts of learning from pairs: which are in the training data, and the slopes of BPR."""
+"""Compiled parts of learning from pairs: which are in training, and the gradients of BPR."""
 
 from __future__ import annotations
 
@@ -17,48 +17,51 @@ Bits = NDArray[np.uint8]
 
 @njit("void(int64[::1], uint8[::1])", cache=True, nogil=True)
 def mark(keys: Longs, marks: Bits) -> None:
-    """Set the bit of each key's last digits.
+    """Set the bit of each key's last binary digits: a Bloom filter with one hash function.
 
     Args:
         keys: numbers of pairs; shape (pairs,).
-        marks: eight bits in each; their number is a power of two.
+        marks: eight bits in each byte; the number of bytes is a power of two.
     """
     last_digits = np.uint64(8 * len(marks) - 1)
-    for place in range(len(keys)):
-        bit = np.uint64(keys[place]) & last_digits
-        in_byte = np.uint8(bit & np.uint64(7))
-        marks[bit >> np.uint64(3)] |= np.uint8(1) << in_byte
+    for pair in range(len(keys)):
+        bit = np.uint64(keys[pair]) & last_digits
+        byte = bit >> np.uint64(3)
+        bit_in_byte = np.uint8(bit & np.uint64(7))
+        marks[byte] |= np.uint8(1) << bit_in_byte
 
 
 @njit("int64[::1](int64[::1], int64[::1], int64, int32[::1], int32[::1], uint8[::1])", cache=True)
-def places_in_training(
+def indices_of_training_pairs(
     users: Longs, items: Longs, n_items: int, starts: Ints, columns: Ints, marks: Bits
 ) -> Longs:
-    """Which of some pairs are in the training matrix, by their places.
+    """Indices of those of some pairs that are in the training matrix.
 
     Args:
         users, items: the pairs; shape (pairs,).
         n_items: columns of the matrix. The key of a pair is user * n_items + item.
         starts, columns: the matrix by rows, the columns of each in order.
         marks: as `mark` sets them for the keys of the matrix.
-    Returns: places in order.
+    Returns: in order.
     """
-    places = np.empty(len(users), np.int64)
+    indices = np.empty(len(users), np.int64)
     last_digits = np.uint64(8 * len(marks) - 1)
-    # Each place is written, and counted only where the bit is set: without a branch, which the
-    # processor would guess wrongly.
-    marked = 0
-    for place in range(len(users)):
-        bit = np.uint64(users[place] * n_items + items[place]) & last_digits
-        places[marked] = place
-        eight_bits = marks[bit >> np.uint64(3)]
-        in_byte = np.uint8(bit & np.uint64(7))
-        marked += (eight_bits >> in_byte) & np.uint8(1)
+    # First the pairs whose bit is marked, among which are all of the training matrix. Each index is
+    # written, and counted only where the bit is set: without a branch, which the processor would
+    # guess wrongly.
+    marked_count = 0
+    for pair in range(len(users)):
+        bit = np.uint64(users[pair] * n_items + items[pair]) & last_digits
+        indices[marked_count] = pair
+        byte = marks[bit >> np.uint64(3)]
+        bit_in_byte = np.uint8(bit & np.uint64(7))
+        marked_count += (byte >> bit_in_byte) & np.uint8(1)
+    # Then those of them whose item is found in the user's row, by bisection.
     count = 0
-    for place in places[:marked]:
-        item = items[place]
-        low = starts[users[place]]
-        end = starts[users[place] + 1]
+    for pair in indices[:marked_count]:
+        item = items[pair]
+        low = starts[users[pair]]
+        end = starts[users[pair] + 1]
         high = end
         while low < high:
             middle = (low + high) >> 1
@@ -67,21 +70,21 @@ def places_in_training(
             else:
                 high = middle
         if low < end and columns[low] == item:
-            places[count] = place
+            indices[count] = pair
             count += 1
-    return places[:count].copy()
+    return indices[:count].copy()
 
 
-def _multiple_added_code(context: Any, factor: Any, value: Any, total: Any) -> Any:  # noqa: ANN401
+def _fused_multiply_add_code(context: Any, factor: Any, value: Any, total: Any) -> Any:  # noqa: ANN401
     """factor * value + total, rounded once: as torch adds multiples of a tensor to another."""
 
-    def written(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+    def emit(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ANN401
         return builder.fma(*arguments)
 
-    return types.float32(types.float32, types.float32, types.float32), written
+    return types.float32(types.float32, types.float32, types.float32), emit
 
 
-_multiple_added: Any = intrinsic(_multiple_added_code)
+_fused_multiply_add: Any = intrinsic(_fused_multiply_add_code)
 
 
 _TABLES = "float32[:,::1], float32[:,::1], float32[::1]"
@@ -93,63 +96,72 @@ _TABLES = "float32[:,::1], float32[:,::1], float32[::1]"
     cache=True,
     nogil=True,
 )
-def add_slopes(
-    users: Floats,
-    items: Floats,
-    bias: Floats,
-    user_slopes: Floats,
-    item_slopes: Floats,
-    bias_slopes: Floats,
-    batch_users: Longs,
-    batch_items: Longs,
+def add_gradients(
+    user_vectors: Floats,
+    item_vectors: Floats,
+    item_biases: Floats,
+    user_gradients: Floats,
+    item_gradients: Floats,
+    bias_gradients: Floats,
+    users: Longs,
+    positives: Longs,
     negatives: Longs,
-    slopes: Floats,
+    score_gradients: Floats,
     user_decay: float,
     item_decay: float,
 ) -> None:
-    """Add up the slopes of a batch's loss by vectors and biases, given those by its scores.
+    """Add the gradients of a batch's BPR loss by vectors and biases, given those by its scores.
 
     Sums are in the order in which torch adds them, one negative of all pairs after the other, and
     rounded as there.
 
     Args:
-        users, items, bias: of all users and items; shapes (users, factors), (items, factors), and
-            (items,) or, without biases, (0,).
-        user_slopes, item_slopes, bias_slopes: what is added to; of the same shapes.
-        batch_users, batch_items: the pairs; shape (batch,).
+        user_vectors, item_vectors, item_biases: of all users and items; shapes (users, factors),
+            (items, factors), and (items,) or, without biases, (0,).
+        user_gradients, item_gradients, bias_gradients: what is added to; of the same shapes.
+        users, positives: the pairs; shape (batch,).
         negatives: items that each user has not; shape (batch, negatives).
-        slopes: by how much each negative's score raises the loss; shape (negatives, batch).
+        score_gradients: of the loss by each negative's score; shape (negatives, batch).
         user_decay, item_decay: of each vector in the batch, added times the vector.
     """
-    size, count = negatives.shape
-    factors = users.shape[1]
-    has_bias = len(bias) > 0
-    # What the negatives of each pair add to the user's slopes, and take from the item's.
-    of_users = np.zeros((size, factors), np.float32)
-    of_scores = np.zeros(size, np.float32)
-    for number in range(count):
-        for place in range(size):
-            user = np.uint64(batch_users[place])  # unsigned: no look whether it counts from the end
-            item = np.uint64(negatives[place, number])
-            slope = slopes[number, place]
+    batch_size, negative_count = negatives.shape
+    factors = user_vectors.shape[1]
+    has_biases = len(item_biases) > 0
+    # A score is user vector times item vector, plus the item's bias: its gradient by one vector is
+    # the other, and by the bias 1. The loss looks at positive less negative score, so that the
+    # gradient by a positive's score is that by all of its negatives' scores with the other sign.
+    gradients_by_negatives = np.zeros((batch_size, factors), np.float32)
+    positive_score_gradients = np.zeros(batch_size, np.float32)
+    for number in range(negative_count):
+        for pair in range(batch_size):
+            # numba looks whether a signed index counts from the end; an unsigned one saves that.
+            user = np.uint64(users[pair])
+            item = np.uint64(negatives[pair, number])
+            score_gradient = score_gradients[number, pair]
             for factor in range(factors):
-                value = items[item, factor]
-                by_score = slope * users[user, factor]
-                item_slopes[item, factor] += _multiple_added(value, item_decay, by_score)
-                added = _multiple_added(slope, value, of_users[place, factor])
-                of_users[place, factor] = added
-            of_scores[place] -= slope
-            if has_bias:
-                bias_slopes[item] += slope + item_decay * bias[item]
-    for place in range(size):
-        user = np.uint64(batch_users[place])
-        item = np.uint64(batch_items[place])
-        slope = of_scores[place]
+                value = item_vectors[item, factor]
+                by_vector = score_gradient * user_vectors[user, factor]
+                item_gradients[item, factor] += _fused_multiply_add(value, item_decay, by_vector)
+                gradients_by_negatives[pair, factor] = _fused_multiply_add(
+                    score_gradient, value, gradients_by_negatives[pair, factor]
+                )
+            positive_score_gradients[pair] -= score_gradient
+            if has_biases:
+                bias_gradients[item] += score_gradient + item_decay * item_biases[item]
+    for pair in range(batch_size):
+        user = np.uint64(users[pair])
+        item = np.uint64(positives[pair])
+        score_gradient = positive_score_gradients[pair]
         for factor in range(factors):
-            own = users[user, factor]
-            value = items[item, factor]
-            item_slopes[item, factor] += _multiple_added(value, item_decay, slope * own)
-            by_scores = _multiple_added(slope, value, of_users[place, factor])
-            user_slopes[user, factor] += _multiple_added(own, user_decay, by_scores)
-        if has_bias:
-            bias_slopes[item] += slope + item_decay * bias[item]
+            user_value = user_vectors[user, factor]
+            item_value = item_vectors[item, factor]
+            by_vector = score_gradient * user_value
+            item_gradients[item, factor] += _fused_multiply_add(item_value, item_decay, by_vector)
+            by_all_scores = _fused_multiply_add(
+                score_gradient, item_value, gradients_by_negatives[pair, factor]
+            )
+            user_gradients[user, factor] += _fused_multiply_add(
+                user_value, user_decay, by_all_scores
+            )
+        if has_biases:
+            bias_gradients[item] += score_gradient + item_decay * item_biases[item]

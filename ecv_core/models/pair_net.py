@@ -16,11 +16,11 @@ from torch.nn.functional import binary_cross_entropy_with_logits, embedding, log
 
 from ecv_core.models import pair_kernel
 from ecv_core.models.base import Indices
-from ecv_core.models.device import Rows, low_precision
-from ecv_core.models.sampled_net import SampledNet, gradient
+from ecv_core.models.device import BinaryMatrix, low_precision
+from ecv_core.models.sampled_net import BatchLoss, SampledNet, gradient_buffer
 from ecv_core.records.interactions import History
 
-RETRIES = 3
+REDRAWS = 3
 """Times that negatives which turn out to be positives are drawn again."""
 MARKS_PER_PAIR = 8
 """Bits for each training pair, so that at most one in eight of other pairs is looked up."""
@@ -29,8 +29,8 @@ MARKS_PER_PAIR = 8
 class PairLookup(Protocol):
     """Knows which pairs of user and item are in the training data."""
 
-    def places(self, users: Tensor, items: Tensor) -> Tensor:
-        """Which of these pairs are, by their places in order; both of shape (pairs,)."""
+    def indices_of_training_pairs(self, users: Tensor, items: Tensor) -> Tensor:
+        """Indices, in order, of those of these pairs that are; both of shape (pairs,)."""
 
 
 class LookupByKeys:
@@ -41,11 +41,13 @@ class LookupByKeys:
         self._keys = keys
         self._n_items = n_items
 
-    def places(self, users: Tensor, items: Tensor) -> Tensor:
+    def indices_of_training_pairs(self, users: Tensor, items: Tensor) -> Tensor:
         keys = users * self._n_items + items
         positions = torch.searchsorted(self._keys, keys)
+        # A key above all others would be looked for after the end.
         positions = positions.clamp_(max=len(self._keys) - 1)
-        return (self._keys[positions] == keys).nonzero()[:, 0]
+        is_training_pair = self._keys[positions] == keys
+        return is_training_pair.nonzero()[:, 0]
 
 
 class LookupByMarks:
@@ -54,45 +56,46 @@ class LookupByMarks:
     Most pairs at random are in no training matrix, which the last digits of their keys show.
     """
 
-    def __init__(self, rows: Rows, keys: Tensor, n_items: int) -> None:
-        """Keep the rows of the training matrix, and mark the keys of its pairs, (pairs,)."""
-        self._starts = rows.starts.numpy()
-        self._columns = rows.columns.numpy()
+    def __init__(self, train: BinaryMatrix, keys: Tensor, n_items: int) -> None:
+        """Keep the training matrix, and mark the keys of its pairs; shape (pairs,)."""
+        self._starts = train.starts.numpy()
+        self._columns = train.columns.numpy()
         self._n_items = n_items
+        # Rounded up to a power of two, so that a key's last binary digits are the number of a bit.
         digits = math.ceil(math.log2(max(8, MARKS_PER_PAIR * len(keys))))
         self._marks = np.zeros(2**digits // 8, dtype=np.uint8)
         pair_kernel.mark(keys.numpy(), self._marks)
 
-    def places(self, users: Tensor, items: Tensor) -> Tensor:
-        places = pair_kernel.places_in_training(
+    def indices_of_training_pairs(self, users: Tensor, items: Tensor) -> Tensor:
+        indices = pair_kernel.indices_of_training_pairs(
             users.numpy(), items.numpy(), self._n_items, self._starts, self._columns, self._marks
         )
-        return torch.from_numpy(places)
+        return torch.from_numpy(indices)
 
 
 class TrainingPairs:
     """The (user, item) pairs of a training matrix on a device, with negatives on demand."""
 
     def __init__(self, train: csr_array, device: torch.device) -> None:
-        rows = Rows.of(train, device)
+        matrix = BinaryMatrix.from_csr(train, device)
         self.n_items = train.shape[1]
-        self.users = rows.owners
-        self.items = rows.columns.long()
+        self.users = matrix.row_of_entry
+        self.items = matrix.columns.long()
         keys = self.users * self.n_items + self.items  # in order, as rows and their columns are
         self._lookup: PairLookup
         if device.type == "cpu":
             # A processor finds a pair sooner in its user's row than among the keys of all pairs.
-            self._lookup = LookupByMarks(rows, keys, self.n_items)
+            self._lookup = LookupByMarks(matrix, keys, self.n_items)
         else:
             self._lookup = LookupByKeys(keys, self.n_items)
 
     def __len__(self) -> int:
         return len(self.users)
 
-    def negatives(self, users: Tensor, random: torch.Generator) -> Tensor:
+    def sample_negatives(self, users: Tensor, random: torch.Generator) -> Tensor:
         """For each of these users an item at random that the user does not have.
 
-        A draw that hits one of the user's items is repeated RETRIES times; after that it stays,
+        A draw that hits one of the user's items is repeated REDRAWS times; after that it stays,
         so that a user who has nearly everything cannot hold training up.
 
         Args:
@@ -101,33 +104,36 @@ class TrainingPairs:
         Returns: item numbers, shape (pairs,).
         """
         items = self._random_items(len(users), random)
-        clashes = self._lookup.places(users, items)
-        for _ in range(RETRIES):
-            if not len(clashes):
+        positives = self._lookup.indices_of_training_pairs(users, items)
+        for _ in range(REDRAWS):
+            if not len(positives):
                 break
-            redrawn = self._random_items(len(clashes), random)
-            items[clashes] = redrawn
-            clashes = clashes[self._lookup.places(users[clashes], redrawn)]
+            redrawn = self._random_items(len(positives), random)
+            items[positives] = redrawn
+            positive_again = self._lookup.indices_of_training_pairs(users[positives], redrawn)
+            positives = positives[positive_again]
         return items
 
     def _random_items(self, count: int, random: torch.Generator) -> Tensor:
         return torch.randint(self.n_items, (count,), generator=random, device=random.device)
 
-    def shuffled(self, size: int, random: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
+    def shuffled_batches(
+        self, size: int, random: torch.Generator
+    ) -> Iterator[tuple[Tensor, Tensor]]:
         """All pairs once, in random order, in batches of at most `size`: (users, items)."""
         order = torch.randperm(len(self), generator=random, device=self.users.device)
-        for part in torch.split(order, size):
-            yield self.users[part], self.items[part]
+        for batch in torch.split(order, size):
+            yield self.users[batch], self.items[batch]
 
 
 class PairNet(SampledNet):
     """Learns from each training pair beside some items at random that the user does not have."""
 
-    def hold(self, train: csr_array, history: History | None) -> None:
+    def keep_training_data(self, train: csr_array, history: History | None) -> None:
         self._pairs = TrainingPairs(train, self.device)
 
     @abstractmethod
-    def learn(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
+    def backpropagate(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
         """Put the gradient of a batch's mean loss into the weights; gives that loss, detached.
 
         Args:
@@ -136,35 +142,36 @@ class PairNet(SampledNet):
             negatives: some that each has not; shape (batch, negatives).
         """
 
-    def steps(self) -> Iterator[tuple[Tensor, int]]:
-        for users, items in self._pairs.shuffled(self.params["batch_size"], self.random):
-            repeated = users.repeat_interleave(self.params["negatives"])
-            negatives = self._pairs.negatives(repeated, self.random).view(len(users), -1)
-            yield self.learn(users, items, negatives), len(users)
+    def backpropagated_batches(self) -> Iterator[BatchLoss]:
+        for users, items in self._pairs.shuffled_batches(self.params["batch_size"], self.random):
+            user_of_negative = users.repeat_interleave(self.params["negatives"])
+            drawn = self._pairs.sample_negatives(user_of_negative, self.random)
+            negatives = drawn.view(len(users), -1)
+            yield BatchLoss(self.backpropagate(users, items, negatives), len(users))
 
 
-# The loss of BPR for a batch, and its slopes by vector.
+# The loss of BPR for a batch, and its gradients by vector.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Vectors:
-    """Vectors of all users or of all items, and where their slopes are added up."""
+    """Vectors of all users or of all items, and where their gradients are added up."""
 
     values: Tensor
     """Shape (rows, factors)."""
-    slopes: Tensor
+    gradients: Tensor
     """Of the same shape."""
-    bias: Tensor | None = None
+    biases: Tensor | None = None
     """Added to each row's scores; shape (rows,)."""
-    bias_slopes: Tensor | None = None
+    bias_gradients: Tensor | None = None
 
 
 class SampledBatch(NamedTuple):
-    """Rows of users, and of items that they have and have not."""
+    """Numbers of users, and of items that they have and have not."""
 
     users: Tensor
     """Shape (batch,)."""
-    items: Tensor
+    positives: Tensor
     """An item that each user has; shape (batch,)."""
     negatives: Tensor
     """Some that each user has not; shape (batch, negatives)."""
@@ -182,96 +189,112 @@ NO_DECAY = Decay()
 
 
 def bpr(users: Vectors, items: Vectors, batch: SampledBatch, decay: Decay = NO_DECAY) -> Tensor:
-    """Mean of -log sigmoid(score of an owned item - score of another); adds up its slopes.
+    """Mean of -log sigmoid(positive's score - negative's score); adds up its gradients.
 
     By hand: autograd takes several times as long, most of it in batched products.
 
     Args:
-        users: of all users; without a bias, which would cancel out.
+        users: of all users; without biases, which would cancel out.
         items: of all items.
         batch: what is learnt from.
-        decay: of the vectors, in the slopes only.
+        decay: of the vectors, in the gradients only.
     Returns: the loss, a scalar.
     """
     with torch.no_grad():
-        size, count = batch.negatives.shape
-        user = users.values.index_select(0, batch.users)
-        own_scores = _scores(items, user, batch.items)
-        leads = own_scores.new_empty(count, size)
-        slopes = torch.empty_like(leads)
+        size, negative_count = batch.negatives.shape
+        user_vectors = users.values.index_select(0, batch.users)
+        positive_scores = _scores(items, user_vectors, batch.positives)
+        differences = positive_scores.new_empty(negative_count, size)
+        score_gradients = torch.empty_like(differences)
         for number, negatives in enumerate(batch.negatives.unbind(dim=1)):
-            leads[number] = own_scores - _scores(items, user, negatives)
-            slopes[number] = torch.sigmoid(-leads[number]) / (size * count)
-        of_vectors = Decay(decay.users / size, decay.items / size / (count + 1))
-        if slopes.is_cuda:
-            add_slopes(users, items, batch, slopes, of_vectors)
+            differences[number] = positive_scores - _scores(items, user_vectors, negatives)
+            # The derivative of -log sigmoid(x) is -sigmoid(-x), and a negative's score lowers x.
+            score_gradients[number] = torch.sigmoid(-differences[number]) / (size * negative_count)
+        decay_of_each = Decay(decay.users / size, decay.items / size / (negative_count + 1))
+        if score_gradients.is_cuda:
+            add_gradients(users, items, batch, score_gradients, decay_of_each)
         else:
-            add_slopes_compiled(users, items, batch, slopes, of_vectors)
-        return -logsigmoid(leads).sum() / (size * count)
+            add_gradients_compiled(users, items, batch, score_gradients, decay_of_each)
+        return -logsigmoid(differences).sum() / (size * negative_count)
 
 
-def _scores(items: Vectors, user: Tensor, rows: Tensor) -> Tensor:
+def _scores(items: Vectors, user_vectors: Tensor, rows: Tensor) -> Tensor:
     """The score of each item of a batch for its user; shape (batch,)."""
-    scores = (user * items.values.index_select(0, rows)).sum(dim=1)
-    if items.bias is None:
+    scores = (user_vectors * items.values.index_select(0, rows)).sum(dim=1)
+    if items.biases is None:
         return scores
-    return scores + items.bias.index_select(0, rows)
+    return scores + items.biases.index_select(0, rows)
 
 
-def add_slopes_compiled(
-    users: Vectors, items: Vectors, batch: SampledBatch, slopes: Tensor, decay: Decay
+def add_gradients_compiled(
+    users: Vectors, items: Vectors, batch: SampledBatch, score_gradients: Tensor, decay: Decay
 ) -> None:
-    """As `add_slopes`, to the last bit where factors are a multiple of 32; on a processor.
+    """As `add_gradients`, to the last bit where factors are a multiple of 32; on a processor.
 
     It takes a third of the time: torch writes every product out before it adds it to a row.
     """
-    no_bias = slopes.new_empty(0)
-    bias = no_bias
-    bias_slopes = no_bias
-    if items.bias is not None and items.bias_slopes is not None:
-        bias = items.bias
-        bias_slopes = items.bias_slopes
-    values = (users.values.numpy(), items.values.numpy(), bias.numpy())
-    sums = (users.slopes.numpy(), items.slopes.numpy(), bias_slopes.numpy())
-    rows = (batch.users.numpy(), batch.items.numpy(), batch.negatives.numpy())
-    pair_kernel.add_slopes(*values, *sums, *rows, slopes.numpy(), decay.users, decay.items)
+    biases = score_gradients.new_empty(0)
+    bias_gradients = biases
+    if items.biases is not None and items.bias_gradients is not None:
+        biases = items.biases
+        bias_gradients = items.bias_gradients
+    # These arrays share the tensors' memory: what is added to them is added to the tensors.
+    user_gradients = users.gradients.numpy()
+    item_gradients = items.gradients.numpy()
+    pair_kernel.add_gradients(
+        users.values.numpy(),
+        items.values.numpy(),
+        biases.numpy(),
+        user_gradients,
+        item_gradients,
+        bias_gradients.numpy(),
+        batch.users.numpy(),
+        batch.positives.numpy(),
+        batch.negatives.numpy(),
+        score_gradients.numpy(),
+        decay.users,
+        decay.items,
+    )
 
 
-def add_slopes(
-    users: Vectors, items: Vectors, batch: SampledBatch, slopes: Tensor, decay: Decay
+def add_gradients(
+    users: Vectors, items: Vectors, batch: SampledBatch, score_gradients: Tensor, decay: Decay
 ) -> None:
-    """Add up the slopes of a batch's loss by vectors and biases, given those by its scores.
+    """Add the gradients of a batch's loss by vectors and biases, given those by its scores.
 
     Args:
-        users, items, batch: as of `bpr`.
-        slopes: by how much each negative's score raises the loss; shape (negatives, batch).
+        users, items, batch: as of `bpr`; their gradients are added to.
+        score_gradients: of the loss by each negative's score; shape (negatives, batch).
         decay: of each vector in the batch, added times the vector.
     """
-    user = users.values.index_select(0, batch.users)
-    user_slopes = torch.zeros_like(user)
-    own_slopes = torch.zeros_like(slopes[0])
-    for negatives, by_score in zip(batch.negatives.unbind(dim=1), slopes, strict=True):
-        own_slopes -= by_score
-        user_slopes.addcmul_(by_score[:, None], items.values.index_select(0, negatives))
-        _add_items(items, negatives, user, by_score, decay.items)
-    user_slopes.addcmul_(own_slopes[:, None], items.values.index_select(0, batch.items))
-    user_slopes.add_(user, alpha=decay.users)
-    _add_items(items, batch.items, user, own_slopes, decay.items)
-    _add_rows(users.slopes, batch.users, user_slopes)
+    user_vectors = users.values.index_select(0, batch.users)
+    user_gradients = torch.zeros_like(user_vectors)
+    # The loss looks at positive less negative score: the gradient by a positive's score is that by
+    # all of its negatives' scores with the other sign.
+    positive_score_gradients = torch.zeros_like(score_gradients[0])
+    for negatives, gradients in zip(batch.negatives.unbind(dim=1), score_gradients, strict=True):
+        positive_score_gradients -= gradients
+        user_gradients.addcmul_(gradients[:, None], items.values.index_select(0, negatives))
+        _add_item_gradients(items, negatives, user_vectors, gradients, decay.items)
+    positive_vectors = items.values.index_select(0, batch.positives)
+    user_gradients.addcmul_(positive_score_gradients[:, None], positive_vectors)
+    user_gradients.add_(user_vectors, alpha=decay.users)
+    _add_item_gradients(items, batch.positives, user_vectors, positive_score_gradients, decay.items)
+    _add_rows(users.gradients, batch.users, user_gradients)
 
 
-def _add_items(
-    items: Vectors, rows: Tensor, user_vectors: Tensor, by_score: Tensor, decay: float
+def _add_item_gradients(
+    items: Vectors, rows: Tensor, user_vectors: Tensor, score_gradients: Tensor, decay: float
 ) -> None:
-    """Add a batch's slopes by score, and the decay, to the items' slopes."""
-    # A score is user times item, plus the item's bias: its slope by the item's vector is the
-    # user's vector, and its slope by the bias is 1.
-    vector_slopes = by_score[:, None] * user_vectors
-    vector_slopes.add_(items.values.index_select(0, rows), alpha=decay)
-    _add_rows(items.slopes, rows, vector_slopes)
-    if items.bias is not None and items.bias_slopes is not None:
-        bias_slopes = by_score + decay * items.bias.index_select(0, rows)
-        _add_rows(items.bias_slopes, rows, bias_slopes)
+    """Add to the items' gradients what follows from those by score, and the decay."""
+    # A score is user times item, plus the item's bias: its gradient by the item's vector is the
+    # user's vector, and by the bias 1.
+    vector_gradients = score_gradients[:, None] * user_vectors
+    vector_gradients.add_(items.values.index_select(0, rows), alpha=decay)
+    _add_rows(items.gradients, rows, vector_gradients)
+    if items.biases is not None and items.bias_gradients is not None:
+        bias_gradients = score_gradients + decay * items.biases.index_select(0, rows)
+        _add_rows(items.bias_gradients, rows, bias_gradients)
 
 
 def _add_rows(target: Tensor, rows: Tensor, values: Tensor) -> None:
@@ -285,20 +308,21 @@ def _add_rows(target: Tensor, rows: Tensor, values: Tensor) -> None:
 class BPRNet(PairNet):
     """A user's vector times an item's; items that a user has shall score above those at random."""
 
-    def start(self) -> None:
-        self._users = self.normal(self.n_users, self.params["factors"], std=0.1)
-        self._items = self.normal(self.n_items, self.params["factors"], std=0.1)
-        self._bias = self.normal(self.n_items, 1, std=0.0)
+    def make_weights(self) -> None:
+        self._users = self.add_normal_weight(self.n_users, self.params["factors"], std=0.1)
+        self._items = self.add_normal_weight(self.n_items, self.params["factors"], std=0.1)
+        self._bias = self.add_normal_weight(self.n_items, 1, std=0.0)
 
-    def learn(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
-        users_held = Vectors(values=self._users, slopes=gradient(self._users))
-        items_held = Vectors(
+    def backpropagate(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
+        user_vectors = Vectors(values=self._users, gradients=gradient_buffer(self._users))
+        item_vectors = Vectors(
             values=self._items,
-            slopes=gradient(self._items),
-            bias=self._bias[:, 0],
-            bias_slopes=gradient(self._bias)[:, 0],
+            gradients=gradient_buffer(self._items),
+            biases=self._bias[:, 0],
+            bias_gradients=gradient_buffer(self._bias)[:, 0],
         )
-        return bpr(users_held, items_held, SampledBatch(users, items, negatives), self._decay())
+        batch = SampledBatch(users, items, negatives)
+        return bpr(user_vectors, item_vectors, batch, self._decay())
 
     def _decay(self) -> Decay:
         """The weights of the regularization; tied ones are those of Anelli et al. (2019)."""
@@ -329,64 +353,68 @@ class NeuMFNet(PairNet):
     and for items apart, and only its sum for pairs.
     """
 
-    def start(self) -> None:
+    def make_weights(self) -> None:
         factors = self.params["factors"]
         hidden = self.params["hidden"]
         half = max(1, hidden // 2)
-        self._gmf_users = self.normal(self.n_users, factors, std=0.01)
-        self._gmf_items = self.normal(self.n_items, factors, std=0.01)
-        self._mlp_users = self.normal(self.n_users, factors, std=0.01)
-        self._mlp_items = self.normal(self.n_items, factors, std=0.01)
-        first = math.sqrt(2 / (2 * factors + hidden))
-        self._first_users = self.normal(factors, hidden, std=first)
-        self._first_items = self.normal(factors, hidden, std=first)
-        self._first_bias = self.normal(hidden, std=0.0)
-        self._second = self.normal(hidden, half, std=math.sqrt(2 / (hidden + half)))
-        self._second_bias = self.normal(half, std=0.0)
-        out = math.sqrt(2 / (factors + half + 1))
-        self._out_gmf = self.normal(factors, std=out)
-        self._out_mlp = self.normal(half, std=out)
-        self._out_bias = self.normal(1, std=0.0)
+        # Each weight is drawn with the deviation of Glorot & Bengio (2010), the tables with 0.01.
+        self._gmf_users = self.add_normal_weight(self.n_users, factors, std=0.01)
+        self._gmf_items = self.add_normal_weight(self.n_items, factors, std=0.01)
+        self._mlp_users = self.add_normal_weight(self.n_users, factors, std=0.01)
+        self._mlp_items = self.add_normal_weight(self.n_items, factors, std=0.01)
+        # The first layer's input is a user's vector and an item's end to end; its weight is kept in
+        # two parts, one for each.
+        first_std = math.sqrt(2 / (2 * factors + hidden))
+        self._first_users = self.add_normal_weight(factors, hidden, std=first_std)
+        self._first_items = self.add_normal_weight(factors, hidden, std=first_std)
+        self._first_bias = self.add_normal_weight(hidden, std=0.0)
+        self._second = self.add_normal_weight(hidden, half, std=math.sqrt(2 / (hidden + half)))
+        self._second_bias = self.add_normal_weight(half, std=0.0)
+        out_std = math.sqrt(2 / (factors + half + 1))
+        self._out_gmf = self.add_normal_weight(factors, std=out_std)
+        self._out_mlp = self.add_normal_weight(half, std=out_std)
+        self._out_bias = self.add_normal_weight(1, std=0.0)
 
-    def learn(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
+    def backpropagate(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
         candidates = torch.cat((items[:, None], negatives), dim=1)
         with low_precision(self.device):
-            user = embedding(users, self._gmf_users) * self._out_gmf
-            product = (user[:, None] * embedding(candidates, self._gmf_items)).sum(dim=2)
-            of_users = (
-                _selected_product(self._mlp_users, self._first_users, users) + self._first_bias
-            )
-            first = of_users[:, None] + _selected_product(
-                self._mlp_items, self._first_items, candidates
-            )
-            logits = product + self._perceptron(first, self.params["dropout"]) + self._out_bias
-        wanted = torch.zeros_like(logits, dtype=torch.float32)
-        wanted[:, 0] = 1.0
-        loss = binary_cross_entropy_with_logits(logits.float(), wanted)
+            weighted_users = embedding(users, self._gmf_users) * self._out_gmf
+            candidate_vectors = embedding(candidates, self._gmf_items)
+            gmf_logits = (weighted_users[:, None] * candidate_vectors).sum(dim=2)
+            # The first layer is linear in its input: its sum has a part of users, one of items.
+            user_sums = _selected_product(self._mlp_users, self._first_users, users)
+            user_sums = user_sums + self._first_bias
+            item_sums = _selected_product(self._mlp_items, self._first_items, candidates)
+            first_sums = user_sums[:, None] + item_sums
+            mlp_logits = self._perceptron(first_sums, self.params["dropout"])
+            logits = gmf_logits + mlp_logits + self._out_bias
+        labels = torch.zeros_like(logits, dtype=torch.float32)
+        labels[:, 0] = 1.0  # the first candidate is the item that the user has
+        loss = binary_cross_entropy_with_logits(logits.float(), labels)
         torch.autograd.backward(loss)
         return loss.detach()
 
-    def _perceptron(self, first: Tensor, dropout: float = 0.0) -> Tensor:
+    def _perceptron(self, first_sums: Tensor, dropout: float = 0.0) -> Tensor:
         """From the first layer's sums, shape (..., hidden), to the output, shape (...,)."""
-        hidden = torch.relu(first)
+        hidden = torch.relu(first_sums)
         if dropout:
-            kept = torch.rand(hidden.shape, generator=self.random, device=self.device) >= dropout
-            hidden = hidden * kept / (1 - dropout)
-        flat = hidden.view(-1, hidden.shape[-1])
-        flat = torch.relu(torch.addmm(self._second_bias, flat, self._second))
-        return (flat @ self._out_mlp).view(first.shape[:-1])
+            draws = torch.rand(hidden.shape, generator=self.random, device=self.device)
+            hidden = hidden * (draws >= dropout) / (1 - dropout)
+        rows = hidden.view(-1, hidden.shape[-1])
+        second_hidden = torch.relu(torch.addmm(self._second_bias, rows, self._second))
+        return (second_hidden @ self._out_mlp).view(first_sums.shape[:-1])
 
     def score(self, users: Indices) -> Tensor:
         with torch.no_grad():  # in float32: lower precision would make ties
             rows = torch.as_tensor(users, device=self.device)
-            weighted = self._gmf_users[rows] * self._out_gmf
-            scores = torch.addmm(self._out_bias, weighted, self._gmf_items.T)
-            of_users = self._mlp_users[rows] @ self._first_users + self._first_bias
-            of_items = self._mlp_items @ self._first_items
-            at_once = max(1, CELLS // of_items.numel())
-            for start in range(0, len(rows), at_once):
-                part = slice(start, start + at_once)
-                scores[part] += self._perceptron(of_users[part, None] + of_items)
+            weighted_users = self._gmf_users[rows] * self._out_gmf
+            scores = torch.addmm(self._out_bias, weighted_users, self._gmf_items.T)
+            user_sums = self._mlp_users[rows] @ self._first_users + self._first_bias
+            item_sums = self._mlp_items @ self._first_items
+            users_at_once = max(1, CELLS // item_sums.numel())
+            for start in range(0, len(rows), users_at_once):
+                block = slice(start, start + users_at_once)
+                scores[block] += self._perceptron(user_sums[block, None] + item_sums)
         return scores
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from scipy.sparse import csr_array
@@ -15,8 +16,8 @@ from ecv_core.models.device import best_device, threads
 from ecv_core.records.interactions import History
 
 
-def gradient(weight: Tensor) -> Tensor:
-    """Where an optimizer looks for a weight's slopes; zeros if there were none."""
+def gradient_buffer(weight: Tensor) -> Tensor:
+    """Where an optimizer looks for a weight's gradient; zeros are put there if there is none."""
     if weight.grad is None:
         weight.grad = torch.zeros_like(weight)
     return weight.grad
@@ -40,24 +41,25 @@ class AdamW:
         self._weights = list(weights)
         self._rate = rate
         self._decay = decay
-        self._means: list[Tensor] = []
-        self._squares: list[Tensor] = []
-        self._steps: list[Tensor] = []
+        # What Adam keeps of each weight: running means of gradients and squared gradients.
+        self._gradient_means: list[Tensor] = []
+        self._squared_gradient_means: list[Tensor] = []
+        self._step_counts: list[Tensor] = []
         for weight in self._weights:
-            self._means.append(torch.zeros_like(weight))
-            self._squares.append(torch.zeros_like(weight))
-            self._steps.append(torch.zeros((), device=weight.device))
+            self._gradient_means.append(torch.zeros_like(weight))
+            self._squared_gradient_means.append(torch.zeros_like(weight))
+            self._step_counts.append(torch.zeros((), device=weight.device))
 
     def step(self) -> None:
         """Change the weights by their gradients."""
         with torch.no_grad():
             adamw(
                 self._weights,
-                [gradient(weight) for weight in self._weights],
-                self._means,
-                self._squares,
+                [gradient_buffer(weight) for weight in self._weights],
+                self._gradient_means,
+                self._squared_gradient_means,
                 [],
-                self._steps,
+                self._step_counts,
                 fused=True,
                 amsgrad=False,
                 maximize=False,
@@ -72,6 +74,15 @@ class AdamW:
         """Forget the gradients."""
         for weight in self._weights:
             weight.grad = None
+
+
+class BatchLoss(NamedTuple):
+    """What a batch has come to, once its gradient is in the weights."""
+
+    mean: Tensor
+    """The loss, a mean over the batch; a detached scalar."""
+    size: int
+    """Of the batch."""
 
 
 class SampledNet(ABC):
@@ -89,50 +100,50 @@ class SampledNet(ABC):
         self.random = torch.Generator(self.device).manual_seed(seed)
         self.n_users, self.n_items = train.shape
         self._weights: list[Tensor] = []
-        self.hold(train, history)
-        self.start()
+        self.keep_training_data(train, history)
+        self.make_weights()
         self._optimizers = self._make_optimizers()
 
     def _make_optimizers(self) -> list[AdamW | torch.optim.SparseAdam]:
-        """AdamW for all weights but tables, which need one that takes sparse gradients."""
+        """AdamW for all weights but those with sparse gradients, which need SparseAdam."""
         rate = self.params["learning_rate"]
-        biases = self.biases()
-        tables = self.tables()
-        apart = {id(weight) for weight in (*biases, *tables)}
-        decaying = [weight for weight in self.weights() if id(weight) not in apart]
+        undecayed = self.undecayed_weights()
+        sparse = self.sparse_weights()
+        # Tensors are told apart by identity, as == compares their values.
+        other_ids = {id(weight) for weight in (*undecayed, *sparse)}
+        decaying = [weight for weight in self.weights() if id(weight) not in other_ids]
         decay = self.params.get("weight_decay", 0.0)
         optimizers: list[AdamW | torch.optim.SparseAdam] = [AdamW(decaying, rate, decay)]
-        if biases:
-            optimizers.append(AdamW(biases, rate, decay=0.0))
-        if tables:
-            optimizers.append(torch.optim.SparseAdam(tables, lr=rate))
+        if undecayed:
+            optimizers.append(AdamW(undecayed, rate, decay=0.0))
+        if sparse:
+            optimizers.append(torch.optim.SparseAdam(sparse, lr=rate))
         return optimizers
 
     @abstractmethod
-    def hold(self, train: csr_array, history: History | None) -> None:
+    def keep_training_data(self, train: csr_array, history: History | None) -> None:
         """Keep what batches are made of."""
 
     @abstractmethod
-    def start(self) -> None:
+    def make_weights(self) -> None:
         """Make the weights, at random."""
 
     @abstractmethod
-    def steps(self) -> Iterator[tuple[Tensor, int]]:
+    def backpropagated_batches(self) -> Iterator[BatchLoss]:
         """The batches of one epoch, in random order.
 
-        For each the gradient of its mean loss is put into the weights, where there is none; gives
-        that loss, detached, and the size of the batch.
+        For each the gradient of its mean loss is put into the weights, where there is none.
         """
 
     def weights(self) -> list[Tensor]:
         """Everything that training changes, in the order in which it was made."""
         return self._weights
 
-    def biases(self) -> list[Tensor]:
+    def undecayed_weights(self) -> list[Tensor]:
         """Those of the weights that do not decay."""
         return []
 
-    def tables(self) -> list[Tensor]:
+    def sparse_weights(self) -> list[Tensor]:
         """Those whose gradients are sparse: a step changes the rows of its batch alone."""
         return []
 
@@ -140,13 +151,13 @@ class SampledNet(ABC):
     def score(self, users: Indices) -> Tensor:
         """As `Recommender.score`."""
 
-    def normal(self, *shape: int, std: float) -> Tensor:
-        """A weight to be trained, drawn from a normal distribution around 0."""
+    def add_normal_weight(self, *shape: int, std: float) -> Tensor:
+        """A new weight to be trained, drawn from a normal distribution around 0."""
         weight = torch.empty(shape, device=self.device)
-        return self.trained(weight.normal_(0.0, std, generator=self.random))
+        return self.add_weight(weight.normal_(0.0, std, generator=self.random))
 
-    def trained(self, weight: Tensor) -> Tensor:
-        """The same, to be trained."""
+    def add_weight(self, weight: Tensor) -> Tensor:
+        """Have this weight trained; gives it back."""
         self._weights.append(weight.requires_grad_())
         return weight
 
@@ -156,7 +167,7 @@ class SampledNet(ABC):
         draws = torch.rand(shape, generator=self.random, device=self.device)
         return (draws >= dropout) / (1 - dropout)
 
-    def drawn_from(self, mean: Tensor, log_variance: Tensor) -> Tensor:
+    def sample_normal(self, mean: Tensor, log_variance: Tensor) -> Tensor:
         """Vectors at random from these normal distributions, so that gradients reach both.
 
         Source: Kingma & Welling (2014), the reparameterization trick.
@@ -164,25 +175,25 @@ class SampledNet(ABC):
         noise = torch.empty_like(mean).normal_(generator=self.random)
         return mean + noise * torch.exp(log_variance / 2)
 
-    def epoch(self, between: Callable[[], None]) -> float:
-        """One pass over the training data; gives its mean loss.
+    def train_epoch(self, after_batch: Callable[[], None]) -> float:
+        """Pass over the training data once; gives the mean loss.
 
-        `between` is called after every batch; it may raise Cancelled.
+        `after_batch` may raise Cancelled.
         """
-        total = torch.zeros((), device=self.device)
-        count = 0
-        self._zero()
+        total_loss = torch.zeros((), device=self.device)
+        sample_count = 0
+        self._clear_gradients()
         with threads(1, when=self.small_steps):
-            for loss, size in self.steps():
-                total += loss * size
-                count += size
+            for loss in self.backpropagated_batches():
+                total_loss += loss.mean * loss.size
+                sample_count += loss.size
                 for optimizer in self._optimizers:
                     optimizer.step()
-                self._zero()
-                between()
-        return float(total) / max(1, count)
+                self._clear_gradients()
+                after_batch()
+        return float(total_loss) / max(1, sample_count)
 
-    def _zero(self) -> None:
+    def _clear_gradients(self) -> None:
         for optimizer in self._optimizers:
             optimizer.zero_grad()
 
@@ -194,9 +205,9 @@ class SampledNet(ABC):
         return
 
 
-def divergence_parts(mean: Tensor, log_variance: Tensor) -> Tensor:
-    """Twice what each factor adds to the divergence of normal distributions from the standard one.
+def kl_divergences(mean: Tensor, log_variance: Tensor) -> Tensor:
+    """Kullback and Leibler's divergence of normal distributions from the standard one.
 
-    The divergence is Kullback and Leibler's; of the same shape as both.
+    Of the same shape as both: each factor has its own, and those of a vector are added up.
     """
-    return mean.square() + log_variance.exp() - 1 - log_variance
+    return 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance)

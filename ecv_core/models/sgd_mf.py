@@ -16,8 +16,10 @@ from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.tasks import Task
 
-AT_ONCE = 1_000_000
+RATINGS_AT_ONCE = 1_000_000
 """Ratings between two reports, so that a cancel takes effect within about a second."""
+PAIRS_AT_ONCE = 250_000
+"""Pairs whose vectors are copied at once to predict them."""
 GRID_RATES = (0.001, 0.003)
 GRID_REGULARIZATIONS = (0.02, 0.03, 0.04, 0.05)
 """The paper's grid: every pair of the two is tried."""
@@ -47,27 +49,32 @@ class SgdMF:
         grid: list[FactorSetting] = []
         if self._params["search"]:
             grid = [FactorSetting(*pair) for pair in product(GRID_RATES, GRID_REGULARIZATIONS)]
-        steps = epochs * (1 + len(grid))
+        steps = epochs * (1 + len(grid))  # each setting of the grid is trained, then the best
         report(0, steps)
         setting = FactorSetting(self._params["learning_rate"], self._params["regularization"])
         if grid:
-            setting = self._best(grid, train, seed, lambda done: report(done, steps))
-        done = len(grid) * epochs
-        fit = _Fit(train, self._params, seed)
-        predicted = fit.answer(asked)
+
+            def report_search(epochs_done: int) -> None:
+                report(epochs_done, steps)
+
+            setting = self._best_setting(grid, train, seed, report_search)
+        search_steps = len(grid) * epochs
+        factorization = _Factorization(train, self._params, seed)
+        predicted = factorization.predict(asked)
         for epoch in range(epochs):
-            fit.epoch(setting, partial(report, done + epoch, steps))
-            predicted = fit.answer(asked)
+            epochs_before = search_steps + epoch
+            factorization.train_epoch(setting, partial(report, epochs_before, steps))
+            predicted = factorization.predict(asked)
             if not np.isfinite(predicted).all():
                 rate = setting.learning_rate
                 raise RunError(
                     f"sgd-mf diverged in epoch {epoch + 1} of {epochs}: predictions are no "
                     f"longer finite numbers; use a lower learning_rate than {rate:g}"
                 )
-            report(done + epoch + 1, steps, predicted)
+            report(epochs_before + 1, steps, predicted)
         return predicted
 
-    def _best(
+    def _best_setting(
         self, grid: list[FactorSetting], train: Ratings, seed: int, report: Callable[[int], None]
     ) -> FactorSetting:
         """The setting that predicts a part of the training ratings best, learnt from the others.
@@ -79,28 +86,30 @@ class SgdMF:
             report: called with the number of epochs that are done.
         """
         rng = np.random.default_rng(seed)
-        hidden = rng.permutation(len(train)) < max(1, round(GRID_SHARE * len(train)))
-        if hidden.all():
+        hidden_count = max(1, round(GRID_SHARE * len(train)))
+        is_hidden = rng.permutation(len(train)) < hidden_count
+        if is_hidden.all():
             raise RunError(
                 "sgd-mf cannot choose its settings by one rating; set search=false, or use "
                 "more data"
             )
-        visible = train.take(~hidden)
-        validation = train.take(hidden)
+        visible = train.take(~is_hidden)
+        validation = train.take(is_hidden)
         epochs = self._params["epochs"]
-        errors = []
+        mean_squared_errors = []
         for number, setting in enumerate(grid):
-            fit = _Fit(visible, self._params, seed)
+            factorization = _Factorization(visible, self._params, seed)
             for epoch in range(epochs):
-                fit.epoch(setting, partial(report, number * epochs + epoch))
-            predicted = fit.answer(validation.pairs).clip(train.low, train.high)
+                factorization.train_epoch(setting, partial(report, number * epochs + epoch))
+            predicted = factorization.predict(validation.pairs).clip(train.low, train.high)
             error = np.mean((predicted - validation.values) ** 2)
-            errors.append(np.nan_to_num(error, nan=np.inf))  # a fit that diverged is never best
-        return grid[int(np.argmin(errors))]
+            # A fit that diverged, whose error is NaN, is never best.
+            mean_squared_errors.append(np.nan_to_num(error, nan=np.inf))
+        return grid[int(np.argmin(mean_squared_errors))]
 
 
-class _Fit:
-    """The parameters of one fit, in single precision."""
+class _Factorization:
+    """The mean, biases and vectors of one fit, in single precision."""
 
     def __init__(self, train: Ratings, params: Settings, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
@@ -117,23 +126,25 @@ class _Fit:
         self, codes: NDArray[np.int32], size: int, params: Settings
     ) -> NDArray[np.float32]:
         """Vectors at random; zero for who has no rating: the answer is the mean and a bias."""
-        drawn = self._rng.standard_normal((size, params["dimension"]), dtype=np.float32)
-        drawn *= np.float32(params["deviation"])
-        drawn[np.bincount(codes, minlength=size) == 0] = 0
-        return drawn
+        vectors = self._rng.standard_normal((size, params["dimension"]), dtype=np.float32)
+        vectors *= np.float32(params["deviation"])
+        has_no_rating = np.bincount(codes, minlength=size) == 0
+        vectors[has_no_rating] = 0
+        return vectors
 
-    def epoch(self, setting: FactorSetting, between: Callable[[], None]) -> None:
-        """Go through all ratings once, in random order; `between` is called now and then."""
+    def train_epoch(self, setting: FactorSetting, report: Callable[[], None]) -> None:
+        """Go through all ratings once, in random order; `report` is called now and then."""
         from ecv_core.models.sgd_mf_kernel import descend
 
         order = self._rng.permutation(len(self._residuals))
-        for start in range(0, len(order), AT_ONCE):
-            between()
+        for start in range(0, len(order), RATINGS_AT_ONCE):
+            report()
+            # It changes the vectors and biases in place.
             descend(
                 self._users,
                 self._items,
                 self._residuals,
-                order[start : start + AT_ONCE],
+                order[start : start + RATINGS_AT_ONCE],
                 self._user_vectors,
                 self._item_vectors,
                 self._user_biases,
@@ -142,16 +153,16 @@ class _Fit:
                 setting.regularization,
             )
 
-    def answer(self, asked: Pairs) -> Floats:
+    def predict(self, asked: Pairs) -> Floats:
         """Shape (pairs,); computed in blocks, so that memory stays small."""
-        answers = np.empty(len(asked))
-        for start in range(0, len(asked), AT_ONCE // 4):
-            part = slice(start, start + AT_ONCE // 4)
-            users = asked.users[part]
-            items = asked.items[part]
+        deviations = np.empty(len(asked))
+        for start in range(0, len(asked), PAIRS_AT_ONCE):
+            block = slice(start, start + PAIRS_AT_ONCE)
+            users = asked.users[block]
+            items = asked.items[block]
             products = np.einsum("nd,nd->n", self._user_vectors[users], self._item_vectors[items])
-            answers[part] = self._user_biases[users] + self._item_biases[items] + products
-        return answers + self._mean
+            deviations[block] = self._user_biases[users] + self._item_biases[items] + products
+        return deviations + self._mean
 
 
 _LEARNING_RATE = Parameter(
@@ -201,7 +212,7 @@ SGD_MF = Algorithm(
     ),
     paper="Koren, Bell, Volinsky (2009): Matrix Factorization Techniques; set-up of Rendle (2019)",
     task=Task.RATINGS,
-    rate=1e-8,
+    seconds_per_rating=1e-8,
     parameters=_PARAMETERS,
     build=SgdMF,
 )

@@ -38,22 +38,22 @@ def descend(
         regularization: of vectors and biases alike.
     """
     dimension = user_vectors.shape[1]
-    for place in range(len(order)):
-        rating = order[place]
+    for step in range(len(order)):
+        rating = order[step]
         user = users[rating]
         item = items[rating]
         product = np.float32(0.0)
-        for d in range(dimension):
-            product += user_vectors[user, d] * item_vectors[item, d]
+        for factor in range(dimension):
+            product += user_vectors[user, factor] * item_vectors[item, factor]
         error = residuals[rating] - user_biases[user] - item_biases[item] - product
         user_biases[user] += rate * (error - regularization * user_biases[user])
         item_biases[item] += rate * (error - regularization * item_biases[item])
-        for d in range(dimension):
-            user_value = user_vectors[user, d]
-            item_value = item_vectors[item, d]
-            user_vectors[user, d] = user_value + rate * (
+        for factor in range(dimension):
+            user_value = user_vectors[user, factor]
+            item_value = item_vectors[item, factor]
+            user_vectors[user, factor] = user_value + rate * (
                 error * item_value - regularization * user_value
             )
-            item_vectors[item, d] = item_value + rate * (
+            item_vectors[item, factor] = item_value + rate * (
                 error * user_value - regularization * item_value
             )

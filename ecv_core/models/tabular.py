@@ -15,23 +15,23 @@ from ecv_core.records.tasks import Task
 class Estimator:
     """An estimator with its parameters, of which each fold makes one with the run's seed."""
 
-    def __init__(self, home: str, params: Settings, *, scaled: bool) -> None:
+    def __init__(self, class_path: str, params: Settings, *, scaled: bool) -> None:
         """Load the package, so that no fold is charged for it.
 
         Args:
-            home: where the estimator is, as 'sklearn.svm:SVC'.
+            class_path: where the estimator is, as 'sklearn.svm:SVC'.
             params: of the algorithm.
             scaled: whether features are scaled before.
         """
         from sklearn import impute, pipeline, preprocessing  # noqa: F401
 
-        module, _, name = home.partition(":")
-        self._kind = getattr(import_module(module), name)
+        module, _, class_name = class_path.partition(":")
+        self._estimator_class = getattr(import_module(module), class_name)
         self._scaled = scaled
         self._params = dict(params)
-        for unlimited in ("max_depth", "gamma"):  # 0 stands for the library's own
-            if self._params.get(unlimited) == 0:
-                del self._params[unlimited]
+        for name in ("max_depth", "gamma"):  # 0 stands for the library's own default
+            if self._params.get(name) == 0:
+                del self._params[name]
         if "hidden" in self._params:
             self._params["hidden_layer_sizes"] = (self._params.pop("hidden"),)
 
@@ -45,22 +45,22 @@ class Estimator:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        last = self._kind(**self._params)
-        if "random_state" in last.get_params():
-            last.set_params(random_state=seed)
-        if not self._kind.__module__.startswith("sklearn"):  # others take every core, and print
-            last.set_params(n_jobs=1, verbosity=0)
+        estimator = self._estimator_class(**self._params)
+        if "random_state" in estimator.get_params():
+            estimator.set_params(random_state=seed)
+        if not self._estimator_class.__module__.startswith("sklearn"):
+            estimator.set_params(n_jobs=1, verbosity=0)  # others take every core, and print
         steps: list[Any] = [SimpleImputer(strategy="median", keep_empty_features=True)]
         if self._scaled:
             steps.append(StandardScaler())
-        return make_pipeline(*steps, last)
+        return make_pipeline(*steps, estimator)
 
 
 TABULAR: list[Algorithm] = []
 """Of classes and of numbers; those whose package is here."""
 
 
-def _define(
+def _add_algorithms(
     id: str,
     title: str,
     paper: str,
@@ -82,12 +82,16 @@ def _define(
         random: whether fitting draws random numbers.
         probabilities: whether the classifier predicts them.
     """
-    spaces = {
-        "default": {parameter.name: parameter.tried for parameter in parameters if parameter.tried}
-    }
+    default_space = {}
+    for parameter in parameters:
+        if parameter.tried:
+            default_space[parameter.name] = parameter.tried
 
-    def add(id: str, title: str, home: str, task: Task, *, log_odds: bool) -> None:
-        package = home.partition(":")[0].partition(".")[0]
+    def add_if_installed(
+        id: str, title: str, class_path: str, task: Task, *, log_odds: bool
+    ) -> None:
+        module = class_path.partition(":")[0]
+        package = module.partition(".")[0]
         if find_spec(package) is None:
             return
         algorithm = Algorithm(
@@ -96,22 +100,22 @@ def _define(
             summary=summary,
             paper=paper,
             parameters=parameters,
-            build=partial(Estimator, home, scaled=scaled),
+            build=partial(Estimator, class_path, scaled=scaled),
             log_odds=log_odds,
             random=random,
             with_torch=False,
             task=task,
-            spaces=spaces,
+            spaces={"default": default_space},
         )
         TABULAR.append(algorithm)
 
     if classifier:
-        add(id, title, classifier, Task.CLASSES, log_odds=probabilities)
+        add_if_installed(id, title, classifier, Task.CLASSES, log_odds=probabilities)
     if classifier and regressor:
         id += "-regressor"
         title += " (regression)"
     if regressor:
-        add(id, title, regressor, Task.NUMBERS, log_odds=False)
+        add_if_installed(id, title, regressor, Task.NUMBERS, log_odds=False)
 
 
 def _number(
@@ -134,7 +138,7 @@ _HIDDEN = _number("hidden", 100, "Units of the hidden layer.", 20, 50, 100, low=
 
 # A new kind of estimator is an entry here.
 
-_define(
+_add_algorithms(
     "logistic-regression",
     "Logistic regression",
     "Cox (1958), with an L2 penalty",
@@ -144,7 +148,7 @@ _define(
     scaled=True,
 )
 
-_define(
+_add_algorithms(
     "ridge-classifier",
     "Ridge classifier",
     "Hoerl, Kennard (1970)",
@@ -155,7 +159,7 @@ _define(
     probabilities=False,
 )
 
-_define(
+_add_algorithms(
     "ridge",
     "Ridge regression",
     "Hoerl, Kennard (1970)",
@@ -165,7 +169,7 @@ _define(
     scaled=True,
 )
 
-_define(
+_add_algorithms(
     "k-nn",
     "k-NN",
     "Cover, Hart (1967)",
@@ -184,7 +188,7 @@ _define(
     scaled=True,
 )
 
-_define(
+_add_algorithms(
     "svm",
     "SVM",
     "Cortes, Vapnik (1995), with an RBF kernel",
@@ -206,7 +210,7 @@ _define(
     probabilities=False,
 )
 
-_define(
+_add_algorithms(
     "decision-tree",
     "Decision tree",
     "Breiman et al. (1984), CART",
@@ -217,7 +221,7 @@ _define(
     random=True,
 )
 
-_define(
+_add_algorithms(
     "random-forest",
     "Random forest",
     "Breiman (2001)",
@@ -228,7 +232,7 @@ _define(
     random=True,
 )
 
-_define(
+_add_algorithms(
     "extra-trees",
     "Extra trees",
     "Geurts, Ernst, Wehenkel (2006)",
@@ -239,7 +243,7 @@ _define(
     random=True,
 )
 
-_define(
+_add_algorithms(
     "hist-boosting",
     "Histogram boosting",
     "Ke et al. (2017), as LightGBM",
@@ -254,7 +258,7 @@ _define(
     random=True,
 )
 
-_define(
+_add_algorithms(
     "naive-bayes",
     "Naive Bayes",
     "Zhang (2004), Gaussian",
@@ -272,7 +276,7 @@ _define(
     classifier="sklearn.naive_bayes:GaussianNB",
 )
 
-_define(
+_add_algorithms(
     "mlp",
     "MLP",
     "Hinton (1989), with Adam",
@@ -288,7 +292,7 @@ _define(
     random=True,
 )
 
-_define(
+_add_algorithms(
     "xgboost",
     "XGBoost",
     "Chen, Guestrin (2016)",
@@ -299,7 +303,7 @@ _define(
     random=True,
 )
 
-_define(
+_add_algorithms(
     "lightgbm",
     "LightGBM",
     "Ke et al. (2017)",

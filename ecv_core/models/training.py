@@ -14,7 +14,7 @@ import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
 from ecv_core.models.base import Fitted, Indices, Settings, Sharing
-from ecv_core.models.device import Rows, best_device
+from ecv_core.models.device import BinaryMatrix, best_device
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import History
 from ecv_core.records.run import Progress, no_progress
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LIST_LENGTH = 100
 """As Liang et al. (2018) validate: long lists are a far less noisy measure than short ones."""
-USERS = 1_000
+MAX_USERS = 1_000
 """At most this many users are ranked per validation, so that it costs little beside an epoch."""
 CELLS = 2_000_000
 """Scores held at once."""
@@ -50,11 +50,13 @@ class Validation:
     """Which stored entries of the whole are left; shape (entries,)."""
     users: Indices
     """Who is ranked."""
-    seen: Rows
-    hidden: Rows
+    visible_rows: BinaryMatrix
+    """As `visible`, on the device."""
+    hidden_rows: BinaryMatrix
+    """What is hidden, on the device; of the same shape."""
 
     @classmethod
-    def of(cls, train: csr_array, share: float, seed: int) -> Self | None:
+    def hide_share(cls, train: csr_array, share: float, seed: int) -> Self | None:
         """Hide this share of the interactions of users who have at least two.
 
         Args:
@@ -64,28 +66,29 @@ class Validation:
         Returns: None if the data is too small to hide anything.
         """
         rng = np.random.default_rng([seed, 1])
-        sizes = np.diff(train.indptr)
-        owners = np.repeat(np.arange(len(sizes)), sizes)
-        # A user's first in a random order stays visible, so that nobody loses everything.
-        chance = rng.random(train.nnz)
-        order = np.lexsort((chance, owners))
-        spared = np.zeros(train.nnz, dtype=bool)
-        spared[order[train.indptr[:-1][sizes > 0]]] = True
-        hide = (chance > 1 - share) & ~spared
-        if not hide.any():
+        row_sizes = np.diff(train.indptr)
+        user_of_entry = np.repeat(np.arange(len(row_sizes)), row_sizes)
+        # A user's interaction with the lowest draw stays visible, so that nobody loses everything.
+        draws = rng.random(train.nnz)
+        by_user_and_draw = np.lexsort((draws, user_of_entry))
+        first_of_user = train.indptr[:-1][row_sizes > 0]
+        must_stay = np.zeros(train.nnz, dtype=bool)
+        must_stay[by_user_and_draw[first_of_user]] = True
+        is_hidden = (draws > 1 - share) & ~must_stay
+        if not is_hidden.any():
             return None
-        visible = _entries(train, owners, ~hide)
-        hidden = _entries(train, owners, hide)
+        visible = _select_entries(train, user_of_entry, ~is_hidden)
+        hidden = _select_entries(train, user_of_entry, is_hidden)
         users = np.flatnonzero(np.diff(hidden.indptr))
-        if len(users) > USERS:
-            users = np.sort(rng.choice(users, USERS, replace=False))
+        if len(users) > MAX_USERS:
+            users = np.sort(rng.choice(users, MAX_USERS, replace=False))
         device = best_device()
         return cls(
             visible=visible,
-            kept=~hide,
+            kept=~is_hidden,
             users=users,
-            seen=Rows.of(visible, device),
-            hidden=Rows.of(hidden, device),
+            visible_rows=BinaryMatrix.from_csr(visible, device),
+            hidden_rows=BinaryMatrix.from_csr(hidden, device),
         )
 
     def ndcg(self, score: Callable[[Indices], Tensor]) -> float:
@@ -95,33 +98,39 @@ class Validation:
         """
         import torch
 
-        items = self.visible.shape[1]
-        n = min(LIST_LENGTH, items)
-        device = self.seen.columns.device
-        discount = 1 / torch.log2(torch.arange(2, n + 2, dtype=torch.float64, device=device))
-        ideal = discount.cumsum(0)
-        total = 0.0
-        size = max(1, CELLS // items)
-        for start in range(0, len(self.users), size):
-            users = self.users[start : start + size]
+        item_count = self.visible.shape[1]
+        list_length = min(LIST_LENGTH, item_count)
+        device = self.visible_rows.columns.device
+        ranks = torch.arange(1, list_length + 1, dtype=torch.float64, device=device)
+        discounts = 1 / torch.log2(ranks + 1)
+        best_dcg = discounts.cumsum(0)  # of 1, 2, ... hits
+        ndcg_sum = 0.0
+        users_at_once = max(1, CELLS // item_count)
+        for start in range(0, len(self.users), users_at_once):
+            users = self.users[start : start + users_at_once]
             scores = score(users)
-            seen = self.seen.take(users)
-            hidden = self.hidden.take(users)
-            scores[seen.owners, seen.columns] = -torch.inf
-            wanted = torch.zeros(scores.shape, dtype=torch.bool, device=device)
-            wanted[hidden.owners, hidden.columns] = True
-            hits = wanted.gather(1, scores.topk(n, dim=1).indices)
-            best = ideal[hidden.sizes.clamp(max=n).long() - 1]
-            total += float(((hits * discount).sum(dim=1) / best).sum())
-        return total / len(self.users)
+            visible = self.visible_rows.take_rows(users)
+            scores[visible.row_of_entry, visible.columns] = -torch.inf
+            hidden = self.hidden_rows.take_rows(users)
+            is_hidden = torch.zeros(scores.shape, dtype=torch.bool, device=device)
+            is_hidden[hidden.row_of_entry, hidden.columns] = True
+            hits = is_hidden.gather(1, scores.topk(list_length, dim=1).indices)
+            dcg = (hits * discounts).sum(dim=1)
+            most_hits = hidden.row_sizes.clamp(max=list_length).long()
+            ndcg_sum += float((dcg / best_dcg[most_hits - 1]).sum())
+        return ndcg_sum / len(self.users)
 
 
-def _entries(train: csr_array, owners: Indices, chosen: NDArray[np.bool_]) -> csr_array:
-    """The matrix with the chosen of its stored entries alone; `owners` has the row of each."""
-    starts = np.zeros(train.shape[0] + 1, dtype=np.int32)
-    np.cumsum(np.bincount(owners[chosen], minlength=train.shape[0]), out=starts[1:])
-    chosen_entries = (train.data[chosen], train.indices[chosen], starts)
-    return scipy.sparse.csr_array(chosen_entries, shape=train.shape)
+def _select_entries(
+    matrix: csr_array, row_of_entry: Indices, is_selected: NDArray[np.bool_]
+) -> csr_array:
+    """The matrix with some of its stored entries alone; both arrays have shape (entries,)."""
+    row_count = matrix.shape[0]
+    row_sizes = np.bincount(row_of_entry[is_selected], minlength=row_count)
+    starts = np.zeros(row_count + 1, dtype=np.int32)
+    np.cumsum(row_sizes, out=starts[1:])
+    entries = (matrix.data[is_selected], matrix.indices[is_selected], starts)
+    return scipy.sparse.csr_array(entries, shape=matrix.shape)
 
 
 class NeuralRecommender:
@@ -155,15 +164,15 @@ class NeuralRecommender:
         progress("fit", 0, self.params["epochs"])
         validation = None
         if self.params["early_stopping"]:
-            validation = Validation.of(train, self.params["validation_share"], seed)
+            validation = Validation.hide_share(train, self.params["validation_share"], seed)
         visible = train
         if validation is not None:
             visible = validation.visible
             if history is not None:
                 history = history.take(validation.kept)
         self._net = self.untrained(visible, seed, history)
-        curve = run_epochs(self.name, self._net, self.params, validation, progress)
-        self.inner_curve = tuple(curve)
+        ndcg_by_epoch = run_epochs(self.name, self._net, self.params, validation, progress)
+        self.inner_curve = tuple(ndcg_by_epoch)
         # Items hidden for validation count again when users are scored.
         self._net.use_rows_of(train)
 
@@ -191,29 +200,34 @@ def run_epochs(
     Returns: nDCG on the validation part after each epoch; empty without one.
     Raises: RunError that names the epoch if the loss is not finite; Cancelled from `progress`.
     """
-    curve: list[float] = []
+    ndcg_by_epoch: list[float] = []
 
     def report(epoch: int) -> None:
         progress("fit", epoch, params["epochs"])
 
-    best: list[Tensor] = []
-    average = Average(net.weights(), params["averaging"])
-    for done in trained(name, net, params["epochs"], average, report):
+    best_weights: list[Tensor] = []
+    average = AveragedWeights(net.weights(), params["averaging"])
+    for epochs_done in train_epochs(name, net, params["epochs"], average, report):
         if validation is not None:
-            with average.in_place():
-                curve.append(validation.ndcg(net.score))
-                if curve[-1] >= max(curve):
-                    best = _copies(net.weights())
-            if done - 1 - int(np.argmax(curve)) >= params["patience"]:
+            with average.replacing_weights():
+                ndcg_by_epoch.append(validation.ndcg(net.score))
+                if ndcg_by_epoch[-1] >= max(ndcg_by_epoch):
+                    best_weights = _copies(net.weights())
+            best_epoch = int(np.argmax(ndcg_by_epoch)) + 1
+            if epochs_done - best_epoch >= params["patience"]:
                 break
-        report(done)
-    _put(best or average.values, net.weights())
+        report(epochs_done)
+    _overwrite(net.weights(), best_weights or average.means)
     report(params["epochs"])
-    return curve
+    return ndcg_by_epoch
 
 
-def trained(
-    name: str, net: SampledNet, epochs: int, average: Average, report: Callable[[int], None]
+def train_epochs(
+    name: str,
+    net: SampledNet,
+    epochs: int,
+    average: AveragedWeights,
+    report: Callable[[int], None],
 ) -> Iterator[int]:
     """Train a network epoch by epoch; gives the number of epochs that are done.
 
@@ -226,7 +240,8 @@ def trained(
     Raises: RunError that names the epoch if the loss is not finite.
     """
     for epoch in range(epochs):
-        if not math.isfinite(net.epoch(partial(report, epoch))):
+        mean_loss = net.train_epoch(after_batch=partial(report, epoch))
+        if not math.isfinite(mean_loss):
             raise RunError(
                 f"{name} diverged in epoch {epoch + 1} of {epochs}: its loss is not "
                 "finite; try a lower learning_rate"
@@ -235,49 +250,50 @@ def trained(
         yield epoch + 1
 
 
-class Average:
+class AveragedWeights:
     """A running mean of weights over epochs: less noisy, and so better, than the newest ones.
 
     Source: Polyak & Juditsky (1992); exponential, and without bias towards the first epochs as in
     Adam.
     """
 
-    def __init__(self, weights: list[Tensor], share: float) -> None:
-        """Average these weights, keeping `share` of the mean per epoch; 0 is the newest only."""
+    def __init__(self, weights: list[Tensor], kept_share: float) -> None:
+        """Average these weights, keeping a share of the mean per epoch; 0 is the newest only."""
         self._weights = weights
-        self._share = share
+        self._kept_share = kept_share
         self._epochs = 0
-        self.values = weights
-        if share:
-            self.values = _copies(weights)
+        self.means = weights
+        if kept_share:
+            self.means = _copies(weights)
 
     def update(self) -> None:
         """Count in the weights as they are now."""
         self._epochs += 1
-        if self._share:
-            new = (1 - self._share) / (1 - self._share**self._epochs)
-            for value, weight in zip(self.values, self._weights, strict=True):
-                value.lerp_(weight.detach(), new)
+        if self._kept_share:
+            # The share of the newest in an exponential mean of so many epochs, as in Adam.
+            newest_share = (1 - self._kept_share) / (1 - self._kept_share**self._epochs)
+            for mean, weight in zip(self.means, self._weights, strict=True):
+                mean.lerp_(weight.detach(), newest_share)
 
     @contextmanager
-    def in_place(self) -> Iterator[None]:
+    def replacing_weights(self) -> Iterator[None]:
         """Put the mean into the weights for a while."""
-        if not self._share:
+        if not self._kept_share:
             yield
             return
-        newest = _copies(self._weights)
+        newest_weights = _copies(self._weights)
         try:
-            _put(self.values, self._weights)
+            _overwrite(self._weights, self.means)
             yield
         finally:
-            _put(newest, self._weights)
+            _overwrite(self._weights, newest_weights)
 
 
 def _copies(weights: Sequence[Tensor]) -> list[Tensor]:
     return [weight.detach().clone() for weight in weights]
 
 
-def _put(values: Sequence[Tensor], weights: Sequence[Tensor]) -> None:
+def _overwrite(weights: Sequence[Tensor], values: Sequence[Tensor]) -> None:
     """Overwrite weights with values of the same shapes."""
     for weight, value in zip(weights, values, strict=True):
         weight.detach().copy_(value)
@@ -286,7 +302,7 @@ def _put(values: Sequence[Tensor], weights: Sequence[Tensor]) -> None:
 # One training run for configurations that differ in their number of epochs.
 
 
-def _shared(
+def _fit_shared(
     models: Sequence[NeuralRecommender],
     train: csr_array,
     *,
@@ -299,27 +315,28 @@ def _shared(
     The models are alike but for their epochs, none with early stopping.
     """
     name = models[0].name
-    ends = [model.params["epochs"] for model in models]
+    epochs_of_models = [model.params["epochs"] for model in models]
+    most_epochs = max(epochs_of_models)
     net = models[0].untrained(train, seed, history)
 
     def report(epoch: int) -> None:
-        progress("fit", epoch, max(ends))
+        progress("fit", epoch, most_epochs)
 
-    def fits() -> Iterator[tuple[int, Fitted]]:
-        average = Average(net.weights(), models[0].params["averaging"])
-        for done in trained(name, net, max(ends), average, report):
-            report(done)
-            for place, end in enumerate(ends):
-                if end == done:
-                    with average.in_place():
-                        yield place, net
+    def fitted_models() -> Iterator[tuple[int, Fitted]]:
+        average = AveragedWeights(net.weights(), models[0].params["averaging"])
+        for epochs_done in train_epochs(name, net, most_epochs, average, report):
+            report(epochs_done)
+            for model_index, epochs in enumerate(epochs_of_models):
+                if epochs == epochs_done:
+                    with average.replacing_weights():
+                        yield model_index, net
 
-    return fits()
+    return fitted_models()
 
 
 SHARED_EPOCHS = Sharing(
     parameters=frozenset({"epochs"}),
-    fit=_shared,
+    fit=_fit_shared,
     goes_on=True,
     # With early stopping a configuration may end at another epoch.
     possible=lambda params: not params["early_stopping"],

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import embedding, logsigmoid
 
 from ecv_core.models.base import Indices
-from ecv_core.models.sampled_net import SampledNet, divergence_parts
+from ecv_core.models.sampled_net import BatchLoss, SampledNet, kl_divergences
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import History
 
@@ -37,46 +37,46 @@ class Triples:
             device: where triples are drawn.
         """
         users = np.repeat(np.arange(train.shape[0]), np.diff(train.indptr))
-        order = np.lexsort((baskets, users))
-        users = users[order]
-        baskets = baskets[order]
+        by_basket = np.lexsort((baskets, users))  # by user first
+        users = users[by_basket]
+        baskets = baskets[by_basket]
         begins_basket = np.ones(len(users), dtype=bool)
         begins_basket[1:] = (users[1:] != users[:-1]) | (baskets[1:] != baskets[:-1])
-        starts = np.flatnonzero(begins_basket)
-        sizes = np.diff(np.append(starts, len(users)))
+        basket_starts = np.flatnonzero(begins_basket)
+        basket_sizes = np.diff(np.append(basket_starts, len(users)))
         self._users = _whole_numbers(users, device)
-        self._items = _whole_numbers(train.indices[order], device)
-        self._starts = _whole_numbers(np.repeat(starts, sizes), device)
-        """Of each interaction: the place at which its basket starts."""
-        self._sizes = _whole_numbers(np.repeat(sizes, sizes), device)
-        """Of each interaction: how many interactions its basket has."""
-        self._paired = (self._sizes > 1).nonzero()[:, 0]
-        """Places of the interactions that have another one in their basket."""
+        self._items = _whole_numbers(train.indices[by_basket], device)
+        self._basket_start = _whole_numbers(np.repeat(basket_starts, basket_sizes), device)
+        """Of each interaction, the index of the first of its basket."""
+        self._basket_size = _whole_numbers(np.repeat(basket_sizes, basket_sizes), device)
+        """Of each interaction, how many interactions its basket has."""
+        self._with_company = (self._basket_size > 1).nonzero()[:, 0]
+        """Indices of the interactions that have another one in their basket."""
 
     def __len__(self) -> int:
-        return len(self._paired)
+        return len(self._with_company)
 
-    def shuffled(
+    def shuffled_batches(
         self, size: int, random: torch.Generator
     ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """All of them once, in random order, in batches: users, items, others of the basket."""
         device = self._users.device
         order = torch.randperm(len(self), generator=random, device=device)
-        for part in torch.split(self._paired[order], size):
-            sizes = self._sizes[part]
-            starts = self._starts[part]
-            chance = torch.rand(len(part), generator=random, device=device)
-            # From 1 to size - 1 places further, and around: any other of the basket alike.
-            ahead = 1 + (chance * (sizes - 1)).long().clamp_(max=sizes - 2)
-            others = starts + (part - starts + ahead) % sizes
-            yield self._users[part], self._items[part], self._items[others]
+        for batch in torch.split(self._with_company[order], size):
+            basket_sizes = self._basket_size[batch]
+            basket_starts = self._basket_start[batch]
+            draws = torch.rand(len(batch), generator=random, device=device)
+            # From 1 to size - 1 interactions on, and around: any other of the basket alike.
+            steps_on = 1 + (draws * (basket_sizes - 1)).long().clamp_(max=basket_sizes - 2)
+            others = basket_starts + (batch - basket_starts + steps_on) % basket_sizes
+            yield self._users[batch], self._items[batch], self._items[others]
 
 
 def _whole_numbers(values: NDArray[np.integer], device: torch.device) -> Tensor:
     return torch.from_numpy(values.astype(np.int64)).to(device)
 
 
-SHARED = 256
+BATCH_NEGATIVES = 256
 """Users and items drawn at random for a batch; all of its triples share them, so that scoring them
 is a product of two matrices. They count as `negatives` for each triple."""
 
@@ -93,7 +93,7 @@ class TripleNet(SampledNet):
     without them, or decaying, both models rank below popularity (benchmarks/README.md).
     """
 
-    def hold(self, train: csr_array, history: History | None) -> None:
+    def keep_training_data(self, train: csr_array, history: History | None) -> None:
         assert history is not None  # `Algorithm.fit` gives it
         self._triples = Triples(train, np.asarray(history.baskets), self.device)
         if not len(self._triples):
@@ -101,38 +101,45 @@ class TripleNet(SampledNet):
                 "the model learns from items that were bought together, but no basket of the "
                 "training data holds two items; choose another dataset or another algorithm"
             )
-        self._user_chance = self._chance(np.diff(train.indptr))
-        self._item_chance = self._chance(np.bincount(train.indices, minlength=train.shape[1]))
+        user_counts = np.diff(train.indptr)
+        item_counts = np.bincount(train.indices, minlength=train.shape[1])
+        self._user_draw_weights = self._draw_weights(user_counts)
+        self._item_draw_weights = self._draw_weights(item_counts)
 
-    def _chance(self, counts: Indices) -> Tensor:
-        """How likely each user or item is drawn, from its number of interactions."""
-        chance = np.maximum(counts, 1) ** self.params["noise_popularity"]
-        return torch.from_numpy(chance).to(self.device)
+    def _draw_weights(self, counts: Indices) -> Tensor:
+        """How likely each user or item is drawn as a negative, from its interactions' number."""
+        weights = np.maximum(counts, 1) ** self.params["noise_popularity"]
+        return torch.from_numpy(weights).to(self.device)
 
-    def start(self) -> None:
-        self._user_bias = self.normal(self.n_users, std=0.0)
-        self._item_bias = self.normal(self.n_items, std=0.0)
+    def make_weights(self) -> None:
+        self._user_bias = self.add_normal_weight(self.n_users, std=0.0)
+        self._item_bias = self.add_normal_weight(self.n_items, std=0.0)
 
-    def biases(self) -> list[Tensor]:
+    def undecayed_weights(self) -> list[Tensor]:
         return [self._user_bias, self._item_bias]
 
     @abstractmethod
-    def vectors(
+    def training_vectors(
         self, users: Tensor, firsts: Tensor, seconds: Tensor
     ) -> tuple[list[Tensor], Tensor]:
-        """Vectors of users, of first and of second items in training, and a loss of their own."""
+        """Vectors of users, of first and of second items in training, and a loss of their own.
+
+        Args:
+            users, firsts, seconds: numbers of users and items; shape (any,) each.
+        Returns: three tensors of shape (any, factors), and a scalar.
+        """
 
     @abstractmethod
-    def final(self, users: Tensor) -> tuple[Tensor, Tensor]:
+    def scoring_vectors(self, users: Tensor) -> tuple[Tensor, Tensor]:
         """Vectors of these users, and of all items the sum of both: as first and as second."""
 
-    def steps(self) -> Iterator[tuple[Tensor, int]]:
-        for users, firsts, seconds in self._triples.shuffled(
+    def backpropagated_batches(self) -> Iterator[BatchLoss]:
+        for users, firsts, seconds in self._triples.shuffled_batches(
             self.params["batch_size"], self.random
         ):
-            yield self.learn(users, firsts, seconds), len(users)
+            yield BatchLoss(self.backpropagate(users, firsts, seconds), len(users))
 
-    def learn(self, users: Tensor, firsts: Tensor, seconds: Tensor) -> Tensor:
+    def backpropagate(self, users: Tensor, firsts: Tensor, seconds: Tensor) -> Tensor:
         """Put the gradient of a batch's mean loss into the weights; gives that loss, detached.
 
         Args:
@@ -140,33 +147,40 @@ class TripleNet(SampledNet):
             firsts: an item of each; shape (batch,).
             seconds: another item of the same basket; shape (batch,).
         """
-        size = len(users)
-        # Each side has the rows of the batch, and after them negatives drawn at random.
-        users = torch.cat((users, self._drawn(self._user_chance)))
-        firsts = torch.cat((firsts, self._drawn(self._item_chance)))
-        seconds = torch.cat((seconds, self._drawn(self._item_chance)))
-        vectors, loss = self.vectors(users, firsts, seconds)
+        batch_size = len(users)
+        # Negatives of users, first and second items follow those of the batch in each tensor.
+        users = torch.cat((users, self._draw_negatives(self._user_draw_weights)))
+        firsts = torch.cat((firsts, self._draw_negatives(self._item_draw_weights)))
+        seconds = torch.cat((seconds, self._draw_negatives(self._item_draw_weights)))
+        vectors, loss = self.training_vectors(users, firsts, seconds)
         biases = [self._user_bias[users], self._item_bias[firsts], self._item_bias[seconds]]
-        together = vectors[0][:size] + vectors[1][:size] + vectors[2][:size]
+        user_vectors, first_vectors, second_vectors = vectors
+        vector_sums = user_vectors[:batch_size] + first_vectors[:batch_size]
+        vector_sums = vector_sums + second_vectors[:batch_size]
         # Each of a triple's three has to fit the other two, and better than the negatives do.
-        for vector, bias in zip(vectors, biases, strict=True):
-            own = vector[:size]
-            context = together - own
-            scores = (own * context).sum(dim=1) + bias[:size]
-            drawn_scores = torch.addmm(bias[size:], context, vector[size:].T)
+        for member_vectors, member_biases in zip(vectors, biases, strict=True):
+            positives = member_vectors[:batch_size]
+            negatives = member_vectors[batch_size:]
+            sums_of_other_two = vector_sums - positives
+            scores = (positives * sums_of_other_two).sum(dim=1) + member_biases[:batch_size]
+            negative_scores = torch.addmm(
+                member_biases[batch_size:], sums_of_other_two, negatives.T
+            )
             loss = loss - logsigmoid(scores).mean()
-            loss = loss - self.params["negatives"] * logsigmoid(-drawn_scores).mean()
+            loss = loss - self.params["negatives"] * logsigmoid(-negative_scores).mean()
         torch.autograd.backward(loss)
         return loss.detach()
 
     def score(self, users: Indices) -> Tensor:
         with torch.no_grad():
-            of_users, of_items = self.final(torch.as_tensor(users, device=self.device))
+            rows = torch.as_tensor(users, device=self.device)
+            user_vectors, item_vectors = self.scoring_vectors(rows)
             # Both of an item's scores without the other item, which is not known: h p + b, h q + b.
-            return torch.addmm(2 * self._item_bias, of_users, of_items.T)
+            return torch.addmm(2 * self._item_bias, user_vectors, item_vectors.T)
 
-    def _drawn(self, chance: Tensor) -> Tensor:
-        return torch.multinomial(chance, SHARED, replacement=True, generator=self.random)
+    def _draw_negatives(self, weights: Tensor) -> Tensor:
+        """Numbers of users or items at random; shape (BATCH_NEGATIVES,)."""
+        return torch.multinomial(weights, BATCH_NEGATIVES, replacement=True, generator=self.random)
 
 
 # The vectors of Triple2vec; loads torch.
@@ -175,14 +189,14 @@ class TripleNet(SampledNet):
 class Triple2vecNet(TripleNet):
     """One vector per user and two per item: as the first and as the second of a pair."""
 
-    def start(self) -> None:
-        super().start()
+    def make_weights(self) -> None:
+        super().make_weights()
         factors = self.params["factors"]
-        self._users = self.normal(self.n_users, factors, std=0.1)
-        self._firsts = self.normal(self.n_items, factors, std=0.1)
-        self._seconds = self.normal(self.n_items, factors, std=0.1)
+        self._users = self.add_normal_weight(self.n_users, factors, std=0.1)
+        self._firsts = self.add_normal_weight(self.n_items, factors, std=0.1)
+        self._seconds = self.add_normal_weight(self.n_items, factors, std=0.1)
 
-    def vectors(
+    def training_vectors(
         self, users: Tensor, firsts: Tensor, seconds: Tensor
     ) -> tuple[list[Tensor], Tensor]:
         vectors = [
@@ -192,7 +206,7 @@ class Triple2vecNet(TripleNet):
         ]
         return vectors, torch.zeros((), device=self.device)
 
-    def final(self, users: Tensor) -> tuple[Tensor, Tensor]:
+    def scoring_vectors(self, users: Tensor) -> tuple[Tensor, Tensor]:
         return self._users[users], self._firsts + self._seconds
 
 
@@ -221,39 +235,39 @@ class VBCARNet(TripleNet):
     each factor. Both items of a pair come from the same network. Ranking takes the means.
     """
 
-    def start(self) -> None:
-        super().start()
-        self._of_users = self._encoder(self.n_users)
-        self._of_items = self._encoder(self.n_items)
+    def make_weights(self) -> None:
+        super().make_weights()
+        self._user_encoder = self._make_encoder(self.n_users)
+        self._item_encoder = self._make_encoder(self.n_items)
 
-    def _encoder(self, rows: int) -> Encoder:
-        """An encoder of users or of items with random weights."""
+    def _make_encoder(self, rows: int) -> Encoder:
+        """An encoder of so many users or items with random weights, which are trained."""
         hidden = self.params["hidden"]
         factors = self.params["factors"]
         return Encoder(
-            self.normal(rows, hidden, std=0.1),
-            self.normal(hidden, 2 * factors, std=math.sqrt(1 / hidden)),
-            self.normal(2 * factors, std=0.0),
+            self.add_normal_weight(rows, hidden, std=0.1),
+            self.add_normal_weight(hidden, 2 * factors, std=math.sqrt(1 / hidden)),
+            self.add_normal_weight(2 * factors, std=0.0),
         )
 
-    def vectors(
+    def training_vectors(
         self, users: Tensor, firsts: Tensor, seconds: Tensor
     ) -> tuple[list[Tensor], Tensor]:
         vectors = []
         divergence = torch.zeros((), device=self.device)
         for rows, encoder in (
-            (users, self._of_users),
-            (firsts, self._of_items),
-            (seconds, self._of_items),
+            (users, self._user_encoder),
+            (firsts, self._item_encoder),
+            (seconds, self._item_encoder),
         ):
             mean, log_variance = encoder.encode(rows)
-            vectors.append(self.drawn_from(mean, log_variance))
-            parts = divergence_parts(mean, log_variance)
-            divergence = divergence + 0.5 * parts.sum(dim=1).mean()
+            vectors.append(self.sample_normal(mean, log_variance))
+            divergence = divergence + kl_divergences(mean, log_variance).sum(dim=1).mean()
         return vectors, self.params["kl_weight"] * divergence
 
-    def final(self, users: Tensor) -> tuple[Tensor, Tensor]:
+    def scoring_vectors(self, users: Tensor) -> tuple[Tensor, Tensor]:
         all_items = torch.arange(self.n_items, device=self.device)
-        user_means, _ = self._of_users.encode(users)
-        item_means, _ = self._of_items.encode(all_items)
+        user_means, _ = self._user_encoder.encode(users)
+        item_means, _ = self._item_encoder.encode(all_items)
+        # An item has one vector, which counts as the first and as the second of a pair.
         return user_means, 2 * item_means

@@ -29,7 +29,7 @@ def test_gradients_by_hand_are_those_of_the_written_loss(lopsided, more, of_user
     bias = model._bias
     with torch.no_grad():
         bias.normal_(generator=torch.Generator().manual_seed(3))
-    loss = model.learn(users, items, negatives)
+    loss = model.backpropagate(users, items, negatives)
     found = [weight.grad.clone() for weight in model.weights()]
 
     model._optimizers[0].zero_grad()
@@ -61,7 +61,7 @@ def test_compiled_slopes_are_those_that_a_gpu_adds_up(with_bias):
     random = torch.Generator().manual_seed(5)
     batch = pair_net.SampledBatch(
         users=torch.randint(7, (50,), generator=random),
-        items=torch.randint(9, (50,), generator=random),
+        positives=torch.randint(9, (50,), generator=random),
         negatives=torch.randint(9, (50, 3), generator=random),
     )
     slopes = torch.rand((3, 50), generator=random)
@@ -69,12 +69,12 @@ def test_compiled_slopes_are_those_that_a_gpu_adds_up(with_bias):
     items = torch.randn((9, 32), generator=random)
     bias = torch.randn(9, generator=random)
     added = []
-    for add in (pair_net.add_slopes, pair_net.add_slopes_compiled):
-        of_users = pair_net.Vectors(values=users, slopes=torch.ones_like(users))
-        of_items = pair_net.Vectors(values=items, slopes=torch.ones_like(items))
+    for add in (pair_net.add_gradients, pair_net.add_gradients_compiled):
+        of_users = pair_net.Vectors(values=users, gradients=torch.ones_like(users))
+        of_items = pair_net.Vectors(values=items, gradients=torch.ones_like(items))
         if with_bias:
-            biases = dict(bias=bias, bias_slopes=torch.ones_like(bias))
-            of_items = pair_net.Vectors(values=items, slopes=torch.ones_like(items), **biases)
+            biases = dict(biases=bias, bias_gradients=torch.ones_like(bias))
+            of_items = pair_net.Vectors(values=items, gradients=torch.ones_like(items), **biases)
         add(of_users, of_items, batch, slopes, pair_net.Decay(0.02, 0.03))
-        added.append((of_users.slopes, of_items.slopes, of_items.bias_slopes))
+        added.append((of_users.gradients, of_items.gradients, of_items.bias_gradients))
     torch.testing.assert_close(added[1], added[0])

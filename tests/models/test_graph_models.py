@@ -4,7 +4,7 @@ import torch
 from scipy.sparse import csr_array
 from torch.nn.functional import logsigmoid
 
-from ecv_core.models.graph_net import Graph, LightGCNNet, NGCFNet, Sides
+from ecv_core.models.graph_net import Graph, LightGCNNet, NGCFNet, UsersAndItems
 
 pytestmark = pytest.mark.usefixtures("on_the_processor")
 
@@ -75,7 +75,7 @@ def test_scores_follow_every_change_of_the_weights(lopsided, change):
     net = light_gcn(lopsided)
     before = net.score(np.arange(13)).clone()
     if change == "an epoch":
-        net.epoch(lambda: None)
+        net.train_epoch(lambda: None)
     else:
         net.users.detach().copy_(net.users.detach() * 2)  # as the averaging of epochs does
     assert not torch.equal(net.score(np.arange(13)), before)
@@ -91,7 +91,7 @@ def ngcf_by_the_book(net, train):
     vectors = torch.cat((net.users, net.items))
     edges = adjacency(train)
     layers = [vectors]
-    for weight, bias in net._mixing:
+    for weight, bias in net._layers:
         first, second = weight.split(net.params["factors"])
         messages = []
         for node, own in enumerate(vectors):
@@ -110,7 +110,7 @@ def ngcf_by_the_book(net, train):
 def test_ngcf_scores_are_those_of_the_papers_messages(lopsided):
     net = ngcf(lopsided)
     with torch.no_grad():
-        for _, bias in net._mixing:
+        for _, bias in net._layers:
             bias.normal_(generator=torch.Generator().manual_seed(3))
     final = ngcf_by_the_book(net, lopsided).detach()
     torch.testing.assert_close(net.score(np.arange(13)), final[:13] @ final[13:].T)
@@ -119,8 +119,8 @@ def test_ngcf_scores_are_those_of_the_papers_messages(lopsided):
 def test_dropout_of_ngcf_is_for_training_alone(lopsided):
     net, without = ngcf(lopsided, dropout=0.5), ngcf(lopsided)
     torch.testing.assert_close(net.score(np.arange(13)), without.score(np.arange(13)))
-    everybody = Sides(torch.arange(13), torch.arange(41))
-    trained = [torch.cat(net.vectors(everybody)) for _ in range(2)]
+    everybody = UsersAndItems(torch.arange(13), torch.arange(41))
+    trained = [torch.cat(net.final_vectors(everybody)) for _ in range(2)]
     assert not torch.equal(*trained)
     # Half of a node's mixed values, and none of its own.
     zeros = (trained[0][:, 5:] == 0).float().mean()
@@ -131,7 +131,7 @@ def test_dropout_of_ngcf_is_for_training_alone(lopsided):
 def test_every_weight_of_ngcf_learns(lopsided):
     net = ngcf(lopsided, dropout=0.1, regularization=0.1)
     before = [weight.detach().clone() for weight in net.weights()]
-    net.epoch(lambda: None)
+    net.train_epoch(lambda: None)
     for old, new in zip(before, net.weights(), strict=True):
         assert not torch.equal(old, new)
 
@@ -146,7 +146,7 @@ def test_slopes_are_those_of_the_loss_of_the_paper(lopsided, name):
     users = torch.tensor([0, 1, 1, 12])
     items = torch.tensor([2, 5, 5, 0])
     negatives = torch.tensor([[1, 9], [5, 7], [8, 8], [3, 2]])
-    loss = net.learn(users, items, negatives)
+    loss = net.backpropagate(users, items, negatives)
     found = [weight.grad.clone() for weight in net.weights()]
 
     net._optimizers[0].zero_grad()

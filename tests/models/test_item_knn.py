@@ -66,7 +66,7 @@ def test_keeps_only_the_nearest_neighbours(representation):
 def test_equally_similar_neighbours_are_cut_at_k_too(representation):
     train = csr_array(np.ones((4, 9), dtype=np.float32))  # all pairs have similarity 1
     for k in (1, 3, 8, 20):
-        kept = neighbourhood.Nearness(neighbourhood.cosine(train, shrink=0.0), k).keep(k)
+        kept = neighbourhood.Similarities(neighbourhood.cosine(train, shrink=0.0), k).nearest(k)
         assert np.diff(kept.indptr).tolist() == [min(k, 8)] * 9
         assert kept.diagonal().tolist() == [0] * 9
 
@@ -93,9 +93,9 @@ def test_both_products_count_shared_users(dense):
     for block in (2, 1024):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(neighbourhood, "BLOCK_ITEMS", block)
-            counts = neighbourhood.dense_counts(train).numpy()
+            counts = neighbourhood.dense_cooccurrences(train).numpy()
         np.testing.assert_array_equal(counts, expected)
-    np.testing.assert_array_equal(neighbourhood.sparse_counts(train).toarray(), expected)
+    np.testing.assert_array_equal(neighbourhood.sparse_cooccurrences(train).toarray(), expected)
 
 
 def test_sparse_product_is_chosen_for_large_sparse_data():

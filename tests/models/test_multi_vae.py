@@ -4,7 +4,7 @@ import torch
 from scipy.sparse import csr_array
 
 from ecv_core.models import device
-from ecv_core.models.multi_vae_net import MultiVAENet, _Multinomial
+from ecv_core.models.multi_vae_net import MultiVAENet, _LogLikelihood
 
 pytestmark = pytest.mark.usefixtures("on_the_processor")
 
@@ -28,7 +28,7 @@ def test_likelihood_and_its_slope_are_those_of_log_softmax():
     logits = torch.randn((4, 7), generator=rng, dtype=torch.float64, requires_grad=True)
     rows, columns = torch.tensor([0, 0, 1, 3, 3, 3]), torch.tensor([1, 4, 6, 0, 2, 5])
     sizes = torch.tensor([2, 1, 0, 3])
-    found = _Multinomial.apply(logits, rows, columns, sizes)
+    found = _LogLikelihood.apply(logits, rows, columns, sizes)
     (3 * found).backward()
     slope = logits.grad.clone()
     logits.grad = None
@@ -62,7 +62,7 @@ def trained(train: csr_array, monkeypatch: pytest.MonkeyPatch, *, able: bool, la
     net = MultiVAENet(train, settings(hidden=64, latent=16), seed=1)
     monkeypatch.setattr(device, "LARGE_PRODUCT", largest)
     monkeypatch.setattr(device, "_processor_has_bfloat16", lambda: able)
-    return net.epoch(lambda: None), [weight.detach() for weight in net.weights()]
+    return net.train_epoch(lambda: None), [weight.detach() for weight in net.weights()]
 
 
 def test_large_products_in_bfloat16_learn_what_float32_learns(lopsided, monkeypatch):
@@ -84,7 +84,7 @@ def test_drawn_items_stand_for_all_others_in_expectation(lopsided):
     latent = torch.randn((3, 3), generator=torch.Generator().manual_seed(0))
     columns = torch.tensor([6, 1, 4, 1])
     with torch.no_grad():
-        whole = net._decoded(latent)
+        whole = net._item_logits(latent)
         drawn = [net._training_logits(latent, columns) for _ in range(2000)]
     for logits, places in drawn[:3]:
         assert logits.shape == (3, 3 + 5)
@@ -98,14 +98,14 @@ def test_with_as_many_drawn_as_there_are_the_likelihood_is_the_full_one(lopsided
     net = MultiVAENet(lopsided, settings(sampled_items=1000), seed=1)
     latent, columns = torch.ones((1, 3)), torch.tensor([2, 9])
     logits, places = net._training_logits(latent, columns)
-    whole = net._decoded(latent)
+    whole = net._item_logits(latent)
     found = torch.log_softmax(logits, dim=1)[0, places]
     torch.testing.assert_close(found, torch.log_softmax(whole, dim=1)[0, columns])
 
 
 def test_a_step_with_drawn_items_leaves_the_rows_of_others_alone(lopsided):
     net = MultiVAENet(lopsided, settings(sampled_items=1, batch_size=1), seed=1)
-    before = [weight.detach().clone() for weight in net.tables()]
+    before = [weight.detach().clone() for weight in net.sparse_weights()]
 
     class Enough(Exception):
         pass
@@ -114,10 +114,10 @@ def test_a_step_with_drawn_items_leaves_the_rows_of_others_alone(lopsided):
         raise Enough
 
     with pytest.raises(Enough):
-        net.epoch(after_one)
+        net.train_epoch(after_one)
     changed = [
         (old != new.detach()).any(dim=1).sum()
-        for old, new in zip(before, net.tables(), strict=True)
+        for old, new in zip(before, net.sparse_weights(), strict=True)
     ]
     most = np.diff(lopsided.indptr).max() + 1
     assert 0 < changed[1] <= most < lopsided.shape[1]

@@ -40,7 +40,7 @@ def test_loss_is_the_mean_logistic_loss_of_the_pairs(net, pairs):
     users = torch.arange(pairs) % 13
     items = torch.arange(pairs) % 41
     negatives = torch.stack([(items + 1) % 41, (items + 7) % 41], dim=1)
-    found = net.learn(users, items, negatives)
+    found = net.backpropagate(users, items, negatives)
     losses = []
     for user, item, others in zip(users, items, negatives, strict=True):
         losses.append(np.log1p(np.exp(-textbook_score(net, user, item))))

@@ -36,7 +36,7 @@ def test_solution_is_the_least_squares_without_negatives_of_each_user_and_item(
 ):
     dense = lopsided.toarray()
     model = fitted(dense, factors=4, regularization=regularization, epochs=3000)
-    users, items = model._users.numpy(), model._items.numpy()
+    users, items = model._user_factors.numpy(), model._item_factors.numpy()
     pull = np.sqrt(regularization) * np.eye(4)
 
     def alone(given, wanted):
@@ -50,10 +50,10 @@ def test_solution_is_the_least_squares_without_negatives_of_each_user_and_item(
 
 def test_no_factor_is_negative_and_the_empty_have_none(lopsided):
     model = fitted(lopsided.toarray(), factors=6, regularization=0.1)
-    assert (model._users >= 0).all()
-    assert (model._items >= 0).all()
-    assert (model._users[:, 3] == 0).all()
-    assert (model._items[:, 7] == 0).all()
+    assert (model._user_factors >= 0).all()
+    assert (model._item_factors >= 0).all()
+    assert (model._user_factors[:, 3] == 0).all()
+    assert (model._item_factors[:, 7] == 0).all()
 
 
 def test_cancel_takes_effect_within_an_epoch(lopsided):

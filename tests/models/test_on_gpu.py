@@ -55,11 +55,11 @@ def test_slopes_of_a_batch_are_those_of_the_processor(both, monkeypatch):
     losses = []
     for net in both:
         rows = [torch.as_tensor(column, device=net.device) for column in columns]
-        if hasattr(net, "_drawn"):
-            net._drawn = lambda chance: torch.arange(5, device=chance.device)
+        if hasattr(net, "_draw_negatives"):
+            net._draw_negatives = lambda weights: torch.arange(5, device=weights.device)
         else:
             rows[2] = torch.stack((rows[2], rows[2].flip(0), rows[1].flip(0)), dim=1)
-        losses.append(net.learn(*rows))
+        losses.append(net.backpropagate(*rows))
     here, there = losses
     torch.testing.assert_close(there.cpu(), here, rtol=1e-4, atol=1e-5)
     for slow, fast in zip(*(net.weights() for net in both), strict=True):

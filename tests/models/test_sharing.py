@@ -78,7 +78,7 @@ def test_neighbours_of_a_matrix_in_parts(
     algorithm_id: str, lopsided: csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ecv_core.models.neighbourhood.dense_is_cheaper", lambda _: False)
-    monkeypatch.setattr("ecv_core.models.neighbourhood.PAIRS", 300)
+    monkeypatch.setattr("ecv_core.models.neighbourhood.MAX_SCIPY_PAIRS", 300)
     check(algorithm_id, configurations(algorithm_id), lopsided)
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecv_core.models import ALGORITHMS
-from ecv_core.models.training import Average, run_epochs
+from ecv_core.models.training import AveragedWeights, run_epochs
 from ecv_core.records.errors import Cancelled, RunError
 from ecv_core.records.run import no_progress
 
@@ -18,8 +18,8 @@ class Counting:
         self.weight = torch.zeros(1)
         self.losses = dict(enumerate(losses))
 
-    def epoch(self, between):
-        between()
+    def train_epoch(self, after_batch):
+        after_batch()
         loss = self.losses.get(int(self.weight), 1.0)
         self.weight += 1
         return loss
@@ -86,13 +86,13 @@ def test_the_inner_curve_has_a_value_for_every_epoch():
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_average_is_the_weighted_mean_of_the_epochs(share):
     weight = torch.zeros(1)
-    average = Average([weight], share)
+    average = AveragedWeights([weight], share)
     for value in (3.0, 5.0, 4.0):
         weight.fill_(value)
         average.update()
     expected = (3 * share**2 + 5 * share + 4) / (share**2 + share + 1)
-    assert average.values[0].item() == pytest.approx(expected)
-    with average.in_place():
+    assert average.means[0].item() == pytest.approx(expected)
+    with average.replacing_weights():
         assert weight.item() == pytest.approx(expected)
     assert weight.item() == 4.0
 

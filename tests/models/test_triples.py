@@ -16,7 +16,7 @@ TOGETHER = {(0, 0): {2, 5}, (0, 2): {0, 5}, (0, 5): {0, 2}, (0, 1): {4}, (0, 4):
 def a_pass(seed, size=100):
     triples = Triples(TRAIN, BASKETS, torch.device("cpu"))
     random = torch.Generator().manual_seed(seed)
-    batches = list(triples.shuffled(size, random))
+    batches = list(triples.shuffled_batches(size, random))
     return [
         triple for batch in batches for triple in zip(*(b.tolist() for b in batch), strict=True)
     ]

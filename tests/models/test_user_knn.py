@@ -60,9 +60,9 @@ def test_small_parts_give_the_same_neighbours_as_one(dense, pairs):
     train.eliminate_zeros()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neighbourhood, "dense_is_cheaper", lambda train: False)
-        whole = neighbourhood.Nearness(neighbourhood.cosine(train, shrink=0.0), 3).keep(3)
-        patch.setattr(neighbourhood, "PAIRS", pairs)
-        parts = neighbourhood.Nearness(neighbourhood.cosine(train, shrink=0.0), 3).keep(3)
+        whole = neighbourhood.Similarities(neighbourhood.cosine(train, shrink=0.0), 3).nearest(3)
+        patch.setattr(neighbourhood, "MAX_SCIPY_PAIRS", pairs)
+        parts = neighbourhood.Similarities(neighbourhood.cosine(train, shrink=0.0), 3).nearest(3)
     np.testing.assert_array_equal(parts.toarray(), whole.toarray())
 
 

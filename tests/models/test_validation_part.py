@@ -14,7 +14,7 @@ def train():
 
 
 def hidden_part(train, share=0.1, seed=1):
-    validation = Validation.of(train, share, seed)
+    validation = Validation.hide_share(train, share, seed)
     return (train - validation.visible).toarray()
 
 
@@ -30,17 +30,17 @@ def test_same_seed_hides_the_same_and_another_seed_does_not(train):
 
 
 def test_every_user_keeps_at_least_one_interaction(train):
-    visible = Validation.of(train, 0.9, 1).visible
+    visible = Validation.hide_share(train, 0.9, 1).visible
     assert (np.diff(visible.indptr) >= 1).all()
     assert visible.has_sorted_indices
 
 
 def test_data_too_small_to_hide_anything_has_no_validation_part():
-    assert Validation.of(csr_array(np.eye(5, dtype=np.float32)), 0.5, 1) is None
+    assert Validation.hide_share(csr_array(np.eye(5, dtype=np.float32)), 0.5, 1) is None
 
 
 def test_ranking_all_hidden_items_first_scores_one_and_last_scores_zero(train):
-    validation = Validation.of(train, 0.1, 1)
+    validation = Validation.hide_share(train, 0.1, 1)
     hidden = torch.from_numpy(hidden_part(train))
     assert validation.ndcg(lambda users: hidden[users].clone()) == pytest.approx(1.0)
     assert validation.ndcg(lambda users: -hidden[users].clone()) < 0.1
@@ -52,7 +52,7 @@ def test_hand_worked_score():
     validation = next(
         found
         for seed in range(20)
-        if (found := Validation.of(train, 0.6, seed)) is not None
+        if (found := Validation.hide_share(train, 0.6, seed)) is not None
         and found.visible.indices.tolist() == [0]
     )
     scores = torch.arange(150, 0, -1, dtype=torch.float32)[None]
