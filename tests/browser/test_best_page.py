@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.dashboard import Dashboard
+from tests.browser.tab import followed
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +27,10 @@ def test_a_recorded_selection_plays_and_one_of_ones_own_is_decided(
     )
 
     page.get_by_text("Start one of your own").click()
-    page.get_by_role("button", name="Start the selection").click()
+    start = page.get_by_role("button", name="Start the selection")
+    expect(start).to_be_enabled()
+    followed(page)  # the form that opens moves the button while it is drawn
+    start.click()
     decided = re.compile(r"Use .* on Synthetic.* Decided after \d+ fold")
     verdict = page.locator(".ecv-card")  # two for a moment, as the last fold comes
     expect(verdict.filter(has_text=decided)).to_be_visible(timeout=120_000)
