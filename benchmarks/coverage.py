@@ -26,7 +26,7 @@ from ecv_core.analysis.exploration import explore
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.run import Scores, by_cluster
 from ecv_core.stopping.fold_variance import UNSTABLE, FoldVariance, fold_variance
-from ecv_core.stopping.odd_folds import FALSE_ALARM, drift, far_off
+from ecv_core.stopping.odd_folds import FALSE_ALARM, drift_p_value, far_fold_p_values
 from ecv_core.store.recorded import FOLDER, recorded_runs
 from ecv_core.store.results import Results
 from pages.learn.material.misleading_scores import at_the_stop
@@ -160,9 +160,9 @@ def levels(values: Floats) -> FoldVariance:
     span = np.maximum(1.0, np.abs(values).max(axis=(1, 2)))[:, None]
     return FoldVariance(
         sizes=np.broadcast_to(np.arange(1, k + 1), (runs, k)).ravel(),
-        users=(np.where(within > 1e-12 * span**2, within, span**2) / freedom / users).ravel(),
+        by_users=(np.where(within > 1e-12 * span**2, within, span**2) / freedom / users).ravel(),
         users_freedom=freedom.ravel(),
-        observed=observed.ravel(),
+        of_fold_means=observed.ravel(),
     )
 
 
@@ -190,7 +190,7 @@ def faced(
     while len(found) * _AT_ONCE < runs:
         values = make(rng, _AT_ONCE, size * tolerance)
         if training:
-            users = levels(values).users.reshape(-1, K)[:, -1, None, None]
+            users = levels(values).by_users.reshape(-1, K)[:, -1, None, None]
             values = values + np.sqrt(training * users) * rng.standard_normal((_AT_ONCE, K, 1))
         found.append(_faced(values, tolerance))
     return Kept(**{name: float(np.mean([one[name] for one in found])) for name in found[0]})
@@ -210,11 +210,11 @@ def _faced(values: Floats, tolerance: float) -> dict[str, float]:
     off = np.abs(means - last[:, None])
     so_far = np.arange(K) <= at[:, None]
     doubted = np.zeros(shape, dtype=np.bool_)
-    users = known.users.reshape(shape)
+    users = known.by_users.reshape(shape)
     for n in range(3, K + 1):
         likely = np.minimum(
-            far_off(scores[:, :n], users[:, n - 1]).min(axis=1),
-            drift(scores[:, :n], users[:, n - 1]),
+            far_fold_p_values(scores[:, :n], users[:, n - 1]).min(axis=1),
+            drift_p_value(scores[:, :n], users[:, n - 1]),
         )
         doubted[:, n - 1] = likely < FALSE_ALARM / 10
     unstable = known.p_values.reshape(shape) < UNSTABLE
@@ -282,7 +282,7 @@ def _print_recorded() -> None:
         assert scores.users is not None
         everything = np.ones((1, len(scores.folds)), dtype=np.bool_)
         known = fold_variance(scores.users, everything)
-        ratio = float(known.observed[0] / known.users[0])
+        ratio = float(known.ratios[0])
         if name in study:
             kept.append([within for within, _ in outcomes])
             used.append([folds for _, folds in outcomes])

@@ -138,7 +138,7 @@ def main() -> None:
                 if mean < NEAR:
                     continue
                 today.append(np.mean([stops_of(run) for run in of_score], axis=0))
-                with patch.object(variance, "_unseen", nobody):
+                with patch.object(variance, "_variance_of_unseen_users", nobody):
                     before.append(np.mean([stops_of(run) for run in of_score], axis=0))
                 least = today[-1][:, 0].min()
                 print(

@@ -16,7 +16,7 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import RightsError
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import cheap_models
+from ecv_core.stopping import cheap_model_ids
 from ecv_core.store.imports import RunFile, import_run
 from ecv_core.store.listing import Label, label_runs
 from ecv_core.store.people import introduce, lost_seconds, starters, used_by
@@ -232,7 +232,7 @@ def run_refusal(limits: Limits, specs: Sequence[RunSpec]) -> str | None:
 
 def _algorithm_refusal(limits: Limits, spec: RunSpec) -> str | None:
     """Why a visitor may not run the algorithm, or a cheap model that it is adjusted by."""
-    for name in (spec.algorithm, *cheap_models(spec)):
+    for name in (spec.algorithm, *cheap_model_ids(spec)):
         if name not in limits.algorithms or spec.tracked:
             return (
                 f"visitors can run quick algorithms only, and {_title(name)} is not one of them; "

@@ -12,7 +12,7 @@ from ecv_core.records.run import Energy, FoldResult, Moment
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import (
     PAPERS_RULE,
-    cheap_models,
+    cheap_model_ids,
     difference_percent,
     moments,
     rule,
@@ -55,7 +55,7 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
             f"the rule '{spec.rule}' needs every user's score, which this run does not have; "
             f"replay it with the rule '{PAPERS_RULE}'"
         )
-    cheap = cheap_models(spec)
+    cheap = cheap_model_ids(spec)
     if cheap:
         raise InputError(
             f"the rule '{spec.rule}' was adjusted by {', '.join(cheap)}, which cannot be "

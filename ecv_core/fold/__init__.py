@@ -50,7 +50,7 @@ def check_needs(spec: RunSpec) -> None:
     from ecv_core import evaluation, models
 
     algorithms = [models.computing(spec)]
-    for name in stopping.cheap_models(spec):
+    for name in stopping.cheap_model_ids(spec):
         algorithms.append(models.algorithm(name))
     for algorithm in algorithms:
         # Who has what is enough to rank; what is to be predicted must be in the data.

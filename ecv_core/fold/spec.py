@@ -451,7 +451,7 @@ def _check_may_be_ignored(name: str, value: Any, rule: Rule) -> None:  # noqa: A
 
 def _check_cheap_models(spec: RunSpec, model: Algorithm) -> None:
     """Refuse cheap models that cannot correct this run's mean. Raises: InputError, UnknownName."""
-    names = stopping.cheap_models(spec)
+    names = stopping.cheap_model_ids(spec)
     if names and len(spec.only_folds) == 1:
         raise FoldsError(
             "adjust_by tells how easy a fold is beside others, but only one fold is asked for; "

@@ -23,7 +23,7 @@ from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Moment, Progress, RunRecord, RunState, no_progress
 from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.splits import exchangeable
-from ecv_core.stopping import StoppingRule, cheap_models
+from ecv_core.stopping import StoppingRule, cheap_model_ids
 from ecv_core.stopping.odd_folds import doubt
 from ecv_core.store.engine import AGAIN_SECONDS
 from ecv_core.store.ownership import this_process
@@ -281,7 +281,7 @@ class PlanRuns:
 
     def _missing_cheap_model(self, spec: RunSpec) -> str | None:
         """Why a run cannot go on: a cheap model that it needs has ended without its folds."""
-        for name in cheap_models(spec):
+        for name in cheap_model_ids(spec):
             cheap = aid_spec(spec, name)
             if not self.ended(cheap):
                 continue

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
 from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.renamed import renamed_field
 
 ParamValue = int | float | str | bool
 """A parameter's value: whatever JSON can hold as one scalar."""
@@ -38,6 +39,7 @@ Scale = Literal["linear", "logarithmic", "percent", "folds"]
 """How a number is read and compared: as it is, by factors, as a share, as a number of folds."""
 
 
+@renamed_field("said", "error_name")
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One knob: its type is its default's.
@@ -66,7 +68,7 @@ class Parameter:
     """Of its widget; by default its words."""
     phrase: str = ""
     """Words with a value: 'at least {}'; by default its name before the value."""
-    said: str = ""
+    error_name: str = ""
     """What an error calls it."""
     way_out: str = ""
     """How an error about its range ends."""
@@ -108,7 +110,7 @@ class Parameter:
 
         Raises: InputError if it is of the wrong type, out of range, or not among the choices.
         """
-        called = self.said or f"parameter '{self.name}'"
+        called = self.error_name or f"parameter '{self.name}'"
         if self.ids:
             return _joined_ids(given, called)
         value = converted(type(self.default), given, called)

@@ -450,8 +450,8 @@ class Scores:
     """All that is known of the folds that were run, by fold index. None where there is nothing but
     the scores."""
     aids: Any = None
-    """Cheap models on the same users (stopping.adjustment.Aids) that correct the precision rule's
-    mean; None: the plain one."""
+    """Cheap models on the same users (stopping.adjustment.CheapModels) that correct the precision
+    rule's mean; None: the plain one."""
     higher_is_better: bool = True
     name: str = ""
     """What it is called among others."""

@@ -59,7 +59,7 @@ class Setting(Parameter):
     derived_default: str = ""
     """In words, a default that depends on other settings; `make_spec` then takes None for it."""
     of_rule: bool = False
-    """Whether it means something only to the rules that name it in `Rule.told`."""
+    """Whether it means something only to the rules that name it in `Rule.run_settings`."""
     tasks: tuple[Task, ...] = tuple(Task)
     """For whose runs it means something."""
     tracked: bool = True
@@ -80,9 +80,9 @@ class Setting(Parameter):
         return self.row.strip("-") or self.name.replace("_", " ")
 
     @property
-    def _said(self) -> str:
-        if self.said:
-            return self.said
+    def _name_in_error(self) -> str:
+        if self.error_name:
+            return self.error_name
         if self.choices:
             return self.words
         return f"the {self.words}"
@@ -96,17 +96,19 @@ class Setting(Parameter):
             parts = given
             if isinstance(given, str):
                 parts = [part.strip() for part in given.split(",")]
-            return tuple(converted(self.each, part, self._said) for part in parts if part != "")
+            return tuple(
+                converted(self.each, part, self._name_in_error) for part in parts if part != ""
+            )
         if given is None and self.default is None:
             return None
-        return converted(self.kind, given, self._said)
+        return converted(self.kind, given, self._name_in_error)
 
     def check(self, value: Any) -> None:  # noqa: ANN401 - as `typed` gives it
         """Refuse what can never work. Raises: InputError; UnknownName for what is no choice."""
         if self.choices and value not in self.choices:
-            raise UnknownName(self._said, value, self.choices)
+            raise UnknownName(self._name_in_error, value, self.choices)
         if isinstance(value, int | float):
-            self.check_range(value, self.low, self.high, self._said, value)
+            self.check_range(value, self.low, self.high, self._name_in_error, value)
 
     def check_serves(self, task: Task, model: str, *, tracked: bool) -> None:
         """Refuse it for a run to which it means nothing.
@@ -194,7 +196,9 @@ class RunSpec:
     algorithm: str = field(metadata={"role": Role.MODEL, "flag": "-"})
     params: Params = setting((), Role.MODEL, flag="-")
     """Every parameter of the model, defaults filled in, sorted by name."""
-    tracked: bool = setting(False, Role.MODEL, flag="-", row="-", said="whether it is tracked")
+    tracked: bool = setting(
+        False, Role.MODEL, flag="-", row="-", error_name="whether it is tracked"
+    )
     """Whether other code computes the folds: then `algorithm` is the name that it was given, and
     `params` are what was said of it."""
     split: str = setting(
@@ -221,7 +225,7 @@ class RunSpec:
         flag="-k",
         label="Folds (k)",
         help="Number of folds of the whole cross-validation; the stopping rule may use fewer.",
-        said="k",
+        error_name="k",
         differ="numbers of folds",
         derived_default="that of the split, usually 10",
     )
@@ -266,7 +270,7 @@ class RunSpec:
         label="List length (n)",
         help="How many items are recommended to each user (top-n).",
         row="-",
-        said="n, the length of the recommendation list,",
+        error_name="n, the length of the recommendation list,",
         low=1,
     )
     cutoffs: tuple[int, ...] = setting((1, 5, 10, 20), Role.REPORT, flag="-", row="-")
@@ -276,7 +280,7 @@ class RunSpec:
         Role.MEASURE,
         help="Which items may be recommended.",
         tasks=(Task.TOP_N,),
-        said="candidate set",
+        error_name="candidate set",
         choices={
             "all": (
                 "All items of the prepared dataset, including those that no user has in training."
@@ -297,7 +301,7 @@ class RunSpec:
         tracked=False,
         metavar="N",
         row="sampled negatives",
-        said="the number of negatives",
+        error_name="the number of negatives",
         differ="numbers of sampled negatives",
         low=1,
         way_out="leave it out for full ranking",
@@ -312,7 +316,7 @@ class RunSpec:
         tracked=False,
         beside="negatives",
         row="-",
-        said="way to sample negatives",
+        error_name="way to sample negatives",
         differ="ways to sample negatives",
         choices={
             "uniform": "Every candidate item is equally likely.",
@@ -351,7 +355,7 @@ class RunSpec:
         "widths, so it needs at least 3 folds. The rule 'fixed' runs exactly this number of "
         "folds.",
         row="minimum folds",
-        said="the minimum number of folds",
+        error_name="the minimum number of folds",
         derived_default="the rule's",
         of_rule=True,
     )

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from ecv_core.records.run import Scores
-from ecv_core.stopping.fold_variance import Floats, user_variance
+from ecv_core.stopping.fold_variance import Floats, user_variance, variance_over_all_folds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,18 +148,7 @@ class PairedScores(FoldDifferences):
         second = self._contenders[other].users
         if first is None or second is None:
             return np.nan
-        return variance_over_all(first[folds].astype(np.float64) - second[folds])
-
-
-def variance_over_all(values: Floats) -> float:
-    """The variance of a fold's mean, as users tell it from all of these folds.
-
-    Args:
-        values: differences of two contenders, shape (folds, users); NaN where there is none.
-    """
-    all_folds = np.ones((1, len(values)), dtype=np.bool_)
-    variances, _ = user_variance(values, all_folds)
-    return float(variances[0])
+        return variance_over_all_folds(first[folds].astype(np.float64) - second[folds])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -60,7 +60,7 @@ def record_of(
         help=help or first_line or f"The rule {kind.__name__}.",
         source=f"{kind.__module__}.{kind.__qualname__}",
         kind=kind,
-        told=(),
+        run_settings=(),
         default_folds=1,
         instance=instance,
     )
@@ -146,8 +146,9 @@ def settings_of(instance: StoppingRule) -> Mapping[str, Any] | None:
 def _settings_by(rule: Rule, instance: StoppingRule) -> dict[str, Any]:
     """The settings of an instance of a registered class, as arguments of `fold.spec.make_spec`."""
     settings: dict[str, Any] = {"rule": rule.id}
+    # The other settings of a run that a rule may be made with, k and metric, are no rule's own.
     for name in ("confidence", "min_folds"):
-        if name in rule.told:
+        if name in rule.run_settings:
             settings[name] = getattr(instance, name)
     params = {parameter.name: getattr(instance, parameter.name) for parameter in rule.parameters}
     if params:
@@ -181,17 +182,17 @@ def takers(parameter: str) -> list[str]:
     return ids
 
 
-def cheap_models(spec: RunSpec) -> tuple[str, ...]:
+def cheap_model_ids(spec: RunSpec) -> tuple[str, ...]:
     """Ids of the algorithms whose folds must all be in before the run's rule can decide."""
     rule = RULES.get(spec.rule)
     if rule is None:
         return ()
     params = dict(spec.rule_params)
-    names: list[str] = []
+    ids: list[str] = []
     for parameter in rule.parameters:
         if parameter.ids:  # its value is ids of algorithms, with commas between them
-            names += str(params.get(parameter.name, "")).split(",")
-    return tuple(filter(None, names))
+            ids += str(params.get(parameter.name, "")).split(",")
+    return tuple(filter(None, ids))
 
 
 def folds_planned(spec: RunSpec) -> tuple[int, int]:
@@ -358,18 +359,22 @@ class MomentsAgain(Sequence[Moment]):
         overlap = self._spec.overlap
         if not rule(self._spec.rule).needs_user_scores:
             return tuple(moments(rule_for(self._spec), self._folds, confidence, overlap))
-        again = []
+        # Users' scores are kept apart from the folds, so that the rule cannot decide once more: a
+        # rule that looks at nothing gives means and intervals, and the stop gives the decisions.
+        moments_by_stop = []
         for moment in moments(Never(), self._folds, confidence, overlap):
-            again.append(replace(moment, decision=self._decision(moment.n)))
-        return tuple(again)
+            moment_by_stop = replace(moment, decision=self._decision_by_stop(moment.n))
+            moments_by_stop.append(moment_by_stop)
+        return tuple(moments_by_stop)
 
-    def _decision(self, n: int) -> Decision:
+    def _decision_by_stop(self, n: int) -> Decision:
         """What the rule decided where the run was made, as far as the stop tells."""
         at_stop = n == self._stopped_at
         word = "go on"
         if at_stop:
             word = "stop"
         return Decision(
+            # After the last fold a run ends without a stop.
             stop=at_stop and n < self._spec.max_folds,
             reason=(
                 f"After {n} folds: the rule decided {word} on the computer where the run was made."

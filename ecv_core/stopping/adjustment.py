@@ -20,18 +20,24 @@ from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import UserScores, user_table
-from ecv_core.stopping.fold_variance import FoldVariance, UserMoments, user_moments
+from ecv_core.stopping.fold_variance import (
+    FoldsOfSets,
+    FoldVariance,
+    UserMoments,
+    VarianceByUsers,
+    user_moments,
+    variance_of_squares,
+)
 
 Floats = NDArray[np.float64]
 
 _SINGULAR = 1e-8
 """Of the largest, below which directions of the regression do not count."""
-_ROUNDING = 1e-12
 _STEADY = 12.0
 """How many folds the users' part of the cheap models is worth beside the folds seen."""
 
 
-class Aids:
+class CheapModels:
     """Cheap models, all of whose folds are in."""
 
     def __init__(self, models: Mapping[str, Mapping[int, UserScores]], metric: str) -> None:
@@ -45,6 +51,7 @@ class Aids:
         self.names = tuple(models)
         first = models[self.names[0]]
         self.folds = sorted(first)
+        """Their indices, ascending."""
         for name, scores in models.items():
             folds = sorted(fold for fold, users in scores.items() if metric in users.metrics)
             if folds != self.folds:
@@ -53,8 +60,10 @@ class Aids:
                     f"{self.folds} is needed, but it has {folds}; run it with the rule 'never'"
                 )
         self.users = user_table(list(first.values()), metric)[0]
+        """Their numbers, ascending."""
         self._is_scored = ~np.isnan(self._filled(first, metric))
         self.values = np.stack([self.matrix(scores, metric) for scores in models.values()])
+        """Scores, NaN where a user is not in a fold; shape (models, k, users)."""
 
     def matrix(self, scores: Mapping[int, UserScores], metric: str) -> Floats:
         """Per-user scores of some of the folds on these users; NaN elsewhere.
@@ -86,9 +95,10 @@ class Aids:
         )
 
     @cached_property
-    def helpers(self) -> Floats:
-        """Their scores, then each user's mean of them in every fold that has the user.
+    def predictors(self) -> Floats:
+        """What predicts a dear model's scores: each cheap model's, then each one's user means.
 
+        A user's mean over the folds stands in every fold that has the user.
         Shape (2 * models, k, users).
         """
         is_scored = ~np.isnan(self.values)
@@ -101,18 +111,18 @@ class Aids:
 
     @cached_property
     def fold_means(self) -> Floats:
-        """Of `helpers`; shape (2 * models, k)."""
-        return np.nanmean(self.helpers, axis=2)
+        """Of `predictors`; shape (2 * models, k)."""
+        return np.nanmean(self.predictors, axis=2)
 
     @cached_property
     def covariances(self) -> Floats:
         """Of these, as the users of all folds tell; shape (2 * models, 2 * models)."""
-        everything = np.ones((1, len(self.folds)), dtype=np.bool_)
-        return user_moments(self.helpers, everything).covariances[0]
+        set_of_all_folds = np.ones((1, len(self.folds)), dtype=np.bool_)
+        return user_moments(self.predictors, set_of_all_folds).covariances[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Adjusted:
+class AdjustedMeans:
     """What some sets of folds tell of the k-fold mean, corrected; arrays of shape (sets,)."""
 
     means: Floats
@@ -123,73 +133,89 @@ class Adjusted:
     """Of one fold's corrected mean."""
 
 
-def adjusted(
-    scores: Floats, values: NDArray[np.floating], aids: Aids, chosen: NDArray[np.bool_]
-) -> Adjusted:
+def adjusted_means(
+    scores: Floats, values: NDArray[np.floating], cheap: CheapModels, sets: FoldsOfSets
+) -> AdjustedMeans:
     """The k-fold mean of a model as each set of its folds tells it, corrected by cheap models.
 
     Args:
         scores: of the model's folds; NaN for one in no set. Shape (k,).
         values: a score per fold and user, NaN where the user has nothing held out in the fold, and
-            throughout a fold in no set; on the users of `aids`, shape (k, users).
-        aids: the cheap models.
-        chosen: the folds of each set, at least one; shape (sets, k).
+            throughout a fold in no set; on the users of `cheap`, shape (k, users).
+        cheap: the cheap models.
+        sets: at least one fold in each; shape (sets, k).
     Source: regression estimator, Cochran (1977, chapter 7); control variates with estimated
         coefficients, Lavenberg, Welch (1981).
     """
-    k = len(scores)
-    sizes = chosen.sum(axis=1)
-    # What the cheap models predict of each fold's mean: Z, by a regression in each set of folds.
-    used = chosen.any(axis=0)
-    model_and_helpers = np.concatenate([np.asarray(values)[None], aids.helpers])
-    moments = user_moments(model_and_helpers[:, used], chosen[:, used])
+    # What the cheap models predict of each fold's mean (Z), by a regression in each set of folds.
+    moments = _moments_with(cheap, values, sets)
     regression = _Regression.of(np.nan_to_num(moments.covariances))
-    predicted = regression.slopes @ aids.fold_means
-    variance_of_folds = _variance_of_folds(predicted, regression.slopes, aids)
+    predicted = regression.slopes @ cheap.fold_means
+    predicted_variance = _variance_beyond_users(predicted, regression.slopes, cheap)
 
     # How far the prediction counts: as far as folds deviate from their mean as predicted.
-    plain_means = _means_of(scores, chosen)
-    predicted_means = _means_of(predicted, chosen)
-    distances = np.where(chosen, scores - plain_means[:, None], 0.0)
-    predicted_distances = np.where(chosen, predicted - predicted_means[:, None], 0.0)
-    weights = _weights(regression, variance_of_folds, distances, predicted_distances)
+    plain_means = _set_means(scores, sets)
+    predicted_means = _set_means(predicted, sets)
+    distances = np.where(sets, scores - plain_means[:, None], 0.0)
+    predicted_distances = np.where(sets, predicted - predicted_means[:, None], 0.0)
+    weights = _weights(regression, predicted_variance, distances, predicted_distances)
     # A correction needs more degrees of freedom than slopes that were estimated.
-    _, freedom = _left_over(moments, weights, regression.slopes)
+    freedom = _variance_left_over(moments, weights, regression.slopes).freedom
     weights = np.where(freedom > regression.rank + 1, weights, 0.0)
 
     # What is left to vary, with an allowance for slopes that are estimated from so many users.
-    users, freedom = _left_over(moments, weights, regression.slopes)
-    degrees_of_freedom = np.where(weights > 0, np.maximum(freedom - regression.rank, 1), freedom)
-    leverage = _leverage(regression, aids.fold_means, chosen, degrees_of_freedom)
-    users *= freedom / degrees_of_freedom + weights**2 * leverage
-    users += weights**2 * variance_of_folds
+    left_over = _variance_left_over(moments, weights, regression.slopes)
+    freedom = left_over.freedom
+    freedom_beside_slopes = np.maximum(freedom - regression.rank, 1)
+    freedom_beside_slopes = np.where(weights > 0, freedom_beside_slopes, freedom)
+    leverage = _leverage(regression, cheap.fold_means, sets, freedom_beside_slopes)
+    by_users = left_over.variance * (freedom / freedom_beside_slopes + weights**2 * leverage)
+    by_users += weights**2 * predicted_variance
 
     # A set of easy folds has a prediction above that of all folds, and is corrected downwards.
     means = plain_means - weights * (predicted_means - predicted.mean(axis=1))
-    means[sizes == k] = plain_means[sizes == k]
-    corrected_distances = distances - weights[:, None] * predicted_distances
-    return Adjusted(
+    sizes = sets.sum(axis=1)
+    holds_all_folds = sizes == len(scores)
+    means[holds_all_folds] = plain_means[holds_all_folds]
+    squares = ((distances - weights[:, None] * predicted_distances) ** 2).sum(axis=1)
+    return AdjustedMeans(
         means=means,
         weights=weights,
         variance=FoldVariance(
             sizes=sizes,
-            users=users,
-            users_freedom=degrees_of_freedom,
-            observed=_variance_of_fold_means(corrected_distances, sizes, plain_means),
+            by_users=by_users,
+            users_freedom=freedom_beside_slopes,
+            of_fold_means=variance_of_squares(squares, sizes, np.abs(plain_means)),
         ),
     )
 
 
+def _moments_with(
+    cheap: CheapModels, values: NDArray[np.floating], sets: FoldsOfSets
+) -> UserMoments:
+    """Of a dear model, which comes first, and of the predictors of the cheap models.
+
+    Args:
+        cheap: the cheap models.
+        values: of the dear model, as for `adjusted_means`.
+        sets: likewise.
+    """
+    model_and_predictors = np.concatenate([np.asarray(values)[None], cheap.predictors])
+    # Folds in no set have no scores of the dear model.
+    is_in_a_set = sets.any(axis=0)
+    return user_moments(model_and_predictors[:, is_in_a_set], sets[:, is_in_a_set])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Regression:
-    """The model's part of a fold's mean regressed on those of the helpers, in each set of folds."""
+    """The dear model's part of a fold's mean regressed on those of the predictors, in each set."""
 
     slopes: Floats
-    """Shape (sets, helpers)."""
+    """Shape (sets, predictors)."""
     explained: Floats
-    """The variance of a fold's mean that the helpers explain; shape (sets,)."""
+    """The variance of a fold's mean that the predictors explain; shape (sets,)."""
     inverse: NDArray[np.floating]
-    """Of the helpers' covariances; shape (sets, helpers, helpers)."""
+    """Of the predictors' covariances; shape (sets, predictors, predictors)."""
     rank: NDArray[np.intp]
     """Of the same; shape (sets,)."""
 
@@ -198,108 +224,105 @@ class _Regression:
         """The regression in each set of folds.
 
         Args:
-            covariances: of the fold means of model and helpers, the model first; shape
-                (sets, 1 + helpers, 1 + helpers).
+            covariances: of the fold means of model and predictors, the model first; shape
+                (sets, 1 + predictors, 1 + predictors).
         """
-        of_helpers = covariances[:, 1:, 1:]
-        with_model = covariances[:, 1:, 0]
-        inverse = np.linalg.pinv(of_helpers, rcond=_SINGULAR, hermitian=True)
-        slopes = np.einsum("sij,sj->si", inverse, with_model)
+        predictor_covariances = covariances[:, 1:, 1:]
+        covariances_with_model = covariances[:, 1:, 0]
+        # Predictors that depend on each other have a pseudo-inverse: the shortest of all slopes.
+        inverse = np.linalg.pinv(predictor_covariances, rcond=_SINGULAR, hermitian=True)
+        slopes = np.einsum("sij,sj->si", inverse, covariances_with_model)
         return cls(
             slopes=slopes,
-            explained=np.einsum("si,si->s", slopes, with_model),
+            explained=np.einsum("si,si->s", slopes, covariances_with_model),
             inverse=inverse,
-            rank=np.linalg.matrix_rank(of_helpers, hermitian=True, rtol=_SINGULAR),
+            rank=np.linalg.matrix_rank(predictor_covariances, hermitian=True, rtol=_SINGULAR),
         )
 
 
-def _variance_of_folds(predicted: Floats, slopes: Floats, aids: Aids) -> Floats:
+def _variance_beyond_users(predicted: Floats, slopes: Floats, cheap: CheapModels) -> Floats:
     """How much more Z varies from fold to fold than its users explain; shape (sets,).
 
     It is what all users of a fold share with the cheap models only.
 
     Args:
         predicted: the fold means of Z; shape (sets, k).
-        slopes: shape (sets, helpers).
-        aids: the cheap models.
+        slopes: shape (sets, predictors).
+        cheap: the cheap models.
     """
     k = predicted.shape[1]
-    # Z is the helpers times the slopes, so its variance is slopes' C slopes in each set.
-    explained_by_users = np.einsum("si,ij,sj->s", slopes, aids.covariances, slopes)
-    observed = predicted.var(axis=1, ddof=1)
+    # The prediction is the predictors times the slopes, so its variance is slopes' C slopes in
+    # each set (s), with the covariances C of the predictors.
+    by_users = np.einsum("si,ij,sj->s", slopes, cheap.covariances, slopes)
+    of_fold_means = predicted.var(axis=1, ddof=1)
     # The variance of k fold means is rough, so it is drawn towards what users explain.
-    steadied = (_STEADY * explained_by_users + (k - 1) * observed) / (_STEADY + k - 1)
-    return np.maximum(steadied - explained_by_users, 0)
+    steadied = (_STEADY * by_users + (k - 1) * of_fold_means) / (_STEADY + k - 1)
+    return np.maximum(steadied - by_users, 0)
 
 
-def _means_of(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
+def _set_means(values: Floats, sets: FoldsOfSets) -> Floats:
     """The mean of the folds of each set.
 
     Args:
         values: of the folds; shape (k,), or (sets, k) where each set has its own.
-        chosen: the folds of each set; shape (sets, k).
+        sets: shape (sets, k).
     """
-    return np.asarray(np.where(chosen, values, 0.0).sum(axis=1) / chosen.sum(axis=1))
+    return np.asarray(np.where(sets, values, 0.0).sum(axis=1) / sets.sum(axis=1))
 
 
 def _weights(
-    regression: _Regression, of_folds: Floats, distances: Floats, predicted_distances: Floats
+    regression: _Regression,
+    predicted_variance: Floats,
+    distances: Floats,
+    predicted_distances: Floats,
 ) -> Floats:
-    """How far the correction counts in each set, from 0 to 1, as users and fold means tell."""
+    """How far the correction counts in each set, from 0 to 1, as users and fold means tell.
+
+    It is the slope of the fold means on the predicted ones.
+    """
+    # What users tell counts as much as `_STEADY` folds.
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = _STEADY * regression.explained + (distances * predicted_distances).sum(axis=1)
-        variance = _STEADY * (regression.explained + of_folds)
+        variance = _STEADY * (regression.explained + predicted_variance)
         variance += (predicted_distances**2).sum(axis=1)
         weights = covariance / variance
     return np.clip(np.nan_to_num(weights), 0, 1)
 
 
-def _left_over(moments: UserMoments, weights: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """The variance of a fold's corrected mean by users, and its degrees of freedom."""
-    own_weight = np.ones((len(weights), 1))
-    aid_weights = -weights[:, None] * slopes
-    return moments.variance_of(np.concatenate([own_weight, aid_weights], axis=1))
+def _variance_left_over(moments: UserMoments, weights: Floats, slopes: Floats) -> VarianceByUsers:
+    """Of a fold's mean of the model's scores less the weighted prediction.
+
+    Args:
+        moments: of the model and the predictors.
+        weights: of the prediction; shape (sets,).
+        slopes: shape (sets, predictors).
+    """
+    model_weight = np.ones((len(weights), 1))
+    predictor_weights = -weights[:, None] * slopes
+    return moments.variance_of(np.concatenate([model_weight, predictor_weights], axis=1))
 
 
 def _leverage(
-    regression: _Regression,
-    fold_means: Floats,
-    chosen: NDArray[np.bool_],
-    degrees_of_freedom: Floats,
+    regression: _Regression, fold_means: Floats, sets: FoldsOfSets, freedom: Floats
 ) -> Floats:
     """How much the errors of the slopes add where the folds of a set are unlike all folds.
 
     Args:
         regression: of each set.
-        fold_means: of the helpers; shape (helpers, k).
-        chosen: the folds of each set; shape (sets, k).
-        degrees_of_freedom: that are left beside the slopes; shape (sets,).
+        fold_means: of the predictors; shape (predictors, k).
+        sets: shape (sets, k).
+        freedom: degrees of freedom that are left beside the slopes; shape (sets,).
     Returns: shape (sets,); 0 for a set of all folds.
     """
-    k = chosen.shape[1]
-    sizes = chosen.sum(axis=1)
-    set_sums = np.where(chosen[:, None, :], fold_means, 0.0).sum(axis=2)
+    k = sets.shape[1]
+    sizes = sets.sum(axis=1)
+    set_sums = np.where(sets[:, None, :], fold_means, 0.0).sum(axis=2)
     set_means = set_sums / sizes[:, None]
     distances = set_means - fold_means.mean(axis=1)
     # Squared Mahalanobis distance of each set's means (s) from those of all folds.
     squared_distances = np.einsum("si,sij,sj->s", distances, regression.inverse, distances)
     with np.errstate(invalid="ignore", divide="ignore"):
-        expected = 1 / sizes - 1 / k
-        leverage = squared_distances / expected / degrees_of_freedom
+        # By the finite population correction a set's mean has this share of one fold's variance.
+        share_of_variance = 1 / sizes - 1 / k
+        leverage = squared_distances / share_of_variance / freedom
     return np.where(sizes < k, np.nan_to_num(leverage), 0.0)
-
-
-def _variance_of_fold_means(
-    distances: Floats, sizes: NDArray[np.intp], plain_means: Floats
-) -> Floats:
-    """The variance of corrected fold means, n-1 in the denominator; NaN for one fold.
-
-    Args:
-        distances: of each fold from its set's mean, 0 for a fold of another; shape (sets, k).
-        sizes: of the sets.
-        plain_means: of the sets, against which rounding is told.
-    """
-    squares = (distances**2).sum(axis=1)
-    squares[squares <= (_ROUNDING * np.abs(plain_means)) ** 2] = 0.0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(sizes > 1, squares / (sizes - 1), np.nan)

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter, Params, counted, resolve
+from ecv_core.records.renamed import renamed_field
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
 from ecv_core.records.spec import SETTINGS, RunSpec
 
 if TYPE_CHECKING:
-    from ecv_core.stopping.adjustment import Aids
+    from ecv_core.stopping.adjustment import CheapModels
 
 
 def decision(n: int, reason: str, *, stop: bool = False) -> Decision:
@@ -119,7 +120,7 @@ class TakesAids(Protocol):
     def needs_aids(self) -> tuple[str, ...]:
         """Ids of these models; empty where it goes without."""
 
-    def with_aids(self, aids: Aids) -> StoppingRule:
+    def with_aids(self, aids: CheapModels) -> StoppingRule:
         """The same rule with their scores."""
 
 
@@ -137,7 +138,7 @@ class FoldSets:
     """Which folds each set holds; shape (2^k, k)."""
     users: NDArray[np.floating] | None
     """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
-    aids: Aids | None
+    aids: CheapModels | None
     """Cheap models on the same users; None where there are none."""
 
 
@@ -208,7 +209,7 @@ class Phrases:
 
     k: int
     values: Mapping[str, Any]
-    """The rule's parameters and what it is told of the run, by name."""
+    """The rule's parameters and its `run_settings`, by name."""
     level: str
     """'95 %'."""
     least: str
@@ -234,6 +235,7 @@ AT_LEAST = Parameter(
 """The minimum of folds, as the axis of a rule that has no parameter to compare it by."""
 
 
+@renamed_field("told", "run_settings")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A stopping rule as users know it: everything that pages, commands and reports say of it.
@@ -252,9 +254,9 @@ class Rule:
     """The class that decides; see `StoppingRule` for what it says of itself."""
     parameters: tuple[Parameter, ...] = ()
     """What users choose."""
-    told: tuple[str, ...] = ("confidence", "min_folds")
-    """What it is told of the run beside them, of 'confidence', 'min_folds', 'k' (folds planned),
-    'metric' (its name)."""
+    run_settings: tuple[str, ...] = ("confidence", "min_folds")
+    """What its class is made with beside them: settings of the run, of 'confidence', 'min_folds',
+    'k' (folds planned), 'metric' (its name)."""
     axis: Parameter | None = None
     """On which rules are compared: one of `parameters`, or AT_LEAST; by default the first of
     `parameters` that is a number."""
@@ -263,7 +265,7 @@ class Rule:
     default_folds: int = 3
     """The `min_folds` to offer first."""
     make: Callable[..., StoppingRule] | None = None
-    """Takes parameters and what is told by name; by default `kind`."""
+    """Takes parameters and `run_settings` by name; by default `kind`."""
     instance: StoppingRule | None = None
     """What `build` gives, where a rule was registered as an instance, with nothing left to set."""
     meaning: str = ""
@@ -331,7 +333,8 @@ class Rule:
 
         Raises: InputError for a value that no run can have, or more folds than the run has.
         """
-        values = dict(spec.rule_params)  # of an older version of the rule there may be more
+        # A recorded run may have values of parameters that the rule no longer has.
+        values = dict(spec.rule_params)
         names = [parameter.name for parameter in self.parameters if parameter.name in values]
         self.resolve({name: values[name] for name in names})
         for parameter in self.parameters:
@@ -351,19 +354,20 @@ class Rule:
             )
 
     def values(self, spec: RunSpec) -> dict[str, Any]:
-        """Its parameters in a run, and what it is told of that run, unchecked."""
+        """What its class is made with in a run: its parameters, and `run_settings`; unchecked."""
         values = {parameter.name: parameter.default for parameter in self.parameters}
         for name, value in spec.rule_params:
             if name in values:
                 values[name] = value
-        # Beside its own parameters a rule is made with those settings of the run that `told` names.
-        settings_of_run = {
+        settings: dict[str, Any] = {
             "confidence": spec.confidence,
             "min_folds": spec.min_folds,
             "k": spec.max_folds,
             "metric": spec.metric_name,
         }
-        return values | {name: settings_of_run[name] for name in self.told}
+        for name in self.run_settings:
+            values[name] = settings[name]
+        return values
 
     def build(self, spec: RunSpec) -> StoppingRule:
         """The rule with its settings in a run, unchecked: `stopping.rule_for` checks them."""
@@ -379,11 +383,11 @@ class Rule:
             alone: whether its name does not stand beside.
         """
         values = self.values(spec)
-        in_few_words = self.short
+        words_of = self.short
         if alone and self.alone is not None:
-            in_few_words = self.alone
-        if in_few_words is not None:
-            return in_few_words(values)
+            words_of = self.alone
+        if words_of is not None:
+            return words_of(values)
         words = []
         for parameter in self.parameters:
             value = values[parameter.name]

@@ -26,9 +26,9 @@ from ecv_core.stopping.interval import mean_interval, t_factors
 Widths = TypeVar("Widths", float, NDArray[np.float64])
 
 
-def least_alpha(before: Widths, now: Widths) -> Widths:
-    """The least alpha that stops when the interval's width goes from `before` to `now`."""
-    return now * abs(before - now)
+def least_alpha(width_before: Widths, width: Widths) -> Widths:
+    """The least alpha that stops when the interval's width has changed so: width times change."""
+    return width * abs(width_before - width)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,38 +81,38 @@ class EFold:
         n = len(results)
         scores = [result.score for result in results]
         first = self.first
-        now = mean_interval(scores, self.confidence)
-        if now is None:
+        interval = mean_interval(scores, self.confidence)
+        if interval is None:
             return decision(
                 n,
                 f"one score gives no interval yet, and the rule can stop after fold {first} at the "
                 "earliest",
             )
-        before = mean_interval(scores[:-1], self.confidence)
-        width = self._width(now)
-        if n < first or before is None:
+        interval_before = mean_interval(scores[:-1], self.confidence)
+        width = self._width(interval)
+        if n < first or interval_before is None:
             return decision(
                 n,
                 f"the interval is {self.words(width)} wide, and the rule can stop after fold "
                 f"{first} at the earliest",
             )
-        width_before = self._width(before)
-        product = least_alpha(width_before, width)
-        if math.isnan(product):
+        width_before = self._width(interval_before)
+        alpha_needed = least_alpha(width_before, width)
+        if math.isnan(alpha_needed):
             return decision(
                 n,
                 "the mean is 0 now or was 0 one fold earlier, and a width cannot be a share of 0",
             )
-        stop = product <= self.alpha
+        stop = alpha_needed <= self.alpha
         alpha = scientific(self.alpha)
         verdict = f"is above alpha = {alpha}, so the interval is not steady enough"
         if stop:
             verdict = f"is at most alpha = {alpha}, so the interval is steady enough"
-        product_text = scientific(float(f"{product:.2e}"))  # written like alpha
+        product = scientific(float(f"{alpha_needed:.2e}"))  # written like alpha
         return decision(
             n,
             f"the interval is {self.words(width)} wide ({self.words(width_before)} before); width "
-            f"x change = {product_text} {verdict}",
+            f"x change = {product} {verdict}",
             stop=stop,
         )
 
@@ -177,28 +177,39 @@ def least_alphas(deviations: NDArray[np.float64], confidence: float) -> NDArray[
     k = deviations.shape[1]
     first = EFold(alpha=1.0).first
     widths = 2 * t_factors(k, confidence) * deviations
-    widths_now = widths[:, first - 1 :]
     widths_before = widths[:, first - 2 : -1]  # one fold earlier
     least = np.full(deviations.shape, np.inf)
-    least[:, first - 1 :] = least_alpha(widths_before, widths_now)
+    least[:, first - 1 :] = least_alpha(widths_before, widths[:, first - 1 :])
     return least
 
 
 def products(moments: Sequence[Moment]) -> list[float | None]:
     """Width times change after each fold, which is the least alpha that stops there."""
-    return _products([moment.interval.width if moment.interval else None for moment in moments])
+    widths: list[float | None] = []
+    for moment in moments:
+        width = None
+        if moment.interval:
+            width = moment.interval.width
+        widths.append(width)
+    return _products(widths)
 
 
 def _products(widths: Sequence[float | None]) -> list[float | None]:
-    return [
-        None if before is None or now is None else least_alpha(before, now)
-        for before, now in zip([None, *widths], widths, strict=False)
-    ]
+    """The same of widths; None after a fold where it, or the one before it, has no width."""
+    products: list[float | None] = []
+    width_before = None
+    for width in widths:
+        product = None
+        if width_before is not None and width is not None:
+            product = least_alpha(width_before, width)
+        products.append(product)
+        width_before = width
+    return products
 
 
 def _meaning(alpha: float) -> str:
     """In the unit of the score: a width w that changes by a tenth has w * 0.1 w = alpha."""
-    width = math.sqrt(10 * alpha)
+    width = math.sqrt(10 * alpha)  # whose tenth, times itself, is alpha
     number = f"Alpha {scientific(alpha)}"
     if "e" in scientific(alpha):
         number += f" is {alpha:.12f}".rstrip("0")
@@ -216,7 +227,7 @@ ALPHA = Parameter(
     "certain mean. 1e-4 means 0.0001. The unit of alpha is that of the score, squared.",
     low=0,
     open=True,
-    said="alpha",
+    error_name="alpha",
     way_out="for nDCG, values from 1e-7 (0.0000001) to 1e-2 (0.01) make sense",
     scale="logarithmic",
     steps=(*(float(f"{step}e{power}") for power in range(-7, -2) for step in (1, 2, 5)), 1e-2),
@@ -259,10 +270,12 @@ def _relative_sentence(say: Phrases) -> str:
 
 def _relative_products(moments: Sequence[Moment], _values: Mapping[str, Any]) -> list[float | None]:
     """The least relative alpha that stops after each fold."""
-    widths = [
-        moment.interval.width / abs(moment.mean) if moment.interval and moment.mean else None
-        for moment in moments
-    ]
+    widths: list[float | None] = []
+    for moment in moments:
+        width = None
+        if moment.interval and moment.mean:
+            width = moment.interval.width / abs(moment.mean)
+        widths.append(width)
     return _products(widths)
 
 
@@ -273,7 +286,7 @@ RELATIVE_ALPHA = replace(
     label="Relative alpha",
     help="A larger value stops earlier and saves more energy; a smaller value gives a more "
     "certain mean. It has no unit, so the same value suits all metrics and datasets.",
-    said="the relative alpha",
+    error_name="the relative alpha",
     way_out="values from 1e-4 (0.0001) to 1e-1 (0.1) make sense",
     steps=tuple(float(f"{step}e{power}") for power in range(-4, -1) for step in (1, 2, 5)),
     presets=(("Thrifty", 2e-2), ("Balanced", 5e-3), ("Careful", 1e-3)),
@@ -286,6 +299,12 @@ RELATIVE_ALPHA = replace(
     always_told=False,
 )
 
+
+def _relative_rule(relative_alpha: float, confidence: float, min_folds: int) -> EFoldRelative:
+    """The rule as a run makes it: the class calls its threshold `alpha`."""
+    return EFoldRelative(alpha=relative_alpha, confidence=confidence, min_folds=min_folds)
+
+
 E_FOLD_RELATIVE = Rule(
     id="e-fold-relative",
     title="e-fold, relative",
@@ -295,7 +314,7 @@ E_FOLD_RELATIVE = Rule(
     ),
     source="this project; the paper's rule with relative widths",
     kind=EFoldRelative,
-    make=lambda relative_alpha, **told: EFoldRelative(alpha=relative_alpha, **told),
+    make=_relative_rule,
     parameters=(RELATIVE_ALPHA,),
     least_folds=2,
     meaning="has settled",

@@ -39,7 +39,7 @@ NEVER = Rule(
     help="Runs every fold: plain k-fold cross-validation.",
     source="k-fold cross-validation",
     kind=Never,
-    told=(),
+    run_settings=(),
     short=_all_folds,
     sentence=_never_sentence,
 )
@@ -99,7 +99,7 @@ FIXED = Rule(
     source="baseline",
     kind=Fixed,
     make=_fixed,
-    told=("min_folds",),
+    run_settings=("min_folds",),
     axis=replace(AT_LEAST, label="Number of folds", phrase="{}"),
     meaning="is over the number of folds that was set",
     short=_short,

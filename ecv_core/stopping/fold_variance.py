@@ -18,6 +18,7 @@ sources, for what is proved and for what it was measured to hold.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -29,15 +30,26 @@ from numpy.typing import ArrayLike, NDArray
 from ecv_core.stopping.interval import running_moments
 
 Floats = NDArray[np.float64]
+FoldsOfSets = NDArray[np.bool_]
+"""Which folds each set holds, at least one; shape (sets, folds)."""
 
 _BLOCK = 2**22
 _CACHED = 2**17  # scores at once that the cache of a processor holds: 1 MB
 _BY_PAIRS = 64
-"""Folds up to which one set of them is looked at by pairs, as many sets are."""
+"""Up to so many folds a single set of them is worked out by pairs of folds, as many sets are."""
 _ALIKE = 1e-15
 """Of the squared span: a smaller variance is rounding."""
 _NORMAL = 1e9
 """Degrees of freedom at which Student's t is the normal distribution."""
+
+
+class VarianceByUsers(NamedTuple):
+    """The part of the variance of one fold's mean that its users explain, in each set of folds."""
+
+    variance: Floats
+    """Shape (sets,); NaN where it cannot be known, as with one fold of a single user."""
+    freedom: Floats
+    """Its degrees of freedom, at least 1; shape (sets,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,8 +73,8 @@ class UserMoments:
     """Of the users of a fold; shape as `within`."""
     overlap: Floats
     """p; shape (sets,); 0 where no user has two of the folds."""
-    per_fold: Floats
-    """Users per fold; shape (sets,)."""
+    users_per_fold: Floats
+    """Shape (sets,)."""
     freedom_within: Floats
     freedom_between: Floats
     span: float = 0.0
@@ -76,62 +88,64 @@ class UserMoments:
         between = self._share_between[:, None, None] * self.between
         return within + between
 
-    def variance_of(self, weights: Floats) -> tuple[Floats, Floats]:
+    def variance_of(self, weights: Floats) -> VarianceByUsers:
         """The variance of a fold's mean of a weighted sum of the models' scores.
 
         Args:
             weights: of each model in each set; shape (sets, models).
-        Returns: variances, NaN where they cannot be known, as with one fold of a single user; and
-            their degrees of freedom after Satterthwaite (1946), at least 1. Both of shape (sets,).
+        Source: Satterthwaite (1946) for the degrees of freedom of a sum of two variances.
         """
+        # The variance of a weighted sum is weights' C weights, in each set (s) of folds.
         within = np.einsum("si,sij,sj->s", weights, self.within, weights)
         between = np.einsum("si,sij,sj->s", weights, self.between, weights)
-        within = self._share_within * _not_certain(within, self.freedom_within, self.span)
-        between = self._share_between * _not_certain(between, self.freedom_between, self.span)
+        within = _at_least_one_user_differs(within, self.freedom_within, self.span)
+        between = _at_least_one_user_differs(between, self.freedom_between, self.span)
+        within *= self._share_within
+        between *= self._share_between
         variance = within + between
         with np.errstate(invalid="ignore", divide="ignore"):
             divisor = within**2 / self.freedom_within + between**2 / self.freedom_between
             satterthwaite = variance**2 / divisor
         has_both = (self.freedom_within > 0) & (variance > 0)
         freedom = np.where(has_both, satterthwaite, self.freedom_between)
-        return variance, np.clip(freedom, 1, _NORMAL)
+        return VarianceByUsers(variance, np.clip(freedom, 1, _NORMAL))
 
     @property
     def _share_within(self) -> Floats:
-        return self.overlap / self.per_fold
+        return self.overlap / self.users_per_fold
 
     @property
     def _share_between(self) -> Floats:
-        return (1 - self.overlap) / self.per_fold
+        return (1 - self.overlap) / self.users_per_fold
 
 
-def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> UserMoments:
+def user_moments(values: NDArray[np.floating], sets: FoldsOfSets) -> UserMoments:
     """What the users of each set of folds tell of one or more models.
 
     Args:
         values: a score per model, fold and user; NaN where the user has nothing held out in the
             fold, the same of every model. Shape (models, folds, users).
-        chosen: the folds of each set, at least one; shape (sets, folds).
+        sets: at least one fold in each; shape (sets, folds).
     """
-    present = ~np.isnan(values[0])
-    users_in_fold = present.sum(axis=1).astype(np.float64)
-    sets = chosen.astype(np.float64)
+    is_scored = ~np.isnan(values[0])
+    users_in_fold = is_scored.sum(axis=1).astype(np.float64)
     sizes = sets.sum(axis=1)
-    per_fold = sets @ users_in_fold / sizes
-    freedom_between = sets @ np.maximum(users_in_fold - 1, 0)
-    patterns = _Patterns.of(present)
-    blocks = patterns.blocks(sets)
-    freedom_within = np.concatenate([_freedom_within(block, patterns) for block in blocks])
-    sums = _product_sums(values, present, chosen, patterns)
+    in_set = sets.astype(np.float64)  # times numbers of folds it gives the sums over each set
+    users_per_fold = in_set @ users_in_fold / sizes
+    freedom_between = in_set @ np.maximum(users_in_fold - 1, 0)
+    patterns = _Patterns.of(is_scored)
+    freedom_within = patterns.freedom_within(sets)
+    sums = _product_sums(values, is_scored, sets, patterns)
+    fold_pairs = sizes * (sizes - 1) / 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        overlap = sums.in_two_folds / (sizes * (sizes - 1) / 2) / per_fold
+        overlap = sums.users_in_two_folds / fold_pairs / users_per_fold
         within = np.where(freedom_within > 0, sums.within.T / freedom_within, 0.0).T
         between = (sums.between.T / freedom_between).T
     return UserMoments(
         within=within,
         between=between,
         overlap=np.where(freedom_within > 0, overlap, 0.0),
-        per_fold=per_fold,
+        users_per_fold=users_per_fold,
         freedom_within=freedom_within,
         freedom_between=freedom_between,
         span=float(np.nanmax(np.abs(values[0]), initial=1.0)),
@@ -145,104 +159,89 @@ class _ProductSums(NamedTuple):
     """About each user's own mean; shape (sets, models, models)."""
     between: Floats
     """About each fold's mean; shape (sets, models, models)."""
-    in_two_folds: Floats
-    """How many times a user is in both of two folds; shape (sets,)."""
+    users_in_two_folds: Floats
+    """How many users two folds have in common, added up over the pairs of folds; shape (sets,)."""
 
 
 def _product_sums(
     values: NDArray[np.floating],
-    present: NDArray[np.bool_],
-    chosen: NDArray[np.bool_],
+    is_scored: NDArray[np.bool_],
+    sets: FoldsOfSets,
     patterns: _Patterns,
 ) -> _ProductSums:
     """The sums of every two models.
 
     Args:
         values: as for `user_moments`.
-        present: which fold has which user; shape (folds, users).
-        chosen: as for `user_moments`.
+        is_scored: which fold has which user; shape (folds, users).
+        sets: as for `user_moments`.
         patterns: of the users.
     """
-    models = len(values)
-    sets = chosen.astype(np.float64)
+    models, folds, _ = values.shape
+    scores = _ScoresByPattern.of(values, is_scored, patterns)
     # Pairs of folds serve all sets at once; of many folds they take gigabytes, so that a few sets
     # are better gone through one by one.
-    by_pairs = len(present) <= _BY_PAIRS or len(chosen) >= len(present)
-    pairs = _Pairs.none(patterns)
+    by_pairs = folds <= _BY_PAIRS or len(sets) >= folds
+    in_set = sets.astype(np.float64)
     if by_pairs:
         pairs = _Pairs.of(patterns)
-    # Those of one pattern side by side; who is not there has the fold's mean, and no say.
-    users_by_pattern = np.argsort(patterns.of_user, kind="stable")
-    pattern_of_user = patterns.of_user[users_by_pattern]
-    users_in_fold = present.sum(axis=1)[:, None]
-    means = np.nansum(values, axis=2, dtype=np.float64, keepdims=True)
-    means /= np.maximum(users_in_fold, 1)
-    filled = np.take(np.where(present, values, means), users_by_pattern, axis=2)
-    within = np.zeros((len(sets), models, models))
+        within = np.zeros((len(sets), models, models))
+        users_in_two_folds = pairs.in_sets(in_set) @ pairs.common_users
+    else:
+        within, users_in_two_folds = _sums_about_own_means(values, is_scored, sets)
     between = np.zeros((len(sets), models, models))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
-        products_of_pairs, products_of_folds = _products(
-            filled, means, a, b, pattern_of_user, pairs
-        )
-        sums = []
-        for block in patterns.blocks(sets):
-            sums.append(_sums_within(block, patterns, pairs, products_of_pairs))
-        within[:, a, b] = np.concatenate(sums)
-        within[:, b, a] = within[:, a, b]
-        between[:, a, b] = sets @ products_of_folds
+        between[:, a, b] = in_set @ scores.products_about_fold_means(a, b)
         between[:, b, a] = between[:, a, b]
-    in_two_folds = sets[:, pairs.first] * sets[:, pairs.second] @ pairs.common
-    if not by_pairs:
-        within, in_two_folds = _about_own_means(values, present, chosen)
-    return _ProductSums(within=within, between=between, in_two_folds=in_two_folds)
+        if by_pairs and pairs.common_users.any():
+            products = scores.products_of_differences(a, b, pairs)
+            within[:, a, b] = _sums_by_pairs(sets, patterns, pairs, products)
+            within[:, b, a] = within[:, a, b]
+    return _ProductSums(within=within, between=between, users_in_two_folds=users_in_two_folds)
 
 
-def _about_own_means(
-    values: NDArray[np.floating], present: NDArray[np.bool_], chosen: NDArray[np.bool_]
+def _sums_about_own_means(
+    values: NDArray[np.floating], is_scored: NDArray[np.bool_], sets: FoldsOfSets
 ) -> tuple[Floats, Floats]:
-    """The same as by pairs of folds, set by set: pairs of 1,000 folds would take gigabytes.
+    """`within` and `users_in_two_folds` of `_ProductSums`, set by set.
 
     Args:
         values: as for `user_moments`.
-        present: which fold has which user; shape (folds, users).
-        chosen: the folds of each set; shape (sets, folds).
-
-    Returns:
-        Sums over all users of products about the user's own means, shape (sets, models, models);
-        and how many times a user is in both of two folds, shape (sets,).
+        is_scored: which fold has which user; shape (folds, users).
+        sets: as for `user_moments`.
     """
-    sums = np.zeros((len(chosen), len(values), len(values)))
-    in_two_folds = np.zeros(len(chosen))
-    for place, folds in enumerate(chosen):
-        there = present[folds]
-        scores = np.where(there, values[:, folds], 0.0).astype(np.float64)
-        folds_of_user = there.sum(axis=0)
+    within = np.zeros((len(sets), len(values), len(values)))
+    users_in_two_folds = np.zeros(len(sets))
+    for row, folds in enumerate(sets):
+        is_scored_in_set = is_scored[folds]
+        scores = np.where(is_scored_in_set, values[:, folds], 0.0).astype(np.float64)
+        folds_of_user = is_scored_in_set.sum(axis=0)
         own_means = scores.sum(axis=1, keepdims=True) / np.maximum(folds_of_user, 1)
-        distances = np.where(there, scores - own_means, 0.0)
-        sums[place] = np.einsum("afu,bfu->ab", distances, distances)
-        in_two_folds[place] = (folds_of_user * (folds_of_user - 1) / 2).sum()
-    return sums, in_two_folds
+        deviations = np.where(is_scored_in_set, scores - own_means, 0.0)
+        # Of two models a and b the sum over the folds f and users u of the set.
+        within[row] = np.einsum("afu,bfu->ab", deviations, deviations)
+        users_in_two_folds[row] = (folds_of_user * (folds_of_user - 1) / 2).sum()
+    return within, users_in_two_folds
 
 
-def _freedom_within(sets: Floats, patterns: _Patterns) -> Floats:
-    """Of each user one less than the folds of the set that have the user; shape (sets,)."""
-    folds_of_user = sets @ patterns.in_fold.T
-    return np.maximum(folds_of_user - 1, 0) @ patterns.people
-
-
-def _sums_within(sets: Floats, patterns: _Patterns, pairs: _Pairs, of_pairs: Floats) -> Floats:
+def _sums_by_pairs(
+    sets: FoldsOfSets, patterns: _Patterns, pairs: _Pairs, products: Floats
+) -> Floats:
     """Sums over all users of products about the user's own means in a set; shape (sets,).
 
     Args:
-        sets: 1 for the folds of each; shape (sets, folds).
+        sets: as for `user_moments`.
         patterns: of the users.
         pairs: of folds.
-        of_pairs: products of differences between two folds; shape (pairs, patterns).
+        products: of differences between the two folds of a pair; shape (pairs, patterns).
     """
-    folds_of_user = sets @ patterns.in_fold.T
-    of_sets = sets[:, pairs.first] * sets[:, pairs.second] @ of_pairs
-    # A user's sum of squares about the mean of n scores is that of all differences / n.
-    return (of_sets / np.maximum(folds_of_user, 1)).sum(axis=1)
+    sums = []
+    for block in patterns.blocks(sets):
+        folds_of_user = block @ patterns.in_fold.T
+        products_in_set = pairs.in_sets(block) @ products
+        # A user's sum of squares about the mean of n scores is that of all differences / n.
+        sums.append((products_in_set / np.maximum(folds_of_user, 1)).sum(axis=1))
+    return np.concatenate(sums)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -253,40 +252,55 @@ class _Patterns:
     """1 where the users of a pattern are in a fold; shape (patterns, folds)."""
     of_user: NDArray[np.int64]
     """The pattern of each user."""
-    people: NDArray[np.int64]
+    user_counts: NDArray[np.int64]
     """How many users have each pattern."""
 
     @classmethod
-    def of(cls, present: NDArray[np.bool_]) -> _Patterns:
+    def of(cls, is_scored: NDArray[np.bool_]) -> _Patterns:
         """The patterns of some users.
 
         Args:
-            present: which fold has which user; shape (folds, users).
+            is_scored: which fold has which user; shape (folds, users).
         """
-        of_user = np.zeros(present.shape[1], dtype=np.int64)
-        for start in range(0, len(present), 31):  # as many as bits left beside a number of users
-            part = present[start : start + 31]
-            codes = of_user << 31 | part.T @ (1 << np.arange(len(part)))
-            _, first, of_user, people = np.unique(
-                codes, return_index=True, return_inverse=True, return_counts=True
+        of_user = np.zeros(is_scored.shape[1], dtype=np.int64)
+        # A user's folds are the bits of a number. 31 folds fit into it beside the pattern that the
+        # user has in the folds before, so that more folds are gone through 31 at a time.
+        for start in range(0, len(is_scored), 31):
+            part = is_scored[start : start + 31]
+            fold_bits = part.T @ (1 << np.arange(len(part)))
+            _, first_users, of_user, user_counts = np.unique(
+                of_user << 31 | fold_bits,
+                return_index=True,
+                return_inverse=True,
+                return_counts=True,
             )
-        return cls(in_fold=present[:, first].T.astype(np.float64), of_user=of_user, people=people)
+        in_fold = is_scored[:, first_users].T.astype(np.float64)
+        return cls(in_fold=in_fold, of_user=of_user, user_counts=user_counts)
 
-    def blocks(self, sets: Floats) -> list[Floats]:
-        """Sets of folds, as many at once as memory allows to hold with each pattern."""
-        rows = max(1, _BLOCK // max(len(self.people), 1))
-        return [sets[start : start + rows] for start in range(0, len(sets), rows)]
+    def blocks(self, sets: FoldsOfSets) -> list[Floats]:
+        """Sets of folds as 1 and 0, as many at once as memory allows to hold with each pattern."""
+        rows = max(1, _BLOCK // max(len(self.user_counts), 1))
+        starts = range(0, len(sets), rows)
+        return [sets[start : start + rows].astype(np.float64) for start in starts]
+
+    def freedom_within(self, sets: FoldsOfSets) -> Floats:
+        """Of each user one less than the folds of the set that have the user; shape (sets,)."""
+        freedom = []
+        for block in self.blocks(sets):
+            folds_of_user = block @ self.in_fold.T
+            freedom.append(np.maximum(folds_of_user - 1, 0) @ self.user_counts)
+        return np.concatenate(freedom)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Pairs:
-    """Every two folds; none where nobody comes twice, as the samples of a table."""
+    """Every two folds: each with all that come after it."""
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]
     in_both: Floats
     """1 where the users of a pattern are in both; shape (pairs, patterns)."""
-    common: Floats
+    common_users: Floats
     """How many users are in both; shape (pairs,)."""
 
     @classmethod
@@ -294,87 +308,105 @@ class _Pairs:
         """Of all folds of these patterns."""
         first, second = np.triu_indices(patterns.in_fold.shape[1], 1)
         in_both = (patterns.in_fold[:, first] * patterns.in_fold[:, second]).T
-        common = in_both @ patterns.people
-        if not common.any():  # nobody is in two folds
-            return cls.none(patterns)
-        return cls(first=first, second=second, in_both=in_both, common=common)
+        common_users = in_both @ patterns.user_counts
+        return cls(first=first, second=second, in_both=in_both, common_users=common_users)
+
+    def in_sets(self, sets: Floats) -> Floats:
+        """1 where a set holds both folds; shape (sets, pairs).
+
+        Args:
+            sets: 1 for the folds of each; shape (sets, folds).
+        """
+        return sets[:, self.first] * sets[:, self.second]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _ScoresByPattern:
+    """The scores of some models, the users of one pattern side by side."""
+
+    scores: Floats
+    """The fold's mean where a user is not in a fold; shape (models, folds, users)."""
+    fold_means: Floats
+    """Shape (models, folds, 1)."""
+    pattern_of_user: NDArray[np.int64]
+    """Ascending; shape (users,)."""
 
     @classmethod
-    def none(cls, patterns: _Patterns) -> _Pairs:
-        """No folds of these patterns."""
-        nothing = np.zeros(0, dtype=np.intp)
-        in_both = np.zeros((0, len(patterns.people)))
-        return cls(first=nothing, second=nothing, in_both=in_both, common=np.zeros(0))
+    def of(
+        cls, values: NDArray[np.floating], is_scored: NDArray[np.bool_], patterns: _Patterns
+    ) -> _ScoresByPattern:
+        """Of `values` as for `user_moments`."""
+        users_by_pattern = np.argsort(patterns.of_user, kind="stable")
+        users_in_fold = is_scored.sum(axis=1)[:, None]
+        fold_means = np.nansum(values, axis=2, dtype=np.float64, keepdims=True)
+        fold_means /= np.maximum(users_in_fold, 1)
+        scores = np.where(is_scored, values, fold_means)
+        return cls(
+            scores=np.take(scores, users_by_pattern, axis=2),
+            fold_means=fold_means,
+            pattern_of_user=patterns.of_user[users_by_pattern],
+        )
+
+    def _blocks(self) -> Iterator[slice]:
+        """Users, as many at once as the cache of a processor holds the scores of."""
+        models, folds, users = self.scores.shape
+        users_at_once = max(1, _CACHED // (models * folds))
+        for start in range(0, users, users_at_once):
+            yield slice(start, start + users_at_once)
+
+    def products_about_fold_means(self, a: int, b: int) -> Floats:
+        """Sums over users of the products of two models' distances from the means of each fold.
+
+        Args:
+            a: a model.
+            b: another, or the same.
+        Returns: shape (folds,).
+        """
+        sums = np.zeros(self.scores.shape[1])
+        for block in self._blocks():
+            distances = self.scores[a, :, block] - self.fold_means[a]
+            other_distances = self.scores[b, :, block] - self.fold_means[b]
+            sums += (distances * other_distances).sum(axis=1)
+        return sums
+
+    def products_of_differences(self, a: int, b: int, pairs: _Pairs) -> Floats:
+        """Sums over the users of a pattern of products of two models' differences between folds.
+
+        Args:
+            a: a model.
+            b: another, or the same.
+            pairs: of the folds that differ.
+        Returns: shape (pairs, patterns); 0 for users who are not in both folds.
+        """
+        sums = np.zeros(pairs.in_both.shape)
+        for block in self._blocks():
+            scores = self.scores[a, :, block]
+            other_scores = self.scores[b, :, block]
+            pattern = self.pattern_of_user[block]
+            patterns = slice(pattern[0], pattern[-1] + 1)
+            first_users = np.flatnonzero(np.diff(pattern, prepend=-1))
+            first_pair = 0  # of a fold with all that come after it, as `_Pairs` has them
+            for fold in range(len(scores) - 1):
+                products = scores[fold + 1 :] - scores[fold]
+                if a == b:
+                    products *= products
+                else:
+                    products *= other_scores[fold + 1 :] - other_scores[fold]
+                after_last_pair = first_pair + len(products)
+                sums_of_patterns = np.add.reduceat(products, first_users, axis=1)
+                sums[first_pair:after_last_pair, patterns] += sums_of_patterns
+                first_pair = after_last_pair
+        return sums * pairs.in_both
 
 
-def _products(
-    filled: Floats,
-    means: Floats,
-    a: int,
-    b: int,
-    pattern_of_user: NDArray[np.int64],
-    pairs: _Pairs,
-) -> tuple[Floats, Floats]:
-    """Sums of products of two models' scores, a block of users that fits the cache at a time.
-
-    Args:
-        filled: scores, users of one pattern side by side; shape (models, folds, users).
-        means: of the folds; shape (models, folds, 1).
-        a: a model.
-        b: another, or the same.
-        pattern_of_user: ascending.
-        pairs: of folds.
-    Returns: of differences between two folds, shape (pairs, patterns); and of distances from the
-        fold's mean, shape (folds,).
-    """
-    models, folds, _ = filled.shape
-    of_pairs = np.zeros(pairs.in_both.shape)
-    of_folds = np.zeros(folds)
-    users_at_once = max(1, _CACHED // (models * folds))
-    for start in range(0, len(pattern_of_user), users_at_once):
-        block = slice(start, start + users_at_once)
-        x = filled[a, :, block]
-        y = x
-        if a != b:
-            y = filled[b, :, block]
-        of_folds += ((x - means[a]) * (y - means[b])).sum(axis=1)
-        if len(pairs.first):
-            _add_differences(of_pairs, x, y, pattern_of_user[block])
-    of_pairs *= pairs.in_both
-    return of_pairs, of_folds
-
-
-def _add_differences(of_pairs: Floats, x: Floats, y: Floats, pattern: NDArray[np.int64]) -> None:
-    """Add, of each two folds and pattern, the products of two models' differences between them.
-
-    Args:
-        of_pairs: the sums; shape (pairs, patterns).
-        x: scores of a model; shape (folds, users).
-        y: of the other, or the same array.
-        pattern: of each user, in ascending order without a gap.
-    """
-    patterns = slice(pattern[0], pattern[-1] + 1)
-    first_users = np.flatnonzero(np.diff(pattern, prepend=-1))
-    pair = 0  # in the order of `_Pairs`: each fold with all that come after it
-    for fold in range(len(x) - 1):
-        products = x[fold + 1 :] - x[fold]
-        if x is y:
-            products *= products
-        else:
-            products *= y[fold + 1 :] - y[fold]
-        sums = np.add.reduceat(products, first_users, axis=1)
-        of_pairs[pair : pair + len(products), patterns] += sums
-        pair += len(products)
-
-
-def _not_certain(variance: Floats, freedom: Floats, span: float) -> Floats:
-    """Where nobody differs, the variance that there would be if one had, by the span.
+def _at_least_one_user_differs(variance: Floats, freedom: Floats, span: float) -> Floats:
+    """The variance; where nobody differs, the one that there would be if one had, by the span.
 
     Of what has not been seen in n tries there may be up to 3 in n (rule of three; Hanley and
     Lippman-Hand 1983).
     """
-    alike = (variance <= _ALIKE * span**2) & (freedom > 0)
-    return np.where(alike, span**2 / np.maximum(freedom, 1), variance)
+    nobody_differs = (variance <= _ALIKE * span**2) & (freedom > 0)
+    return np.where(nobody_differs, span**2 / np.maximum(freedom, 1), variance)
 
 
 NEAR_BOUND = 0.9
@@ -385,7 +417,7 @@ _UNSEEN = 3
 """Users who differ by the whole scale, of whom none need be among those seen: the rule of three."""
 
 
-def _unseen(scores: Floats, chosen: NDArray[np.bool_], moments: UserMoments) -> Floats:
+def _variance_of_unseen_users(scores: Floats, sets: FoldsOfSets, moments: UserMoments) -> Floats:
     """What users not seen yet, who differ by the whole scale, may add to the variance of users.
 
     Near a bound hardly anybody differs from it, and those who do differ by much. Folds that
@@ -394,28 +426,29 @@ def _unseen(scores: Floats, chosen: NDArray[np.bool_], moments: UserMoments) -> 
 
     Args:
         scores: as for `fold_variance`.
-        chosen: likewise.
+        sets: likewise.
         moments: of these scores.
     Returns: shape (sets,); 0 where no bound is near, and where nobody differs, for that is counted
-        as it is (`_not_certain`).
+        as it is (`_at_least_one_user_differs`).
     """
     is_scored = ~np.isnan(scores)
-    lows = np.where(is_scored, scores, np.inf).min(axis=1)
-    highs = np.where(is_scored, scores, -np.inf).max(axis=1)
-    levels = _fold_means(scores)
-    lowest = np.where(chosen, lows, np.inf).min(axis=1)
-    highest = np.where(chosen, highs, -np.inf).max(axis=1)
-    best = np.where(chosen, levels, -np.inf).max(axis=1)
-    mean = chosen @ levels / chosen.sum(axis=1)
+    lowest_of_fold = np.where(is_scored, scores, np.inf).min(axis=1)
+    highest_of_fold = np.where(is_scored, scores, -np.inf).max(axis=1)
+    fold_means = _fold_means(scores)
+    lowest = np.where(sets, lowest_of_fold, np.inf).min(axis=1)
+    highest = np.where(sets, highest_of_fold, -np.inf).max(axis=1)
+    best_fold_mean = np.where(sets, fold_means, -np.inf).max(axis=1)
+    mean = sets @ fold_means / sets.sum(axis=1)
     # Errors and other scores without a bound at 1 have their farthest users above the mean.
-    bounded = (best <= 1 + _DIGITS) & (mean - lowest > highest - mean)
-    near = bounded & (mean >= NEAR_BOUND)
-    # As many users as may have been missed differ by the whole scale: 3 in n.
+    is_bounded = (best_fold_mean <= 1 + _DIGITS) & (mean - lowest > highest - mean)
+    is_near_bound = is_bounded & (mean >= NEAR_BOUND)
     scale = np.maximum(1.0, np.maximum(np.abs(lowest), np.abs(highest)))
-    differ = moments.between[:, 0, 0] > _ALIKE * moments.span**2
+    users_differ = moments.between[:, 0, 0] > _ALIKE * moments.span**2
     freedom = np.maximum(moments.freedom_between, 1)
-    unseen = _UNSEEN * scale**2 / (freedom * np.maximum(moments.per_fold, 1))
-    return np.where(near & differ, unseen, 0.0)
+    # Of a user 3 / n of the squared scale, and of a fold's mean that over the users per fold.
+    users_per_fold = np.maximum(moments.users_per_fold, 1)
+    variance = _UNSEEN * scale**2 / (freedom * users_per_fold)
+    return np.where(is_near_bound & users_differ, variance, 0.0)
 
 
 UNSTABLE = 0.01
@@ -439,6 +472,7 @@ def effect_weights(ratio: ArrayLike, folds: ArrayLike) -> Floats:
     Returns: shape (..., len(_EFFECTS)); each row sums to 1.
     """
     freedom = np.maximum(np.asarray(folds, dtype=np.float64) - 1, 0)[..., None]
+    # One fold has no variance of fold means, and leaves the prior as it is.
     ratios = np.where(freedom > 0, np.asarray(ratio, dtype=np.float64)[..., None], 0.0)
     # Bayes' theorem, in logarithms: the prior times how likely the fold means are with each effect.
     log_likelihoods = -freedom / 2 * (np.log1p(_EFFECTS) + ratios / (1 + _EFFECTS))
@@ -447,7 +481,7 @@ def effect_weights(ratio: ArrayLike, folds: ArrayLike) -> Floats:
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def tails(distance: ArrayLike, ratio: ArrayLike, folds: ArrayLike) -> Floats:
+def p_value(distance: ArrayLike, ratio: ArrayLike, folds: ArrayLike) -> Floats:
     """How likely a mean is farther from these folds' mean than so many of its users' errors.
 
     Args:
@@ -455,10 +489,11 @@ def tails(distance: ArrayLike, ratio: ArrayLike, folds: ArrayLike) -> Floats:
         ratio: as for `effect_weights`.
         folds: likewise.
     """
-    return _weighted_tails(np.asarray(distance, dtype=np.float64), effect_weights(ratio, folds))
+    weights = effect_weights(ratio, folds)
+    return _mixture_p_value(np.asarray(distance, dtype=np.float64), weights)
 
 
-def _weighted_tails(distance: Floats, weights: Floats) -> Floats:
+def _mixture_p_value(distance: Floats, weights: Floats) -> Floats:
     """How likely a mean is farther than a distance: a mixture of normal distributions.
 
     With a fold effect r the mean is normal, its standard error sqrt(1 + r) times the users'.
@@ -467,13 +502,13 @@ def _weighted_tails(distance: Floats, weights: Floats) -> Floats:
         distance: in standard errors that users alone would give; shape (...,).
         weights: how likely each fold effect is; shape (..., len(_EFFECTS)).
     """
-    scales = np.sqrt(1 + _EFFECTS)
-    both_tails = 2 * scipy.special.ndtr(-distance[..., None] / scales)
+    standard_errors = np.sqrt(1 + _EFFECTS)
+    both_tails = 2 * scipy.special.ndtr(-distance[..., None] / standard_errors)
     return (weights * both_tails).sum(axis=-1)
 
 
-def reach(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> Floats:
-    """The distance whose `tails` are `error`: what an interval reaches to each side.
+def distance_of_p_value(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> Floats:
+    """The distance whose `p_value` is `error`: what an interval reaches to each side.
 
     Args:
         ratio: as for `effect_weights`.
@@ -491,9 +526,9 @@ def reach(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> Floats:
     high: Floats = low * np.sqrt(1 + _EFFECTS[-1])
     for _ in range(60):  # halved until no digit is left
         middle = (low + high) / 2
-        too_near = _weighted_tails(middle, weights) > error
-        low = np.where(too_near, middle, low)
-        high = np.where(too_near, high, middle)
+        is_too_near = _mixture_p_value(middle, weights) > error
+        low = np.where(is_too_near, middle, low)
+        high = np.where(is_too_near, high, middle)
     return high
 
 
@@ -522,8 +557,8 @@ def look_error(k: int, confidence: float) -> float:
         return _SIMULATED[k] / 1e5
     # The more folds a run has, the fewer runs are simulated, so that none takes long.
     runs = max(min(50_000, 1_000_000 // k), 10_000)
-    simulated = simulated_look_error(k, confidence, runs=runs)
-    return min(simulated, 1 - confidence)
+    # No look may err more often than the only look of a run would.
+    return min(simulated_look_error(k, confidence, runs=runs), 1 - confidence)
 
 
 def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
@@ -531,13 +566,16 @@ def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
     rng = np.random.default_rng(20240901)
     scores = rng.standard_normal((runs, k))
     k_fold_means = scores.mean(axis=1)
-    least_p_values = np.ones(runs)  # of the true k-fold mean, at any look so far
+    # A run errs at a look where the p-value of its k-fold mean is below the error of the look. So
+    # the least p-value of each run is kept: that share of them, 1 - confidence, errs at some look.
+    least_p_values = np.ones(runs)
     looks = running_moments(scores.T[:-1])
     for folds, (means, squares) in enumerate(looks, start=1):
+        # The k folds are a finite population, of which so many have been seen.
         standard_error = np.sqrt(1 / folds - 1 / k)
         distances = np.abs(means - k_fold_means) / standard_error
         variances = squares / max(folds - 1, 1)
-        least_p_values = np.minimum(least_p_values, tails(distances, variances, folds))
+        least_p_values = np.minimum(least_p_values, p_value(distances, variances, folds))
     return float(np.quantile(least_p_values, 1 - confidence))
 
 
@@ -547,12 +585,12 @@ class FoldVariance:
 
     sizes: NDArray[np.intp]
     """Folds in each set, at least one."""
-    users: Floats
+    by_users: Floats
     """The part that users explain; NaN where it cannot be known, as with one fold of one user."""
     users_freedom: Floats
     """Degrees of freedom of that part."""
-    observed: Floats
-    """The variance of the fold means, n-1 in the denominator; NaN for one fold."""
+    of_fold_means: Floats
+    """The variance of the fold means as seen, n-1 in the denominator; NaN for one fold."""
     hits: Floats | None = None
     """Ones among scores that are all 0 or 1, in sets of several folds of which nobody has two; NaN
     for other sets, None where there are none."""
@@ -571,7 +609,7 @@ class FoldVariance:
     def ratios(self) -> Floats:
         """Variance of the fold means over what users explain; NaN for one fold, or for 0 / 0."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.observed / self.users
+            return self.of_fold_means / self.by_users
 
     def half_widths(self, k: int, confidence: float) -> Floats:
         """How far the mean of each set is from that of all k folds, at every look at once.
@@ -587,42 +625,45 @@ class FoldVariance:
         """
         if k == 1:
             return np.zeros(len(self.sizes))
+        # Smaller than 1 - confidence, so that the intervals of all looks of a run hold at once.
         error = look_error(k, confidence)
-        # How much of the variance of one fold the distance to the mean of all k folds has.
-        unseen = np.maximum(1 / self.sizes - 1 / k, 0)
-        by_users = self._half_widths_by_users(k, error, unseen)
+        # By the finite population correction the distance of a set's mean to that of all k folds
+        # has this share of the variance of one fold's mean.
+        share_of_variance = np.maximum(1 / self.sizes - 1 / k, 0)
+        by_users = self._half_widths_by_users(k, error, share_of_variance)
         degrees = np.maximum(self.sizes - 1, 1)
         student_t = -scipy.special.stdtrit(degrees, error / 2)
-        by_folds = student_t * np.sqrt(self.observed * unseen)
+        by_fold_means = student_t * np.sqrt(self.of_fold_means * share_of_variance)
         # Beyond the largest effect of the prior only the fold means are left to go by. `fmax`
         # is the larger of both, or the one that is known.
-        is_beyond = self.ratios > _EFFECTS[-1]
-        half_widths = np.where(is_beyond, np.fmax(by_users, by_folds), by_users)
+        is_beyond_prior = self.ratios > _EFFECTS[-1]
+        half_widths = np.where(is_beyond_prior, np.fmax(by_users, by_fold_means), by_users)
         half_widths[self.sizes == k] = 0.0
         return half_widths
 
-    def _half_widths_by_users(self, k: int, error: float, unseen: Floats) -> Floats:
+    def _half_widths_by_users(self, k: int, error: float, share_of_variance: Floats) -> Floats:
         """As far as the scores of users tell, and how likely folds differ by more than users.
 
         Args:
             k: folds in all.
             error: how likely the mean may be farther.
-            unseen: 1/e - 1/k of each set; shape (sets,).
+            share_of_variance: 1/e - 1/k of each set; shape (sets,).
         """
-        reaches = reach(np.nan_to_num(self.ratios, posinf=0), self.sizes, error)
+        # How many standard errors of the users' part an interval reaches that allows for folds that
+        # differ by more than their users (Bayes), where many users make that part a normal one.
+        ratios = np.nan_to_num(self.ratios, posinf=0)
+        bayes_quantiles = distance_of_p_value(ratios, self.sizes, error)
         normal_quantile = -scipy.special.ndtri(error / 2)
+        # Of few users Student's t takes the place of the normal distribution.
         t_quantiles = -scipy.special.stdtrit(self.users_freedom, error / 2)
-        # A reach is for a normal distribution of the users' part. Few users ask for Student's t, so
-        # its quantile takes the place of the normal one. (An error of 1 has a quantile of 0, and
-        # a reach of 0 with it.)
-        divisor = normal_quantile or 1
-        standard_errors = np.sqrt(self.users * unseen)
-        half_widths = t_quantiles / divisor * reaches * standard_errors
+        divisor = normal_quantile or 1  # an error of 1 has quantiles of 0: a half width of 0 too
+        standard_errors = np.sqrt(self.by_users * share_of_variance)
+        half_widths = t_quantiles / divisor * bayes_quantiles * standard_errors
         if self.hits is None or self.samples is None:
             return np.asarray(half_widths, dtype=np.float64)
         # Shares of hits have an interval of their own, where nobody is in two folds.
         distances = share_distance(self.hits, self.samples, k / self.sizes, normal_quantile)
-        half_widths_of_shares = distances / divisor * reaches
+        half_widths_of_shares = distances / divisor * bayes_quantiles
         return np.where(np.isnan(distances), half_widths, half_widths_of_shares)
 
 
@@ -653,44 +694,50 @@ def share_distance(hits: Floats, samples: Floats, times: Floats, errors: float) 
     return farthest
 
 
-def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> FoldVariance:
+def fold_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> FoldVariance:
     """The variance of one fold's mean about the mean of all folds, as each set of folds tells it.
 
     Args:
         values: a score per fold and user, NaN where the user has nothing held out in the fold; or
             the differences of two models' scores. Shape (folds, users).
-        chosen: the folds of each set, at least one; shape (sets, folds).
+        sets: at least one fold in each; shape (sets, folds).
     """
     scores: Floats = np.asarray(values, dtype=np.float64)
-    moments = user_moments(scores[None], chosen)
-    users, freedom = moments.variance_of(np.ones((len(chosen), 1)))
-    sizes = chosen.sum(axis=1)
+    moments = user_moments(scores[None], sets)
+    by_users, users_freedom = moments.variance_of(np.ones((len(sets), 1)))
+    sizes = sets.sum(axis=1)
     hits = None
     samples = None
     is_scored = ~np.isnan(scores)
     if (~is_scored | (scores == 0) | (scores == 1)).all():
-        has_shares = (sizes > 1) & (moments.freedom_within == 0)  # nobody is in two of its folds
-        hits = np.where(has_shares, chosen @ np.nansum(scores, axis=1), np.nan)
-        samples = np.where(has_shares, chosen @ is_scored.sum(axis=1), np.nan)
+        # Zeros and ones are independent, as a share of hits needs, where nobody is in two folds.
+        has_share = (sizes > 1) & (moments.freedom_within == 0)
+        hits = np.where(has_share, sets @ np.nansum(scores, axis=1), np.nan)
+        samples = np.where(has_share, sets @ is_scored.sum(axis=1), np.nan)
     else:
-        users = users + _unseen(scores, chosen, moments)
+        by_users = by_users + _variance_of_unseen_users(scores, sets, moments)
     return FoldVariance(
         sizes=sizes,
         hits=hits,
         samples=samples,
-        users=users,
-        users_freedom=freedom,
-        observed=_variance_of_fold_means(scores, chosen),
+        by_users=by_users,
+        users_freedom=users_freedom,
+        of_fold_means=_variance_of_fold_means(scores, sets),
     )
 
 
-def user_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def user_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> VarianceByUsers:
     """The part of the variance of a fold's mean that its users explain; see `UserMoments`.
 
     Args: as for `fold_variance`.
-    Returns: as `UserMoments.variance_of`.
     """
-    return user_moments(np.asarray(values)[None], chosen).variance_of(np.ones((len(chosen), 1)))
+    return user_moments(np.asarray(values)[None], sets).variance_of(np.ones((len(sets), 1)))
+
+
+def variance_over_all_folds(values: NDArray[np.floating]) -> float:
+    """`user_variance` of the set of all folds of `values`; NaN where it cannot be known."""
+    set_of_all_folds = np.ones((1, len(values)), dtype=np.bool_)
+    return float(user_variance(values, set_of_all_folds).variance[0])
 
 
 def _fold_means(values: Floats) -> Floats:
@@ -699,15 +746,24 @@ def _fold_means(values: Floats) -> Floats:
     return np.asarray(np.nansum(values, axis=1) / np.maximum(scored_users, 1))
 
 
-def _variance_of_fold_means(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
+def _variance_of_fold_means(values: Floats, sets: FoldsOfSets) -> Floats:
     """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold."""
-    levels = _fold_means(values)
-    digits = _ROUNDING * np.abs(levels).max()
-    means: Floats = levels - levels.mean()
-    sizes = chosen.sum(axis=1)
-    sets = chosen.astype(np.float64)
-    middles = sets @ means / sizes
-    squares = (sets * (means - middles[:, None]) ** 2).sum(axis=1)
-    squares[squares <= digits**2] = 0.0  # equal means that only rounding keeps apart
+    fold_means = _fold_means(values)
+    distances = fold_means - fold_means.mean()  # small numbers, whose squares keep their digits
+    sizes = sets.sum(axis=1)
+    set_means = sets.astype(np.float64) @ distances / sizes
+    squares = (sets * (distances - set_means[:, None]) ** 2).sum(axis=1)
+    return variance_of_squares(squares, sizes, np.abs(fold_means).max())
+
+
+def variance_of_squares(squares: Floats, sizes: NDArray[np.intp], size_of_means: Floats) -> Floats:
+    """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold.
+
+    Args:
+        squares: sums of squares about the mean of each set; shape (sets,).
+        sizes: folds in each set.
+        size_of_means: how large the means are; by rounding, equal ones differ by a tiny part of it.
+    """
+    squares = np.where(squares <= (_ROUNDING * size_of_means) ** 2, 0.0, squares)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(sizes > 1, squares / (sizes - 1), np.nan)

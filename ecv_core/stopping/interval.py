@@ -28,12 +28,13 @@ def mean_and_deviation(scores: Sequence[float]) -> tuple[float, float]:
     # Distances from the lowest, in units of the range: exact for nearly equal scores, and nothing
     # is squared that could vanish or overflow.
     unit = max(scores) - low or 1.0
-    steps = [(score - low) / unit for score in scores]
-    middle = math.fsum(steps) / len(scores)
-    mean = low + unit * middle
+    distances = [(score - low) / unit for score in scores]
+    mean_distance = math.fsum(distances) / len(scores)
+    mean = low + unit * mean_distance
     if len(scores) < 2:
         return mean, math.nan
-    variance = math.fsum((step - middle) ** 2 for step in steps) / (len(scores) - 1)
+    squares = [(distance - mean_distance) ** 2 for distance in distances]
+    variance = math.fsum(squares) / (len(scores) - 1)
     return mean, unit * math.sqrt(variance)
 
 
@@ -120,13 +121,13 @@ def running_means_and_deviations(
     low = shuffled.min(axis=1, keepdims=True)
     unit = shuffled.max(axis=1, keepdims=True) - low
     unit[unit == 0] = 1.0
-    steps = (shuffled - low) / unit
-    means = np.empty_like(steps)
-    squares = np.empty_like(steps)
-    for place, (mean, squares_about_mean) in enumerate(running_moments(steps.T)):
+    distances = (shuffled - low) / unit
+    means = np.empty_like(distances)
+    squares = np.empty_like(distances)
+    for place, (mean, squares_about_mean) in enumerate(running_moments(distances.T)):
         means[:, place] = mean
         squares[:, place] = squares_about_mean
-    freedom = np.arange(steps.shape[1], dtype=np.float64)
+    freedom = np.arange(distances.shape[1], dtype=np.float64)
     freedom[0] = np.nan  # one score has no deviation
     return low + unit * means, unit * np.sqrt(squares / freedom)
 
@@ -191,11 +192,11 @@ def stop_interval(
     mean, deviation = mean_and_deviation(scores)
     n = len(scores)
     first = max(first, 2)
-    if n < first or not deviation:
+    if n < first or deviation == 0:
         return None
-    # One look among several holds at a higher level, so that all of them hold together.
-    level = 1 - look_level(first, max(k, n), confidence)
-    reach = half_width(deviation, n, level, overlap)
+    # One look among several holds at a higher confidence, so that all of them hold together.
+    confidence_of_look = 1 - look_level(first, max(k, n), confidence)
+    reach = half_width(deviation, n, confidence_of_look, overlap)
     return Interval(low=mean - reach, high=mean + reach)
 
 
@@ -212,9 +213,10 @@ def look_level(first: int, k: int, confidence: float) -> float:
     """
     if first == k:
         return 1 - confidence  # a single look may make all of the error
-    hundred_thousandths = _SIMULATED.get(first, {}).get(k)
-    if confidence == 0.95 and hundred_thousandths is not None:
-        return hundred_thousandths / 1e5
+    level_in_hundred_thousandths = _SIMULATED.get(first, {}).get(k)
+    if confidence == 0.95 and level_in_hundred_thousandths is not None:
+        return level_in_hundred_thousandths / 1e5
+    # The more folds a run has, the fewer runs are simulated, so that none takes long.
     runs = min(_MOST_RUNS, max(_MOST_SCORES // k, _LEAST_RUNS))
     return _simulated_level(first, k, confidence, runs)
 
@@ -222,18 +224,19 @@ def look_level(first: int, k: int, confidence: float) -> float:
 def _simulated_level(first: int, k: int, confidence: float, runs: int) -> float:
     """`look_level` from so many runs of normal scores with the mean 0.
 
-    A run errs at a look where the p-value of that true mean is below the level. So the least
-    p-value of each run is kept, and the level is the value below which the right share of them is.
+    Source: as of `stop_interval`.
     """
     rng = np.random.default_rng(20240901)
     scores = (rng.standard_normal(runs) for _ in range(k))
-    least = np.ones(runs)
+    # A run errs at a look where the p-value of the true mean, 0, is below the level. So the least
+    # p-value of each run is kept: that share of them, 1 - confidence, errs at some look.
+    least_p_values = np.ones(runs)
     for n, (means, squares) in enumerate(running_moments(scores), start=1):
         if n >= first:
             t = np.abs(means) * np.sqrt(n * (n - 1) / squares)
             p_values = 2 * scipy.special.stdtr(n - 1, -t)
-            np.minimum(least, p_values, out=least)
-    return float(np.quantile(least, 1 - confidence))
+            least_p_values = np.minimum(least_p_values, p_values)
+    return float(np.quantile(least_p_values, 1 - confidence))
 
 
 def running_moments(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -114,42 +115,63 @@ def new_data_interval(
         raise InputError(f"k must be more than 1, but is {k}")
     table = _checked_scores(scores)
     fold_count, user_count = table.shape
+    is_scored = ~np.isnan(table)
+    nobody_in_two_folds = int(is_scored.sum(axis=0).max()) == 1
+    rows = rows or nobody_in_two_folds
+    variance_of_row = 0.0
+    if rows:
+        variance_of_row = _variance_within_folds(table)
+    spread = _spread_of_users(table, least_variance=LEAST_SHARE * variance_of_row)
+    by_users = spread.variance / user_count
+    # The three parts of the variance of the mean: of users, of folds, and of training.
+    by_folds = ONE_FOLD * by_users
+    if fold_count > 1:
+        by_folds = _variance_beyond_users(table, variance_of_row) / fold_count
+    by_training = by_users / (k - 1)
+    if rows:
+        mean_of_inverse_sizes = float((1 / is_scored.sum(axis=1)).mean())
+        by_training = max(spread.variance, variance_of_row) * mean_of_inverse_sizes / (k - 1)
+    t = t_quantile(user_count - 1, confidence)
+    # Score interval: its ends m solve (mean - m)^2 = t^2 (variance + slope (m - mean) / users).
+    mean = float(np.nanmean(table, axis=1).mean())
+    squared_distance = t**2 * (by_users + by_folds + by_training)
+    shift_below = t**2 * spread.slope_below / (2 * user_count)
+    shift_above = t**2 * spread.slope_above / (2 * user_count)
+    return NewDataInterval(
+        low=mean + shift_below - math.sqrt(shift_below**2 + squared_distance),
+        high=mean + shift_above + math.sqrt(shift_above**2 + squared_distance),
+    )
+
+
+class _UserSpread(NamedTuple):
+    """How much users differ, and by how much more where the mean is higher."""
+
+    variance: float
+    """Of the influence of one user, in the unit of the score squared."""
+    slope_below: float
+    """The variance's growth with the mean, towards the lower end of the interval."""
+    slope_above: float
+    """The same towards the upper end."""
+
+
+def _spread_of_users(table: NDArray[np.float64], least_variance: float) -> _UserSpread:
+    """How much users differ; where they all score alike, how much they still may.
+
+    Args:
+        table: shape (folds, users).
+        least_variance: the variance is at least this.
+    """
     influence = _influence(table)
     variance = influence.var(ddof=1)
-    slope_below = _skewness_slope(influence, variance)
-    slope_above = slope_below
-    of_one_row = 0.0
-    rows = rows or int((~np.isnan(table)).sum(axis=0).max()) == 1
-    if rows:
-        of_one_row = _variance_within_folds(table)
-        variance = max(variance, LEAST_SHARE * of_one_row)
+    slope = _skewness_slope(influence, variance)
+    variance = max(variance, least_variance)
     largest = float(np.nanmax(np.abs(table)))
-    if variance <= (_ROUNDING * largest) ** 2:
-        # Users who all score alike do not show that none differs: one of them might have, by the
-        # whole scale (the rule of three, Hanley and Lippman-Hand 1983), and in either direction.
-        scale = max(1.0, largest)
-        variance = scale**2 / user_count
-        slope_below = -scale
-        slope_above = scale
-    of_users = variance / user_count
-    if fold_count == 1:
-        of_folds = ONE_FOLD * of_users
-    else:
-        of_folds = _fold_variance(table, of_one_row) / fold_count
-    of_training = of_users / (k - 1)
-    if rows:
-        rows_of_folds = (~np.isnan(table)).sum(axis=1)
-        of_training = max(variance, of_one_row) * float((1 / rows_of_folds).mean()) / (k - 1)
-    reach = t_quantile(user_count - 1, confidence)
-    # Ends of the interval: the m with (mean - m)^2 = reach^2 (variance + slope (m - mean) / users).
-    mean = float(np.nanmean(table, axis=1).mean())
-    squared = reach**2 * (of_users + of_folds + of_training)
-    shift_below = reach**2 * slope_below / (2 * user_count)
-    shift_above = reach**2 * slope_above / (2 * user_count)
-    return NewDataInterval(
-        low=mean + shift_below - math.sqrt(shift_below**2 + squared),
-        high=mean + shift_above + math.sqrt(shift_above**2 + squared),
-    )
+    if variance > (_ROUNDING * largest) ** 2:
+        return _UserSpread(variance, slope, slope)
+    # Users who all score alike do not show that none differs: one of them might have, by the
+    # whole scale (the rule of three, Hanley and Lippman-Hand 1983), and in either direction.
+    scale = max(1.0, largest)
+    return _UserSpread(scale**2 / table.shape[1], slope_below=-scale, slope_above=scale)
 
 
 def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
@@ -181,7 +203,7 @@ def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
 
 
 def _influence(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How much each user moves the mean of the folds' means, times the number of users.
+    """How much each user moves the mean of the folds' means, times the number of users: (users,).
 
     A fold's mean is a ratio, for users with nothing held out in a fold are not in it; so a user
     counts by the deviation from the mean of each fold, over the share of users that the fold has.
@@ -202,7 +224,7 @@ def _skewness_slope(influence: NDArray[np.float64], variance: float) -> float:
     if variance == 0:
         return 0.0
     count = len(influence)
-    if count < 3:
+    if count < 3:  # fewer users show no skewness
         return 0.0
     third = ((influence - influence.mean()) ** 3).mean()
     third *= count**2 / ((count - 1) * (count - 2))  # without bias, as n - 1 is for variances
@@ -219,13 +241,13 @@ def _variance_within_folds(table: NDArray[np.float64]) -> float:
     return float((deviations**2).sum() / freedom)
 
 
-def _fold_variance(table: NDArray[np.float64], of_one_row: float) -> float:
+def _variance_beyond_users(table: NDArray[np.float64], variance_of_row: float) -> float:
     """The variance of the folds' means beyond what the users within them explain; at least 0.
 
     Args:
         table: shape (folds, users).
-        of_one_row: the variance of a row's score, where folds hold out rows of their own, which
-            then explain as much; else 0.
+        variance_of_row: of a row's score, where folds hold out rows of their own, which then
+            explain as much; else 0.
 
     What a user's scores vary from fold to fold, pooled over users with several, is what users
     explain of a fold's mean; what is left is the luck of the fold and of its training.
@@ -233,16 +255,16 @@ def _fold_variance(table: NDArray[np.float64], of_one_row: float) -> float:
     is_scored = ~np.isnan(table)
     fold_means = np.nanmean(table, axis=1)
     folds_of_users = is_scored.sum(axis=0)
-    deviations = np.where(is_scored, table - fold_means[:, None], 0.0)
-    in_several_folds = folds_of_users > 1
-    if not in_several_folds.any():
+    is_in_several_folds = folds_of_users > 1
+    if not is_in_several_folds.any():
         return 0.0
     # What one user's score varies about the user's own mean, once the fold's mean is taken off.
+    deviations = np.where(is_scored, table - fold_means[:, None], 0.0)
     user_means = deviations.sum(axis=0) / folds_of_users
-    within_users = np.where(is_scored, deviations - user_means, 0.0)[:, in_several_folds]
-    freedom = (folds_of_users[in_several_folds] - 1).sum()
-    of_one_user = (within_users**2).sum() / freedom
+    within_users = np.where(is_scored, deviations - user_means, 0.0)[:, is_in_several_folds]
+    freedom = (folds_of_users[is_in_several_folds] - 1).sum()
+    variance_of_user = (within_users**2).sum() / freedom
     # The mean of n users varies 1 / n as much as one of them does.
     users_of_folds = is_scored.sum(axis=1)
-    explained = max(of_one_user, of_one_row) * (1 / users_of_folds).mean()
-    return max(0.0, float(fold_means.var(ddof=1) - explained))
+    by_users = max(variance_of_user, variance_of_row) * (1 / users_of_folds).mean()
+    return max(0.0, float(fold_means.var(ddof=1) - by_users))

@@ -15,20 +15,21 @@ import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records.run import FoldResult, user_table
-from ecv_core.stopping.fold_variance import tails, user_variance
+from ecv_core.stopping.fold_variance import p_value, variance_over_all_folds
 
 FALSE_ALARM = 0.01
 """In at most this share of runs with ten alike folds a fold is called far off; likewise a drift."""
 _LOOKS = 10
+"""A run of ten folds is looked at so many times, among which the false alarms are shared out."""
 _WITHDRAWN = ". Until this is explained, no statement about the mean of all folds is guaranteed."
 
 
-def far_off(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
+def far_fold_p_values(scores: ArrayLike, by_users: ArrayLike) -> NDArray[np.float64]:
     """How likely each fold is so far from the mean of the others, were it one of them.
 
     Args:
         scores: of the folds so far; shape (..., folds), at least three.
-        users: the variance of one fold's mean that users explain, in the unit of the score
+        by_users: the variance of one fold's mean that users explain, in the unit of the score
             squared; NaN where it is not known, so that the other folds alone tell. Shape (...).
     Returns: shape (..., folds), each times the number of folds (Bonferroni).
     Source: deleted residuals, Cook and Weisberg (1982, section 2.2).
@@ -37,37 +38,40 @@ def far_off(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
     n = values.shape[-1]
     mean_of_others = (values.sum(axis=-1, keepdims=True) - values) / (n - 1)
     squares = ((values - values.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1, keepdims=True)
-    # Without one fold the sum of squares about the mean falls by that fold's own share of it.
+    # Deleted residuals: without one fold the sum of squares falls by that fold's own share of it.
     share_of_fold = (values - mean_of_others) ** 2 * (n - 1) / n
     variance_of_others = np.maximum(squares - share_of_fold, 0) / (n - 2)
     # A fold minus the mean of n - 1 others varies n / (n - 1) times as much as one fold does.
     distance = np.abs(values - mean_of_others) * math.sqrt((n - 1) / n)
-    probabilities = _probability(distance, variance_of_others, users, n - 1)
-    return n * probabilities  # Bonferroni: any of the n folds could have been the odd one
+    p_values = _p_value_of_effect(distance, variance_of_others, by_users, n - 1)
+    return n * p_values  # Bonferroni: any of the n folds could have been the odd one
 
 
-def drift(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
+def drift_p_value(scores: ArrayLike, by_users: ArrayLike) -> NDArray[np.float64]:
     """How likely so steep a line through the fold scores is, were their order without meaning.
 
     Args:
         scores: in the order in which the folds ran; shape (..., folds), at least three.
-        users: as for `far_off`.
+        by_users: as for `far_fold_p_values`.
     Returns: shape (...).
     """
     values = np.asarray(scores, dtype=np.float64)
     n = values.shape[-1]
+    # Least squares of the scores on the places of their folds, which add up to 0.
     places = np.arange(n) - (n - 1) / 2
     slope = values @ places / (places @ places)
     residuals = values - values.mean(axis=-1, keepdims=True) - slope[..., None] * places
     variance_about_line = (residuals**2).sum(axis=-1, keepdims=True) / (n - 2)
-    steepness = np.abs(slope) * math.sqrt(places @ places)
-    return _probability(steepness[..., None], variance_about_line, users, n - 1)[..., 0]
+    # A slope varies as one fold's mean does, over the sum of the squared places.
+    scaled_slope = np.abs(slope) * math.sqrt(places @ places)
+    p_values = _p_value_of_effect(scaled_slope[..., None], variance_about_line, by_users, n - 1)
+    return p_values[..., 0]
 
 
-def _probability(
+def _p_value_of_effect(
     effect: NDArray[np.float64],
     variance: NDArray[np.float64],
-    explained_by_users: ArrayLike,
+    by_users: ArrayLike,
     folds: int,
 ) -> NDArray[np.float64]:
     """How likely an effect is so large by chance.
@@ -75,12 +79,13 @@ def _probability(
     Args:
         effect: at least 0, so scaled that its variance is that of one fold's mean.
         variance: of the fold means without the effect.
-        explained_by_users: the `users` of `far_off`.
+        by_users: as for `far_fold_p_values`.
         folds: how many `variance` is of.
     """
-    users_variance = np.asarray(explained_by_users, dtype=np.float64)[..., None]
+    users_variance = np.asarray(by_users, dtype=np.float64)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        with_users = tails(effect / np.sqrt(users_variance), variance / users_variance, folds)
+        effect_in_errors = effect / np.sqrt(users_variance)
+        with_users = p_value(effect_in_errors, variance / users_variance, folds)
         by_folds_alone = 2 * scipy.special.stdtr(folds - 1, -effect / np.sqrt(variance))
     # No effect is never odd, even where equal folds make it 0 / 0.
     by_folds_alone = np.where(effect > 0, by_folds_alone, 1.0)
@@ -95,12 +100,12 @@ def doubt(results: Sequence[FoldResult], metric: str) -> str:
         results: the folds so far in the order in which they ran.
         metric: the run's, as in UserScores.metrics; without users' scores the folds tell alone.
     """
-    explained_by_users = math.nan
+    by_users = math.nan
     if len(results) >= 3:  # with fewer folds `doubt_of` says nothing, whatever users explain
-        explained_by_users = _variance_by_users(results, metric)
+        by_users = _variance_by_users(results, metric)
     scores = [result.score for result in results]
     folds = [result.fold for result in results]
-    return doubt_of(scores, explained_by_users, folds)
+    return doubt_of(scores, by_users, folds)
 
 
 def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:
@@ -111,16 +116,15 @@ def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:
             return math.nan
         scores.append(result.user_scores)
     _, values = user_table(scores, metric)
-    variances, _ = user_variance(values, np.ones((1, len(values)), dtype=np.bool_))
-    return float(variances[0])
+    return variance_over_all_folds(values)
 
 
-def doubt_of(scores: Sequence[float], users: float, folds: Sequence[int]) -> str:
+def doubt_of(scores: Sequence[float], by_users: float, folds: Sequence[int]) -> str:
     """`doubt` of fold scores.
 
     Args:
         scores: in the order in which the folds ran.
-        users: as for `far_off`.
+        by_users: the variance of one fold's mean that users explain, as of `far_fold_p_values`.
         folds: the index of each.
     """
     values = np.asarray(scores, dtype=np.float64)
@@ -130,12 +134,12 @@ def doubt_of(scores: Sequence[float], users: float, folds: Sequence[int]) -> str
     if np.isin(values, (0, 1)).all():
         return ""
     level = FALSE_ALARM / _LOOKS
-    probabilities = far_off(values, users)
-    oddest = int(probabilities.argmin())
-    if probabilities[oddest] < level:
+    p_values = far_fold_p_values(values, by_users)
+    oddest = int(p_values.argmin())
+    if p_values[oddest] < level:
         distance = _distance_words(values, oddest)
         return f"Fold {folds[oddest]} scores {distance} the others: find out why{_WITHDRAWN}"
-    if drift(values, users) < level:
+    if drift_p_value(values, by_users) < level:
         way = "rise"
         if values[-1] < values[0]:
             way = "fall"

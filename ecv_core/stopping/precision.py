@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter, percent_text
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment, user_table
-from ecv_core.stopping.adjustment import Aids, adjusted
+from ecv_core.stopping.adjustment import AdjustedMeans, CheapModels, adjusted_means
 from ecv_core.stopping.base import (
     FoldSets,
     Phrases,
@@ -79,7 +79,7 @@ class Precision:
     adjust_by: Sequence[str] | str = ()
     """Algorithms whose folds cost little, or text with commas between their ids: they run all k,
     and correct the mean of the others."""
-    aids: Aids | None = field(default=None, compare=False, repr=False)
+    aids: CheapModels | None = field(default=None, compare=False, repr=False)
     """Their scores; in a run, those of the database."""
     _newest: list[tuple[Sequence[FoldResult], _Estimate]] = field(
         default_factory=list, init=False, compare=False, repr=False
@@ -97,7 +97,7 @@ class Precision:
         """Ids of the algorithms in `adjust_by`."""
         return tuple(self.adjust_by)
 
-    def with_aids(self, aids: Aids) -> Precision:
+    def with_aids(self, aids: CheapModels) -> Precision:
         """The same rule with their scores."""
         return replace(self, aids=aids)
 
@@ -143,22 +143,23 @@ class Precision:
 
     def steps(self, sets: FoldSets) -> SetSteps:
         """How well every set of folds knows the k-fold mean."""
-        values = self._checked_users(sets)
+        values = self._checked_user_scores(sets)
         k = len(sets.folds)
         not_empty = sets.chosen()[1:]
         if sets.aids is None:
             variance = fold_variance(values, not_empty)
             means = sets.means
-            corrected_means = None
+            adjusted_k_fold_means = None
         else:
-            corrected = adjusted(sets.folds, values, sets.aids, not_empty)
-            variance = corrected.variance
-            means = np.concatenate([[np.nan], corrected.means])  # the empty set has none
-            corrected_means = means
+            adjusted = adjusted_means(sets.folds, values, sets.aids, not_empty)
+            variance = adjusted.variance
+            means = np.concatenate([[np.nan], adjusted.means])  # the empty set has none
+            adjusted_k_fold_means = means
         half_widths = np.full(len(sets.means), np.nan)
         half_widths[1:] = variance.half_widths(k, self.confidence)
         least_tolerances = least_tolerance(half_widths, means)
 
+        # The rule does not look back: it stops at a set of folds, whichever set was before.
         def least_after(_before: NDArray[np.int32], after: NDArray[np.int32]) -> Floats:
             return least_tolerances[after]
 
@@ -166,10 +167,10 @@ class Precision:
             step=least_after,
             half_widths=half_widths,
             setting=self.tolerance,
-            means=corrected_means,
+            means=adjusted_k_fold_means,
         )
 
-    def _checked_users(self, sets: FoldSets) -> Floats:
+    def _checked_user_scores(self, sets: FoldSets) -> Floats:
         """The per-user scores of these folds; shape (k, users).
 
         Raises: InputError where they, or those of the cheap models, are missing, or for more folds
@@ -202,24 +203,28 @@ class Precision:
         return values
 
     def _estimate(self, results: Sequence[FoldResult]) -> _Estimate:
+        """What these folds tell, kept in `_newest` until others are asked about."""
         for folds, estimate in self._newest:
             if _are_the_same(folds, results):
                 return estimate
-        values = user_matrix(results, self.metric)
+        user_scores = user_matrix(results, self.metric)
         if self.adjust_by:
-            mean, variance = self._corrected(results)
+            adjusted = self._adjusted(results)
+            mean = float(adjusted.means[0])
+            variance = adjusted.variance
         else:
             mean, _ = mean_and_deviation([result.score for result in results])
-            variance = fold_variance(values, np.ones((1, len(results)), dtype=np.bool_))
+            set_of_all_folds = np.ones((1, len(results)), dtype=np.bool_)
+            variance = fold_variance(user_scores, set_of_all_folds)
         half_width = float(variance.half_widths(self.k, self.confidence)[0])
         estimate = _Estimate(mean=mean, variance=variance, half_width=half_width)
         self._newest[:] = [(tuple(results), estimate)]
         return estimate
 
-    def _corrected(self, results: Sequence[FoldResult]) -> tuple[float, FoldVariance]:
-        """The k-fold mean corrected by the cheap models, and the variance of a fold's mean then.
+    def _adjusted(self, results: Sequence[FoldResult]) -> AdjustedMeans:
+        """The k-fold mean corrected by the cheap models: of one set, that of these folds.
 
-        Raises: InputError where their folds are not all there.
+        Raises: InputError where the folds of the cheap models are not all there.
         """
         aids = self.aids
         if aids is None or not set(self.adjust_by) <= set(aids.names) or len(aids.folds) != self.k:
@@ -227,20 +232,16 @@ class Precision:
                 f"the precision rule is adjusted by {', '.join(self.adjust_by)}, which needs "
                 f"all {self.k} folds of these models first; run them with the rule 'never'"
             )
-        places = [aids.folds.index(result.fold) for result in results]
-        # `adjusted` takes many sets of folds at once, one a row; here is a single set.
-        chosen = np.zeros((1, self.k), dtype=np.bool_)
-        chosen[0, places] = True
+        set_of_results = np.zeros((1, self.k), dtype=np.bool_)
         scores = np.full(self.k, np.nan)
-        scores[places] = [result.score for result in results]
-        users = {}
+        user_scores = {}
         for result in results:
+            place = aids.folds.index(result.fold)
+            set_of_results[0, place] = True
+            scores[place] = result.score
             if result.user_scores is not None:
-                users[result.fold] = result.user_scores
-        values = aids.matrix(users, self.metric)
-        corrected = adjusted(scores, values, aids, chosen)
-        mean_of_the_set = float(corrected.means[0])
-        return mean_of_the_set, corrected.variance
+                user_scores[result.fold] = result.user_scores
+        return adjusted_means(scores, aids.matrix(user_scores, self.metric), aids, set_of_results)
 
     def _warning(self, variance: FoldVariance, n: int) -> str:
         """What the reader of a decision must know beside the numbers; mostly nothing."""
@@ -248,8 +249,9 @@ class Precision:
             return ""
         if n == 1:
             return " (one fold cannot show how much folds differ, so the margin is wide)"
+        # An F test: users alone would hardly let the fold means differ as much as they do.
         if variance.p_values[0] < UNSTABLE:
-            times = float(variance.observed[0] / variance.users[0])
+            times = float(variance.ratios[0])
             words = "over 1,000 times"
             if times < 1000:
                 words = f"{times:.1f} times"
@@ -336,7 +338,7 @@ TOLERANCE = Parameter(
     low=0,
     high=1,
     open=True,
-    said="the tolerance, a share of the score,",
+    error_name="the tolerance, a share of the score,",
     way_out="use for example 0.03 for 3 %",
     scale="percent",
     steps=(0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1),
@@ -367,7 +369,7 @@ PRECISION = Rule(
     source="this project; two-level variance of the fold means, valid for all looks together",
     kind=Precision,
     parameters=(TOLERANCE, ADJUST_BY),
-    told=("confidence", "min_folds", "k", "metric"),
+    run_settings=("confidence", "min_folds", "k", "metric"),
     default_folds=1,
     meaning="is as precise as the tolerance requires",
     short=_short,

@@ -26,9 +26,9 @@ def stagnates(deviations: ArrayLike) -> NDArray[np.bool_]:
     Returns: same shape; False where fewer than two steps lead there.
     """
     deviations = np.asarray(deviations, dtype=np.float64)
-    calm = deviations[..., 1:] <= (1 + GROWTH) * deviations[..., :-1]
+    stands_still = deviations[..., 1:] <= (1 + GROWTH) * deviations[..., :-1]
     has_stagnated = np.zeros(deviations.shape, dtype=np.bool_)
-    has_stagnated[..., 2:] = calm[..., 1:] & calm[..., :-1]
+    has_stagnated[..., 2:] = stands_still[..., 1:] & stands_still[..., :-1]  # twice in a row
     return has_stagnated
 
 
@@ -72,8 +72,11 @@ class StdStagnation:
         n = len(results)
         scores = [result.score for result in results]
         first = self.first
-        latest = range(max(2, n - IN_A_ROW), n + 1)
-        deviations = [mean_and_deviation(scores[:size])[1] for size in latest]
+        # Of the scores up to the newest fold and up to each of two folds before: two steps.
+        deviations = []
+        for size in range(max(2, n - IN_A_ROW), n + 1):
+            _, deviation = mean_and_deviation(scores[:size])
+            deviations.append(deviation)
         trail = " to ".join(f"{deviation:.3g}" for deviation in deviations)
         if n < first:
             spread = "one score shows no spread yet"
@@ -101,7 +104,7 @@ STD_STAGNATION = Rule(
     "by no more than 5 %. The rule can stop after fold 4 at the earliest.",
     source="Mahlich, Vente, Beel (2024), general e-fold cross-validation",
     kind=StdStagnation,
-    told=("min_folds",),
+    run_settings=("min_folds",),
     axis=AT_LEAST,
     meaning="has settled, as the spread of the scores no longer grows",
     least_folds=2,

@@ -377,7 +377,7 @@ def _needs_option(spec: RunSpec, name: str, usual: object) -> bool:
     setting = SETTINGS[name]
     if setting.option is None:
         return False
-    if setting.of_rule and name not in stopping.rule(spec.rule).told:
+    if setting.of_rule and name not in stopping.rule(spec.rule).run_settings:
         return False
     return setting.always_told or getattr(spec, name) != usual
 

@@ -20,8 +20,8 @@ from ecv_core.evaluation import metric_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, RunRecord, Scores, UserScores, one_source, user_table
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids, cheap_models, rule_for
-from ecv_core.stopping.adjustment import Aids
+from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids, cheap_model_ids, rule_for
+from ecv_core.stopping.adjustment import CheapModels
 from ecv_core.store.recorded import has_user_scores, recorded_like, recorded_user_scores
 from ecv_core.store.store import Store
 
@@ -270,7 +270,7 @@ def aid_spec(spec: RunSpec, name: str) -> RunSpec:
 def aid_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldResult]]:
     """The folds of each cheap model that a run is adjusted by; empty for one that lacks some."""
     folds_of: dict[str, Mapping[int, FoldResult]] = {}
-    for name in cheap_models(spec):
+    for name in cheap_model_ids(spec):
         folds = results.folds(aid_spec(spec, name))
         if not folds.keys() >= set(spec.fold_order):
             folds = {}
@@ -278,7 +278,7 @@ def aid_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldRes
     return folds_of
 
 
-def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
+def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> CheapModels:
     """The scores of these cheap models, at least one.
 
     Raises: InputError for one without all folds.
@@ -297,7 +297,7 @@ def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
                 f"'{NEVER_STOPS}'"
             )
         scores_by_name[name] = {fold: scores[fold] for fold in aid.fold_order}
-    return Aids(scores_by_name, spec.metric_name)
+    return CheapModels(scores_by_name, spec.metric_name)
 
 
 def adjusted_rule(results: Results, spec: RunSpec) -> StoppingRule:

@@ -29,7 +29,7 @@ from ecv_core.figures.words import (
     watt_hours_range,
 )
 from ecv_core.records.run import RunRecord, RunState
-from ecv_core.stopping import cheap_models
+from ecv_core.stopping import cheap_model_ids
 from ecv_core.store.new_data import NewData, new_data_of
 from ecv_core.store.results import Results, aid_spec
 from pages.shared.charts.energy_parts import energy_words
@@ -301,7 +301,7 @@ def _cheap_models(run: RunRecord) -> str:
     """What the runs cost that this one is adjusted by: they are no part of its own energy."""
     results = Results(store(), recorded=False)
     links = []
-    for name in cheap_models(run.spec):
+    for name in cheap_model_ids(run.spec):
         for aid in results.runs(aid_spec(run.spec, name))[:1]:
             cost = watt_hours(aid.joules)
             if energy_of(aid).source == "none":

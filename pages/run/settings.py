@@ -458,7 +458,7 @@ def _min_folds(rule: Rule, k: int) -> int:
         look["label"] = rule.axis.label
     folds = st.number_input(
         value=min(rule.default_folds, k),
-        disabled="min_folds" not in rule.told,
+        disabled="min_folds" not in rule.run_settings,
         width=200,
         **look,
     )

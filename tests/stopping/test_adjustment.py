@@ -9,7 +9,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Energy, FoldResult, UserScores
 from ecv_core.stopping import Precision, moments
-from ecv_core.stopping.adjustment import Aids, adjusted
+from ecv_core.stopping.adjustment import CheapModels, adjusted_means
 
 METRIC = "ndcg@10"
 
@@ -27,7 +27,7 @@ def scores_of(values):
 
 def aids_of(*models):
     named = {f"cheap-{place}": scores_of(one) for place, one in enumerate(models)}
-    return Aids(named, METRIC)
+    return CheapModels(named, METRIC)
 
 
 def results_of(values):
@@ -62,7 +62,7 @@ def test_two_of_three_folds_worked_by_hand():
     values = np.array(DEAR)
     values[2] = np.nan
     fold_means = np.array([0.3, 1.3 / 3, np.nan])
-    found = adjusted(fold_means, values, aids_of(CHEAP), np.array([[True, True, False]]))
+    found = adjusted_means(fold_means, values, aids_of(CHEAP), np.array([[True, True, False]]))
     assert found.weights == pytest.approx([weight], rel=1e-6)
     assert weight == pytest.approx(0.928177, abs=1e-6)
     assert found.means == pytest.approx([mean], rel=1e-6)
@@ -73,15 +73,15 @@ def test_two_of_three_folds_worked_by_hand():
     # (mean_e - mean_k)^2 / variance of the cheap fold mean, over (1/e - 1/k) and 2 degrees.
     leverage = (0.3 - 1.1 / 3) ** 2 / (0.2 / 2 / 3 / 3) / (1 / 2 - 1 / 3) / 2
     users = users * (3 / 2 + weight**2 * leverage) + weight**2 * 0.00039682540
-    assert found.variance.users == pytest.approx([users], rel=1e-6)
+    assert found.variance.by_users == pytest.approx([users], rel=1e-6)
     apart = 0.4 / 3 - weight * 0.1  # of the corrected means of the two folds
-    assert found.variance.observed == pytest.approx([apart**2 / 2], rel=1e-6)
+    assert found.variance.of_fold_means == pytest.approx([apart**2 / 2], rel=1e-6)
 
 
 def test_all_folds_give_the_plain_mean_and_nothing_is_left():
     everything = np.ones((1, 3), dtype=np.bool_)
     means = np.array(DEAR).mean(axis=1)
-    found = adjusted(means, np.array(DEAR), aids_of(CHEAP), everything)
+    found = adjusted_means(means, np.array(DEAR), aids_of(CHEAP), everything)
     assert found.means[0] == pytest.approx(means.mean(), rel=1e-12)
     assert found.variance.half_widths(3, 0.95)[0] == 0
 
@@ -116,7 +116,7 @@ def test_errors_shrink_where_the_cheap_model_helps_and_do_not_grow_elsewhere(rel
     for _ in range(60):
         dear, cheap = made(rng, relation)
         means = dear.mean(axis=1)
-        found = adjusted(means, dear, aids_of(cheap), sets)
+        found = adjusted_means(means, dear, aids_of(cheap), sets)
         plain = np.array([means[one].mean() for one in sets])
         errors.append((found.means - means.mean(), plain - means.mean()))
         half = found.variance.half_widths(10, 0.95)
@@ -130,7 +130,7 @@ def test_a_handful_of_users_is_not_corrected():
     values = np.array([[0.5, 0.1], [np.nan, np.nan], [np.nan, np.nan]])
     cheap = [[0.2, 0.3], [0.4, 0.1], [0.1, 0.2]]
     only = np.array([[True, False, False]])
-    found = adjusted(np.array([0.3, np.nan, np.nan]), values, aids_of(cheap), only)
+    found = adjusted_means(np.array([0.3, np.nan, np.nan]), values, aids_of(cheap), only)
     assert found.weights[0] == 0
     assert found.means[0] == pytest.approx(0.3)
 
@@ -203,4 +203,4 @@ def test_cheap_models_must_have_the_same_folds():
     with pytest.raises(
         InputError, match="to adjust by 'b', its ndcg@10 for every user in the folds"
     ):
-        Aids({"a": scores_of(CHEAP), "b": scores_of(CHEAP[:2])}, METRIC)
+        CheapModels({"a": scores_of(CHEAP), "b": scores_of(CHEAP[:2])}, METRIC)

@@ -19,7 +19,7 @@ from ecv_core.records.run import FoldResult, RunRecord, RunState, UserScores, by
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.evidence import EverySubset, PairedScores
 from ecv_core.stopping import Precision
-from ecv_core.stopping.adjustment import Aids
+from ecv_core.stopping.adjustment import CheapModels
 from ecv_core.stopping.fold_variance import user_variance
 from ecv_core.stopping.odd_folds import doubt
 from ecv_core.store.recorded_users import read_users, users_table, write_users
@@ -111,7 +111,7 @@ def test_cheap_models_meet_a_dear_one_on_clusters():
         name: {one.fold: one.user_scores for one in results_of(*given)}
         for name, given in {"alone": (alone,), "named": (both, whose)}.items()
     }
-    single, named = (Aids({"cheap": folds[name]}, METRIC) for name in ("alone", "named"))
+    single, named = (CheapModels({"cheap": folds[name]}, METRIC) for name in ("alone", "named"))
     np.testing.assert_allclose(named.values, single.values, rtol=1e-6)
     np.testing.assert_allclose(named.covariances, single.covariances, rtol=1e-5)
 

@@ -52,9 +52,9 @@ def test_levels_are_those_of_the_rule():
     values = ADVERSARIES["heavy-tailed users"][0](np.random.default_rng(3), 1, 0.03)
     wanted = fold_variance(values[0], np.tri(10, dtype=np.bool_))
     found = levels(values)
-    np.testing.assert_allclose(found.users, wanted.users, rtol=1e-9)
+    np.testing.assert_allclose(found.by_users, wanted.by_users, rtol=1e-9)
     np.testing.assert_allclose(found.users_freedom, wanted.users_freedom)
-    np.testing.assert_allclose(found.observed, wanted.observed, rtol=1e-9)
+    np.testing.assert_allclose(found.of_fold_means, wanted.of_fold_means, rtol=1e-9)
 
 
 @pytest.mark.slow

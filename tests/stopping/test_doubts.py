@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecv_core.stopping.odd_folds import FALSE_ALARM, doubt_of, drift, far_off
+from ecv_core.stopping.odd_folds import FALSE_ALARM, doubt_of, drift_p_value, far_fold_p_values
 
 CALM = [0.300, 0.301, 0.299, 0.3005, 0.2995, 0.3]
 BROKEN = [*CALM[:4], 0.21, *CALM[4:]]
@@ -47,16 +47,16 @@ def test_without_users_the_other_folds_tell_by_students_t():
     # a two-sample t test of the fold against the others with their variance, times seven folds
     others = np.array(CALM)
     off = (0.21 - others.mean()) / (others.std(ddof=1) * math.sqrt(1 + 1 / 6))
-    assert far_off(BROKEN, math.nan)[4] == pytest.approx(7 * 2 * stats.t.sf(abs(off), 5))
+    assert far_fold_p_values(BROKEN, math.nan)[4] == pytest.approx(7 * 2 * stats.t.sf(abs(off), 5))
     slope = stats.linregress(range(7), BROKEN)
-    assert drift(BROKEN, math.nan) == pytest.approx(slope.pvalue)
+    assert drift_p_value(BROKEN, math.nan) == pytest.approx(slope.pvalue)
 
 
 @pytest.mark.parametrize("known", [True, False])
 def test_false_alarms_are_as_rare_as_is_said(known):
     scores = 0.3 + 0.01 * np.random.default_rng(1).standard_normal((20_000, 10))
     users = np.full(len(scores), 1e-4 if known else np.nan)
-    for likely in (lambda *told: far_off(*told).min(axis=1), drift):
+    for likely in (lambda *told: far_fold_p_values(*told).min(axis=1), drift_p_value):
         alarms = np.zeros(len(scores), dtype=bool)
         for n in range(3, 11):
             alarms |= likely(scores[:, :n], users) < FALSE_ALARM / 10

@@ -13,8 +13,8 @@ from ecv_core.stopping.fold_variance import (
     FoldVariance,
     fold_variance,
     look_error,
+    p_value,
     share_distance,
-    tails,
     user_moments,
     user_variance,
 )
@@ -98,7 +98,7 @@ def test_every_set_of_folds_gets_what_the_formula_says(seed, folds, users):
     np.testing.assert_allclose(found[0], expected[:, 0], rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(found[1], expected[:, 1], rtol=1e-7)
     variance = fold_variance(values, sets)
-    for chosen, observed in zip(sets, variance.observed, strict=True):
+    for chosen, observed in zip(sets, variance.of_fold_means, strict=True):
         means = np.nanmean(values[chosen], axis=1)
         wanted = means.var(ddof=1) if len(means) > 1 else NAN
         assert observed == pytest.approx(wanted, abs=1e-15, nan_ok=True)
@@ -151,9 +151,9 @@ def levels(sizes, users, observed, *, freedom=1e9):
     sizes, users, observed = np.broadcast_arrays(sizes, users, observed)
     return FoldVariance(
         sizes=sizes.astype(np.intp),
-        users=users.astype(np.float64),
+        by_users=users.astype(np.float64),
         users_freedom=np.full(sizes.shape, float(freedom)),
-        observed=np.where(sizes > 1, observed, NAN),
+        of_fold_means=np.where(sizes > 1, observed, NAN),
     )
 
 
@@ -180,7 +180,7 @@ def test_an_interval_reaches_as_far_as_bayes_theorem_says(e, ratio):
     error = look_error(K, 0.95)
     distance = half / math.sqrt(1 / e - 1 / K)
     assert farther(distance, ratio, e) == pytest.approx(error, rel=1e-6)
-    assert tails(distance, ratio, e) == pytest.approx(error, rel=1e-6)
+    assert p_value(distance, ratio, e) == pytest.approx(error, rel=1e-6)
 
 
 def test_few_users_make_wide_intervals():
@@ -252,7 +252,7 @@ def test_differences_of_two_models_are_values_like_any_other():
     assert alone.p_values[0] < 1e-6
     assert paired.p_values[0] > 0.05
     truth = 2 * 0.1**2 / 400
-    assert paired.users[0] == pytest.approx(truth, rel=0.1)
+    assert paired.by_users[0] == pytest.approx(truth, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_near_a_bound_three_users_more_are_counted_who_differ_by_the_whole_scale
     # freedom a fold. So u is 0.45 / 18 / 10, and three users more add 3 / 18 / 10.
     folds = apart([[1.0] * 9 + [0.5]] * 2)
     variance = fold_variance(folds, np.ones((1, 2), dtype=np.bool_))
-    assert variance.users[0] == pytest.approx(0.45 / 180 + 3 / 180)
+    assert variance.by_users[0] == pytest.approx(0.45 / 180 + 3 / 180)
 
 
 @pytest.mark.parametrize(
@@ -341,14 +341,14 @@ def test_near_a_bound_three_users_more_are_counted_who_differ_by_the_whole_scale
 )
 def test_far_from_a_bound_users_are_counted_as_they_are(scores, sum_of_squares):
     variance = fold_variance(apart([scores] * 2), np.ones((1, 2), dtype=np.bool_))
-    assert variance.users[0] == pytest.approx(2 * sum_of_squares / 18 / 10)
+    assert variance.by_users[0] == pytest.approx(2 * sum_of_squares / 18 / 10)
 
 
 def test_what_is_counted_near_a_bound_depends_on_the_folds_seen_alone():
     rows = [[1.0] * 9 + [0.5]] * 2 + [[1.0] * 9 + [-3.0]]
     seen = fold_variance(apart(rows[:2]), np.ones((1, 2), dtype=np.bool_))
     of_three = fold_variance(apart(rows), np.array([[True, True, False]]))
-    assert of_three.users[0] == pytest.approx(seen.users[0])
+    assert of_three.by_users[0] == pytest.approx(seen.by_users[0])
 
 
 def apart(rows):

@@ -252,8 +252,7 @@ def test_every_rule_is_registered_under_its_own_id_and_explained(name):
     assert rule(name).title
     assert rule(name).help.endswith(".")
     assert rule(name).source
-    told = {"confidence", "min_folds", "k", "metric", "random"}
-    assert set(rule(name).told) <= told
+    assert set(rule(name).run_settings) <= {"confidence", "min_folds", "k", "metric"}
     assert rule(name).build(replace(SPEC, rule=name))
 
 
@@ -357,7 +356,7 @@ PATIENT = Rule(
         Parameter("bar", 0.1, "Above it.", low=0),
         Parameter("patience", 2, "In a row.", low=1, scale="folds"),
     ),
-    told=(),
+    run_settings=(),
     default_folds=1,
     watched=Watched(
         label="Score over the bar",

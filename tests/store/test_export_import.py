@@ -31,7 +31,7 @@ from ecv_core.records.run import (
 from ecv_core.records.spec import SETTINGS, Setting
 from ecv_core.records.tasks import Task
 from ecv_core.stopping import TakesAids
-from ecv_core.stopping.adjustment import Aids
+from ecv_core.stopping.adjustment import CheapModels
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import read_run
 from tests.fake_folds import fold_result
@@ -196,7 +196,7 @@ def runs(draw, rule: str, split: str, task: Task) -> RunRecord:
     if isinstance(stopper, TakesAids) and stopper.needs_aids:
         cheap = {name: draw(results(spec, size)) for name in stopper.needs_aids}
         scores = {name: {one.fold: one.user_scores for one in cheap[name]} for name in cheap}
-        stopper = stopper.with_aids(Aids(scores, spec.metric_name))
+        stopper = stopper.with_aids(CheapModels(scores, spec.metric_name))
     moments = stopping.moments(stopper, folds, spec.confidence)
     stopped_at = stopping.stop_of(moments, spec.max_folds)
     ran = spec.max_folds if spec.full else draw(st.integers(stopped_at, spec.max_folds))

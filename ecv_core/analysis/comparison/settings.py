@@ -51,7 +51,7 @@ def differences(specs: Sequence[RunSpec]) -> list[Field]:
 def spec_fields(spec: RunSpec) -> dict[str, str]:
     """Every setting that means something for a run, as text, in the order of the stages."""
     rule = RULES.get(spec.rule)
-    used_by_rule = rule.told if rule else ()
+    used_by_rule = rule.run_settings if rule else ()
     fields: dict[str, str] = {}
     for name, setting in SETTINGS.items():
         if name == "params":

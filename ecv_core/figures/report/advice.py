@@ -84,7 +84,7 @@ def setting_text(option: Option) -> str:
     if rule.axis is None:
         return ""
     text = rule.axis.in_words(setting)
-    waits_for_least_folds = "min_folds" in rule.told
+    waits_for_least_folds = "min_folds" in rule.run_settings
     setting_is_number_of_folds = rule.axis.scale == "folds"
     if waits_for_least_folds and not setting_is_number_of_folds:
         text += f", {AT_LEAST.in_words(rule.default_folds)}"

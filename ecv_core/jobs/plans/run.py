@@ -8,7 +8,7 @@ from dataclasses import replace
 from ecv_core.jobs.plan import FoldTask, PlanResults, folds_done, next_fold, not_under_way
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import cheap_models, folds_planned
+from ecv_core.stopping import cheap_model_ids, folds_planned
 from ecv_core.store.results import aid_spec
 
 SPECULATE = 1
@@ -69,7 +69,7 @@ class RunPlan:
 def tasks_of_cheap_models(spec: RunSpec, results: PlanResults) -> list[FoldTask]:
     """The folds that a cheap model misses, the first one that misses some; none where all are
     there."""
-    for name in cheap_models(spec):
+    for name in cheap_model_ids(spec):
         cheap = aid_spec(spec, name)
         folds = results.folds_with_users(cheap).values()
         folds_there = {result.fold for result in folds if result.user_scores is not None}

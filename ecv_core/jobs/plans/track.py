@@ -58,7 +58,7 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
     Returns: its id; it is running.
     Raises: InputError for data that cannot serve, or where another program goes on with it.
     """
-    cheap_models = stopping.cheap_models(spec)
+    cheap_models = stopping.cheap_model_ids(spec)
     if cheap_models:
         raise InputError(
             f"a tracked run cannot be adjusted by cheap models ({', '.join(cheap_models)}), for "

@@ -192,7 +192,7 @@ def other_settings(
     """
     settings_of_rule: Container[str] = ()
     if rule:
-        settings_of_rule = RULES[rule].told
+        settings_of_rule = RULES[rule].run_settings
     picked = {}
     for name, setting in SETTINGS.items():
         if name in placed or setting.role not in roles or not on_form(setting):

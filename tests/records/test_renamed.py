@@ -1,0 +1,25 @@
+"""Public fields under new names: the old ones still work, and say what takes their place."""
+
+import pytest
+
+import ecv_core as ecv
+from ecv_core.records.errors import InputError
+
+
+def test_a_rule_written_for_a_release_before_is_still_understood():
+    with pytest.warns(DeprecationWarning, match="run_settings"):
+        rule = ecv.Rule(
+            id="old", title="Old", help="Old.", source="test", kind=ecv.Never, told=("k",)
+        )
+    assert rule.run_settings == ("k",)
+    with pytest.warns(DeprecationWarning, match="run_settings"):
+        assert rule.told == ("k",)
+
+
+def test_a_parameter_written_for_a_release_before_is_still_understood():
+    with pytest.warns(DeprecationWarning, match="error_name"):
+        width = ecv.Parameter("width", 0.1, "Of the interval.", low=0, said="the width")
+    with pytest.warns(DeprecationWarning, match="error_name"):
+        assert width.said == "the width"
+    with pytest.raises(InputError, match=r"^the width"):
+        width.parse(-1)
