@@ -32,7 +32,7 @@ from pages.run.start_form import fill_form
 from pages.shared.address.link import translate_address
 from pages.shared.address.navigation import COMPARE, RACE, VIEW
 from pages.shared.address.present import present_button
-from pages.shared.charts.plot import draw, drawing
+from pages.shared.charts.plot import draw_figure, figure_entries
 from pages.shared.live.acting import acting, starter
 from pages.shared.live.events import FOLDS, QUEUE, RUNS, STATES, STEPS, topic
 from pages.shared.live.runs import (
@@ -297,7 +297,7 @@ def _say_origin(run: RunRecord) -> None:
 
 
 def _figure_entries(run: RunRecord) -> dict[str, object]:
-    return drawing(
+    return figure_entries(
         partial(run_figure, run, height=FIGURE_HEIGHT),
         version=(run.run_id, len(run.folds), run.stopped_at, run.checked, run.spec.to_json()),
         key="figure-1",
@@ -311,20 +311,20 @@ def _draw_figure(run: RunRecord, runs: list[RunRecord]) -> None:
     def numbers() -> pd.DataFrame:
         return frame_of_run(newest(run))
 
-    def follow_rows(draw_rows: Callable[[], None]) -> None:
+    def draw_rows_while_active(draw_rows: Callable[[], None]) -> None:
         def draw_rows_of(_run: RunRecord) -> None:
             draw_rows()
 
         _draw_while_active(draw_rows_of, runs, key="rows")
 
-    draw(
+    draw_figure(
         _entries_shared_while_active("figure", run, _figure_entries),
         key="figure-1",
         top=run.run_id,
         name=f"{run_name(run)} figure 1",
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
         table=numbers,
-        rows=follow_rows,
+        draw_open_table=draw_rows_while_active,
     )
 
 

@@ -1,12 +1,12 @@
 """All runs: find one, open it, go on with it, delete it; or several side by side."""
 
-from pages.shared.address.navigation import ALL_RUNS, COMPARE, NODES, head, page
+from pages.shared.address.navigation import ALL_RUNS, COMPARE, NODES, draw_page_head, page
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.state import manager
 
 with page():
     manager()
-    view, _ = head({ALL_RUNS: "Runs", COMPARE: "Compare runs", NODES: "Nodes"})
+    view = draw_page_head({ALL_RUNS: "Runs", COMPARE: "Compare runs", NODES: "Nodes"})
     if view == ALL_RUNS:
         from pages.runs.history import history
 

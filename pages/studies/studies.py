@@ -6,13 +6,13 @@ from pages.shared.address.navigation import (
     METRICS,
     PAPERS,
     RANKS,
-    head,
+    draw_page_head,
     page,
 )
 from pages.shared.charts.plot import preload_plots
 
 with page():
-    view, _ = head(
+    view = draw_page_head(
         {
             ALGORITHMS: "Does it hold everywhere?",
             RANKS: "Does the split change the ranks?",

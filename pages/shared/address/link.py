@@ -128,11 +128,6 @@ def link_warnings_again() -> None:
             link_warning(text)
 
 
-def keep_link_warnings() -> None:
-    """Call before a rerun that nobody asked for: by then the address is put right."""
-    st.session_state[_AGAIN] = True
-
-
 def step_from_link(
     key: str, steps: Sequence[float], text_of: Callable[[float], str], *, name: str = "alpha"
 ) -> None:
@@ -150,11 +145,11 @@ def step_from_link(
     text = st.query_params.get(key)
     if text is None or text in map(text_of, steps):
         return
-    with suppress(ValueError):  # no number is no step
+    with suppress(ValueError):  # what is no number is no step either, and the warning says so
         number = float(text)
         for step in steps:
             if isclose(step, number, rel_tol=1e-6):
-                _rewrite(key, text_of(step), step)
+                _change_address_and_rerun(key, text_of(step), step)
                 return
     link_warning(
         f"the slider has no {name} {escaped(text)}; its steps go from "
@@ -173,27 +168,27 @@ def translate_address(
         strict: whether a name that is none of them is said, and dropped.
         hidden: whether the widget is in a popover, so that `link_warnings_again` has to say it.
     """
-    named = st.query_params.get_all(key)
-    choosable = {*labels, *labels.values()}
-    picked = []
-    for name in named:
-        if strict and name not in choosable:
+    ids_or_labels = st.query_params.get_all(key)
+    known = {*labels, *labels.values()}
+    known_labels = []
+    for name in ids_or_labels:
+        if strict and name not in known:
             link_warning(escaped(_unknown_words(name, list(labels.values()))))
         else:
-            picked.append(labels.get(name, name))
-    if picked == named:
-        return
-    if not picked and not hidden:  # Streamlit drops what the widget does not know
-        return
-    if len(picked) < len(named):
-        keep_link_warnings()
-    if not picked:
+            known_labels.append(labels.get(name, name))
+    if known_labels == ids_or_labels:
+        return  # the address has labels alone, as Streamlit wants it
+    if not known_labels and not hidden:
+        return  # Streamlit itself drops what the widget does not know, and the warning is in sight
+    if len(known_labels) < len(ids_or_labels):
+        st.session_state[_AGAIN] = True  # the rerun below would take the warnings away
+    if not known_labels:
         del st.query_params[key]
         st.rerun()
-    value: str | list[str] = named[0]
+    picked: str | list[str] = ids_or_labels[0]
     if isinstance(st.session_state.get(key), list):  # a widget that takes several
-        value = named
-    _rewrite(key, picked, value)
+        picked = ids_or_labels
+    _change_address_and_rerun(key, known_labels, picked)
 
 
 def _unknown_words(name: str, choices: Sequence[str]) -> str:
@@ -204,16 +199,16 @@ def _unknown_words(name: str, choices: Sequence[str]) -> str:
     return f"{words}."
 
 
-def _rewrite(key: str, text: str | list[str], value: object) -> None:
+def _change_address_and_rerun(key: str, in_address: str | list[str], value: object) -> None:
     """Put the address right, and begin anew: a widget reads it as it was when the run began.
 
     Args:
         key: of the widget, and in the address.
-        text: what the address is to say.
+        in_address: what the address is to say.
         value: what the session is to have instead, where the widget has been drawn already.
     """
     try:
-        st.query_params[key] = text
+        st.query_params[key] = in_address
     except StreamlitAPIException:  # the way back in the browser: the widget is there already
         st.session_state[key] = value
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -52,7 +52,7 @@ def page() -> Iterator[None]:
 
     A page that is run on its own draws nothing for those who may not see it.
     """
-    may_look = False  # nor where it cannot be told who this is
+    may_look = False  # it stays so where an error hides who this is
     with errors_as_sentences():
         may_look = who().role is not PersonRole.NOBODY
     if not may_look:
@@ -61,11 +61,19 @@ def page() -> Iterator[None]:
         yield
 
 
-def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
-    """The title of a page with several views, and the choice among them beside it.
+class PageHead(NamedTuple):
+    """The head of a page with several views."""
+
+    view: str
+    """The chosen one."""
+    beside_title: DeltaGenerator
+    """Room for more widgets."""
+
+
+def draw_page_head(titles: Mapping[str, str]) -> PageHead:
+    """Draw the title of a page with several views, and the choice among them beside it.
 
     Args: titles: view -> the page's title in it; the first view is the usual one.
-    Returns: the chosen view, and room for more beside the title.
     """
     views = list(titles)
     translate_address(VIEW, {view: view for view in titles}, strict=True)
@@ -74,7 +82,7 @@ def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
-        title = st.container(width="content")
+        title = st.container(width="content")  # filled below, once the view is known
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             picked = st.segmented_control(
                 "View",
@@ -88,9 +96,9 @@ def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
                 wrap=True,
             )
             view = picked or views[0]
-            beside = st.container(width="content")
+            beside_title = st.container(width="content")
     title.title(titles[view], anchor=False, width="content")
-    return view, beside
+    return PageHead(view, beside_title)
 
 
 def show_view(view: str) -> None:

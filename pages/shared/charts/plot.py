@@ -82,15 +82,15 @@ def plot(
         least_width: in pixels; where there is less room the figure scrolls sideways.
         least_phone_width: the same on a phone; by default less only by shorter names of rows.
     """
-    drawn = drawing(make, version=version, key=key, alt=alt, slider=slider, steps=steps)
+    entries = figure_entries(make, version=version, key=key, alt=alt, slider=slider, steps=steps)
     place: AbstractContextManager[object] = nullcontext()
     if least_width:
         place = _scrolling(key, least_width, least_phone_width)
     with place:
-        draw(drawn, key=key, name=name, table=table, opens=opens)
+        draw_figure(entries, key=key, name=name, table=table, opens=opens)
 
 
-def drawing(
+def figure_entries(
     make: MakeFigure,
     *,
     version: Hashable,
@@ -99,53 +99,60 @@ def drawing(
     slider: str = "",
     steps: Callable[[], Sequence[Step]] | None = None,
 ) -> dict[str, Any]:
-    """What changes of a figure as its data does; the arguments are those of `plot`."""
+    """What changes of a figure as its data does, for plot.js; the arguments are those of `plot`.
+
+    Returns: the figure as JSON for a light and a dark page as 'light' and 'dark'; 'alt'; 'height'
+        in pixels; and where a slider moves it, 'slider' and 'steps'.
+    """
     figures = _figures(key, version, make, steps)
-    drawn: dict[str, Any] = {
+    entries: dict[str, Any] = {
         "light": figures.light,
         "dark": figures.dark,
         "alt": alt,
         "height": figures.height,
     }
     if figures.steps:
-        drawn |= {"slider": slider, "steps": figures.steps}
-    return drawn
+        entries |= {"slider": slider, "steps": figures.steps}
+    return entries
 
 
-def draw(
-    drawn: Mapping[str, Any],
+def draw_figure(
+    entries: Mapping[str, Any],
     *,
     key: str,
     top: str = "",
     name: str = "",
     caption: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
-    rows: Callable[[Callable[[], None]], None] | None = None,
+    draw_open_table: Callable[[Callable[[], None]], None] | None = None,
     opens: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw what `drawing` gave, which all who watch may be shown alike; see `shared_entries`.
+    """Draw a figure, which all who watch may be shown alike; see `shared_entries`.
 
     Args:
-        drawn: what `drawing` gave.
+        entries: as of `figure_entries`.
         key: as of `plot`; so are `name`, `table` and `opens`.
         top: when this changes, the page is scrolled to its top.
         caption: what a saved picture says about itself, such as 'item-knn on ml-100k, alpha 1e-4';
             by default its name.
-        rows: draws the part of the page with the open table.
+        draw_open_table: draws the part of the page with the open table, by the function that it
+            is given; by default the table is drawn once.
     """
-    addresses = {}
-    for place, address in (opens or {}).items():
-        addresses[chart_text(place)] = address  # as the figure names it
+    address_of_point = {}
+    for point, address in (opens or {}).items():
+        address_of_point[chart_text(point)] = address  # the figure has its texts in this form too
     data = {
         "plotly": PLOTLY,
         "top": top,
         "name": file_name(name or key),
         "caption": chart_text(caption or name),  # the title of a saved picture
-        "opens": addresses,
+        "opens": address_of_point,
     }
-    _figure(key=key, data={**data, **drawn}, height=drawn["height"])
+    _figure(key=key, data={**data, **entries}, height=entries["height"])
     if table is not None:
-        chart_table(table, key=key, name=name or key, alt=drawn["alt"], rows=rows)
+        chart_table(
+            table, key=key, name=name or key, alt=entries["alt"], draw_open_table=draw_open_table
+        )
 
 
 _NARROWER_NAMES_ON_PHONE = 120

@@ -89,7 +89,7 @@ def chart_table(
     key: str,
     name: str,
     alt: str,
-    rows: Callable[[Callable[[], None]], None] | None = None,
+    draw_open_table: Callable[[Callable[[], None]], None] | None = None,
 ) -> None:
     """Two small buttons: the table opens here, the CSV is saved; nothing is made before.
 
@@ -98,7 +98,7 @@ def chart_table(
         key: of the chart.
         name: of the file.
         alt: the chart's sentence; the table says that it holds the numbers of it.
-        rows: draws the part of the page with the table; by default it is drawn as it is.
+        draw_open_table: as of `plot.draw_figure`.
     """
 
     def draw_numbers() -> None:
@@ -122,10 +122,10 @@ def chart_table(
         if not expander.open:
             return
         with expander:
-            if rows is None:
+            if draw_open_table is None:
                 draw_numbers()
             else:
-                rows(draw_numbers)
+                draw_open_table(draw_numbers)
 
     with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
         box()
