@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.shared.address.link import drop_endless
 from pages.shared.address.navigation import account_page, look
-from pages.shared.live.acting import admitted
+from pages.shared.live.acting import admit
 from pages.shared.live.phones import show_phones
 from pages.shared.live.running import running_bar
 
@@ -45,7 +45,7 @@ def main() -> None:
     st.logo(str(_PICTURES / "logo.svg"), size="large")
     look()
     drop_endless()
-    welcome = admitted()
+    welcome = admit()
     page = st.navigation(_menu(), position="top" if welcome else "hidden")
     if welcome:
         running_bar(page)

@@ -25,7 +25,7 @@ class SignOuts:
         self._over: dict[str, float] = {}
         """A person -> tokens issued up to this time, in Unix seconds, let nobody in."""
 
-    def see(self, claims: Mapping[str, object]) -> None:
+    def note(self, claims: Mapping[str, object]) -> None:
         """Note a token that is shown here, so that signing out ends this sign-in too.
 
         Args:
@@ -49,7 +49,7 @@ class SignOuts:
         Args:
             claims: of the identity token of the tab where somebody signs out.
         """
-        self.see(claims)
+        self.note(claims)
         person = _person(claims)
         self._over[person] = self._newest[person]
 

@@ -6,7 +6,7 @@ from pages.shared.live.state import manager
 
 with page():
     manager()
-    view = draw_page_head({ALL_RUNS: "Runs", COMPARE: "Compare runs", NODES: "Nodes"})
+    view = draw_page_head({ALL_RUNS: "Runs", COMPARE: "Compare runs", NODES: "Nodes"}).view
     if view == ALL_RUNS:
         from pages.runs.history import history
 

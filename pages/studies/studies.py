@@ -12,7 +12,7 @@ from pages.shared.address.navigation import (
 from pages.shared.charts.plot import preload_plots
 
 with page():
-    view = draw_page_head(
+    page_head = draw_page_head(
         {
             ALGORITHMS: "Does it hold everywhere?",
             RANKS: "Does the split change the ranks?",
@@ -21,6 +21,7 @@ with page():
             PAPERS: "Do the papers' numbers hold?",
         }
     )
+    view = page_head.view
     preload_plots()
     if view == ALGORITHMS:
         from pages.studies.view import show_study

@@ -16,9 +16,9 @@ def sign_outs():
 
 def test_signing_out_ends_every_sign_in_that_was_seen_of_this_person_alone(sign_outs):
     for issued in (100, 130):  # two browsers
-        sign_outs.see(token(issued))
+        sign_outs.note(token(issued))
         assert not sign_outs.is_over(token(issued))
-    sign_outs.see(token(130, subject="2"))
+    sign_outs.note(token(130, subject="2"))
     sign_outs.sign_out(token(100))
     assert sign_outs.is_over(token(100))
     assert sign_outs.is_over(token(130))

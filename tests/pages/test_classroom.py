@@ -16,7 +16,7 @@ from pages.shared.live.classroom import (
     new_room,
 )
 from pages.shared.live.phones import is_local
-from pages.shared.live.tabs import BROWSER, OF_AN_ADDRESS, tabs
+from pages.shared.live.tabs import BROWSER, MOST_OF_AN_ADDRESS, tabs
 
 QUESTION = {
     "round": 7,
@@ -140,7 +140,7 @@ def test_a_phone_gets_no_cookie(client, room):
 
 def test_more_phones_follow_than_strangers_of_one_address_may_have_tabs(client, room):
     with ExitStack() as phones:
-        for number in range(OF_AN_ADDRESS + 5):
+        for number in range(MOST_OF_AN_ADDRESS + 5):
             phone = phones.enter_context(phone_of(client, room))
             assert joined(phone, f"phone {number}")["phone"] == number + 1
 

@@ -23,7 +23,14 @@ from pages.shared.live.server import (
     middleware,
     routes,
 )
-from pages.shared.live.tabs import BROWSER, NAME, OF_ALL, OF_AN_ADDRESS, household_of, tabs
+from pages.shared.live.tabs import (
+    BROWSER,
+    MOST_OF_AN_ADDRESS,
+    MOST_ON_A_PATH,
+    TAB_HEADER,
+    household_of,
+    tabs,
+)
 
 SESSION = "b1c40f6e-0b1c-4f6e-9a0d-4f6e9a0d1234"
 UPLOAD = f"/_stcore/upload_file/{SESSION}/file"
@@ -45,8 +52,8 @@ class Streamlit:
     async def page(self, socket):
         """What a tab sends is its answer, after a first message."""
         await socket.accept()
-        self.forwarded = socket.headers[NAME]
-        tabs.admit(socket.headers[NAME], **self.may)
+        self.forwarded = socket.headers[TAB_HEADER]
+        tabs.admit(socket.headers[TAB_HEADER], **self.may)
         await socket.send_bytes(b"open")
         with suppress(WebSocketDisconnect):
             while True:
@@ -147,7 +154,7 @@ def test_nobody_sends_a_file_without_an_open_tab_that_may(client, streamlit):
         # Whoever may says so of a tab by a name that only the server and the page know.
         tabs.admit("guessed", member=True, upload=True)
         assert client.put(UPLOAD, content=b"x").status_code == 403
-    with client.websocket_connect("/_stcore/stream", headers={NAME: "mine"}):
+    with client.websocket_connect("/_stcore/stream", headers={TAB_HEADER: "mine"}):
         assert streamlit.forwarded != "mine"
     assert streamlit.files == {}
 
@@ -243,11 +250,11 @@ def test_what_a_browser_has_sent_is_forgotten_when_its_last_tab_is_closed(client
     assert streamlit.files == {}
 
 
-@pytest.mark.parametrize(("mode", "most"), [("public", OF_AN_ADDRESS), ("", 30)])
+@pytest.mark.parametrize(("mode", "most"), [("public", MOST_OF_AN_ADDRESS), ("", 30)])
 def test_so_many_tabs_may_be_open(client, streamlit, monkeypatch, mode, most):
     monkeypatch.setenv("ECV_MODE", mode)
     streamlit.may = {"member": mode != "public", "upload": False}
-    monkeypatch.setattr("pages.shared.live.tabs.OF_ALL", most)
+    monkeypatch.setattr("pages.shared.live.tabs.MOST_ON_A_PATH", most)
     with ExitStack() as open_tabs:
         for _ in range(most):
             tab = open_tabs.enter_context(client.websocket_connect("/_stcore/stream"))
@@ -267,7 +274,7 @@ def test_strangers_of_one_address_hold_no_more_than_so_many_sockets_of_a_team(
     monkeypatch.setenv("ECV_EDITORS", "ada@example.org")
     streamlit.may = {"member": False, "upload": False}
     with ExitStack() as open_tabs:
-        for number in range(OF_AN_ADDRESS):
+        for number in range(MOST_OF_AN_ADDRESS):
             client.cookies = {BROWSER: f"stranger-{number}"}
             tab = open_tabs.enter_context(client.websocket_connect("/_stcore/stream"))
             tab.receive_bytes()
@@ -313,9 +320,9 @@ def test_nobody_is_many_by_a_header_or_by_many_addresses(
         return client.websocket_connect("/_stcore/stream", headers=header)
 
     with ExitStack() as open_tabs:
-        for number in range(OF_AN_ADDRESS):
+        for number in range(MOST_OF_AN_ADDRESS):
             open_tabs.enter_context(another_tab(number)).receive_bytes()
-        with pytest.raises(WebSocketDisconnect), another_tab(OF_AN_ADDRESS):
+        with pytest.raises(WebSocketDisconnect), another_tab(MOST_OF_AN_ADDRESS):
             pass
 
 
@@ -370,14 +377,14 @@ def few_handles():
 def test_there_are_handles_for_as_many_tabs_as_may_be_open(few_handles):
     """Each tab has two sockets and three more handles; a lecture has one socket for each phone."""
     allow_handles()
-    assert few_handles() >= (2 + 3 + 1) * OF_ALL
+    assert few_handles() >= (2 + 3 + 1) * MOST_ON_A_PATH
 
 
 def test_members_of_a_team_may_open_more_tabs_than_strangers(client, monkeypatch):
     monkeypatch.setenv("ECV_MODE", "team")
     monkeypatch.setenv("ECV_EDITORS", "ada@example.org")
     with ExitStack() as open_tabs:
-        for _ in range(OF_AN_ADDRESS + 5):
+        for _ in range(MOST_OF_AN_ADDRESS + 5):
             tab = open_tabs.enter_context(client.websocket_connect("/_stcore/stream"))
             tab.receive_bytes()
         client.cookies = {BROWSER: "stranger"}

@@ -17,7 +17,7 @@ from ecv_core.access.sign_outs import SignOuts
 from ecv_core.records.errors import EcvError
 from ecv_core.store.people import people_names
 from pages.shared.live.state import escaped, manager, sentence, store
-from pages.shared.live.tabs import NAME, tabs
+from pages.shared.live.tabs import TAB_HEADER, tabs
 from pages.shared.widgets.component import component
 
 COOKIE = "ecv_visitor"
@@ -69,8 +69,11 @@ def admitted_until() -> float:
     return math.inf
 
 
-def admitted() -> bool:
-    """Whether this person may see the pages; if not, it is said why, and how to sign in."""
+def admit() -> bool:
+    """Let this person see the pages, or say why not, and how to sign in.
+
+    Returns: whether they may see the pages.
+    """
     try:
         person = who()
     except EcvError as error:
@@ -79,9 +82,9 @@ def admitted() -> bool:
     may_upload = refusal(Action.UPLOAD, person) is None
     may_look = person.role is not PersonRole.NOBODY
     is_member = may_look and settings().mode is not Mode.PUBLIC
-    tab_name = st.context.headers.get(NAME, "")
-    tabs.admit(tab_name, member=is_member, upload=may_upload)
-    _remember_visitor()
+    name_of_tab = st.context.headers.get(TAB_HEADER, "")
+    tabs.admit(name_of_tab, member=is_member, upload=may_upload)
+    _keep_visitor_cookie()
     if not may_look:
         _say_how_to_get_in(person)
     return may_look
@@ -123,7 +126,7 @@ def _claims() -> dict[str, object]:
     if not st.user.get("is_logged_in"):
         return {}
     claims: dict[str, object] = dict(st.user.to_dict())
-    sign_outs.see(claims)
+    sign_outs.note(claims)  # signing out in any tab will end this sign-in too
     if sign_outs.is_over(claims):
         return {}
     return claims
@@ -168,7 +171,7 @@ def _visitor_secret() -> str:
     return str(state[_VISITOR])
 
 
-def _remember_visitor() -> None:
+def _keep_visitor_cookie() -> None:
     """Have the browser keep the secret; in its first session only, which came without it."""
     if st.session_state.get(_NEW):
         secret = st.session_state[_VISITOR]

@@ -56,7 +56,7 @@ _SELDOM_SECONDS = 1.0
 _SELDOM_SECONDS_PER_PAGE = 0.3
 """The same for each page: the more watch the less often each draws, and together they leave the
 machine to the fold."""
-_PUNCTUAL_SECONDS = 0.2
+_EARLY_SECONDS = 0.2
 """A look that is so much too early counts, since the next comes half a second later."""
 _PAGE_HAS_GONE = (WebSocketDisconnect, RuntimeError)
 """What sending to a page that has just gone raises."""
@@ -123,8 +123,8 @@ _SHOWN_BY: dict[str, Callable[[Activity, Sequence[str]], Hashable]] = {
     SERVER: _nothing,
 }
 """Kind of a topic -> what it shows; a page is told once this is different."""
-_SELDOM = (FOLDS, STEPS)
-"""Kinds of topics whose parts may wait."""
+_MAY_WAIT = (FOLDS, STEPS)
+"""Kinds of topics whose parts need not be drawn anew at once."""
 
 
 def topic(kind: str, ids: Sequence[str] = ()) -> str:
@@ -183,9 +183,9 @@ class _Page:
 
     topics: Sequence[str]
     tokens: Sequence[str]
-    sent: Mapping[str, str] = field(default_factory=dict)
+    sent_versions: Mapping[str, str] = field(default_factory=dict)
     """Topic -> the moment of a look and the version then."""
-    shown: Sequence[_Entries] = ()
+    sent_entries: Sequence[_Entries] = ()
 
 
 @dataclass(slots=True)
@@ -196,7 +196,7 @@ class Events:
     _new_page: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a page says what it follows, which shall not wait for the next look."""
     _key: bytes = field(default_factory=lambda: token_bytes(16))
-    _seldom: Activity | None = None
+    _activity_of_waiting_topics: Activity | None = None
     """The look that those topics are told of which may wait."""
     _grants: WeakValueDictionary[str, Grant] = field(default_factory=WeakValueDictionary)
     _entries: Mapping[Feed, _Entries] = field(default_factory=dict)
@@ -226,7 +226,7 @@ class Events:
                 message = await socket.receive()
                 if message["type"] != "websocket.receive":
                     return
-                page = _page_from(message.get("text") or "")
+                page = _page_that_says(message.get("text") or "")
                 if page is None:
                     await socket.close()
                     return
@@ -280,10 +280,10 @@ class Events:
 
     def _entries_of(self, feed: Feed, activity: Activity) -> _Entries:
         """What a feed shows now; the last entries while its topics have the same versions."""
-        last = self._entries.get(feed)
+        last_entries = self._entries.get(feed)
         versions = [self.version(topic, activity) for topic in feed.topics]
-        if last is not None and last.versions == versions:
-            return last
+        if last_entries is not None and last_entries.versions == versions:
+            return last_entries
         try:
             entries = feed.make(activity)
         except EcvError:
@@ -302,10 +302,11 @@ class Events:
         sockets = list(self._pages)
         sending: list[Awaitable[None]] = []
         for socket, page in self._pages.items():
-            messages = self._new_entries(page)
-            changed = self._changed_versions(page, versions, activity)
-            if changed:
-                messages.append(json.dumps(changed))
+            # Both note on the page that what they give is sent.
+            messages = self._take_new_entries(page)
+            changed_versions = self._take_changed_versions(page, versions, activity)
+            if changed_versions:
+                messages.append(json.dumps(changed_versions))
             sending.append(_send(socket, messages))
         errors = await asyncio.gather(*sending, return_exceptions=True)
         for socket, error in zip(sockets, errors, strict=True):
@@ -320,36 +321,36 @@ class Events:
         Topics that may wait have another look only after some seconds.
         """
         seconds_between = max(_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE * len(self._pages))
-        seldom = self._seldom
-        if seldom is None or activity.moment - seldom.moment >= seconds_between - _PUNCTUAL_SECONDS:
-            seldom = activity
-        self._seldom = seldom
+        earlier = self._activity_of_waiting_topics
+        if earlier is None or activity.moment - earlier.moment >= seconds_between - _EARLY_SECONDS:
+            earlier = activity
+        self._activity_of_waiting_topics = earlier
         topics: set[str] = set()
         for page in self._pages.values():
             topics.update(page.topics)
         versions = {}
         for topic in topics:
-            look = activity
-            if topic.startswith(_SELDOM):
-                look = seldom
-            versions[topic] = f"{look.moment} {self.version(topic, look)}"
+            activity_told = activity
+            if topic.startswith(_MAY_WAIT):
+                activity_told = earlier
+            versions[topic] = f"{activity_told.moment} {self.version(topic, activity_told)}"
         return versions
 
-    def _new_entries(self, page: _Page) -> list[str]:
+    def _take_new_entries(self, page: _Page) -> list[str]:
         """Messages with the entries that a page does not show yet; they count as shown then."""
-        shown = []
+        entries_of_page = []
         messages = []
         for grant in self._grants_of(page):
             entries = self._entries.get(grant.feed)
-            if entries is None:
+            if entries is None:  # the page has come since the last look
                 continue
-            shown.append(entries)
-            if entries.message and entries not in page.shown:
+            entries_of_page.append(entries)
+            if entries.message and entries not in page.sent_entries:
                 messages.append(entries.message)
-        page.shown = shown
+        page.sent_entries = entries_of_page
         return messages
 
-    def _changed_versions(
+    def _take_changed_versions(
         self, page: _Page, versions: Mapping[str, str], activity: Activity
     ) -> Mapping[str, str]:
         """Versions of all that a page follows, once any differs from what it was sent; else none.
@@ -361,8 +362,9 @@ class Events:
             # A token has ended: the whole page is drawn anew, with tokens of its session.
             newest[SERVER] = f"{activity.moment} ended"
         for topic, version in newest.items():
-            if _hash(version) != _hash(page.sent.get(topic, "")):
-                page.sent = newest
+            sent_version = page.sent_versions.get(topic, "")
+            if _without_moment(version) != _without_moment(sent_version):
+                page.sent_versions = newest
                 return newest
         return {}
 
@@ -373,22 +375,22 @@ async def _send(socket: WebSocket, messages: Sequence[str]) -> None:
             await socket.send_text(message)
 
 
-def _hash(version: str) -> str:
+def _without_moment(version: str) -> str:
     """A version without the moment of its look."""
     return version.rpartition(" ")[2]
 
 
-def _page_from(text: str) -> _Page | None:
+def _page_that_says(text: str) -> _Page | None:
     """The topics and tokens that a page says, one a line; None where it says anything else."""
     lines = text.split("\n")
     if len(lines) > _MOST_LINES or len(text) > _MOST_CHARACTERS:
         return None
     topics = []
     tokens = []
-    for line in lines:
-        kind, _, token = line.partition(" ")
+    for line in lines:  # 'shared TOKEN', or a topic such as 'runs 1a2b 3c4d'
+        kind, _, token_or_ids = line.partition(" ")
         if kind == _SHARED:
-            tokens.append(token)
+            tokens.append(token_or_ids)
         elif kind in _SHOWN_BY:
             topics.append(line)
         else:

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
     from streamlit.navigation.page import StreamlitPage
 
-_WATCHED = "watched-run"
+_ID_OF_RUN_IN_BAR = "watched-run"
 """In the session: the id of the run whose bar was drawn last."""
 _ARRIVED = "page-arrived"
 """In the session: whether this run of the app is the first on its page."""
-_WATCHED_TO_END = "kept-bar"
+_ENDED_RUN_IN_BAR = "kept-bar"
 """In the session: the run whose bar stays though it is over, so that nothing on its own page moves
 up."""
 _LISTED = 8
@@ -57,26 +57,27 @@ def running_bar(page: StreamlitPage) -> None:
     The bar has a container even when there is none: what follows keeps its place in the tree, and
     is not drawn a second time below its old self when the bar comes or goes.
     """
-    place = st.container(key="bar-place")
+    place_of_bar = st.container(key="bar-place")
     st.session_state[_ARRIVED] = st.session_state.get(PAGE) != page.url_path
     st.session_state[PAGE] = page.url_path
-    name = f"{page.title} · e-fold"
+    page_title = f"{page.title} · e-fold"
     try:
+        # What goes on now is what all of this page is drawn from.
         if watch().begin_page().runs:
             manager()  # marks what an earlier dashboard left behind as interrupted
-        active = watch().active_runs()
+        active_runs = watch().active_runs()
     except StoreError:
-        active = []  # the page that needs the database says so
-    if active:
-        with place:
-            draw_live(_bar, name, key="running", topics=[QUEUE])
+        active_runs = []  # the page that needs the database says so
+    if active_runs:
+        with place_of_bar:
+            draw_live(_bar_of_active_runs, page_title, key="running", topics=[QUEUE])
             redraw_page_after_restart()
         return
-    _say_what_is_over()
-    with place:
+    _keep_bar_or_toast_of_ended_run()
+    with place_of_bar:
         # In a fragment like the other bar, so that both have the same place in the page's tree.
         st.fragment(_bar_of_ended_run)()
-    st.set_page_config(page_title=name)
+    st.set_page_config(page_title=page_title)
 
 
 def just_arrived() -> bool:
@@ -103,22 +104,23 @@ def _newest_fold(run: RunRecord) -> int:
     return min(len(run.folds) + 1, run.k)
 
 
-def _bar(name: str) -> None:
+def _bar_of_active_runs(page_title: str) -> None:
     """The bar of the run that goes on, its buttons and the queue.
 
     Args:
-        name: of the page, for the tab's title.
+        page_title: for the tab's title.
     """
-    active = watch().active_runs()
-    if not active:
-        st.rerun()  # the last look: the title says that it is done, and nothing is followed
-    run, *waiting = active
-    st.session_state[_WATCHED] = run.run_id
-    st.set_page_config(page_title=f"{_tab_title(run)} · {name}")
+    active_runs = watch().active_runs()
+    if not active_runs:
+        st.rerun()  # all have ended: the whole page is drawn with the bar of the one that was shown
+    run, *waiting = active_runs
+    st.session_state[_ID_OF_RUN_IN_BAR] = run.run_id
+    st.set_page_config(page_title=f"{_tab_title(run)} · {page_title}")
     with _row():
-        _progress_bar(name, shared_entries("bar", [ALL, STEPS], _active_run_data))
-        opened = st.query_params.get("run")
-        is_opened = opened in (run.run_id, run.group)
+        progress = shared_entries("bar", [ALL, STEPS], _progress_of_active_run)
+        _draw_progress(page_title, progress)
+        id_in_address = st.query_params.get("run")
+        is_opened = id_in_address in (run.run_id, run.group)
         if not is_opened:
             st.page_link(
                 "run/run.py",
@@ -126,8 +128,9 @@ def _bar(name: str) -> None:
                 icon=":material/open_in_full:",
                 query_params={"run": run.group or run.run_id},
             )
-        # On its own page only, which Run becomes: so that none is beside another's buttons.
-        if st.session_state[PAGE] == "run" and (is_opened or opened is None) and _may_cancel(run):
+        # The button is on the page Run alone, and not there while another run is opened.
+        is_on_its_page = st.session_state[PAGE] == "run" and (is_opened or id_in_address is None)
+        if is_on_its_page and _may_cancel(run):
             _cancel_button(run)
         if waiting:
             _queue(waiting)
@@ -149,21 +152,18 @@ def _cancel_button(run: RunRecord) -> None:
         act_and_rerun(partial(acting().cancel, run.run_id))
 
 
-def _progress_bar(name: str, data: Mapping[str, object]) -> None:
+def _draw_progress(page_title: str, data: Mapping[str, object]) -> None:
     """How far a run is, and the tab's title; its clock goes on in the browser while it computes."""
     with st.container(key="running-progress"):
-        _progress(key="progress", data={**data, "name": name})
+        _progress(key="progress", data={**data, "name": page_title})
 
 
-def _active_run_data() -> dict[str, object] | None:
+def _progress_of_active_run() -> dict[str, object] | None:
     """What the bar and the tab's title say of the run that goes on; None where none does."""
-    active = watch().active_runs()
-    if not active:
-        return None
-    run = active[0]
-    data = _progress_data(run, share_done(run), _progress_words(run))
-    data["tab"] = _tab_title(run)
-    return data
+    for run in watch().active_runs():
+        data = _progress_data(run, share_done(run), _progress_words(run))
+        return {**data, "tab": _tab_title(run)}
+    return None
 
 
 def _progress_data(run: RunRecord, share: float, words: str) -> dict[str, object]:
@@ -205,12 +205,12 @@ def _row() -> DeltaGenerator:
 
 def _ended_run() -> RunRecord | None:
     """The run that was watched to its end, for as long as the page that shows it is open."""
-    watched: RunRecord | None = st.session_state.get(_WATCHED_TO_END)
-    if watched is not None and st.query_params.get("run") in (watched.run_id, watched.group):
+    run: RunRecord | None = st.session_state.get(_ENDED_RUN_IN_BAR)
+    if run is not None and st.query_params.get("run") in (run.run_id, run.group):
         with suppress(StoreError, InputError):  # deleted meanwhile
-            return store().run(watched.run_id)
+            return store().run(run.run_id)
     # Its page has been left, or the run is gone: the bar does not come back.
-    st.session_state.pop(_WATCHED_TO_END, None)
+    st.session_state.pop(_ENDED_RUN_IN_BAR, None)
     return None
 
 
@@ -226,7 +226,7 @@ def _bar_of_ended_run() -> None:
     if run.folds:
         words = f"{words} · {duration(run.seconds)} of computing"
     with _row():
-        _progress_bar("", _progress_data(run, share, words))
+        _draw_progress("", _progress_data(run, share, words))
 
 
 def _queue(waiting: list[RunRecord]) -> None:
@@ -248,9 +248,9 @@ def _may_cancel(run: RunRecord) -> bool:
     return acting().may(Action.CANCEL, run.started_by)
 
 
-def _say_what_is_over() -> None:
-    """Say once, beside the page, that what was watched is over."""
-    run_id = st.session_state.pop(_WATCHED, None)
+def _keep_bar_or_toast_of_ended_run() -> None:
+    """Once a watched run is over, keep its bar on its own page, and say so once on any other."""
+    run_id = st.session_state.pop(_ID_OF_RUN_IN_BAR, None)
     if run_id is None:
         return
     try:
@@ -258,7 +258,7 @@ def _say_what_is_over() -> None:
     except (StoreError, InputError):  # deleted meanwhile
         return
     if st.query_params.get("run") in (run.run_id, run.group):
-        st.session_state[_WATCHED_TO_END] = run
+        st.session_state[_ENDED_RUN_IN_BAR] = run
     else:
         st.toast(
             f"**{escaped(run_title(run))}** is {run.state.value}.", icon=STATES[run.state].icon

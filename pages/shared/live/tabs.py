@@ -23,19 +23,19 @@ from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import MEGABYTE, max_upload_bytes
 from pages.shared.live.classroom import PATH as CLASSROOM
 
-NAME = "x-ecv-tab"
+TAB_HEADER = "x-ecv-tab"
 """The header with a tab's name; whatever a browser says there is dropped."""
 BROWSER = "ecv_browser"
 """The cookie with a browser's name."""
 _SIGNED_IN = "/oauth2callback"
 """Where Streamlit ends a sign-in: the browser gets another name, as others may have set the old."""
-OF_AN_ADDRESS = 20
+MOST_OF_AN_ADDRESS = 20
 """Sockets of one kind (pages, their events) that strangers of one address may have open.
 
 A stranger is everybody to a public dashboard, whoever has not signed in to a team's, and a tab
 that has not yet said anything to any.
 """
-OF_ALL = 400
+MOST_ON_A_PATH = 400
 """Sockets of one kind that may be open on any dashboard."""
 BROWSERS_AT_ONCE = 4
 """So many times the largest file may be held, of all browsers together."""
@@ -94,7 +94,7 @@ class Tabs:
         """Say what the person of a tab may do; a name that no open tab has is left alone.
 
         Args:
-            name: what the header `NAME` of its socket says.
+            name: what the header `TAB_HEADER` of its socket says.
             member: whether the person is no stranger.
             upload: whether the person may send files.
         """
@@ -141,44 +141,34 @@ class Tabs:
             return
         name = token_urlsafe(16)
         headers = MutableHeaders(raw=list(scope["headers"]))
-        headers[NAME] = name
+        headers[TAB_HEADER] = name
         self._tabs[name] = tab
         try:
             await app({**scope, "headers": headers.raw}, receive, send)
         finally:
             del self._tabs[name]
             if not self._tabs_of(tab.browser):
-                for path in self._paths(tab.browser):
-                    await self._forget(app, path)
+                for path in self._paths_of_uploads(tab.browser):
+                    await self._delete_upload(app, path)
 
     def _too_many(self, tab: Tab) -> bool:
         """Whether there are as many sockets of its kind as there may be, without this one."""
-        members = self._browsers_of_members()
-        on_path = 0
-        strangers_at_address = 0
-        for other in self._tabs.values():
-            if other.path != tab.path:
-                continue
-            on_path += 1
-            if other.address == tab.address and other.browser not in members:
-                strangers_at_address += 1
-        if on_path >= OF_ALL:
+        browsers_of_members = {tab.browser for tab in self._tabs.values() if tab.member} - {""}
+        on_path = [other for other in self._tabs.values() if other.path == tab.path]
+        if len(on_path) >= MOST_ON_A_PATH:
             return True
-        if tab.browser in members or CLASSROOM in tab.path:
+        if tab.browser in browsers_of_members or CLASSROOM in tab.path:
             return False  # a hall has one address; who is there has the lecture's code
-        return strangers_at_address >= OF_AN_ADDRESS
-
-    def _browsers_of_members(self) -> set[str]:
-        browsers = set()
-        for tab in self._tabs.values():
-            if tab.member and tab.browser:
-                browsers.add(tab.browser)
-        return browsers
+        strangers_at_address = 0
+        for other in on_path:
+            if other.address == tab.address and other.browser not in browsers_of_members:
+                strangers_at_address += 1
+        return strangers_at_address >= MOST_OF_AN_ADDRESS
 
     def _tabs_of(self, browser: str) -> list[Tab]:
         return [tab for tab in self._tabs.values() if tab.browser == browser]
 
-    def _paths(self, browser: str) -> list[str]:
+    def _paths_of_uploads(self, browser: str) -> list[str]:
         """Those of the browser's uploads, the oldest first."""
         return [path for path, upload in self._uploads.items() if upload.browser == browser]
 
@@ -196,8 +186,8 @@ class Tabs:
             await busy(scope, receive, send)
             return
         upload = Upload(browser, size, dict(scope))
-        replaced = self._uploads.pop(path, None)
-        self._uploads[path] = upload
+        replaced_upload = self._uploads.pop(path, None)
+        self._uploads[path] = upload  # counted while it comes, so that others leave room for it
         was_taken = False
 
         async def send_and_note(message: Message) -> None:
@@ -213,11 +203,12 @@ class Tabs:
         finally:
             if not was_taken:
                 self._uploads.pop(path, None)
-                if replaced is not None:  # Streamlit holds it still
-                    self._uploads[path] = replaced
-            elif not self._tabs_of(browser):  # the last one was closed while the file came
-                self._uploads[path] = upload  # which closing has dropped
-                await self._forget(app, path)
+                if replaced_upload is not None:  # Streamlit holds it still
+                    self._uploads[path] = replaced_upload
+            elif not self._tabs_of(browser):
+                # The last tab was closed while the file came, and closing has dropped the entry.
+                self._uploads[path] = upload
+                await self._delete_upload(app, path)
 
     def _refusal(self, request: Request) -> Response | None:
         """The answer to an upload that may not be; None where it may."""
@@ -245,16 +236,16 @@ class Tabs:
             Whether there is room for it beside the files of other browsers, too.
         """
         limit = max_upload_bytes() + _AROUND_A_FILE
-        paths = self._paths(browser)
+        paths = self._paths_of_uploads(browser)
         held_bytes = sum(self._uploads[path].size for path in paths)
         for path in paths:
             if held_bytes + size <= limit:
                 break
             held_bytes -= self._uploads[path].size
-            await self._forget(app, path)
+            await self._delete_upload(app, path)
         return self.held + size <= BROWSERS_AT_ONCE * limit
 
-    async def _forget(self, app: ASGIApp, path: str) -> None:
+    async def _delete_upload(self, app: ASGIApp, path: str) -> None:
         """Have a file deleted, asked for as a browser would; it is kept for minutes otherwise."""
 
         async def receive_nothing() -> Message:
