@@ -131,8 +131,8 @@ def site(folder: Path) -> tuple[str, dict[str, str]]:
     Returns: HTML, with no script and nothing loaded from anywhere; file name -> why it is refused.
     Raises: InputError where no result holds.
     """
+    from ecv_core.figures.report.html_templates import templates
     from ecv_core.figures.report.latex import bibtex
-    from ecv_core.figures.report.run_report import templates
 
     results, refused = _checked_results(folder)
     if not results:

@@ -15,7 +15,8 @@ from ecv_core.cli.run_command import summary
 from ecv_core.energy.meter import country, country_in_words, with_emissions
 from ecv_core.figures.report.describe import describe_runs
 from ecv_core.figures.report.run_report import run_report
-from ecv_core.figures.report.runs_report import runs_content, runs_csv, runs_html
+from ecv_core.figures.report.runs_content import runs_content
+from ecv_core.figures.report.runs_report import runs_csv, runs_html
 from ecv_core.figures.words import grams
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here

@@ -14,7 +14,7 @@ import pytest
 from ecv_core.cli.terminal import visible_on_terminals
 from ecv_core.figures.palette import LIGHT, Step, base_layout, lay_out, steps_json
 from ecv_core.figures.report import latex
-from ecv_core.figures.report.run_report import templates
+from ecv_core.figures.report.html_templates import templates
 from ecv_core.untrusted.texts import chart_text
 
 LINK = "<a href='javascript:alert(1)'>"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ecv_core.figures.palette import css_variables
+from ecv_core.figures.report.html_templates import templates
 from ecv_core.figures.report.moving import script_json
-from ecv_core.figures.report.run_report import templates
 
 _BEGINNING = "export default function "
 """Of what a component's script draws with."""

@@ -15,8 +15,8 @@ from ecv_core.analysis.replay import Replay, explanations
 from ecv_core.figures.efold import history_of_replay
 from ecv_core.figures.efold_plot import drawn_steps, efold_figures
 from ecv_core.figures.palette import DARK, Palette, palette
+from ecv_core.figures.report.html_templates import templates
 from ecv_core.figures.report.pictures import PIXELS_PER_INCH, printed
-from ecv_core.figures.report.run_report import templates
 from ecv_core.figures.report.saving import styled
 from ecv_core.figures.words import rule_words, run_title
 from ecv_core.records.run import RunRecord

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ecv_core import models
@@ -14,8 +13,8 @@ from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
 from ecv_core.energy.parts import energy_parts, parts_sentence
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold_plot import run_alt_text, run_figure
-from ecv_core.figures.palette import DARK, LIGHT
 from ecv_core.figures.report.describe import describe_methods, moment_numbers
+from ecv_core.figures.report.html_templates import templates
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.report.saving import PAGE, inline
 from ecv_core.figures.words import (
@@ -41,10 +40,9 @@ from ecv_core.records.errors import UnknownName
 from ecv_core.records.run import IntervalKind, RunRecord, RunState
 from ecv_core.store.document import command_of
 from ecv_core.store.environment import environment
-from ecv_core.untrusted.texts import visible
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    pass
 
 MOST_ROWS = 20
 """Folds in the table; more would not fit on a page, and the run's CSV has them all."""
@@ -258,29 +256,3 @@ def _command(run: RunRecord) -> str:
         return command_of(run)
     except UnknownName as error:
         return f"(this installation cannot repeat the run: {error})"
-
-
-def _visible_text(value: object) -> object:
-    """What a template writes; text that is no markup of ours without signs that nobody sees."""
-    if type(value) is str:
-        return visible(value)
-    return value
-
-
-@cache
-def templates() -> Environment:
-    """What pages are made of: their text is escaped, and a name that is not given is an error."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    templates = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        finalize=_visible_text,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    templates.globals["colours"] = LIGHT
-    templates.globals["dark"] = DARK
-    return templates

@@ -14,7 +14,7 @@ from fpdf.enums import TableBordersLayout
 from fpdf.fonts import FontFace
 
 from ecv_core.figures.report.pictures import printed
-from ecv_core.figures.report.runs_report import (
+from ecv_core.figures.report.runs_content import (
     PICTURES_CAPTION,
     SUMS_HEADERS,
     ReportContent,

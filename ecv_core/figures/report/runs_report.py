@@ -1,119 +1,33 @@
-"""Several runs -> one report: what is best, what it cost, what was saved; as HTML, PDF or CSV."""
+"""Several runs -> one report of them, as HTML, PDF, LaTeX or CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
-from ecv_core.energy.meter import country_in_words, intensity_words
-from ecv_core.energy.parts import with_own_joules
-from ecv_core.energy.savings import energy_of, folds_once, saved_together, sum_of_ranges
-from ecv_core.figures.compare import compare_alt_text, compare_figure, compare_frame, panels_of
-from ecv_core.figures.report.describe import describe_methods, energy_sentence
+from ecv_core.figures.report.html_templates import templates
 from ecv_core.figures.report.pictures import printed
-from ecv_core.figures.report.run_report import KeyNumber, machine_words, templates
+from ecv_core.figures.report.runs_content import (
+    PICTURES_CAPTION,
+    SUMS_HEADERS,
+    ReportContent,
+    runs_content,
+)
 from ecv_core.figures.report.runs_table import (
     HEADERS,
     TABLE_CAPTION,
-    RunRow,
     csv_row,
     rows_of_runs,
     runs_latex,
-    these_folds,
 )
 from ecv_core.figures.report.saving import PAGE, inline
-from ecv_core.figures.words import (
-    counted,
-    dataset_title,
-    grams,
-    joined,
-    metric_label,
-    watt_hours_range,
-)
-from ecv_core.records.parameters import listed, percent_text
-from ecv_core.records.run import Interval, RunRecord
-from ecv_core.stopping.new_data import NewDataInterval
-from ecv_core.store.environment import environment
+from ecv_core.records.run import RunRecord
 from ecv_core.untrusted.disarming import csv_of
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-
-class Sums(NamedTuple):
-    """What several runs cost together, and what their stops saved; in joules and grams."""
-
-    runs: int
-    folds: int
-    used: tuple[float, float]
-    """From the least to the most that they may have used."""
-    saved: tuple[float, float]
-    grams_co2e: float
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """As a table has them."""
-        return (
-            str(self.runs),
-            str(self.folds),
-            watt_hours_range(*self.used),
-            watt_hours_range(*self.saved),
-            grams(self.grams_co2e),
-        )
-
-
-def sums_of(runs: Sequence[RunRecord]) -> Sums:
-    """Add up runs, as far as their folds were metered; a fold of several runs counts once."""
-    folds = folds_once(runs)
-    return Sums(
-        runs=len(runs),
-        folds=len(folds),
-        used=sum_of_ranges(fold.energy.range for fold in folds),
-        saved=saved_together(map(energy_of, runs)),
-        grams_co2e=sum(fold.energy.grams_co2e for fold in folds),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportPicture:
-    """A figure of the report: the means of the runs on one dataset by one metric."""
-
-    title: str
-    alt: str
-    """For those who do not see it."""
-    make: Callable[[], go.Figure]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportContent:
-    """What a report of several runs says, whatever file it becomes."""
-
-    title: str
-    under: str
-    """A line below the title."""
-    conclusion: str
-    numbers: Sequence[KeyNumber]
-    rows: Sequence[RunRow]
-    pictures: Sequence[ReportPicture]
-    sums: Sequence[tuple[str, Sequence[tuple[str, ...]]]]
-    """Titles, and the rows of a table with SUMS_HEADERS."""
-    energy: str
-    methods: str
-    machine: str
-    bibtex: str
-
-
-PICTURES_CAPTION = (
-    "Means at the stop, each with the interval of the table: that for new data where it is known, "
-    "else that of these folds."
-)
-SUMS_HEADERS = ("", "runs", "folds", "used", "saved by stopping", "CO2e")
-"""Of a table of sums."""
 
 
 def runs_report(
@@ -144,43 +58,6 @@ def runs_report(
     return runs_html(content)
 
 
-def runs_content(
-    runs: Sequence[RunRecord],
-    *,
-    groups: Mapping[str, Mapping[str, str]] | None = None,
-    made_with: Mapping[str, Any] | None = None,
-) -> ReportContent:
-    """Work out what is to be said about several runs.
-
-    Args:
-        runs: at least one; their folds carry their users' scores where there are some
-            (`Results.with_user_scores`).
-        groups: what energy is summed by, such as 'person' -> the run's id -> the name; runs that
-            are not named there are summed as '-'.
-        made_with: as `store.environment.environment` gives it; by default this machine's.
-    """
-    if made_with is None:
-        made_with = environment()
-    rows = rows_of_runs(runs)
-    described = describe_methods(runs, made_with)
-    sums = []
-    for kind, names in (groups or {}).items():
-        sums.append((f"Energy by {kind}", _sums_rows(runs, names)))
-    return ReportContent(
-        title=f"{counted(len(runs), 'run')} of e-fold cross-validation",
-        under=f"e-fold cross-validation · {_period(runs)}",
-        conclusion=_conclusion(rows),
-        numbers=_key_numbers(runs),
-        rows=rows,
-        pictures=_pictures(rows),
-        sums=sums,
-        energy=_energy_words(runs),
-        methods=described.methods,
-        machine=machine_words(made_with),
-        bibtex=described.bibtex,
-    )
-
-
 def runs_html(content: ReportContent) -> str:
     """One HTML page about several runs.
 
@@ -204,103 +81,3 @@ def runs_html(content: ReportContent) -> str:
 def runs_csv(runs: Sequence[RunRecord]) -> str:
     """A row per run, in SI units, for programs."""
     return csv_of(pd.DataFrame(map(csv_row, rows_of_runs(runs))))
-
-
-def _conclusion(rows: Sequence[RunRow]) -> str:
-    """What several runs found and cost, in two sentences."""
-    best = []
-    for row in rows:
-        if row.is_best:
-            metric = metric_label(row.run.spec)
-            dataset = dataset_title(row.run.spec.dataset)
-            score = row.cells[HEADERS.index("Score")]
-            best.append(f"{row.name} on {dataset} ({metric} {score})")
-    winners = ""
-    if best:
-        winners = f"Best means: {listed(best)}."
-    return joined(winners, energy_sentence([row.run for row in rows]))
-
-
-def _pictures(rows: Sequence[RunRow]) -> list[ReportPicture]:
-    """A figure for each dataset and metric of which there is a mean."""
-    frame = compare_frame([(row.name, row.run) for row in rows])
-    for place, row in enumerate(rows):
-        interval: Interval | NewDataInterval | None = these_folds(row.run)
-        of = "these folds"
-        if row.new_data is not None:
-            interval = row.new_data.interval
-            of = f"new {row.new_data.of}"
-        if interval is not None:
-            frame.loc[place, "low"] = interval.low
-            frame.loc[place, "high"] = interval.high
-            frame.loc[place, "interval"] = f"{percent_text(row.run.spec.confidence, 'g')}, {of}"
-    pictures = []
-    for title, panel in panels_of(frame).items():
-        chart = partial(compare_figure, panel)
-        pictures.append(ReportPicture(title=title, alt=compare_alt_text(panel), make=chart))
-    return pictures
-
-
-def _period(runs: Sequence[RunRecord]) -> str:
-    """'2026-10-01 to 2026-11-27': the days on which the first and the last run were started."""
-    days = sorted(f"{run.created_at:%Y-%m-%d}" for run in runs)
-    if days[0] == days[-1]:
-        return days[0]
-    return f"{days[0]} to {days[-1]}"
-
-
-def _key_numbers(runs: Sequence[RunRecord]) -> list[KeyNumber]:
-    """Runs, folds, energy and emissions of all together."""
-    sums = sums_of(runs)
-    planned = sum(run.k for run in runs)
-    datasets = {run.spec.dataset for run in runs}
-    countries = sorted({country_in_words(run.spec.country) for run in runs})
-    used = watt_hours_range(*sums.used)
-    saved = watt_hours_range(*sums.saved)
-    numbers = [KeyNumber("Runs", str(sums.runs), f"on {counted(len(datasets), 'dataset')}")]
-    numbers.append(KeyNumber("Folds run", f"{sums.folds} of {planned}", ""))
-    numbers.append(KeyNumber("Energy used", used, _range_note(sums.used)))
-    numbers.append(KeyNumber("Energy saved by stopping", saved, _range_note(sums.saved)))
-    emissions_note = f"CO2e, electricity of {listed(countries)}"
-    numbers.append(KeyNumber("Emissions", grams(sums.grams_co2e), emissions_note))
-    return numbers
-
-
-def _range_note(ends: tuple[float, float]) -> str:
-    if ends[0] < ends[1]:
-        return "estimated: from the lowest to the highest value"
-    return ""
-
-
-def _sums_rows(runs: Sequence[RunRecord], names: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """A row for each name, in the order of the alphabet; '-' for runs that have none."""
-    by_name: dict[str, list[RunRecord]] = {}
-    for run in runs:
-        by_name.setdefault(names.get(run.run_id, "-"), []).append(run)
-    rows = []
-    for name in sorted(by_name):
-        rows.append((name, *sums_of(by_name[name]).cells))
-    return rows
-
-
-def _energy_words(runs: Sequence[RunRecord]) -> str:
-    """How the energy is known, what is assumed, and which runs had the machine to themselves."""
-    started = [run for run in runs if run.folds]
-    alone = with_own_joules(started)
-    shared = len(started) - len(alone)
-    words = ""
-    if shared:
-        words = f"During {counted(shared, 'run')}, other programs used the machine too."
-        if alone:
-            words += " The sums above include their energy; the sentence at the top does not."
-    once = ""
-    if len(folds_once(runs)) < sum(len(run.folds) for run in runs):
-        once = "A fold that several of these runs use is counted once in sums."
-    intensities = sorted({intensity_words(run.spec.country) for run in runs})
-    return joined(
-        words,
-        once,
-        "A range goes from the lowest to the highest value of an estimate. The report of each "
-        "run says what was measured and what was assumed.",
-        f"Emissions are those of {listed(intensities)}.",
-    )

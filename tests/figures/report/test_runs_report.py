@@ -9,8 +9,9 @@ import pytest
 
 from ecv_core.analysis.comparison.paired_runs import compare_runs
 from ecv_core.figures.report import runs_table
+from ecv_core.figures.report.runs_content import runs_content, sums_of
 from ecv_core.figures.report.runs_pdf import runs_pdf
-from ecv_core.figures.report.runs_report import runs_content, runs_csv, runs_html, sums_of
+from ecv_core.figures.report.runs_report import runs_csv, runs_html
 from ecv_core.figures.report.runs_table import HEADERS, rows_of_runs, runs_latex
 
 P = HEADERS.index("p")
