@@ -113,11 +113,10 @@ def member(claims: Mapping[str, object], access: AccessSettings, now: float) -> 
         access: whose lists say what members may do.
         now: Unix seconds; who signed in longer ago than `SIGNED_IN_SECONDS` is nobody.
     """
-    issuer = _text(claims, "iss")
     subject = _text(claims, "sub")
-    if not issuer or not subject or signed_in_until(claims) <= now:
+    if not _text(claims, "iss") or not subject or signed_in_until(claims) <= now:
         return Actor(id="", role=PersonRole.NOBODY)
-    person_id = f"{issuer}#{subject}"
+    person_id = person_of(claims)
     names = {EVERYBODY, person_id} | _names_without_issuer(claims)
     role = PersonRole.NOBODY
     if access.editors & names:
@@ -126,6 +125,11 @@ def member(claims: Mapping[str, object], access: AccessSettings, now: float) -> 
         role = PersonRole.VIEWER
     shown = _text(claims, "name") or _text(claims, "email").strip() or subject
     return Actor(id=person_id, role=role, name=shown[:80])
+
+
+def person_of(claims: Mapping[str, object]) -> str:
+    """The issuer and the subject, who name a person for good."""
+    return f"{_text(claims, 'iss')}#{_text(claims, 'sub')}"
 
 
 def signed_in_until(claims: Mapping[str, object]) -> float:

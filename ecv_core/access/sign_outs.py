@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ecv_core.access.settings import issued_at
+from ecv_core.access.settings import issued_at, person_of
 
 _NEVER = -math.inf
 """Before every time, in Unix seconds."""
@@ -31,7 +31,7 @@ class SignOuts:
         Args:
             claims: of the identity token.
         """
-        person = _person(claims)
+        person = person_of(claims)
         newest = self._newest.get(person, _NEVER)
         self._newest[person] = max(issued_at(claims), newest)
 
@@ -41,7 +41,7 @@ class SignOuts:
         Args:
             claims: of the identity token.
         """
-        return issued_at(claims) <= self._over.get(_person(claims), _NEVER)
+        return issued_at(claims) <= self._over.get(person_of(claims), _NEVER)
 
     def sign_out(self, claims: Mapping[str, object]) -> None:
         """End every sign-in of this person that was seen so far.
@@ -50,10 +50,5 @@ class SignOuts:
             claims: of the identity token of the tab where somebody signs out.
         """
         self.note(claims)
-        person = _person(claims)
+        person = person_of(claims)
         self._over[person] = self._newest[person]
-
-
-def _person(claims: Mapping[str, object]) -> str:
-    """The issuer and the subject, who name a person for good."""
-    return f"{claims.get('iss')}#{claims.get('sub')}"

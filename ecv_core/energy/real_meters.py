@@ -25,6 +25,7 @@ from dataclasses import replace
 from functools import cache
 from http.client import HTTPConnection
 from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -332,7 +333,7 @@ def checked(text: str) -> str:
     return text
 
 
-def named() -> list[str]:
+def meter_names() -> list[str]:
     """The meters of this machine, as they are named."""
     lines = os.environ.get(NAME, "").splitlines()
     return [line.strip() for line in lines if line.strip()]
@@ -361,7 +362,8 @@ class Sampler:
         self._samples = []
         self._ends = threading.Event()
         self.span = (time.perf_counter(), math.inf)
-        if self._thread is None or not self._thread.is_alive():  # else it hangs since a fold before
+        # A thread that is alive hangs in the meter since a fold before: this fold gets no sample.
+        if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(
                 target=self._sample, args=(self._samples, self._ends), daemon=True
             )
@@ -451,7 +453,7 @@ class SampledMeter:
         other_readings = []
         for sampler in self._samplers:
             reading = sampler.reading(until)
-            if reading.gap_seconds < half_seconds:
+            if reading.gap_seconds < half_seconds:  # it tells of most of the fold
                 good_readings.append(reading)
             else:
                 other_readings.append(reading)
@@ -515,7 +517,7 @@ class Gpus:
             except self._nvml.NVMLError_NotFound:  # no process has computed since
                 continue
             end_before: dict[int, int] = {}  # process id -> end of its sample before
-            for sample in sorted(samples, key=_time_of_sample):
+            for sample in sorted(samples, key=attrgetter("timeStamp")):
                 end = sample.timeStamp
                 begin = max(end_before.get(sample.pid, seen_until), end - _SAMPLE_MICROSECONDS)
                 if sample.pid in own and end > begin:
@@ -527,10 +529,6 @@ class Gpus:
 
 _SAMPLE_MICROSECONDS = 1_000_000
 """What a sample of NVML covers at most."""
-
-
-def _time_of_sample(sample: Any) -> int:  # noqa: ANN401  NVML is untyped
-    return int(sample.timeStamp)
 
 
 @cache
@@ -624,5 +622,5 @@ def meter_for(spec: RunSpec) -> WatchedMeter:
         spec.processor_watts,
         spec.memory_watts,
         spec.share_machine,
-        tuple(named()),
+        tuple(meter_names()),
     )

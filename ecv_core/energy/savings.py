@@ -154,20 +154,21 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     processor_seconds = None
     if processor:
         processor_seconds = sum(processor)
-    saved = _saving(joules, k, stopped_at)
+    saved = _saving(joules, least_joules, most_joules, k, stopped_at)
+    saved_processor = _saving(processor, processor, processor, k, stopped_at)
     return EnergyFacts(
         joules=sum(joules),
         joules_range=(sum(least_joules), sum(most_joules)),
         above_idle=all(fold.energy.idle_joules is not None for fold in folds),
         grams_co2e=grams,
         saved_joules=saved.amount,
-        saved_range=_saved_range(least_joules, most_joules, k, stopped_at),
+        saved_range=saved.range,
         forecast=stopped_at is not None and k > max(len(folds), stopped_at),
         folds_ran=len(folds),
         saved_percent=saved.percent,
         processor_seconds=processor_seconds,
         processor_assumed=sum(fold.processor_seconds is None for fold in folds),
-        saved_processor_percent=_saving(processor, k, stopped_at).percent,
+        saved_processor_percent=saved_processor.percent,
         gpu_seconds=sum_if_each_has_it([fold.energy.gpu_seconds for fold in folds]),
         source=one_source({fold.energy.source for fold in folds}),
     )
@@ -176,24 +177,6 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
 def saved_together(facts: Iterable[EnergyFacts]) -> Range:
     """What the stops of several runs saved together, from the least to the most."""
     return sum_of_ranges(of_run.saved_range for of_run in facts if of_run.saved_range is not None)
-
-
-def _saved_range(
-    least_joules: Sequence[float], most_joules: Sequence[float], k: int, stopped_at: int | None
-) -> tuple[float, float] | None:
-    """From the least to the most that a stop may have saved; None where there is no stop.
-
-    Args:
-        least_joules: that each fold may have cost.
-        most_joules: likewise.
-        k: as of `energy_facts`.
-        stopped_at: as of `energy_facts`.
-    """
-    least_saved = _saving(least_joules, k, stopped_at).low
-    most_saved = _saving(most_joules, k, stopped_at).high
-    if least_saved is None or most_saved is None:
-        return None
-    return least_saved, most_saved
 
 
 def processor_costs(folds: Sequence[FoldResult]) -> list[float]:
@@ -227,37 +210,43 @@ class _Saving(NamedTuple):
     """What a stop saved of some cost of folds; None for all where there is no stop, or no cost."""
 
     amount: float | None = None
-    low: float | None = None
-    """The least that this may be, for what folds cost that never ran is not known."""
-    high: float | None = None
+    range: Range | None = None
+    """What this may be: of costs that are not known exactly, and of folds that never ran."""
     percent: float | None = None
     """Of all k folds; None where they cost nothing."""
 
 
-def _saving(costs: Sequence[float], k: int, stopped_at: int | None) -> _Saving:
+def _saving(
+    costs: Sequence[float],
+    least_costs: Sequence[float],
+    most_costs: Sequence[float],
+    k: int,
+    stopped_at: int | None,
+) -> _Saving:
     """What a stop saved of the costs of folds.
 
     Args:
         costs: of the folds that ran, in their order.
+        least_costs: the least that each of these folds may have cost.
+        most_costs: the most.
         k: folds of the whole cross-validation.
         stopped_at: folds used; None while there is no stop.
     """
     if not costs or stopped_at is None:
         return _Saving()
-    after_stop = sum(costs[stopped_at:])  # of folds that ran to check the stop
     missing_folds = k - max(len(costs), stopped_at)
     never_ran = missing_folds * cost_of_next_fold(costs)
-    low, high = cost_range_of_next_fold(costs)
-    whole = sum(costs) + never_ran
+    # Folds that ran after the stop, to check it, are saved as well: they need not have run.
+    amount = sum(costs[stopped_at:]) + never_ran
+    least_of_next_fold, _ = cost_range_of_next_fold(least_costs)
+    _, most_of_next_fold = cost_range_of_next_fold(most_costs)
+    least = sum(least_costs[stopped_at:]) + missing_folds * least_of_next_fold
+    most = sum(most_costs[stopped_at:]) + missing_folds * most_of_next_fold
     percent = None
+    whole = sum(costs) + never_ran
     if whole:
-        percent = 100 * (after_stop + never_ran) / whole
-    return _Saving(
-        amount=after_stop + never_ran,
-        low=after_stop + missing_folds * low,
-        high=after_stop + missing_folds * high,
-        percent=percent,
-    )
+        percent = 100 * amount / whole
+    return _Saving(amount=amount, range=(least, most), percent=percent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,8 +85,8 @@ def import_folds(dataset: str, path: Path, task: Task = Task.TOP_N) -> tuple[str
     Raises: FoldsError if the file does not fit the dataset.
     """
     entry = datasets.entry(dataset)
-    before = partial(for_task, entry, task)
-    return bounded.read(_import_folds, path, entry, task, error=FoldsError, before=before)
+    load_data = partial(for_task, entry, task)
+    return bounded.read(_import_folds, path, entry, task, error=FoldsError, load_first=load_data)
 
 
 def _import_folds(path: Path, entry: DatasetEntry, task: Task) -> tuple[str, int]:

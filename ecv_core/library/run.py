@@ -22,7 +22,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import IntervalKind, RunRecord, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
-from ecv_core.store.listing import groups_of
+from ecv_core.store.listing import names_by_group
 from ecv_core.store.lookup import find_run
 from ecv_core.store.made_with import imported_sentence, made_with
 from ecv_core.store.outputs import write_output
@@ -368,7 +368,7 @@ def _report_of_runs(runs: Runs, suffix: str, store: Store) -> str | bytes:
     if not runs:
         raise InputError("there are no runs to report; start one, or ask for others")
     records = [run._with_user_scores() for run in runs]
-    groups = groups_of(store, records)
+    groups = names_by_group(store, records)
     environment = made_with(records, store)
     form = suffix.removeprefix(".")
     return runs_report(records, form, groups=groups, made_with=environment)

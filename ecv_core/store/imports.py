@@ -167,7 +167,7 @@ def _check_run(run: RunRecord) -> None:
             "resume it where it was made, then export it again"
         )
     _check_folds(run.spec, run.folds)
-    _check_moments(run)
+    _check_moments(run)  # what the rule said after each fold
     if run.stopped_at != stopping.stop_of(run.moments, run.k):
         raise InputError(f"its stop after {run.stopped_at} folds does not follow from its folds")
 

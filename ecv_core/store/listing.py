@@ -176,7 +176,7 @@ class _Source(NamedTuple):
     imported: bool
 
 
-def groups_of(store: Store, runs: Sequence[RunRecord]) -> dict[str, dict[str, str]]:
+def names_by_group(store: Store, runs: Sequence[RunRecord]) -> dict[str, dict[str, str]]:
     """What sums of runs are told by: 'person' and 'tag' -> a run's id -> the name.
 
     A run with several tags is of their combination, so that nothing is counted twice; what no run
@@ -184,17 +184,18 @@ def groups_of(store: Store, runs: Sequence[RunRecord]) -> dict[str, dict[str, st
     """
     with store.transaction("read") as connection:
         label_of = _labels(connection)
-    people = {run.run_id: run.started_by for run in runs if run.started_by}
-    tags = {}
+    person_of_run = {run.run_id: run.started_by for run in runs if run.started_by}
+    tags_of_run = {}
     for run in runs:
         label = label_of.get(run.run_id)
         if label is not None and label.tags:
-            tags[run.run_id] = ", ".join(label.tags)
+            # All tags of a run are one name: in a sum for each tag it would count several times.
+            tags_of_run[run.run_id] = ", ".join(label.tags)
     groups = {}
-    if people:
-        groups["person"] = people
-    if tags:
-        groups["tag"] = tags
+    if person_of_run:
+        groups["person"] = person_of_run
+    if tags_of_run:
+        groups["tag"] = tags_of_run
     return groups
 
 

@@ -27,11 +27,12 @@ def made_with(runs: Sequence[RunRecord], store: Store) -> Mapping[str, Any]:
     for run in runs:
         origin = imported.get(run.run_id)
         if origin is not None:
-            made_with_of_run = origin.made_with
+            environment_of_run = origin.made_with
         else:
-            made_with_of_run = recorded_environment(run.run_id) or environment()
-        if made_with_of_run not in environments:
-            environments.append(made_with_of_run)
+            # A run that is neither imported nor recorded was computed here.
+            environment_of_run = recorded_environment(run.run_id) or environment()
+        if environment_of_run not in environments:
+            environments.append(environment_of_run)
     if len(environments) > 1:
         return {"machine": f"{len(environments)} different ones, named in each run's JSON"}
     if environments:

@@ -111,7 +111,7 @@ def _start_of_process(pid: int) -> int:
     if not status:
         return round(psutil.Process(pid).create_time())
     after_name = status.rpartition(")")[2].split()  # the name may have spaces and brackets
-    return int(after_name[_START_FIELD])
+    return int(after_name[_START_FIELD])  # ticks since boot, which no change of the clock moves
 
 
 _START_FIELD = 19
@@ -166,6 +166,7 @@ def is_alive(owner: str, *, silent_seconds: float) -> bool:
         return silent_seconds < GONE_SECONDS
     pid = int(parts[1])
     try:
+        # A start that is given in seconds may be rounded up or down.
         began_then = abs(_start_of_process(pid) - int(parts[2])) < 2
         return began_then and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

@@ -249,10 +249,4 @@ def _with_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The table with all columns of a schema, null where it has none."""
     import pyarrow as pa
 
-    columns = []
-    for field in schema:
-        if field.name in table.column_names:
-            columns.append(table[field.name])
-        else:
-            columns.append(pa.nulls(len(table), field.type))
-    return pa.table(columns, schema=schema)
+    return pa.concat_tables([schema.empty_table(), table], promote_options="default")

@@ -133,7 +133,7 @@ def rescue(store: Store, kept: Mapping[str, KeptRun]) -> Path:
     for folder in folders:
         part = folder / f".{name}.part"
         try:
-            _write(Store(f"sqlite:///{part}"), kept)
+            _write_interrupted_runs(Store(f"sqlite:///{part}"), kept)
             part.replace(folder / name)  # whoever takes it in sees all of it
             return folder / name
         except (StoreError, OSError) as refusal:
@@ -244,7 +244,7 @@ def _remove(database: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _write(store: Store, kept: Mapping[str, KeptRun]) -> None:
+def _write_interrupted_runs(store: Store, kept: Mapping[str, KeptRun]) -> None:
     for run_id, run in kept.items():
         row = run_row(run_id, run.spec, group=run_id, owner="")
         row |= {"state": RunState.INTERRUPTED, "stopped_at": run.stopped_at, "error": GONE}

@@ -205,19 +205,6 @@ def kept() -> sa.ColumnElement[bool]:
     return runs.c.run_id.not_in(sa.select(removed.c.run_id))
 
 
-def remove(connection: sa.Connection, run_ids: Collection[str]) -> None:
-    """Take these runs out of every list; none of them may be active."""
-    bring_back(connection, run_ids)
-    moment = now()
-    for run_id in run_ids:
-        connection.execute(removed.insert().values(run_id=run_id, removed_at=moment))
-
-
-def bring_back(connection: sa.Connection, run_ids: Collection[str]) -> int:
-    """Undo `remove`; gives how many of them could be brought back."""
-    return connection.execute(removed.delete().where(removed.c.run_id.in_(run_ids))).rowcount
-
-
 def forget(connection: sa.Connection, run_ids: Collection[str]) -> None:
     """Delete runs and everything that belongs to them for good."""
     connection.execute(places.delete().where(places.c.group_id.in_(run_ids)))

@@ -41,6 +41,7 @@ from ecv_core.store.schema import (
     now,
     places,
     progress,
+    removed,
     runs,
     under_way,
     user_scores,
@@ -219,13 +220,13 @@ class Store:
                     run_id, spec, group=group, owner=owner, started_by=started_by, anew=anew
                 )
                 connection.execute(runs.insert().values(**row))
-            _compute_on(connection, group, place)
+            _keep_place(connection, group, place)
         return run_ids
 
     def compute_on(self, group_id: str, place: str) -> None:
         """Say where the runs of a group are computed, as `--on` takes it; empty: as usual."""
         with self.transaction("written") as connection:
-            _compute_on(connection, group_id, place)
+            _keep_place(connection, group_id, place)
 
     def requeue(
         self,
@@ -433,13 +434,15 @@ class Store:
         query = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), ~ACTIVE, schema.kept())
         with self.transaction("written") as connection:
             idle_ids = list(connection.scalars(query))
-            schema.remove(connection, idle_ids)
+            # Somebody else may have deleted one of them at this very moment.
+            connection.execute(removed.delete().where(removed.c.run_id.in_(idle_ids)))
+            for run_id in idle_ids:
+                connection.execute(removed.insert().values(run_id=run_id, removed_at=now()))
         return idle_ids
 
     def bring_back(self, run_ids: Collection[str]) -> int:
         """Undo `remove`; gives how many of these runs are back."""
-        with self.transaction("written") as connection:
-            return schema.bring_back(connection, run_ids)
+        return self.write(removed.delete().where(removed.c.run_id.in_(run_ids)))
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -486,9 +489,9 @@ def _is_idle(connection: sa.Connection, run_id: str) -> bool:
     return connection.scalar(runs.select().filter_by(run_id=run_id).where(ACTIVE)) is None
 
 
-def _compute_on(connection: sa.Connection, group_id: str, place: str) -> None:
+def _keep_place(connection: sa.Connection, group_id: str, place: str) -> None:
     """As `Store.compute_on`, in a transaction that goes on."""
-    if place:
+    if place:  # without one the runs are computed where the settings say
         connection.execute(places.delete().filter_by(group_id=group_id))
         connection.execute(places.insert().values(group_id=group_id, place=place))
 

@@ -50,7 +50,7 @@ class _Task(NamedTuple):
 
     function: Callable[..., object]
     arguments: tuple[object, ...]
-    before: Callable[[], object] | None
+    load_first: Callable[[], object] | None
     takes_report: bool
     """Whether the function is given a `Report` as its last argument."""
     megabytes: int
@@ -87,14 +87,16 @@ def read(
     path: Path,
     *arguments: object,
     error: type[InputError] = InputError,
-    before: Callable[[], object] | None = None,
+    load_first: Callable[[], object] | None = None,
 ) -> T:
     """`function(path, *arguments)`, here for a small file, else as `in_child`."""
     if is_small(path):
         return function(path, *arguments)
     what = f"the file {path.name}"
     size = os.path.getsize(path)
-    return in_child(function, path, *arguments, what=what, size=size, error=error, before=before)
+    return in_child(
+        function, path, *arguments, what=what, size=size, error=error, load_first=load_first
+    )
 
 
 def in_child(
@@ -103,7 +105,7 @@ def in_child(
     what: str,
     size: int = 0,
     error: type[InputError] = InputError,
-    before: Callable[[], object] | None = None,
+    load_first: Callable[[], object] | None = None,
     report: Report | None = None,
 ) -> T:
     """Call a function of a module in a process of its own, within `max_read_mb` and `_seconds`.
@@ -114,7 +116,7 @@ def in_child(
         what: is read, for messages: "the file x.csv".
         size: of the file, as it was given, in bytes; a larger one may take more memory.
         error: raised where it cannot be read within the limits.
-        before: called first, for what the function needs and keeps: its memory does not count.
+        load_first: called first, for what the function needs and keeps: its memory does not count.
         report: given to the function as its last argument, but called here; what it raises ends
             the reading.
     Raises: `error` beyond a limit, or where the process dies; else what the function raises, if
@@ -123,7 +125,7 @@ def in_child(
     task = _Task(
         function=function,
         arguments=arguments,
-        before=before,
+        load_first=load_first,
         takes_report=report is not None,
         megabytes=limits.max_read_mb(size),
         seconds=limits.max_read_seconds(),
@@ -239,8 +241,8 @@ def answer() -> None:
     if task.takes_report:
         arguments = (*arguments, report)
     try:
-        if task.before is not None:
-            task.before()
+        if task.load_first is not None:
+            task.load_first()
         _limit_this_process(task.megabytes, task.seconds)
         tell(_DONE, task.function(*arguments))
     except MemoryError:
@@ -274,21 +276,14 @@ def _limit_this_process(megabytes: int, seconds: int) -> None:
         import resource
     except ImportError:  # Windows
         return
+    import psutil
+
+    held_bytes = getattr(psutil.Process().memory_info(), "data", 0)  # macOS does not say
     most = {
-        resource.RLIMIT_DATA: _held_bytes() + megabytes * limits.MEGABYTE,
+        resource.RLIMIT_DATA: held_bytes + megabytes * limits.MEGABYTE,
         resource.RLIMIT_CPU: 4 * seconds + 60,
         resource.RLIMIT_CORE: 0,
     }
     for kind, value in most.items():
         with suppress(ValueError, OSError):  # a lower one is in force
             resource.setrlimit(kind, (value, value))
-
-
-def _held_bytes() -> int:
-    """The memory for data that this process has; 0 where the system does not say."""
-    with suppress(OSError, ValueError):
-        for line in Path("/proc/self/status").read_text("utf-8").splitlines():
-            if line.startswith("VmData"):
-                kilobytes = int(line.split()[1])
-                return kilobytes << 10
-    return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -57,17 +57,10 @@ def _may_hold_texts(value: object) -> bool:
     return isinstance(value, list | tuple)
 
 
-def _has_foreign_text(value: object) -> bool:
-    texts = list(_texts(value))
-    return texts != list(map(chart_text, texts))
-
-
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401  of a figure, as Plotly has it
+def _has_foreign_text(value: Any) -> bool:  # noqa: ANN401  of a figure, as Plotly has it
+    """Whether `chart_texts` would change it; most figures have no such text."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _texts(part)
-    elif _may_hold_texts(value):
-        for part in value:
-            yield from _texts(part)
+        return chart_text(value) != value
+    if isinstance(value, Mapping):
+        return any(map(_has_foreign_text, value.values()))
+    return _may_hold_texts(value) and any(map(_has_foreign_text, value))

@@ -13,7 +13,7 @@ from ecv_core import dataset as datasets
 from ecv_core import models, splits
 from ecv_core.access.roles import PersonRole
 from ecv_core.energy.meter import countries
-from ecv_core.energy.real_meters import device, named, reading_now
+from ecv_core.energy.real_meters import device, meter_names, reading_now
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING
 from ecv_core.models import ALGORITHMS
 from ecv_core.models.base import Algorithm
@@ -490,7 +490,7 @@ def _meters() -> None:
     """For those who may start runs of any kind; visitors see nothing of this machine's network."""
     if not _may_see_meters():
         return
-    names = named()
+    names = meter_names()
     if not names:
         st.caption(
             "No meter is set up, so energy is read from the machine's own counters, or estimated. "

@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from ecv_core.figures.words import counted
-from ecv_core.store.listing import ListedRun, groups_of
+from ecv_core.store.listing import ListedRun, names_by_group
 from pages.shared.live.acting import starter
 from pages.shared.live.runs import with_folds
 from pages.shared.live.state import results, store
@@ -59,7 +59,7 @@ def _content(rows: Sequence[ListedRun], form: str) -> str | bytes:
     from ecv_core.figures.report.runs_report import runs_report
 
     runs = [results().with_user_scores(with_folds(row)) for row in rows]
-    groups = groups_of(store(), runs)
+    groups = names_by_group(store(), runs)
     if "person" in groups:
         groups["person"] = {run_id: starter(who) for run_id, who in groups["person"].items()}
     return runs_report(runs, form, groups=groups, made_with=machine_and_versions(runs))

@@ -22,7 +22,7 @@ from ecv_core.energy.real_meters import (
     Shelly,
     checked,
     device,
-    named,
+    meter_names,
 )
 from ecv_core.energy.savings import energy_facts
 from ecv_core.figures.words import readings_words
@@ -251,7 +251,7 @@ def test_a_command_says_watts_or_joules(tmp_path):
 
 def test_meters_are_named_in_the_environment_one_a_line(monkeypatch):
     monkeypatch.setenv("ECV_METER", "shelly:10.0.0.5\n\n nvidia-smi --x \n")
-    assert named() == ["shelly:10.0.0.5", "nvidia-smi --x"]
+    assert meter_names() == ["shelly:10.0.0.5", "nvidia-smi --x"]
 
 
 def test_a_run_of_the_command_line_is_measured_by_its_meter(tmp_path, monkeypatch):
