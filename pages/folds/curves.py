@@ -15,7 +15,7 @@ from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, by_rule, registered_curves
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES
-from pages.shared.charts.precision_curves import curves_of_users
+from pages.shared.charts.precision_curves import user_rule_curves
 from pages.shared.widgets.sliders import usual_alpha
 
 
@@ -80,7 +80,7 @@ def _explored(
 ) -> Explored:
     # The ids of the rules are a part of the key of the cache: one may be registered meanwhile.
     curves = tradeoff(_systems, within_percent=within_percent)
-    of_users = by_rule(curves_of_users(system, within_percent) for system in _systems)
+    of_users = by_rule(user_rule_curves(system, within_percent) for system in _systems)
     others = registered_curves(_systems, of_users, within_percent=within_percent)
     version = sha256("".join(fingerprints).encode()).hexdigest()[:16]
     return Explored(

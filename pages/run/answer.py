@@ -58,7 +58,7 @@ def run_answer(run: RunRecord) -> Answer:
     if stop is not None:
         headline = f"{metric_label(run.spec)} {stop.mean:.4f}"
         sentences.append(as_sentence(new_data_line_with(run, new_data)))
-    sentences.append(_sentence(run))
+    sentences.append(_sentence_on_state(run))
     return Answer(
         certainty=_certainty(run, new_data),
         headline=headline,
@@ -97,7 +97,7 @@ def _is_wide(run: RunRecord, new_data: NewData | None, mean: float) -> bool:
     return interval is None or interval.width > _WIDE * abs(mean)
 
 
-def _sentence(run: RunRecord) -> str:
+def _sentence_on_state(run: RunRecord) -> str:
     """What explains this moment."""
     if run.state is RunState.QUEUED:
         return _queued_sentence(run.queue_position or 0)
@@ -161,7 +161,7 @@ def details(run: RunRecord) -> str:
         "of the mean to each side.",
         glossary_line(_terms(run)),
     )
-    return f"<div>{score}{_processor(run, facts)}</div><div>{_energy(run, facts)}</div>"
+    return f"<div>{score}{_processor_time(facts)}</div><div>{_energy(run, facts)}</div>"
 
 
 def _terms(run: RunRecord) -> list[str]:
@@ -232,7 +232,7 @@ def _of_these_folds(run: RunRecord) -> str:
     return sentence
 
 
-def _processor(run: RunRecord, facts: EnergyFacts) -> str:
+def _processor_time(facts: EnergyFacts) -> str:
     """What other work beside it does not change; nothing of runs of before it was written."""
     if facts.processor_seconds is None:
         return ""
@@ -254,10 +254,10 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     if facts.source == "none":
         return captions(source_sentence("none"))
     least, most = facts.joules_range
-    how = "\n\n".join(filter(None, (range_words(facts), memory_words(run.folds))))
+    explanation = "\n\n".join(filter(None, (range_words(facts), memory_words(run.folds))))
     per_fold = watt_hours_range(least / len(run.folds), most / len(run.folds))
-    numbers = _row(_metric("Energy per fold", per_fold, width=_HALF, explains=how))
-    energy = energy_words(run.folds, inflated_energy_words([run]))
+    numbers = _row(_metric("Energy per fold", per_fold, width=_HALF, explains=explanation))
+    parts_of_energy = energy_words(run.folds, inflated_energy_words([run]))
     emissions = (
         f"{glossary_link('emissions', 'Emissions')}: grams of CO2e for all energy used, with "
         f"{intensity_words(run.spec.country)}."
@@ -271,9 +271,9 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     )
     cheap_models = ""
     if not run.state.active:
-        cheap_models = _cheap_models(run)
-    below = captions(energy.sentence, escaped(reused_words(run.folds)), cheap_models)
-    return f"{numbers}{above}<div>{energy.bar}</div>{below}{_reasons(run)}"
+        cheap_models = _energy_of_cheap_models(run)
+    below = captions(parts_of_energy.sentence, escaped(reused_words(run.folds)), cheap_models)
+    return f"{numbers}{above}<div>{parts_of_energy.bar}</div>{below}{_steps_to_energy(run)}"
 
 
 def _forecast_sentence(run: RunRecord, facts: EnergyFacts) -> str:
@@ -289,7 +289,7 @@ def _forecast_sentence(run: RunRecord, facts: EnergyFacts) -> str:
     )
 
 
-def _reasons(run: RunRecord) -> str:
+def _steps_to_energy(run: RunRecord) -> str:
     """How the energy was found, step by step, folded away; empty where nothing is to be said."""
     steps = "".join(f"<p>{escape(line)}</p>" for line in energy_lines(run))
     if not steps:
@@ -297,17 +297,17 @@ def _reasons(run: RunRecord) -> str:
     return f'<details class="ecv-caption"><summary>Why this number?</summary>{steps}</details>'
 
 
-def _cheap_models(run: RunRecord) -> str:
+def _energy_of_cheap_models(run: RunRecord) -> str:
     """What the runs cost that this one is adjusted by: they are no part of its own energy."""
     results = Results(store(), recorded=False)
     links = []
     for name in cheap_model_ids(run.spec):
-        for aid in results.runs(aid_spec(run.spec, name))[:1]:
-            cost = watt_hours(aid.joules)
-            if energy_of(aid).source == "none":
-                cost = "not metered"
-            link = f"[{escaped(algorithm_title(name))}](?run={aid.run_id})"
-            links.append(f"{link} ({counted(len(aid.folds), 'fold')}, {cost})")
+        for cheap_run in results.runs(aid_spec(run.spec, name))[:1]:  # the one with most folds
+            energy = watt_hours(cheap_run.joules)
+            if energy_of(cheap_run).source == "none":
+                energy = "not metered"
+            link = f"[{escaped(algorithm_title(name))}](?run={cheap_run.run_id})"
+            links.append(f"{link} ({counted(len(cheap_run.folds), 'fold')}, {energy})")
     if not links:
         return ""
     return f"The mean is adjusted by {', '.join(links)}, whose energy is not counted above."

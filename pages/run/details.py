@@ -40,7 +40,8 @@ def fold_table(run: RunRecord) -> None:
     label = metric_label(run.spec)
     columns: dict[str, ColumnConfig | str | None] = {}
     for name in frame.select_dtypes("float").columns:
-        columns[name] = number(None, _form(name), _MEANINGS.get(name))
+        unit = name.rpartition(" ")[2]
+        columns[name] = number(None, _FORMS.get(unit, "%.4f"), _MEANINGS.get(name))
     columns["n"] = number("n", help="Folds seen so far.", pinned=True)
     columns["fold"] = number("fold", help="Its index, from 0.", pinned=True)
     columns["used"] = st.column_config.CheckboxColumn("used", help="Up to the stop.")
@@ -62,11 +63,6 @@ _MEANINGS = {
 """What a column's name does not say."""
 _FORMS = {"Wh": "%.2g", "CO2e": "%.2g", "s": "%.2f", "%": "%.0f"}
 """Unit -> the format of its numbers."""
-
-
-def _form(name: str) -> str:
-    unit = name.rpartition(" ")[2]
-    return _FORMS.get(unit, "%.4f")
 
 
 def downloads(run: RunRecord) -> None:

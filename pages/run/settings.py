@@ -181,12 +181,12 @@ def set_usual_metric_and_split(names: list[str]) -> None:
         return
     state = st.session_state
     task = models.algorithm(names[0]).task
-    before = state.get(TASK_OF_METRIC)
+    task_before = state.get(TASK_OF_METRIC)
     state[TASK_OF_METRIC] = task
-    if task == (before or Task.TOP_N):  # a form begins with what is usual of lists
+    if task == (task_before or Task.TOP_N):  # the widgets begin with what is usual of top-n lists
         return
-    named_by_link = {"metric", "split"} & {*state, *st.query_params}
-    if before is None and named_by_link:
+    are_chosen_already = {"metric", "split"} & {*state, *st.query_params}
+    if task_before is None and are_chosen_already:  # by a link, or in a form that was filled in
         return
     state["metric"] = task.usual_metric
     state["split"] = task.usual_split
@@ -195,7 +195,7 @@ def set_usual_metric_and_split(names: list[str]) -> None:
 def fold_settings(task: Task) -> dict[str, Any]:
     """Widgets of folds and score for a task; gives what was picked, as arguments of `make_spec`."""
     left, middle, right = st.columns(3)
-    split = picked_split()
+    split = picked_split()  # its widget is drawn below, but it decides the k that is offered here
     set_usual_k(split)
     k = setting_widget("k", left)
     metric = metric_select(middle, task.together, **widget_arguments("metric"))
@@ -203,10 +203,11 @@ def fold_settings(task: Task) -> dict[str, Any]:
     if METRICS[metric].task.ranks:
         n = setting_widget("n", right)
     score = score_settings(metric)
+    is_usual_split = split in (next(iter(SPLITS)), task.usual_split)
     with st.expander(
         "Fold strategy and seed",
         icon=":material/splitscreen:",
-        expanded=split not in (next(iter(SPLITS)), task.usual_split),  # a link's split is seen
+        expanded=not is_usual_split,  # so that a split that a link has picked is in sight
     ):
         strategy = SPLITS[strategy_select(splits.serving(task))]
         words = f"{strategy.help} *{strategy.ecv}*"
@@ -233,9 +234,9 @@ def fold_settings(task: Task) -> dict[str, Any]:
 def metric_select(
     place: DeltaGenerator,
     tasks: Sequence[Task],
-    **widget: Any,  # noqa: ANN401
+    **arguments: Any,  # noqa: ANN401
 ) -> str:
-    """The metric's id, of some tasks; `widget` has the label, the key and the help."""
+    """The metric's id, of some tasks; `arguments` has the label, the key and the help."""
     titles = {}
     lines = []
     for name, metric in METRICS.items():
@@ -243,9 +244,9 @@ def metric_select(
             titles[name] = metric.title
             lines.append(f"- **{metric.title}**: {metric.help}")
     listed = "\n".join(lines)
-    widget["help"] = f"{widget['help']}\n\n{listed}"
+    arguments["help"] = f"{arguments['help']}\n\n{listed}"
     names = list(titles)
-    picked = place.selectbox(options=names, format_func=titles.__getitem__, **widget)
+    picked = place.selectbox(options=names, format_func=titles.__getitem__, **arguments)
     return picked or names[0]
 
 
@@ -326,8 +327,9 @@ def stop_settings(k: int) -> dict[str, Any]:
     if k == 1:
         st.caption("No rule applies: after one fold there is none to save.")
     else:
-        params = {parameter.name: _rule_param(rule, parameter) for parameter in rule.parameters}
-        picked["rule_params"] = params
+        picked["rule_params"] = {
+            parameter.name: _rule_parameter_widget(rule, parameter) for parameter in rule.parameters
+        }
         if not rule.parameters:
             st.caption(rule.help)
         if rule.axis is not None and rule.axis.scale == "folds":
@@ -411,34 +413,36 @@ def _number(text: str) -> float:
     return float(text)
 
 
-def _rule_param(rule: Rule, parameter: Parameter) -> Any:  # noqa: ANN401 - of the parameter's type
+def _rule_parameter_widget(rule: Rule, parameter: Parameter) -> Any:  # noqa: ANN401 - of the parameter's type
     """The widget of a rule's parameter, and what its value means."""
     key = rule_param_key(rule, parameter)
-    look: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "label": parameter.label or parameter.words.capitalize(),
         "key": key,
         "help": help_of(parameter.help, parameter.terms),
         **KEPT,
     }
-    if parameter.ids:
-        return st.multiselect(options=_cheap_models(), placeholder="none", **look)
-    picked: Any
+    if parameter.ids:  # ids of models, whose scores a rule adjusts those of the run by
+        return st.multiselect(options=_cheap_models(), placeholder="none", **arguments)
+    value: Any
     if parameter.steps:
-        picked = st.select_slider(
+        value = st.select_slider(
             options=slider_steps(parameter, key),
             value=parameter.default,
             format_func=parameter.text,
-            **look,
+            **arguments,
         )
     else:
-        picked = parameter_widget(parameter, **look)
+        value = parameter_widget(parameter, **arguments)
     if parameter.meaning:
-        meaning = parameter.meaning(float(picked))
-        usual = [f"{name.lower()} {parameter.text(step)}" for name, step in parameter.presets]
-        if usual:
-            meaning = f"{meaning} Usual values: {', '.join(usual)}."
+        meaning = parameter.meaning(float(value))
+        usual_values = [
+            f"{name.lower()} {parameter.text(step)}" for name, step in parameter.presets
+        ]
+        if usual_values:
+            meaning = f"{meaning} Usual values: {', '.join(usual_values)}."
         st.caption(meaning)
-    return picked
+    return value
 
 
 def _cheap_models() -> list[str]:
@@ -453,14 +457,14 @@ def _cheap_models() -> list[str]:
 
 def _min_folds(rule: Rule, k: int) -> int:
     """The minimum number of folds, which is what some rules are about."""
-    look = widget_arguments("min_folds", key=min_folds_key(rule.id), bind=None)
+    arguments = widget_arguments("min_folds", key=min_folds_key(rule.id), bind=None)
     if rule.axis is not None and rule.axis.name == "min_folds":
-        look["label"] = rule.axis.label
+        arguments["label"] = rule.axis.label
     folds = st.number_input(
         value=min(rule.default_folds, k),
         disabled="min_folds" not in rule.run_settings,
         width=200,
-        **look,
+        **arguments,
     )
     return int(folds)
 

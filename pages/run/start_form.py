@@ -64,7 +64,7 @@ from pages.shared.widgets.setting_widgets import (
 )
 
 
-def read_link() -> None:
+def translate_address_of_form() -> None:
     """Make what the address asks for the choices of the form, and say what cannot be.
 
     Ids in the address become the labels that the widgets know, and what is none is dropped with a
@@ -79,17 +79,21 @@ def read_link() -> None:
                 step_from_link(key, steps, parameter.text, name=parameter.words)
             elif not parameter.ids:
                 _warn_of_non_numbers(key, parameter.parse)
-    names = {code: country.name for code, country in countries().items()}
-    translate_address("metric", titles_in(METRICS), strict=True)
-    translate_address("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
-    translate_address("algorithm", ALGORITHM_LABELS, strict=True)
-    translate_address("rule", rule_titles(), strict=True)
-    translate_address("split", titles_in(SPLITS), strict=True)
-    translate_address("country", names, strict=True)
+    labels_of_widgets: dict[str, Mapping[str, str]] = {
+        "metric": titles_in(METRICS),
+        "dataset": titles_of(datasets.catalogue(), dataset_title),
+        "algorithm": ALGORITHM_LABELS,
+        "rule": rule_titles(),
+        "split": titles_in(SPLITS),
+        "country": {code: country.name for code, country in countries().items()},
+    }
     for setting in filter(on_form, SETTINGS.values()):
-        translate_address(setting.name, choice_labels(setting), strict=bool(setting.choices))
+        if setting.choices:
+            labels_of_widgets[setting.name] = choice_labels(setting)
         if setting.kind in (int, float):
             _warn_of_non_numbers(setting.name, float)
+    for key, labels in labels_of_widgets.items():
+        translate_address(key, labels, strict=True)
 
 
 def _warn_of_non_numbers(key: str, parse: Callable[[str], object]) -> None:
@@ -105,7 +109,7 @@ def _warn_of_non_numbers(key: str, parse: Callable[[str], object]) -> None:
 
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
-    read_link()
+    translate_address_of_form()
     with st.container(key="start-room"):  # it has room at once for what is filled in last
         if acting().start_refusal([]) is None:
             st.markdown("Press **Start**, or change anything below first.")
@@ -115,11 +119,11 @@ def start_form() -> None:
     with left.container(border=True, height="stretch"):
         data = _what_to_evaluate()
     with right.container(border=True, height="stretch"):
-        stop = _when_to_stop(data.settings)
+        picked_stop = _when_to_stop(data.settings)
     specs: list[RunSpec] = []
     trouble: EcvError | None = None
     try:
-        specs = _specs(data, stop)
+        specs = _specs(data, picked_stop)
     except EcvError as error:
         trouble = error
         st.error(sentence(error), icon=":material/error:")
@@ -138,7 +142,7 @@ def start_form() -> None:
             st.rerun()
 
 
-class _Data(NamedTuple):
+class _PickedData(NamedTuple):
     """What is picked on the left: what to evaluate, and how it is split and scored."""
 
     entry: DatasetEntry
@@ -150,7 +154,7 @@ class _Data(NamedTuple):
     """Arguments of `make_spec`."""
 
 
-def _what_to_evaluate() -> _Data:
+def _what_to_evaluate() -> _PickedData:
     st.header("What to evaluate", anchor=False)
     # The dataset stands above the algorithms, but its picker needs the task that they decide.
     dataset_place = st.container()
@@ -163,7 +167,7 @@ def _what_to_evaluate() -> _Data:
     with dataset_place:
         entry, ready = dataset_picker(task, tables=True)
     settings = fold_settings(task)
-    return _Data(entry, ready, algorithms, parameter_settings(algorithms), settings)
+    return _PickedData(entry, ready, algorithms, parameter_settings(algorithms), settings)
 
 
 def _when_to_stop(folds: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,16 +190,20 @@ def _when_to_stop(folds: Mapping[str, Any]) -> dict[str, Any]:
     return picked
 
 
-def _specs(data: _Data, stop: dict[str, Any]) -> list[RunSpec]:
+def _specs(data: _PickedData, picked_stop: dict[str, Any]) -> list[RunSpec]:
     """One for each algorithm.
+
+    Args:
+        data: what is picked on the left.
+        picked_stop: what is picked on the right, as arguments of `make_spec`.
 
     Raises:
         EcvError: if what is picked does not go together, or not with the data.
     """
     specs = []
     for algorithm in data.algorithms:
-        settings = data.settings | stop
-        settings["rule_params"] = _rule_params_for(algorithm, stop)
+        settings = data.settings | picked_stop
+        settings["rule_params"] = _rule_params_for(algorithm, picked_stop)
         specs.append(
             make_spec(
                 dataset=data.entry.id,
@@ -204,7 +212,7 @@ def _specs(data: _Data, stop: dict[str, Any]) -> list[RunSpec]:
                 **settings,
             )
         )
-    if data.ready:  # what a run needs of the data is checked on the data themselves
+    if data.ready:  # what a run needs of the data, such as times, is looked up in them
         for spec in specs:
             check_needs(spec)
     return specs
@@ -219,7 +227,7 @@ def _rule_params_for(algorithm: str, stop: Mapping[str, Any]) -> dict[str, Any]:
     return params
 
 
-def _start_button(data: _Data, specs: list[RunSpec], trouble: EcvError | None) -> bool:
+def _start_button(data: _PickedData, specs: list[RunSpec], trouble: EcvError | None) -> bool:
     """Whether it is pressed; beside it, what would start, or why nothing can."""
     refusal = acting().start_refusal(specs)
     pressed = st.button(

@@ -31,7 +31,7 @@ from ecv_core.stopping import NEVER_STOPS
 from pages.shared.address.link import translate_address, write_into_link
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, errors_as_sentences, escaped, sentence
-from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
+from pages.shared.widgets.dataset_picker import PickedDataset, dataset_picker, not_ready
 from pages.shared.widgets.glossary import explained, glossary_link
 from pages.shared.widgets.setting_widgets import (
     SEED,
@@ -131,8 +131,9 @@ def draw_toy(spec: RunSpec) -> None:
         FoldsError: If even the toy cannot be split so.
     """
     toy = _toy(spec)
-    steps = min(max(spec.k, 1), _MOST_STEPS)
-    folds = [min(step, toy.k - 1) for step in range(steps)]
+    steps = range(min(max(spec.k, 1), _MOST_STEPS))
+    # The toy may have fewer folds than the slider has steps: it stays at its last one.
+    folds = [min(step, toy.k - 1) for step in steps]
     sentences = [toy_sentence(toy, fold) for fold in folds]
     marks = toy.marks.drop(columns=["user", "level"])
     draw_steps = partial(timeline_steps, toy, sentences, folds)
@@ -157,8 +158,8 @@ def draw_toy(spec: RunSpec) -> None:
 
 def toy_sentence(toy: ToySplit, fold: int) -> str:
     """What the picture of a fold shows, in words."""
-    marks = toy.marks[toy.marks["fold"] == fold]
-    counts = Counter(marks["part"])
+    interactions = toy.marks[toy.marks["fold"] == fold]  # a row for each, with its part
+    counts = Counter(interactions["part"])
     learnt = counts["training"] + counts["fold-in"]
     tested = counts["test"]
     words = (
@@ -173,7 +174,7 @@ def toy_sentence(toy: ToySplit, fold: int) -> str:
         )
     leak = toy.leaks[fold]
     if leak is not None:
-        later, earlier = leak.to_dict("records")
+        later, earlier = leak.to_dict("records")  # a training interaction, and the tested one
         words += (
             f" The arrow goes back in time: {later['name']} takes {later['item']} on day "
             f"{later['day']}, and a model that learned this predicts that {earlier['name']} "
@@ -316,19 +317,18 @@ def show_splits() -> None:
     """
     left, right = st.columns([2, 3], gap="large")
     with left:
-        spec, ready = choose_split()
+        spec, dataset = choose_split()
     with right:
         fold = pick_fold(spec)
         with errors_as_sentences():
             draw_toy(spec)
-    entry = datasets.entry(spec.dataset)
-    if not ready:
-        st.info(not_ready(entry), icon=":material/cloud_download:")
+    if not dataset.ready:
+        st.info(not_ready(dataset.entry), icon=":material/cloud_download:")
         return
-    viewed = ViewedFold(datasets.source_key(entry), spec, fold)
+    viewed = ViewedFold(datasets.source_key(dataset.entry), spec, fold)
     try:
         with st.spinner("Splitting ..."):
-            _folds(viewed.content, spec)
+            _folds(viewed.content, spec)  # kept, so that what is shown below need not wait for it
     except EcvError as error:
         st.warning(sentence(error), icon=":material/block:")
         return
@@ -375,8 +375,16 @@ MODEL = "popular"
 """A split has no model, but a spec has; this one is the cheapest."""
 
 
-def choose_split() -> tuple[RunSpec, bool]:
-    """The picked split as a spec, and whether its dataset is ready to be used.
+class ChosenSplit(NamedTuple):
+    """A split of a dataset."""
+
+    spec: RunSpec
+    """Of a run on it."""
+    dataset: PickedDataset
+
+
+def choose_split() -> ChosenSplit:
+    """Draw the widgets of a split, and give what is picked.
 
     Raises:
         InputError: If a value does not work.
@@ -384,7 +392,7 @@ def choose_split() -> tuple[RunSpec, bool]:
     translate_address("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
     translate_address(SPLIT, titles_in(SPLITS), strict=True)
     with st.container(border=True):
-        entry, ready = dataset_picker()
+        dataset = dataset_picker()
         strategy = SPLITS[strategy_select(serving(Task.TOP_N))]
         st.caption(escaped(strategy.help))
         params = strategy_parameters(strategy)
@@ -396,11 +404,11 @@ def choose_split() -> tuple[RunSpec, bool]:
             k = setting_widget("k", right, help=explained(_K_HELP, "k", "fold"))
         st.caption(f"*e-fold cross-validation.* {escaped(strategy.ecv)}")
         source = f"*Source.* {escaped(strategy.source)}."
-        if ready:
-            source += f"\n\n{split_advice(entry.id, strategy)}"
+        if dataset.ready:
+            source += f"\n\n{split_advice(dataset.entry.id, strategy)}"
         st.caption(source)
     spec = make_spec(
-        dataset=entry.id,
+        dataset=dataset.entry.id,
         algorithm=MODEL,
         split=strategy.id,
         split_params=params,
@@ -408,7 +416,7 @@ def choose_split() -> tuple[RunSpec, bool]:
         seed=seed,
         rule=NEVER_STOPS,
     )
-    return spec, ready
+    return ChosenSplit(spec, dataset)
 
 
 _SEED_HELP = "Fixes every random choice of the split: same seed, same split."

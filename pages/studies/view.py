@@ -23,7 +23,7 @@ from ecv_core.stopping import RULES
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
 from pages.shared.address.link import chosen, link_warnings_again, write_into_link
 from pages.shared.address.navigation import RANKS
-from pages.shared.charts.precision_curves import curves_of_users
+from pages.shared.charts.precision_curves import user_rule_curves
 from pages.shared.live.state import errors_as_sentences
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
 from pages.shared.widgets.cite import machine_and_versions, paper_panel
@@ -223,4 +223,6 @@ def _studied(fingerprints: tuple[str, ...], _systems: list[Scores], ranked: bool
 def _rules_frame(version: str, rules: tuple[str, ...], _done: Summary) -> pd.DataFrame:
     """Every rule beside the paper's, which Streamlit keeps by the study's version and the rules."""
     systems = _done.tradeoff.systems
-    return _done.rules(by_rule(curves_of_users(system, WITHIN_PERCENT) for system in systems))
+    return _done.rules(
+        by_rule(user_rule_curves(system, WITHIN_PERCENT) for system in systems)
+    )

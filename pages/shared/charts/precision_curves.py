@@ -13,7 +13,7 @@ from ecv_core.store.recorded import recorded_run
 from pages.shared.live.state import results, store
 
 
-def curves_of_users(system: Scores, within_percent: float) -> dict[str, Curve]:
+def user_rule_curves(system: Scores, within_percent: float) -> dict[str, Curve]:
     """Their curves by id; none where no per-user scores are known, or they cannot be read.
 
     Args:
@@ -23,14 +23,17 @@ def curves_of_users(system: Scores, within_percent: float) -> dict[str, Curve]:
     if system.run_id is None:
         return {}
     rules = [rule for rule in RULES.values() if rule.by_sets and rule.needs_user_scores]
-    recorded = curves_of_run(system, within_percent=within_percent)
-    if len(recorded) == len(rules):
-        return recorded
-    return _curves_of(store().url, system.fingerprint, tuple(RULES), within_percent, system.run_id)
+    recorded_curves = curves_of_run(system, within_percent=within_percent)
+    if len(recorded_curves) == len(rules):
+        return recorded_curves
+    # They are worked out of the scores of users, which takes seconds, and kept by these arguments.
+    return _worked_out_curves(
+        store().url, system.fingerprint, tuple(RULES), within_percent, system.run_id
+    )
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
-def _curves_of(
+def _worked_out_curves(
     url: str, fingerprint: str, rules: tuple[str, ...], within_percent: float, _run_id: str
 ) -> dict[str, Curve]:
     """Worked out of users' scores; Streamlit keeps it by all but the last argument."""

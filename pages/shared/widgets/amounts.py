@@ -61,8 +61,9 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
     saved = ""
     percent = _saved_percent(metered)
     if percent:
-        used, saved_joules = watt_hours_alike(joules, saved_together(map(energy_of, metered)))
-        saved = f"{saved_joules}, {_about(metered)}{percent:.0f} %"
+        saved_joules = saved_together(map(energy_of, metered))
+        used, saved_watt_hours = watt_hours_alike(joules, saved_joules)  # both in the same unit
+        saved = f"{saved_watt_hours}, {_about(metered)}{percent:.0f} %"
     return Amount(name=name, used=f"{used} ({emissions} CO2e)", saved=saved)
 
 
@@ -77,14 +78,15 @@ def _metered(runs: Sequence[RunRecord]) -> list[RunRecord]:
 
 def _saved_percent(runs: Sequence[RunRecord]) -> float:
     """What stops saved in these runs together, of the energy of all folds; 0 for nothing."""
-    saved = 0.0
-    of_all_folds = 0.0
+    saved_joules = 0.0
+    joules_of_all_folds = 0.0
     for run in runs:
-        of_all_folds += tallies(run.folds, run.k)[-1].joules
-        saved += energy_of(run).saved_joules or 0.0
-    if not saved:
+        after_all_folds = tallies(run.folds, run.k)[-1]
+        joules_of_all_folds += after_all_folds.joules
+        saved_joules += energy_of(run).saved_joules or 0.0
+    if not saved_joules:
         return 0.0
-    return 100 * saved / of_all_folds
+    return 100 * saved_joules / joules_of_all_folds
 
 
 def _time(runs: Sequence[RunRecord]) -> Amount:
@@ -93,8 +95,8 @@ def _time(runs: Sequence[RunRecord]) -> Amount:
     saved_seconds = 0.0
     for run in runs:
         if run.stopped_early:
-            after = tallies(run.folds, run.k)
-            saved_seconds += after[-1].seconds - after[run.folds_used].seconds
+            after_folds = tallies(run.folds, run.k)  # what is spent by then, from no fold to all k
+            saved_seconds += after_folds[-1].seconds - after_folds[run.folds_used].seconds
     used = "-"
     if used_seconds:
         used = duration(used_seconds)

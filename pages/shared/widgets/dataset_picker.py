@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -57,7 +58,15 @@ def _pick_task(of_table: bool) -> None:
     )
 
 
-def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[DatasetEntry, bool]:
+class PickedDataset(NamedTuple):
+    """What `dataset_picker` gives."""
+
+    entry: DatasetEntry
+    ready: bool
+    """Whether it can be used as it is: it is on disk."""
+
+
+def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> PickedDataset:
     """The picked dataset, and whether it is ready to be used; with its size for this task.
 
     Args:
@@ -72,21 +81,20 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[Da
         _pick_task(of_table)
     usual = _usual_dataset(of_table)
 
-    def rank(name: str) -> tuple[bool, bool]:
-        """The usual one first, and what one added before what one has not asked for."""
-        return name != usual, entries[name].about is None
+    def rank(dataset_id: str) -> tuple[bool, bool]:
+        # The usual one is first, and what somebody has added comes before the rest.
+        return dataset_id != usual, entries[dataset_id].about is None
 
-    names = []
-    for name, entry in entries.items():
-        if (entry.task is not None) is of_table:
-            names.append(name)
-    index: int | None = 0
-    if of_table:  # Streamlit leaves a default out of the address, and theirs is interactions
-        index = None
+    of_kind = [entry.id for entry in entries.values() if (entry.task is not None) is of_table]
+    index_at_first: int | None = 0
+    if of_table:
+        # Streamlit leaves a choice at its default out of the address. Without the name of a table
+        # there, the page would open with interactions.
+        index_at_first = None
     picked = st.selectbox(
         "Dataset",
-        sorted(names, key=rank),
-        index=index,
+        sorted(of_kind, key=rank),
+        index=index_at_first,
         format_func=titles.__getitem__,
         key="dataset",
         **KEPT,
@@ -106,7 +114,7 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[Da
             st.page_link("data/data.py", label="Add your data", icon=":material/upload_file:")
     if not ready:
         _offer_download(entry)
-    return entry, datasets.available(entry)
+    return PickedDataset(entry, datasets.available(entry))
 
 
 def not_ready(entry: DatasetEntry) -> str:

@@ -249,12 +249,12 @@ def set_usual_k(split_id: str) -> None:
     state = st.session_state
     split_before = state.get(SPLIT_OF_K)
     state[SPLIT_OF_K] = split_id
-    k_is_given = K in state or K in st.query_params
-    if split_before is None and k_is_given:  # by a link, or in a form that was filled in
+    is_chosen_already = K in state or K in st.query_params
+    if split_before is None and is_chosen_already:  # by a link, or in a form that was filled in
         return
-    usual = _usual_k(split_id)
-    if usual != _usual_k(split_before):
-        state[K] = usual
+    usual_k = _usual_k(split_id)
+    if usual_k != _usual_k(split_before):  # else a number that somebody has typed in stays
+        state[K] = usual_k
 
 
 def _usual_k(split_id: str | None) -> int:

@@ -126,14 +126,14 @@ def _draw_slider(
 ) -> None:
     # For other scores the slider had other steps, and its value may be none of these.
     if key in st.session_state and st.session_state[key] not in alphas:
-        before = float(st.session_state[key])
+        earlier_alpha = float(st.session_state[key])
         st.session_state[key] = usual
-        if alphas[0] <= before <= alphas[-1]:
-            st.session_state[key] = nearest(alphas, before)
-    box = f"{name}-box"
-    if key == KEY:  # look.css keeps this box in sight
-        box = "explore-slider"
-    with st.container(key=box):
+        if alphas[0] <= earlier_alpha <= alphas[-1]:
+            st.session_state[key] = nearest(alphas, earlier_alpha)
+    container_key = f"{name}-box"
+    if key == KEY:  # look.css keeps this container in sight
+        container_key = "explore-slider"
+    with st.container(key=container_key):
         alpha = st.select_slider(
             "alpha: smaller is more certain, larger saves more",
             alphas,
@@ -149,6 +149,7 @@ def _draw_slider(
                 "interval-width",
             ),
         )
-        slider_watch(name, container=box, step=alphas.index(float(alpha)))
+        # Figures and numbers follow each move in the browser, before the server is asked.
+        slider_watch(name, container=container_key, step=alphas.index(float(alpha)))
     if draw_below is not None:
         draw_below(float(alpha))
