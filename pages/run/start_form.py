@@ -85,8 +85,9 @@ def translate_address_of_form() -> None:
         "algorithm": ALGORITHM_LABELS,
         "rule": rule_titles(),
         "split": titles_in(SPLITS),
-        "country": {code: country.name for code, country in countries().items()},
     }
+    country_names = {code: country.name for code, country in countries().items()}
+    labels_of_widgets["country"] = country_names
     for setting in filter(on_form, SETTINGS.values()):
         if setting.choices:
             labels_of_widgets[setting.name] = choice_labels(setting)
@@ -130,9 +131,10 @@ def start_form() -> None:
     with start_place:
         pressed = _start_button(data, specs, trouble)
     with expectation_place:
-        startable = specs if data.ready else []
-        show_expected_cost(startable)
-        anew = _recompute_toggle(startable)
+        if not data.ready:
+            specs = []  # nothing can start, so nothing is said of what it would take
+        show_expected_cost(specs)
+        anew = _recompute_toggle(specs)
         place = pick_where_to_compute()
     preload_plots()
     if pressed:

@@ -223,6 +223,4 @@ def _studied(fingerprints: tuple[str, ...], _systems: list[Scores], ranked: bool
 def _rules_frame(version: str, rules: tuple[str, ...], _done: Summary) -> pd.DataFrame:
     """Every rule beside the paper's, which Streamlit keeps by the study's version and the rules."""
     systems = _done.tradeoff.systems
-    return _done.rules(
-        by_rule(user_rule_curves(system, WITHIN_PERCENT) for system in systems)
-    )
+    return _done.rules(by_rule(user_rule_curves(system, WITHIN_PERCENT) for system in systems))

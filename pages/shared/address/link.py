@@ -169,10 +169,10 @@ def translate_address(
         hidden: whether the widget is in a popover, so that `link_warnings_again` has to say it.
     """
     ids_or_labels = st.query_params.get_all(key)
-    known = {*labels, *labels.values()}
+    choosable = {*labels, *labels.values()}
     known_labels = []
     for name in ids_or_labels:
-        if strict and name not in known:
+        if strict and name not in choosable:
             link_warning(escaped(_unknown_words(name, list(labels.values()))))
         else:
             known_labels.append(labels.get(name, name))

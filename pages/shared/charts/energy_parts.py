@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from ecv_core.energy.parts import (
 )
 from ecv_core.figures.palette import PARTS
 from ecv_core.figures.words import estimate
-from ecv_core.records.run import RunRecord
+from ecv_core.records.run import FoldResult, RunRecord
 
 _BLUE, _SKY, _GREEN, _PINK, _YELLOW, _RED, _ORANGE = PARTS
 _COLOURS = {
@@ -62,10 +62,11 @@ def energy_bar(folds: Iterable[EnergyCost], note: str = "") -> None:
         st.caption(energy.sentence)
 
 
-def runs_energy_bar(runs: Iterable[RunRecord]) -> None:
+def runs_energy_bar(runs: Sequence[RunRecord]) -> None:
     """The bar of what runs used together, without those that other work disturbed."""
-    runs = list(runs)
-    folds = [fold for run in with_own_joules(runs) for fold in run.folds]
+    folds: list[FoldResult] = []
+    for run in with_own_joules(runs):
+        folds += run.folds
     energy_bar(folds, excluded_energy_words(runs))
 
 

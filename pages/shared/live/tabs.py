@@ -153,17 +153,27 @@ class Tabs:
 
     def _too_many(self, tab: Tab) -> bool:
         """Whether there are as many sockets of its kind as there may be, without this one."""
-        browsers_of_members = {tab.browser for tab in self._tabs.values() if tab.member} - {""}
-        on_path = [other for other in self._tabs.values() if other.path == tab.path]
-        if len(on_path) >= MOST_ON_A_PATH:
+        browsers_of_members = self._browsers_of_members()
+        on_path = 0
+        strangers_at_address = 0
+        for other in self._tabs.values():
+            if other.path != tab.path:
+                continue
+            on_path += 1
+            if other.address == tab.address and other.browser not in browsers_of_members:
+                strangers_at_address += 1
+        if on_path >= MOST_ON_A_PATH:
             return True
         if tab.browser in browsers_of_members or CLASSROOM in tab.path:
             return False  # a hall has one address; who is there has the lecture's code
-        strangers_at_address = 0
-        for other in on_path:
-            if other.address == tab.address and other.browser not in browsers_of_members:
-                strangers_at_address += 1
         return strangers_at_address >= MOST_OF_AN_ADDRESS
+
+    def _browsers_of_members(self) -> set[str]:
+        browsers = set()
+        for tab in self._tabs.values():
+            if tab.member and tab.browser:  # a tab without a cookie names none
+                browsers.add(tab.browser)
+        return browsers
 
     def _tabs_of(self, browser: str) -> list[Tab]:
         return [tab for tab in self._tabs.values() if tab.browser == browser]

@@ -85,7 +85,10 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> PickedDa
         # The usual one is first, and what somebody has added comes before the rest.
         return dataset_id != usual, entries[dataset_id].about is None
 
-    of_kind = [entry.id for entry in entries.values() if (entry.task is not None) is of_table]
+    of_kind = []
+    for entry in entries.values():
+        if (entry.task is not None) is of_table:
+            of_kind.append(entry.id)
     index_at_first: int | None = 0
     if of_table:
         # Streamlit leaves a choice at its default out of the address. Without the name of a table
