@@ -25,6 +25,7 @@ from ecv_core.records.run import (
     RunState,
     UserScores,
 )
+from ecv_core.store.new_data import new_data_of
 from tests.fake_folds import fold_result
 
 # Mean 0.30, deviation 0.01; t(2) = 4.3027: half the interval is 4.3027 * 0.01 / sqrt(3) = 0.0248.
@@ -33,6 +34,10 @@ THREE = (0.29, 0.30, 0.31)
 # Mean 0.31; deviations 0.01414, 0.01, 0.00816; t(3) = 3.1824: 3.1824 * 0.00816 / 2 = 0.0130; looks
 # after fold 4 to 10, each at 1.458 %: t(3) = 5.10, so 0.0208.
 FALLING = (0.30, 0.32, 0.31, 0.31)
+
+
+def words_of_interval(run):
+    return interval_words(run, new_data_of(run, run.user_scores))
 
 
 def ended(scores, *, k=10, stopped_at=None, moments=(), **settings) -> RunRecord:
@@ -141,7 +146,7 @@ def test_the_meaning_comes_first_and_the_rules_arithmetic_below(
 ):
     run = judged(scores, **settings)
     assert verdict(run) == sentence
-    assert interval_words(run).partition("; ")[2] == of_folds
+    assert words_of_interval(run).partition("; ")[2] == of_folds
     small = arithmetic(run)
     assert small.endswith(below)
     assert bool(small) == bool(below)
@@ -170,7 +175,7 @@ def test_precision_says_that_what_was_asked_for_is_reached():
     assert verdict(run) == (
         "Stopped after 2 of 10 folds: the mean, 0.2980, is as precise as the tolerance requires."
     )
-    assert interval_words(run).endswith("; at most 0.0059 from the 10-fold mean")
+    assert words_of_interval(run).endswith("; at most 0.0059 from the 10-fold mean")
     assert arithmetic(run) == "After 2 folds: known to within 2.0 %: stop."
 
 
@@ -213,7 +218,9 @@ def test_all_folds_have_the_interval_of_their_mean_whatever_the_rule_goes_by():
     moments = at_the_end(THREE, nothing)
     settings = {"rule": "precision", "tolerance": 0.03, "k": 3}
     run = ended(THREE, stopped_at=3, moments=moments, **settings)
-    assert interval_words(run) == "95 % interval for new users not known; ± 0.0248 over these folds"
+    assert (
+        words_of_interval(run) == "95 % interval for new users not known; ± 0.0248 over these folds"
+    )
     assert interval_lines(run)[1:] == [
         "95 % interval of these folds: 0.2752 to 0.3248 (± 0.0248, Student's t over 3 folds)"
     ]
@@ -253,11 +260,11 @@ def test_the_interval_for_new_users_stands_first_and_that_of_the_folds_behind_it
         "95 % interval of these folds: -0.3853 to 0.8853 (± 0.6353, Student's t over 2 folds)",
     ]
     words = "95 % interval for new users 0.0000 to 0.5889; ± 0.6353 over these folds"
-    assert interval_words(run) == words
-    assert new_data_cell(run) == "0.0000 to 0.5889"
+    assert words_of_interval(run) == words
+    assert new_data_cell(new_data_of(run, run.user_scores)) == "0.0000 to 0.5889"
     del users[1]  # a fold whose users are not known: nothing is guessed from the other
-    assert new_data_cell(run.with_user_scores(users)) == "-"
-    assert interval_words(ended(())) == ""
+    assert new_data_cell(new_data_of(run, users)) == "-"
+    assert interval_words(ended(()), None) == ""
     assert interval_lines(ended(())) == []
 
 

@@ -104,17 +104,17 @@ def board_options(parser: argparse.ArgumentParser) -> None:
 
 
 def board_command(options: argparse.Namespace) -> None:
-    from ecv_core.papers.board import check_result, site
+    from ecv_core.papers.board import board_page, check_result
 
     if options.action == "check":
         print(f"{options.file}: {_accepted_words(check_result(options.file))}")
         return
     folder: Path = options.file
-    page, refused = site(folder)
-    for name, why in refused.items():
+    page = board_page(folder)
+    for name, why in page.refused.items():
         say(f"{name} is left out: {why}")
     path = folder / "index.html"
-    write_result(path, page)
+    write_result(path, page.html)
     print(path)
 
 

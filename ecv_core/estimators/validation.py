@@ -28,7 +28,7 @@ from ecv_core.estimators.fold_scores import (
 from ecv_core.evaluation import Kind, Metric
 from ecv_core.evaluation.metrics import SCIKIT_LEARN
 from ecv_core.evaluation.scoring import Scoring, whole_fold
-from ecv_core.figures.words import interval_words_with, verdict
+from ecv_core.figures.words import interval_words, verdict
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.plan import FoldTask
@@ -76,7 +76,7 @@ class CrossValidated(dict[str, Any]):
         `of`, which of the two; None where one fold alone, without a value of its samples, or folds
         that score alike tell nothing of it, and where folds come in the order of time."""
         name = f"{record.spec.algorithm}, {about}"
-        interval = interval_words_with(record, self.new_data)
+        interval = interval_words(record, self.new_data)
         self.sentence = f"{name}: {verdict(record)} {interval}."
         """What was found, with its numbers."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -51,14 +52,18 @@ COLUMNS = {
 _TEXTS = ("name", "dataset", "algorithm", "metric", "state", "interval", "source", "run_id")
 _COUNTS = ("folds_used", "k", "folds_saved")
 
-NamedRun = tuple[str, RunRecord]
-"""What a run is called among others on its dataset and metric, and the run."""
+
+class NamedRun(NamedTuple):
+    """A run, and what it is called among others on its dataset and metric."""
+
+    name: str
+    run: RunRecord
 
 
 @with_columns(COLUMNS)
 def compare_frame(runs: Sequence[NamedRun]) -> pd.DataFrame:
     """One row per run, in the given order, with the COLUMNS; missing where there is no fold yet."""
-    rows = [_run_row(name, run) for name, run in runs]
+    rows = [_run_row(named.name, named.run) for named in runs]
     types = dict.fromkeys(COLUMNS, "float64")
     types |= dict.fromkeys(_COUNTS, "int64")
     types |= dict.fromkeys(_TEXTS, "object")

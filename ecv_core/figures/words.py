@@ -78,7 +78,7 @@ def joined(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
 
 
-def in_order(names: Iterable[str]) -> list[str]:
+def in_catalogue_order(names: Iterable[str]) -> list[str]:
     """Datasets or algorithms, each once, in the order in which people see them everywhere.
 
     Names that are neither come last, by themselves in the order of the alphabet.
@@ -88,11 +88,11 @@ def in_order(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*registered, *alphabetical]))
 
 
-def runs_in_order(runs: Iterable[RunRecord]) -> list[RunRecord]:
-    """Runs by dataset and then by algorithm, as `in_order` has them."""
+def runs_in_catalogue_order(runs: Iterable[RunRecord]) -> list[RunRecord]:
+    """Runs by dataset and then by algorithm, as `in_catalogue_order` has them."""
     runs = list(runs)
-    datasets = in_order(run.spec.dataset for run in runs)
-    algorithms = in_order(run.spec.algorithm for run in runs)
+    datasets = in_catalogue_order(run.spec.dataset for run in runs)
+    algorithms = in_catalogue_order(run.spec.algorithm for run in runs)
 
     def place(run: RunRecord) -> tuple[int, int]:
         return datasets.index(run.spec.dataset), algorithms.index(run.spec.algorithm)
@@ -211,9 +211,11 @@ def _meaning_of_stop(run: RunRecord, mean: float) -> str:
     if run.spec.rule in RULES:
         meaning = RULES[run.spec.rule].meaning
     interval = shown_interval(run).interval
-    # Wider than a tenth of the mean to each side: what the rule says has settled has not.
+    # An interval that reaches further than a tenth of the mean to each side belies a rule that says
+    # 'has settled'.
     uncertain = interval is not None and interval.width > 0.2 * abs(mean)
-    if meaning and not (uncertain and meaning.startswith("has settled")):
+    claims_certainty = meaning.startswith("has settled")
+    if meaning and not (uncertain and claims_certainty):
         return meaning
     satisfied = f"satisfies the rule {titled(run.spec.rule)}"
     if uncertain:
@@ -267,16 +269,19 @@ def shown_interval(run: RunRecord) -> ShownInterval:
     at_stop = run.at_stop
     if at_stop is None or at_stop.interval is None:
         return ShownInterval(None)
-    holds_after_stop = at_stop.interval.kind is IntervalKind.K_FOLD_MEAN
-    rules_interval_holds = holds_after_stop or not run.stopped_early
-    if at_stop.n < run.k and rules_interval_holds:
-        if at_stop.interval.width == 0:  # Folds that score alike do not tell how others may differ.
+    rules_interval = at_stop.interval
+    # One of the k-fold mean holds wherever the rule stops; one of the mean of the folds so far does
+    # not, once the rule has stopped by it.
+    holds_after_stop = rules_interval.kind is IntervalKind.K_FOLD_MEAN
+    folds_are_missing = at_stop.n < run.k
+    if folds_are_missing and (holds_after_stop or not run.stopped_early):
+        if rules_interval.width == 0:  # Folds that score alike do not tell how others may differ.
             return ShownInterval(None)
-        return ShownInterval(at_stop.interval)
-    after_stop = uncertainty_after_stop(run)
-    if after_stop is not None:
-        return ShownInterval(after_stop, ", allowing for the early stop")
-    return ShownInterval(uncertainty(run))
+        return ShownInterval(rules_interval)
+    allowing_for_stop = interval_allowing_for_stop(run)
+    if allowing_for_stop is not None:
+        return ShownInterval(allowing_for_stop, ", allowing for the early stop")
+    return ShownInterval(students_interval(run))
 
 
 def half_width_words(interval: Interval | None, k: int, note: str = "") -> str:
@@ -293,18 +298,16 @@ def half_width_words(interval: Interval | None, k: int, note: str = "") -> str:
     return f"± {half} over these folds{note}"
 
 
-def interval_words(run: RunRecord) -> str:
+def interval_words(run: RunRecord, new_data: NewData | None) -> str:
     """How uncertain the mean is, in short: for new users, and behind a word for these folds.
 
     '95 % interval for new users 0.2803 to 0.3081; ± 0.0116 over these folds, allowing for the early
-    stop'. The run carries its users' scores (`Results.with_user_scores`); empty before its first
-    fold.
+    stop'; empty before the first fold.
+
+    Args:
+        run: with its folds.
+        new_data: as `new_data_of` the run gives it.
     """
-    return interval_words_with(run, new_data_of(run, run.user_scores))
-
-
-def interval_words_with(run: RunRecord, new_data: NewData | None) -> str:
-    """As `interval_words`, where `new_data_of` the run is at hand."""
     if run.at_stop is None:
         return ""
     for_new = f"{usual_new_data(run.spec)} not known"
@@ -318,9 +321,8 @@ def interval_words_with(run: RunRecord, new_data: NewData | None) -> str:
     return words
 
 
-def new_data_cell(run: RunRecord) -> str:
+def new_data_cell(new_data: NewData | None) -> str:
     """The interval for new users, rows or clusters, as a table has it: its ends, or a dash."""
-    new_data = new_data_of(run, run.user_scores)
     if new_data is None:
         return "-"
     return ends_words(new_data.interval)
@@ -330,7 +332,7 @@ def _scores_used(run: RunRecord) -> list[float]:
     return [fold.score for fold in run.folds[: run.folds_used]]
 
 
-def uncertainty(run: RunRecord) -> Interval | None:
+def students_interval(run: RunRecord) -> Interval | None:
     """Student's t of the mean of the folds used, whatever the rule goes by: for papers and tables.
 
     None for one fold, and for folds that score alike.
@@ -341,8 +343,8 @@ def uncertainty(run: RunRecord) -> Interval | None:
     return uncertainty_of(scores, run.spec.confidence, run.spec.overlap)
 
 
-def uncertainty_after_stop(run: RunRecord) -> Interval | None:
-    """The interval of the mean of the folds used, if it differs from `uncertainty`.
+def interval_allowing_for_stop(run: RunRecord) -> Interval | None:
+    """The interval of the mean of the folds used, if it differs from `students_interval`.
 
     A rule that looks at the scores stops sooner at a lucky moment; this interval allows for that.
 
@@ -351,24 +353,20 @@ def uncertainty_after_stop(run: RunRecord) -> Interval | None:
     if not run.stopped_early:
         return None
     interval = interval_after_stop(run.spec, _scores_used(run))
-    if interval == uncertainty(run):
+    if interval == students_interval(run):
         return None
     return interval
 
 
-def new_data_line(run: RunRecord) -> str:
+def new_data_line(run: RunRecord, new_data: NewData | None) -> str:
     """Where the mean of new users is, or why that is not known; empty before the first fold.
 
     '95 % interval for new users: 0.2803 to 0.3081 (drawn from the same population)'
 
     Args:
-        run: its folds carry their users' scores (`Results.with_user_scores`), where there are some.
+        run: with its folds.
+        new_data: as `new_data_of` the run gives it.
     """
-    return new_data_line_with(run, new_data_of(run, run.user_scores))
-
-
-def new_data_line_with(run: RunRecord, new_data: NewData | None) -> str:
-    """As `new_data_line`, where `new_data_of` the run is at hand."""
     if not run.folds:
         return ""
     units = usual_new_data(run.spec)
@@ -424,21 +422,22 @@ def interval_lines(run: RunRecord) -> list[str]:
     if not run.folds:
         return []
     level = percent_text(run.spec.confidence, "g")
-    lines = [new_data_line(run)]
-    plain = uncertainty(run)
-    if plain:
-        ends = _ends_and_half_words(plain, _students_words(run))
+    lines = [new_data_line(run, new_data_of(run, run.user_scores))]
+    of_folds = students_interval(run)
+    if of_folds:
+        ends = _ends_and_half_words(of_folds, _students_words(run))
         lines.append(f"{level} interval of these folds: {ends}")
     elif run.folds_used > 1:
         lines.append(
             "no interval for these folds: all have the same score, so they do not show how "
             "uncertain the mean is"
         )
-    after_stop = uncertainty_after_stop(run)
-    if after_stop:
-        ends = _ends_and_half_words(after_stop, "holds wherever the rule stops")
+    allowing_for_stop = interval_allowing_for_stop(run)
+    if allowing_for_stop:
+        ends = _ends_and_half_words(allowing_for_stop, "holds wherever the rule stops")
         lines.append(f"{level} interval of these folds that allows for the stop: {ends}")
     at_stop = run.at_stop
+    # Folds in doubt, as one is far off or they drift, promise nothing of those that did not run.
     if at_stop is None or at_stop.interval is None or at_stop.n == run.k or run.doubt:
         return lines
     if at_stop.interval.kind is IntervalKind.K_FOLD_MEAN:
@@ -473,15 +472,15 @@ def reused_words(folds: Sequence[FoldResult]) -> str:
     reused = sum(fold.reused for fold in folds)
     if not reused:
         return ""
-    before = f"{reused} of {counted(len(folds), 'fold')} had been computed before"
+    pronoun = "them"
+    possessive = "Their"
     if reused == 1:
-        return (
-            f"{before}: no time or energy was spent on it again. Its energy is as it was "
-            "measured then, with the power in watts that was set then."
-        )
+        pronoun = "it"
+        possessive = "Its"
     return (
-        f"{before}: no time or energy was spent on them again. Their energy is as it was "
-        "measured then, with the power in watts that was set then."
+        f"{reused} of {counted(len(folds), 'fold')} had been computed before: no time or energy "
+        f"was spent on {pronoun} again. {possessive} energy is as it was measured then, with the "
+        "power in watts that was set then."
     )
 
 
@@ -631,10 +630,11 @@ def setting_words(rule_id: str, value: float) -> str:
     axis = RULES[rule_id].axis
     if axis is not None:
         return axis.in_words(value, about=True)
-    # A rule without an axis is compared at other costs by using it in some of the runs alone.
-    if value == 1:
+    # A rule without an axis has nothing to set: what varies is in how many runs it may stop.
+    share_of_runs = value
+    if share_of_runs == 1:
         return "as registered"
-    return f"in {percent_text(value, '.0f')} of the runs, otherwise all folds"
+    return f"in {percent_text(share_of_runs, '.0f')} of the runs, otherwise all folds"
 
 
 def small_number(value: float, significant: int = 3) -> str:
@@ -695,17 +695,9 @@ def watt_hours_alike(*ranges: tuple[float, float]) -> list[str]:
 
     '0.14 to 0.5 Wh' beside '0.08 to 0.46 Wh', where the other alone would be in mWh.
     """
-    text_of_first = watt_hours_range(*ranges[0])
-    _, _, unit = text_of_first.rpartition(" ")
-    units_per_watt_hour = 1.0
-    if unit == "mWh":
-        units_per_watt_hour = 1000.0
-    texts = []
-    for low, high in ranges:
-        # 3600 joules are a watt-hour.
-        ends = _ends([units_per_watt_hour * low / 3600, units_per_watt_hour * high / 3600])
-        texts.append(f"{ends} {unit}")
-    return texts
+    in_watt_hours = [(low / 3600, high / 3600) for low, high in ranges]
+    in_thousandths = _read_better_in_thousandths(in_watt_hours[0])
+    return [_amounts_text("Wh", ends, in_thousandths) for ends in in_watt_hours]
 
 
 def saved_words(facts: EnergyFacts) -> str:
@@ -770,15 +762,19 @@ def grams(amount: float) -> str:
 
 def _scaled(unit: str, *amounts: float) -> str:
     """One amount, or a range from the least to the most, in a unit or in thousandths of it."""
-    if 0 < max(amounts) < 1 and min(amounts) < 0.1:
+    return _amounts_text(unit, amounts, _read_better_in_thousandths(amounts))
+
+
+def _read_better_in_thousandths(amounts: Sequence[float]) -> bool:
+    return 0 < max(amounts) < 1 and min(amounts) < 0.1
+
+
+def _amounts_text(unit: str, amounts: Sequence[float], in_thousandths: bool) -> str:
+    """'0.14 to 0.5 Wh', or one number where both ends read the same."""
+    if in_thousandths:
         unit = f"m{unit}"
-        amounts = tuple(1000 * amount for amount in amounts)
-    return f"{_ends(amounts)} {unit}"
-
-
-def _ends(amounts: Iterable[float]) -> str:
-    """'0.14 to 0.5', or one number where both ends read the same."""
-    return " to ".join(dict.fromkeys(map(estimate, amounts)))
+        amounts = [1000 * amount for amount in amounts]
+    return f"{' to '.join(dict.fromkeys(map(estimate, amounts)))} {unit}"
 
 
 def duration(seconds: float) -> str:

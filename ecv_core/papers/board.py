@@ -15,7 +15,7 @@ import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
 from ecv_core import stopping
 from ecv_core.analysis.comparison.fairness import fair_key
-from ecv_core.analysis.comparison.paired_runs import compare_runs
+from ecv_core.analysis.comparison.paired_runs import Comparison, comparisons_with_best
 from ecv_core.energy.savings import energy_of
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.verdicts import p_words
@@ -35,6 +35,7 @@ from ecv_core.records.interactions import Part
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.store.imports import read_run
+from ecv_core.store.new_data import new_data_of
 from ecv_core.untrusted.files import DAMAGED, opened, read_at_most
 
 if TYPE_CHECKING:
@@ -120,7 +121,16 @@ def _some_numbers(numbers: Sequence[float]) -> str:
     return listed([f"{number:g}" for number in sorted(numbers)[:20]]) or "none"
 
 
-def site(folder: Path) -> tuple[str, dict[str, str]]:
+class BoardPage(NamedTuple):
+    """The results of a folder that hold, as one page."""
+
+    html: str
+    """With no script and nothing loaded from anywhere."""
+    refused: dict[str, str]
+    """A file's name -> why it is not on the page."""
+
+
+def board_page(folder: Path) -> BoardPage:
     """The results of a folder that hold, as one HTML page of tables, and why the others do not.
 
     Results with the same data, folds and metric share a table, the best mean first. Each is tested
@@ -128,13 +138,21 @@ def site(folder: Path) -> tuple[str, dict[str, str]]:
     Bengio, by Holm's correction for all comparisons of the table.
 
     Args: folder: every *.zip in it is checked anew.
-    Returns: HTML, with no script and nothing loaded from anywhere; file name -> why it is refused.
     Raises: InputError where no result holds.
     """
     from ecv_core.figures.report.html_templates import templates
     from ecv_core.figures.report.latex import bibtex
 
-    results, refused = _checked_results(folder)
+    results: list[Checked] = []
+    refused: dict[str, str] = {}
+    for path in sorted(folder.glob("*.zip")):
+        try:
+            result = check_result(path)
+        except EcvError as error:
+            refused[path.name] = str(error)
+        else:
+            # In the tables a result goes by the name of its file.
+            results.append(replace(result, run=replace(result.run, run_id=path.name)))
     if not results:
         example = ""
         if refused:
@@ -150,21 +168,7 @@ def site(folder: Path) -> tuple[str, dict[str, str]]:
         bibtex=bibtex(),
         made_at=datetime.now(UTC),
     )
-    return html, refused
-
-
-def _checked_results(folder: Path) -> tuple[list[Checked], dict[str, str]]:
-    """The results of a folder that hold, each named by its file; file name -> why it is refused."""
-    results = []
-    refused = {}
-    for path in sorted(folder.glob("*.zip")):
-        try:
-            checked = check_result(path)
-        except EcvError as error:
-            refused[path.name] = str(error)
-        else:
-            results.append(replace(checked, run=replace(checked.run, run_id=path.name)))
-    return results, refused
+    return BoardPage(html, refused)
 
 
 class _BoardTable(NamedTuple):
@@ -179,18 +183,25 @@ class _BoardTable(NamedTuple):
 def _table(entries: Sequence[Checked]) -> _BoardTable:
     """The table of results with the same data, folds and metric."""
     ranked = _best_first(entries)
-    beside_best = _beside_best([entry.run for entry in ranked])
+    best = ranked[0]
+    comparisons = comparisons_with_best(best.run, [entry.run for entry in ranked])
     rows = []
     level_names = []
     for entry in ranked:
-        words = beside_best.get(entry.run.run_id, "not tested")
-        if words.startswith(_LEVEL):
-            level_names.append(_name(entry))
-        rows.append(_row(entry, words))
-    answer = f"{_name(ranked[0])} has the best mean, {_mean(ranked[0]):.4f}"
+        test = comparisons.get(entry.run.run_id)
+        if entry is best:
+            beside_best = "the first"
+        elif test is None:
+            beside_best = "not tested"
+        else:
+            beside_best = _beside_best_words(test, best.run)
+            if not test.shows_difference:
+                level_names.append(_name(entry))
+        rows.append(_row(entry, beside_best))
+    answer = f"{_name(best)} has the best mean, {_mean(best):.4f}"
     if level_names:
         answer += f"; no difference is shown to {listed(level_names)}"
-    spec = entries[0].run.spec
+    spec = best.run.spec
     title = f"{metric_label(spec)} on {dataset_title(spec.dataset)}"
     caption = f"{spec.split}, k = {spec.k}, seed {spec.seed}, candidates = {spec.candidates}"
     return _BoardTable(title, f"{answer}.", rows, caption)
@@ -216,28 +227,14 @@ def _name(entry: Checked) -> str:
     return f"{spec.algorithm} ({', '.join(params)})"
 
 
-_LEVEL = "level with it"
-"""Of a result to whose mean no difference is shown."""
-
-
-def _beside_best(ranked: Sequence[RunRecord]) -> dict[str, str]:
-    """Of each run how it stands beside the first, in words, where the two could be tested."""
-    best = ranked[0].run_id
-    words = {best: "the first"}
-    comparisons, _ = compare_runs(ranked)
-    for test in comparisons:
-        if test.first == best:
-            other = test.second
-            verdict = "worse"
-        elif test.second == best:
-            other = test.first
-            verdict = "better on their common folds"
-        else:
-            continue
-        if not test.shows_difference:
-            verdict = _LEVEL
-        words[other] = f"{verdict} ({p_words(test.p_holm)})"
-    return words
+def _beside_best_words(test: Comparison, best: RunRecord) -> str:
+    """How a run stands beside the best; the first of a test has the better mean of common folds."""
+    verdict = "worse"
+    if not test.shows_difference:
+        verdict = "level with it"
+    elif test.second == best.run_id:
+        verdict = "better on their common folds"
+    return f"{verdict} ({p_words(test.p_holm)})"
 
 
 def _row(entry: Checked, beside_best: str) -> list[str]:
@@ -257,7 +254,7 @@ def _row(entry: Checked, beside_best: str) -> list[str]:
     return [
         _name(entry),
         f"{_mean(entry):.4f}",
-        new_data_cell(run),
+        new_data_cell(new_data_of(run, run.user_scores)),
         interval_text,
         beside_best,
         f"{run.folds_used} of {run.k}",

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from ecv_core.figures.p_values import p_values_figure
 from ecv_core.figures.report.figure_file import (
+    TitledChart,
+    chart_of_run,
+    chart_of_study,
     check_begun,
     form_of,
-    picture_of_run,
-    picture_of_study,
-    written,
+    write_chart,
 )
 from ecv_core.figures.report.moving import (
     MovingForm,
@@ -64,12 +65,12 @@ _AT_AN_ALPHA = ("difference", "stops", "ranks", "tradeoff")
 
 
 def write_figure(
-    run: str | RunRecord, kind: str, path: Path, alpha: object = None, folder: Path = FOLDER
+    subject: str | RunRecord, kind: str, path: Path, alpha: object = None, folder: Path = FOLDER
 ) -> str:
     """Draw a figure and write the file, in the form that its name says.
 
     Args:
-        run: a run, its id, that of a recorded one, or 'study' for the recorded study; for
+        subject: a run, its id, that of a recorded one, or 'study' for the recorded study; for
             'race' a selection's id or a dataset of the recorded study, for 'p-values' a recorded
             tuning, for 'dimensions' and 'steps' ml-100k or ml-1m, for 'board' a dataset with
             published results, for 'spaces' one with recorded spaces.
@@ -91,49 +92,53 @@ def write_figure(
         raise InputError(
             f"alpha is for the figures {listed(_AT_AN_ALPHA)}, so {kind} takes none; leave it out"
         )
-    moving = moving_form_of(path)
-    if moving is not None:
-        return _write_moving(run, kind, moving, path, folder)
+    moving_form = moving_form_of(path)
+    if moving_form is not None:
+        return _write_moving(subject, kind, moving_form, path, folder)
     form = form_of(path)
+    chart = _chart_of(subject, kind, alpha, folder)
+    write_chart(chart, form, path)
+    return chart.title
+
+
+def _chart_of(subject: str | RunRecord, kind: str, alpha: object, folder: Path) -> TitledChart:
+    """What `write_figure` draws where nothing moves; its arguments."""
     if kind == RACE:
-        race = _race_of(str(run), folder)
-        return written(partial(last_round_figure, race), form, path, f"{race.question} Last round")
+        race = _race_of(str(subject), folder)
+        return TitledChart(partial(last_round_figure, race), f"{race.question} Last round")
     if kind in CURVES:
-        return written(CURVES_BY_KIND[kind](str(run)), form, path, f"{kind} of {run}")
-    axis = axis_of(PAPERS_RULE)
+        return TitledChart(CURVES_BY_KIND[kind](str(subject)), f"{kind} of {subject}")
+    alpha_axis = axis_of(PAPERS_RULE)
     if alpha is None:
-        alpha = axis.default
-    chosen_alpha = float(axis.parse(alpha))
-    if run == STUDY:
-        make, title = picture_of_study(kind, chosen_alpha, folder)
-    else:
-        make, title = picture_of_run(_run_of(run, folder), kind, chosen_alpha, folder)
-    return written(make, form, path, title)
+        alpha = alpha_axis.default
+    checked_alpha = float(alpha_axis.parse(alpha))
+    if subject == STUDY:
+        return chart_of_study(kind, checked_alpha, folder)
+    return chart_of_run(_run_of(subject, folder), kind, checked_alpha, folder)
 
 
-def _run_of(run: str | RunRecord, folder: Path) -> RunRecord:
+def _run_of(subject: str | RunRecord, folder: Path) -> RunRecord:
     """A run, or the one with this id."""
-    if isinstance(run, RunRecord):
-        return run
-    return find_run(run, folder=folder)
+    if isinstance(subject, RunRecord):
+        return subject
+    return find_run(subject, folder=folder)
 
 
 def _write_moving(
-    run: str | RunRecord, kind: str, form: MovingForm, path: Path, folder: Path
+    subject: str | RunRecord, kind: str, form: MovingForm, path: Path, folder: Path
 ) -> str:
-    """Write a figure that plays fold by fold; see `write_figure`."""
+    """Write a figure that plays fold by fold; its title. Arguments as of `write_figure`."""
     check_folder(path)
     if kind == RACE:
-        race = _race_of(str(run), folder)
-        return write_moving(moving_race(race), form, path)
-    if kind != "efold" or run == STUDY:
+        return write_moving(moving_race(_race_of(str(subject), folder)), form, path)
+    if kind != "efold" or subject == STUDY:
         raise InputError(
             f"only --kind efold of a run and --kind race of a selection play, so {kind} cannot be "
             f"written as {path}; use FILE.pdf, FILE.svg, FILE.pgf or FILE.png"
         )
-    record = _run_of(run, folder)
-    check_begun(record)
-    title = write_moving(moving_run(record), form, path)
+    run = _run_of(subject, folder)
+    check_begun(run)
+    title = write_moving(moving_run(run), form, path)
     return f"{title}, fold by fold"
 
 

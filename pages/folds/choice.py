@@ -12,7 +12,7 @@ import streamlit as st
 from ecv_core.analysis.score_files import with_varying_scores
 from ecv_core.analysis.tradeoff.curves import explorable
 from ecv_core.figures.study_summary import systems_of
-from ecv_core.figures.words import counted, dataset_title, in_order, run_title
+from ecv_core.figures.words import counted, dataset_title, in_catalogue_order, run_title
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.store.listing import ListedRun
@@ -139,7 +139,7 @@ def _systems(runs: list[RunRecord], kind: str) -> Chosen:
     """
     whose = f"For {run_title(runs[0])}"
     if len(runs) > 1:
-        datasets = in_order(run.spec.dataset for run in runs)
+        datasets = in_catalogue_order(run.spec.dataset for run in runs)
         where = f"{len(datasets)} datasets"
         if len(datasets) == 1:
             where = dataset_title(datasets[0])

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from ecv_core.figures.heatmap import heatmap_at
 from ecv_core.figures.palette import stop_scale
 from ecv_core.figures.study_summary import Summary, scores_frame, systems_of
-from ecv_core.figures.words import runs_in_order
+from ecv_core.figures.words import runs_in_catalogue_order
 from ecv_core.records.run import RunRecord
 from pages.learn.material.recorded_runs import complete_runs
 from pages.learn.parts import save_chart
@@ -29,7 +29,7 @@ _LEAST_WIDTH = 700
 
 def show() -> None:
     """The slider, the sums, the folds of every run: the study as its page has it."""
-    runs = runs_in_order(complete_runs())
+    runs = runs_in_catalogue_order(complete_runs())
     done = studied(systems_of(runs), ranked=False)
     draw_slider(done, partial(_show_parts, done, runs))
 

@@ -26,6 +26,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.run import RunRecord
 from ecv_core.stopping import difference_percent
+from ecv_core.store.new_data import new_data_of
 from pages.replay.choice import choose_run
 from pages.replay.year import show_year
 from pages.shared.address.link import write_into_link
@@ -134,7 +135,8 @@ def _two_digits(factor: float) -> float:
 
 def _new_data_words(run: RunRecord) -> str:
     """The interval for new data, of which the ± in the lane says nothing."""
-    line = escaped(new_data_line(results().with_user_scores(run)))
+    scored = results().with_user_scores(run)
+    line = escaped(new_data_line(scored, new_data_of(scored, scored.user_scores)))
     return f"± is {glossary_link('confidence-interval', 'of these folds')}. At the stop: {line}."
 
 

@@ -18,7 +18,7 @@ from ecv_core.figures.words import (
     half_width_words,
     is_or_are,
     metric_label,
-    new_data_line_with,
+    new_data_line,
     node_words,
     range_words,
     reused_words,
@@ -57,7 +57,7 @@ def run_answer(run: RunRecord) -> Answer:
     sentences = []
     if stop is not None:
         headline = f"{metric_label(run.spec)} {stop.mean:.4f}"
-        sentences.append(as_sentence(new_data_line_with(run, new_data)))
+        sentences.append(as_sentence(new_data_line(run, new_data)))
     sentences.append(_sentence_on_state(run))
     return Answer(
         certainty=_certainty(run, new_data),

@@ -19,7 +19,7 @@ from ecv_core.figures.words import (
     counted,
     dataset_title,
     duration,
-    in_order,
+    in_catalogue_order,
     watt_hours_range,
 )
 from ecv_core.records.errors import EcvError
@@ -83,7 +83,7 @@ def expectation_words(
     sentence = _time_and_energy_sentence(together(expected_runs), source, load)
     if not unknown_algorithms:
         return sentence
-    titles = ", ".join(map(algorithm_title, in_order(unknown_algorithms)))
+    titles = ", ".join(map(algorithm_title, in_catalogue_order(unknown_algorithms)))
     return f"{sentence} This does not include {titles}, whose cost is not known yet."
 
 

@@ -8,7 +8,7 @@ from importlib import import_module
 import streamlit as st
 
 from ecv_core.figures.report.describe import Description, describe_runs
-from ecv_core.figures.words import counted, dataset_title, runs_in_order
+from ecv_core.figures.words import counted, dataset_title, runs_in_catalogue_order
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.runs import COMPARED, ChoosableRun, follow_runs, ids_of, with_folds
@@ -139,7 +139,7 @@ def _recorded_runs_by_key() -> dict[str, RunRecord]:
     """The recorded runs, as `_runs` has them."""
     runs: list[RunRecord] = []
     with errors_as_sentences():  # a damaged recorded file does not hide one's own runs
-        runs = runs_in_order(recorded_runs())
+        runs = runs_in_catalogue_order(recorded_runs())
     return {f"{run.spec.dataset}--{run.spec.algorithm}": run for run in runs}
 
 

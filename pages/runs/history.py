@@ -21,7 +21,7 @@ from ecv_core.figures.words import (
     algorithm_title,
     counted,
     dataset_title,
-    in_order,
+    in_catalogue_order,
     metric_label,
     rule_words,
     run_name,
@@ -379,7 +379,7 @@ def _filter_widgets(rows: Sequence[ListedRun], plan_names: Mapping[str, str]) ->
         width=300,
     )
     states = place.multiselect("State", list(RunState), key="state", bind="query-params", width=220)
-    titles = titles_of(in_order(row.spec.dataset for row in rows), dataset_title)
+    titles = titles_of(in_catalogue_order(row.spec.dataset for row in rows), dataset_title)
     translate_address("of_dataset", titles)
     datasets = place.multiselect(
         "Dataset",

@@ -43,6 +43,7 @@ from ecv_core.figures.words import (
 from ecv_core.models import computed_here
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import RunRecord
+from ecv_core.store.new_data import new_data_of
 from pages.runs.actions import check_stops
 from pages.runs.further_tests import offer_further_tests
 from pages.shared.charts.energy_parts import runs_energy_bar
@@ -135,7 +136,8 @@ def scores_and_energy(runs: Sequence[NamedRun]) -> None:
 def _new_data_text(run_id: str, folds_used: int, _run: RunRecord) -> str:
     """The ends of a run's interval for new data, kept until it has used more folds."""
     # Streamlit keeps the text by the run's id and its number of folds.
-    return new_data_cell(results().with_user_scores(_run))
+    scored = results().with_user_scores(_run)
+    return new_data_cell(new_data_of(scored, scored.user_scores))
 
 
 def differing_settings(runs: Sequence[NamedRun]) -> None:
@@ -166,12 +168,11 @@ def differing_settings(runs: Sequence[NamedRun]) -> None:
 
 def named_runs(runs: Sequence[RunRecord]) -> list[NamedRun]:
     """The runs under names that tell them apart; datasets as chosen, the best mean first."""
-    named = list(zip(names(runs, algorithm_title), runs, strict=True))
+    named = list(map(NamedRun, names(runs, algorithm_title), runs))
     panels = _panels(named)
 
     def place(named_run: NamedRun) -> tuple[int, float]:
-        _, run = named_run
-        return panels.index(_panel(run)), place_by_mean(run)
+        return panels.index(_panel(named_run.run)), place_by_mean(named_run.run)
 
     return sorted(named, key=place)
 

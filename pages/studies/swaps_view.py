@@ -16,7 +16,13 @@ from ecv_core.analysis.rank_swaps.sentences import headline, winners
 from ecv_core.analysis.rank_swaps.swaps import Swaps, common_metrics, rank_block
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.figures.split_ranks import rank_table_figure, rank_table_words, tau_figure, tau_words
-from ecv_core.figures.words import algorithm_title, dataset_title, in_order, titled, titles_of
+from ecv_core.figures.words import (
+    algorithm_title,
+    dataset_title,
+    in_catalogue_order,
+    titled,
+    titles_of,
+)
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord
@@ -149,7 +155,7 @@ def _choose(runs: Sequence[RunRecord]) -> SplitComparison:
 def _blocks(runs: Sequence[RunRecord]) -> dict[str, Block]:
     """What can be compared of these runs, by dataset."""
     blocks = {}
-    for dataset in in_order(run.spec.dataset for run in runs):
+    for dataset in in_catalogue_order(run.spec.dataset for run in runs):
         on_dataset = [run for run in runs if run.spec.dataset == dataset]
         with suppress(InputError):  # nothing on it can be compared
             blocks[dataset] = largest_block(on_dataset, list(ALGORITHMS))

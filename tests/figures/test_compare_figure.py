@@ -6,7 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ecv_core.figures.compare import COLUMNS, compare_alt_text, compare_figure, compare_frame
+from ecv_core.figures.compare import (
+    COLUMNS,
+    NamedRun,
+    compare_alt_text,
+    compare_figure,
+    compare_frame,
+)
 from ecv_core.records.run import Decision, Energy, FoldResult, Interval, Moment, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 
@@ -47,7 +53,7 @@ def named(algorithm, scores, stopped_at, state=RunState.FINISHED, source="rapl",
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
         stopped_at=stopped_at,
     )
-    return algorithm, run
+    return NamedRun(algorithm, run)
 
 
 RUNS = [

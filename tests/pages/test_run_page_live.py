@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ecv_core.dataset.preparation import prepared
-from ecv_core.figures.words import uncertainty_after_stop
+from ecv_core.figures.words import interval_allowing_for_stop
 from ecv_core.fold import split_archive
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.driver import drive
@@ -302,7 +302,7 @@ def test_a_run_that_never_stopped_does_not_say_go_on(app, a_run):
 
 def test_the_number_and_the_band_of_the_figure_say_why_they_differ(a_run) -> None:
     stopped = a_run(SCORES, stopped_at=4)
-    wide = uncertainty_after_stop(stopped)
+    wide = interval_allowing_for_stop(stopped)
     assert wide is not None
     said = details(stopped)
     assert f"± {wide.width / 2:.4f} over these folds" in said

@@ -155,6 +155,22 @@ class _TestedPair(NamedTuple):
     """As of Comparison."""
 
 
+def comparisons_with_best(best: RunRecord, runs: Sequence[RunRecord]) -> dict[str, Comparison]:
+    """The tests of `compare_runs` of which one run is the best.
+
+    Returns:
+        The other run's id -> its test; one that cannot be tested fairly is missing.
+    """
+    tests = {}
+    comparisons, _untested = compare_runs(runs)
+    for test in comparisons:
+        if test.first == best.run_id:
+            tests[test.second] = test
+        elif test.second == best.run_id:
+            tests[test.first] = test
+    return tests
+
+
 def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Untested]]:
     """Test every pair that can be tested fairly, and say of the others why not.
 

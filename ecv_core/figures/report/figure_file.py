@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from ecv_core.analysis.tradeoff.curves import Tradeoff, tradeoff
 from ecv_core.analysis.tradeoff.frames import (
@@ -25,7 +26,7 @@ from ecv_core.figures.report.pictures import Make, printed
 from ecv_core.figures.report.saving import FORMS, Form, saved
 from ecv_core.figures.study_summary import recorded_study, systems_of
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
-from ecv_core.figures.words import alpha_text, rule_words, run_title, runs_in_order
+from ecv_core.figures.words import alpha_text, rule_words, run_title, runs_in_catalogue_order
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.splits import check_exchangeable
@@ -37,8 +38,15 @@ OF_A_RUN = ("efold", "stops", "tradeoff")
 OF_A_STUDY = ("difference", "stops", "ranks", "tradeoff")
 
 
-def picture_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> tuple[Make, str]:
-    """What draws a figure of one run, and its title.
+class TitledChart(NamedTuple):
+    """What draws a chart, and the title of its file."""
+
+    make: Make
+    title: str
+
+
+def chart_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> TitledChart:
+    """A figure of one run.
 
     Args:
         run: a finished run, or one that goes on.
@@ -52,7 +60,7 @@ def picture_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> tup
     _check_kind(kind, OF_A_RUN, "a single run")
     if kind == "efold":
         check_begun(run)
-        return partial(run_figure, run), f"{run_title(run)}, {rule_words(run.spec)}"
+        return TitledChart(partial(run_figure, run), f"{run_title(run)}, {rule_words(run.spec)}")
     if not run.whole:
         raise InputError(
             f"run {run.run_id} has {len(run.folds)} of {run.spec.k} folds, but --kind {kind} "
@@ -66,7 +74,7 @@ def picture_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> tup
         make: Make = partial(stops_at, stops_frame(orders.tradeoff.average), orders.alpha)
     else:
         make = _tradeoff(orders, folder)
-    return make, f"{run_title(run)}, alpha {alpha_text(orders.alpha)}"
+    return TitledChart(make, f"{run_title(run)}, alpha {alpha_text(orders.alpha)}")
 
 
 def check_begun(run: RunRecord) -> None:
@@ -75,10 +83,10 @@ def check_begun(run: RunRecord) -> None:
         raise InputError(f"run {run.run_id} has no finished fold yet, so there is nothing to draw")
 
 
-def picture_of_study(kind: str, alpha: float, folder: Path) -> tuple[Make, str]:
-    """What draws a figure of the recorded study, and its title; as `picture_of_run`."""
+def chart_of_study(kind: str, alpha: float, folder: Path) -> TitledChart:
+    """A figure of the recorded study; as `chart_of_run`."""
     _check_kind(kind, OF_A_STUDY, "a study")
-    orders = _orders_of(runs_in_order(recorded_study(folder)), alpha)
+    orders = _orders_of(runs_in_catalogue_order(recorded_study(folder)), alpha)
     cells = cells_frame(orders.tradeoff, [orders.alpha])
     cells_at = partial(heatmap_at, cells, orders.alpha)
     match kind:
@@ -92,7 +100,8 @@ def picture_of_study(kind: str, alpha: float, folder: Path) -> tuple[Make, str]:
             make = _ranks(orders, folder)
         case _:
             make = _tradeoff(orders, folder)
-    return make, f"{len(orders.runs)} recorded runs, alpha {alpha_text(orders.alpha)}"
+    title = f"{len(orders.runs)} recorded runs, alpha {alpha_text(orders.alpha)}"
+    return TitledChart(make, title)
 
 
 def _check_kind(kind: str, kinds: Sequence[str], what: str) -> None:
@@ -102,15 +111,9 @@ def _check_kind(kind: str, kinds: Sequence[str], what: str) -> None:
         )
 
 
-def written(make: Make, form: Form, path: Path, title: str) -> str:
-    """Write a picture to a file; its title.
-
-    Raises:
-        RunError: if it cannot be written.
-    """
-    content = saved(partial(printed, make), form, title=title)
-    write_result(path, content)
-    return title
+def write_chart(chart: TitledChart, form: Form, path: Path) -> None:
+    """Write a chart to a file. Raises: RunError if it cannot be written."""
+    write_result(path, saved(partial(printed, chart.make), form, title=chart.title))
 
 
 def form_of(path: Path) -> Form:
@@ -165,13 +168,13 @@ def _other_rules(runs: Sequence[RunRecord], folder: Path) -> list[RuleCurve]:
     """The rules that need users' scores, over the same runs; those without for any left out."""
     store = None
     if len(runs) == 1:
-        store = open_store()  # it may be one of the user's own
+        store = open_store()  # a single run may be one of the user's own, several are recorded
     results = Results(store, folder=folder)
-    curves = []
+    curves_of_runs = []
     for run in runs:
-        curves.append(curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT))
-    rules = []
-    for rule, of_runs in by_rule(curves).items():
-        if len(of_runs) == len(runs):
-            rules.append(RuleCurve(rule=rule, curves=of_runs))
-    return rules
+        curves_of_runs.append(curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT))
+    rule_curves = []
+    for rule, curves in by_rule(curves_of_runs).items():
+        if len(curves) == len(runs):
+            rule_curves.append(RuleCurve(rule=rule, curves=curves))
+    return rule_curves

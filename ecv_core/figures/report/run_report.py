@@ -12,6 +12,7 @@ from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
 from ecv_core.energy.parts import energy_parts, parts_sentence
 from ecv_core.energy.savings import EnergyFacts, energy_of
+from ecv_core.figures.efold import history_of_run
 from ecv_core.figures.efold_plot import run_alt_text, run_figure
 from ecv_core.figures.report.describe import describe_methods, moment_numbers
 from ecv_core.figures.report.html_templates import templates
@@ -37,9 +38,10 @@ from ecv_core.figures.words import (
     verdict,
 )
 from ecv_core.records.errors import UnknownName
-from ecv_core.records.run import IntervalKind, RunRecord, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.document import command_of
 from ecv_core.store.environment import environment
+from ecv_core.store.new_data import new_data_of
 
 if TYPE_CHECKING:
     pass
@@ -114,7 +116,11 @@ def _key_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
     if run.at_stop:
         mean = f"{run.at_stop.mean:.4f}"
     return [
-        KeyNumber(f"Mean {metric_label(run.spec)}", mean, interval_words(run)),
+        KeyNumber(
+            f"Mean {metric_label(run.spec)}",
+            mean,
+            interval_words(run, new_data_of(run, run.user_scores)),
+        ),
         KeyNumber("Folds used", f"{run.folds_used} of {run.k}", rule_words(run.spec)),
         KeyNumber("Computing time", duration(run.seconds), f"{len(run.folds)} folds run"),
         *_processor_numbers(energy, run.k),
@@ -124,7 +130,9 @@ def _key_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
 
 def _energy_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
     """What the folds used and what the stop saved; dashes where nothing was metered."""
-    used = saved = emitted = "-"
+    used = "-"
+    saved = "-"
+    emitted = "-"
     share = ""
     if energy.source != "none":
         used = used_words(energy)
@@ -213,11 +221,10 @@ def _fold_rows(run: RunRecord) -> list[list[str]]:
 
 
 def _fold_caption(run: RunRecord) -> str:
-    what = "of the mean"
-    for moment in run.moments:
-        if moment.interval and moment.interval.kind is IntervalKind.K_FOLD_MEAN:
-            what = "of the k-fold mean"
-    caption = f"Fold by fold; the mean and the interval ({what}) are those of the first n folds."
+    kind = history_of_run(run).interval_kind
+    caption = (
+        f"Fold by fold; the mean and the interval (of the {kind}) are those of the first n folds."
+    )
     if len(run.moments) > MOST_ROWS:
         caption += f" The first {MOST_ROWS} of {len(run.moments)} folds."
     return caption

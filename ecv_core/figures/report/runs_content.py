@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,10 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ecv_core.energy.meter import country_in_words, intensity_words
 from ecv_core.energy.parts import with_own_joules
 from ecv_core.energy.savings import energy_of, folds_once, saved_together, sum_of_ranges
-from ecv_core.figures.compare import compare_alt_text, compare_figure, compare_frame, panels_of
+from ecv_core.figures.compare import (
+    NamedRun,
+    compare_alt_text,
+    compare_figure,
+    compare_frame,
+    panels_of,
+)
 from ecv_core.figures.report.describe import describe_methods, energy_sentence
 from ecv_core.figures.report.run_report import KeyNumber, machine_words
-from ecv_core.figures.report.runs_table import HEADERS, RunRow, rows_of_runs, these_folds
+from ecv_core.figures.report.runs_table import RunRow, rows_of_runs, these_folds
 from ecv_core.figures.words import (
     counted,
     dataset_title,
@@ -75,6 +82,14 @@ class ReportPicture:
     make: Callable[[], go.Figure]
 
 
+class TableOfSums(NamedTuple):
+    """What the runs of each person, or of each other group, cost together."""
+
+    title: str
+    rows: Sequence[tuple[str, ...]]
+    """With SUMS_HEADERS."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportContent:
     """What a report of several runs says, whatever file it becomes."""
@@ -86,8 +101,7 @@ class ReportContent:
     numbers: Sequence[KeyNumber]
     rows: Sequence[RunRow]
     pictures: Sequence[ReportPicture]
-    sums: Sequence[tuple[str, Sequence[tuple[str, ...]]]]
-    """Titles, and the rows of a table with SUMS_HEADERS."""
+    sums: Sequence[TableOfSums]
     energy: str
     methods: str
     machine: str
@@ -122,8 +136,8 @@ def runs_content(
     rows = rows_of_runs(runs)
     described = describe_methods(runs, made_with)
     sums = []
-    for kind, names in (groups or {}).items():
-        sums.append((f"Energy by {kind}", _sums_rows(runs, names)))
+    for kind, name_of_run in (groups or {}).items():
+        sums.append(TableOfSums(f"Energy by {kind}", _sums_rows(runs, name_of_run)))
     return ReportContent(
         title=f"{counted(len(runs), 'run')} of e-fold cross-validation",
         under=f"e-fold cross-validation · {_period(runs)}",
@@ -146,8 +160,7 @@ def _conclusion(rows: Sequence[RunRow]) -> str:
         if row.is_best:
             metric = metric_label(row.run.spec)
             dataset = dataset_title(row.run.spec.dataset)
-            score = row.cells[HEADERS.index("Score")]
-            best.append(f"{row.name} on {dataset} ({metric} {score})")
+            best.append(f"{row.name} on {dataset} ({metric} {row.cells['Score']})")
     winners = ""
     if best:
         winners = f"Best means: {listed(best)}."
@@ -156,17 +169,19 @@ def _conclusion(rows: Sequence[RunRow]) -> str:
 
 def _pictures(rows: Sequence[RunRow]) -> list[ReportPicture]:
     """A figure for each dataset and metric of which there is a mean."""
-    frame = compare_frame([(row.name, row.run) for row in rows])
-    for place, row in enumerate(rows):
+    frame = compare_frame([NamedRun(row.name, row.run) for row in rows])
+    # In place of the interval by which each rule decides stands the one that the table has.
+    for row_number, row in enumerate(rows):
         interval: Interval | NewDataInterval | None = these_folds(row.run)
-        of = "these folds"
+        subject = "these folds"
         if row.new_data is not None:
             interval = row.new_data.interval
-            of = f"new {row.new_data.of}"
+            subject = f"new {row.new_data.of}"
         if interval is not None:
-            frame.loc[place, "low"] = interval.low
-            frame.loc[place, "high"] = interval.high
-            frame.loc[place, "interval"] = f"{percent_text(row.run.spec.confidence, 'g')}, {of}"
+            level = percent_text(row.run.spec.confidence, "g")
+            frame.loc[row_number, "low"] = interval.low
+            frame.loc[row_number, "high"] = interval.high
+            frame.loc[row_number, "interval"] = f"{level}, {subject}"
     pictures = []
     for title, panel in panels_of(frame).items():
         chart = partial(compare_figure, panel)
@@ -205,34 +220,41 @@ def _range_note(ends: tuple[float, float]) -> str:
     return ""
 
 
-def _sums_rows(runs: Sequence[RunRecord], names: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """A row for each name, in the order of the alphabet; '-' for runs that have none."""
-    by_name: dict[str, list[RunRecord]] = {}
+def _sums_rows(runs: Sequence[RunRecord], name_of_run: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """A row for each name, in the order of the alphabet; '-' for runs that have none.
+
+    Args:
+        runs: what is summed.
+        name_of_run: a run's id -> in which row it counts.
+    """
+    runs_of_name: defaultdict[str, list[RunRecord]] = defaultdict(list)
     for run in runs:
-        by_name.setdefault(names.get(run.run_id, "-"), []).append(run)
+        runs_of_name[name_of_run.get(run.run_id, "-")].append(run)
     rows = []
-    for name in sorted(by_name):
-        rows.append((name, *sums_of(by_name[name]).cells))
+    for name in sorted(runs_of_name):
+        rows.append((name, *sums_of(runs_of_name[name]).cells))
     return rows
 
 
 def _energy_words(runs: Sequence[RunRecord]) -> str:
     """How the energy is known, what is assumed, and which runs had the machine to themselves."""
     started = [run for run in runs if run.folds]
-    alone = with_own_joules(started)
-    shared = len(started) - len(alone)
-    words = ""
-    if shared:
-        words = f"During {counted(shared, 'run')}, other programs used the machine too."
-        if alone:
-            words += " The sums above include their energy; the sentence at the top does not."
-    once = ""
+    undisturbed = with_own_joules(started)
+    disturbed_count = len(started) - len(undisturbed)
+    other_work = ""
+    if disturbed_count:
+        other_work = (
+            f"During {counted(disturbed_count, 'run')}, other programs used the machine too."
+        )
+        if undisturbed:
+            other_work += " The sums above include their energy; the sentence at the top does not."
+    common_folds = ""
     if len(folds_once(runs)) < sum(len(run.folds) for run in runs):
-        once = "A fold that several of these runs use is counted once in sums."
+        common_folds = "A fold that several of these runs use is counted once in sums."
     intensities = sorted({intensity_words(run.spec.country) for run in runs})
     return joined(
-        words,
-        once,
+        other_work,
+        common_folds,
         "A range goes from the lowest to the highest value of an estimate. The report of each "
         "run says what was measured and what was assumed.",
         f"Emissions are those of {listed(intensities)}.",

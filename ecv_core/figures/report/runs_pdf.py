@@ -69,9 +69,9 @@ def runs_pdf(content: ReportContent) -> bytes:
         _paragraph(pdf, PICTURES_CAPTION, size=_SMALL)
     for picture in content.pictures:
         _add_picture(pdf, picture)
-    for title, rows in content.sums:
-        _heading(pdf, title)
-        _add_table(pdf, SUMS_HEADERS, rows)
+    for sums in content.sums:
+        _heading(pdf, sums.title)
+        _add_table(pdf, SUMS_HEADERS, sums.rows)
     _heading(pdf, "Energy and its source")
     _paragraph(pdf, content.energy)
     _heading(pdf, "Methods")
@@ -140,7 +140,7 @@ def _add_results(pdf: FPDF, rows: Sequence[RunRow]) -> None:
             style = None
             if run.is_best:
                 style = FontFace(emphasis="B")
-            table.row([visible(cell) for cell in run.cells], style=style)
+            table.row([visible(cell) for cell in run.cells.values()], style=style)
 
 
 def _add_table(pdf: FPDF, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from ecv_core.analysis.comparison.fairness import dataset_and_metric
 from ecv_core.analysis.comparison.names import names
-from ecv_core.analysis.comparison.paired_runs import compare_runs
+from ecv_core.analysis.comparison.paired_runs import comparisons_with_best
 from ecv_core.analysis.ranking import place_by_mean
 from ecv_core.energy.savings import energy_of
 from ecv_core.figures.report.latex import latex_table
 from ecv_core.figures.words import (
     algorithm_title,
     dataset_title,
-    ends_words,
-    in_order,
+    in_catalogue_order,
+    interval_allowing_for_stop,
     metric_label,
+    new_data_cell,
     rule_words,
     saved_words,
+    students_interval,
     titled,
-    uncertainty,
-    uncertainty_after_stop,
     used_words,
 )
 from ecv_core.records.run import Interval, RunRecord
@@ -51,8 +51,8 @@ class RunRow:
     run: RunRecord
     name: str
     """What it is called among these runs."""
-    cells: tuple[str, ...]
-    """As HEADERS; '-' where nothing is known."""
+    cells: Mapping[str, str]
+    """Text under each of HEADERS; '-' where nothing is known."""
     new_data: NewData | None
     """The interval for new data, as the table has it."""
     is_best: bool
@@ -72,21 +72,25 @@ def rows_of_runs(runs: Sequence[RunRecord]) -> list[RunRow]:
     name_of_run = {}
     for run, name in zip(runs, names(runs, algorithm_title), strict=True):
         name_of_run[run.run_id] = name or algorithm_title(run.spec.algorithm)
-    p_values = _p_values(runs)
     rows = []
-    for of_dataset in _by_dataset_and_metric(runs):
-        best_first = sorted(of_dataset, key=place_by_mean)
+    for comparable_runs in _by_dataset_and_metric(runs):
+        best_first = sorted(comparable_runs, key=place_by_mean)
         best = best_first[0]
+        tests = {}
+        if 1 < len(comparable_runs) <= _MOST_TESTED:
+            tests = comparisons_with_best(best, comparable_runs)
         for run in best_first:
-            p_value = ""
-            if run is not best:
-                p_value = p_values.get(frozenset({run.run_id, best.run_id}), "-")
             name = name_of_run[run.run_id]
+            p_text = "-"
+            if run is best:
+                p_text = ""
+            elif run.run_id in tests:
+                p_text = _p_cell(tests[run.run_id].p_holm)
             new_data = new_data_of(run, run.user_scores)
             row = RunRow(
                 run=run,
                 name=name,
-                cells=_cells(run, name, new_data, p_value),
+                cells=_cells(run, name, new_data, p_text),
                 new_data=new_data,
                 is_best=run is best and len(best_first) > 1 and run.at_stop is not None,
             )
@@ -96,26 +100,13 @@ def rows_of_runs(runs: Sequence[RunRecord]) -> list[RunRow]:
 
 def _by_dataset_and_metric(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
     """The runs on each dataset by each metric, datasets in the order of everywhere."""
-    datasets = in_order(run.spec.dataset for run in runs)
+    datasets = in_catalogue_order(run.spec.dataset for run in runs)
 
     def order(run: RunRecord) -> tuple[int, str]:
         dataset, metric = dataset_and_metric(run.spec)
         return datasets.index(dataset), metric
 
     return [list(group) for _, group in groupby(sorted(runs, key=order), key=order)]
-
-
-def _p_values(runs: Sequence[RunRecord]) -> dict[frozenset[str], str]:
-    """The ids of two runs -> the corrected p of their test, as a table has it."""
-    p_values = {}
-    for of_dataset in _by_dataset_and_metric(runs):
-        if not 1 < len(of_dataset) <= _MOST_TESTED:
-            continue
-        comparisons, _ = compare_runs(of_dataset)
-        for comparison in comparisons:
-            pair = frozenset({comparison.first, comparison.second})
-            p_values[pair] = _p_cell(comparison.p_holm)
-    return p_values
 
 
 def _p_cell(p_value: float) -> str:
@@ -125,10 +116,7 @@ def _p_cell(p_value: float) -> str:
     return f"{p_value:.3f}"
 
 
-def _cells(run: RunRecord, name: str, new_data: NewData | None, p_value: str) -> tuple[str, ...]:
-    new_data_ends = "-"
-    if new_data is not None:
-        new_data_ends = ends_words(new_data.interval)
+def _cells(run: RunRecord, name: str, new_data: NewData | None, p_text: str) -> dict[str, str]:
     mean = "-"
     if run.at_stop:
         mean = f"{run.at_stop.mean:.4f}"
@@ -143,24 +131,24 @@ def _cells(run: RunRecord, name: str, new_data: NewData | None, p_value: str) ->
     energy = "-"
     if run.joules:
         energy = used_words(facts)
-    return (
-        dataset_title(run.spec.dataset),
-        name,
-        metric_label(run.spec),
-        mean,
-        new_data_ends,
-        half_width,
-        p_value,
-        f"{run.folds_used} of {run.k}",
-        rule,
-        energy,
-        saved_words(facts),
-    )
+    return {
+        "Dataset": dataset_title(run.spec.dataset),
+        "Algorithm": name,
+        "Metric": metric_label(run.spec),
+        "Score": mean,
+        "New data": new_data_cell(new_data),
+        "These folds": half_width,
+        "p": p_text,
+        "Folds": f"{run.folds_used} of {run.k}",
+        "Rule": rule,
+        "Energy": energy,
+        "Saved": saved_words(facts),
+    }
 
 
 def these_folds(run: RunRecord) -> Interval | None:
     """Student's t of the mean at the stop, allowing for the stop; None where folds do not vary."""
-    return uncertainty_after_stop(run) or uncertainty(run)
+    return interval_allowing_for_stop(run) or students_interval(run)
 
 
 CAPTION = (
@@ -180,25 +168,20 @@ def runs_latex(runs: Sequence[RunRecord], *, caption: str = CAPTION, label: str 
         label: for \\ref; letters, digits and hyphens.
     """
     rows = rows_of_runs(runs)
-    metrics = {metric_label(row.run.spec) for row in rows}
-    left_out = ["Saved"]
+    columns = [name for name in HEADERS if name != "Saved"]
+    headers = list(columns)
+    metrics = {row.cells["Metric"] for row in rows}
     if len(metrics) == 1:
-        left_out.append("Metric")
-    columns = []
-    headers = []
-    for place, name in enumerate(HEADERS):
-        if name not in left_out:
-            columns.append(place)
-            headers.append(name)
-    score = headers.index("Score")
-    if len(metrics) == 1:
-        (headers[score],) = metrics
+        # A metric that all rows share stands above their scores instead.
+        columns.remove("Metric")
+        headers.remove("Metric")
+        headers[columns.index("Score")] = metrics.pop()
     cells = []
     bold = []
-    for place, row in enumerate(rows):
-        cells.append([row.cells[column] for column in columns])
+    for row_number, row in enumerate(rows):
+        cells.append([row.cells[name] for name in columns])
         if row.is_best:
-            bold.append((place, score))
+            bold.append((row_number, columns.index("Score")))
     return latex_table(headers, cells, caption=caption, label=label, bold=bold)
 
 
@@ -219,7 +202,7 @@ def csv_row(row: RunRow) -> dict[str, object]:
     }
     outcome = {
         "score": score,
-        "p_holm": row.cells[HEADERS.index("p")],
+        "p_holm": row.cells["p"],
         "folds_used": run.folds_used,
         "folds_computed_before": sum(fold.reused for fold in run.folds),
         "k": run.k,

@@ -13,8 +13,8 @@ from ecv_core.figures.words import (
     algorithm_title,
     counted,
     dataset_title,
-    in_order,
-    runs_in_order,
+    in_catalogue_order,
+    runs_in_catalogue_order,
     titles_of,
 )
 from ecv_core.records.run import RunRecord
@@ -125,8 +125,8 @@ def pick_runs(
         prefix: of the keys of both widgets, and of their names in the address.
     """
     specs = offered or [run.spec for run in runs]
-    datasets = in_order(spec.dataset for spec in specs)
-    algorithms = in_order(spec.algorithm for spec in specs)
+    datasets = in_catalogue_order(spec.dataset for spec in specs)
+    algorithms = in_catalogue_order(spec.algorithm for spec in specs)
     picked_datasets = pick_several(
         "Datasets", titles_of(datasets, dataset_title), f"{prefix}datasets"
     )
@@ -137,7 +137,7 @@ def pick_runs(
     for run in runs:
         if run.spec.dataset in picked_datasets and run.spec.algorithm in picked_algorithms:
             picked.append(run)
-    return runs_in_order(picked)
+    return runs_in_catalogue_order(picked)
 
 
 def runs_words(runs: Sequence[RunRecord]) -> str:

@@ -17,6 +17,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.listing import ListedRun
+from ecv_core.store.new_data import new_data_of
 from ecv_core.store.plans import PlanRecord
 from pages.shared.live.state import results
 
@@ -53,7 +54,8 @@ def mean_sentences(run: RunRecord, subject: str) -> list[str]:
     """
     if run.at_stop is None:
         return []
-    line = new_data_line(results().with_user_scores(run))
+    scored = results().with_user_scores(run)
+    line = new_data_line(scored, new_data_of(scored, scored.user_scores))
     return [f"{subject} is {run.at_stop.mean:.4f}. {as_sentence(line)}"]
 
 

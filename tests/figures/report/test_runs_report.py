@@ -7,14 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.analysis.comparison.paired_runs import compare_runs
+from ecv_core.analysis.comparison.paired_runs import comparisons_with_best
 from ecv_core.figures.report import runs_table
 from ecv_core.figures.report.runs_content import runs_content, sums_of
 from ecv_core.figures.report.runs_pdf import runs_pdf
 from ecv_core.figures.report.runs_report import runs_csv, runs_html
-from ecv_core.figures.report.runs_table import HEADERS, rows_of_runs, runs_latex
-
-P = HEADERS.index("p")
+from ecv_core.figures.report.runs_table import rows_of_runs, runs_latex
 
 
 @pytest.fixture
@@ -37,7 +35,7 @@ def test_of_each_dataset_the_best_comes_first_and_alone_nobody_is_best(named_run
     assert [row.run.run_id for row in rows] == ["best", "worse", "elsewhere"]
     assert [row.is_best for row in rows] == [True, False, False]
     # All differences are 0.1, so the test over folds, which they have alone, is sure.
-    assert [row.cells[P] for row in rows] == ["", "<0.001", ""]
+    assert [row.cells["p"] for row in rows] == ["", "<0.001", ""]
 
 
 def test_lower_is_better_where_the_metric_says_so(named_run):
@@ -51,7 +49,7 @@ def test_lower_is_better_where_the_metric_says_so(named_run):
 
 def test_runs_whose_folds_are_not_the_same_are_not_tested(named_run):
     rows = rows_of_runs([named_run("a", (0.4, 0.42, 0.43)), named_run("b", seed=7)])
-    assert [row.cells[P] for row in rows] == ["", "-"]
+    assert [row.cells["p"] for row in rows] == ["", "-"]
 
 
 def test_sums_are_those_of_the_runs(named_run):
@@ -100,18 +98,17 @@ def test_a_figure_has_the_interval_of_the_table(named_run):
             if trace.error_x.array is not None:
                 for facts, half_width in zip(trace.customdata, trace.error_x.array, strict=True):
                     drawn[facts[0]] = f"± {half_width:.4f}"
-    column = HEADERS.index("These folds")
-    assert drawn == {row.name: row.cells[column] for row in content.rows}
+    assert drawn == {row.name: row.cells["These folds"] for row in content.rows}
 
 
 def test_each_pair_of_runs_is_tested_once(named_run, monkeypatch):
     compared = []
 
-    def counted(runs):
+    def counted(best, runs):
         compared.append([run.run_id for run in runs])
-        return compare_runs(runs)
+        return comparisons_with_best(best, runs)
 
-    monkeypatch.setattr(runs_table, "compare_runs", counted)
+    monkeypatch.setattr(runs_table, "comparisons_with_best", counted)
     runs_html(runs_content([named_run("a"), named_run("b", algorithm="popular")]))
     assert compared == [["a", "b"]]
 
