@@ -87,7 +87,9 @@ PRINTED_CELLS = ("#F1F5F7", "#00507E")
 
 def palette(dark: bool) -> Palette:
     """The colours for this ground."""
-    return DARK if dark else LIGHT
+    if dark:
+        return DARK
+    return LIGHT
 
 
 def css_variables() -> str:

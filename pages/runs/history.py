@@ -393,7 +393,7 @@ def _filter_widgets(rows: Sequence[ListedRun], plan_names: Mapping[str, str]) ->
         "Started", [_AT_ANY_TIME, *_PERIODS], key="started", bind="query-params", width=160
     )
     plans: list[str] = []
-    listed_plans = in_order(row.group for row in rows if row.group in plan_names)
+    listed_plans = sorted({row.group for row in rows if row.group in plan_names})
     if listed_plans:
         plans = place.multiselect(
             "Part of", listed_plans, format_func=plan_names.__getitem__, key="part", width=260

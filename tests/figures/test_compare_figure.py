@@ -146,7 +146,7 @@ def test_each_dataset_has_a_panel_and_none_covers_another():
     ("names", "of"), [(("NMF", "NMF, seed 7"), ""), (("alpha 1e-4", "alpha 1e-5"), " of NMF")]
 )
 def test_a_panel_of_one_algorithm_has_its_title_where_no_run_has_it(names, of):
-    runs = [(name, named("nmf", [0.1, 0.2], None)[1]) for name in names]
+    runs = [NamedRun(name, named("nmf", [0.1, 0.2], None).run) for name in names]
     (title,) = compare_figure(compare_frame(runs)).layout.annotations
     assert title.text == f"<b>nDCG@10</b>{of} on <b>Synthetic</b>"
 

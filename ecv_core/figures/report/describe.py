@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -79,7 +80,9 @@ _MARK = re.compile(r"⟦(cite|maths):(.*?)⟧", re.DOTALL)
 
 def cite(entry: str) -> str:
     """A mark for a BibTeX entry; nothing for an empty one."""
-    return f"⟦cite:{entry.strip()}⟧" if entry.strip() else ""
+    if not entry.strip():
+        return ""
+    return f"⟦cite:{entry.strip()}⟧"
 
 
 def maths(plain: str, latex: str) -> str:
@@ -120,10 +123,9 @@ def _mark_as_latex(mark: re.Match[str]) -> str:
     return f"${latex}$"
 
 
-def cited(marked: str) -> list[str]:
-    """The BibTeX entries of a text, each once, in its order."""
-    entries = [content for kind, content in _MARK.findall(marked) if kind == "cite"]
-    return list(dict.fromkeys(entries))
+def _cited_entries(marked: str) -> list[str]:
+    """The BibTeX entries of a text, in its order."""
+    return [content for kind, content in _MARK.findall(marked) if kind == "cite"]
 
 
 def distinct(items: Iterable[_Item], words: Callable[[_Item], str]) -> list[str]:
@@ -201,16 +203,17 @@ def _settings(params: Params) -> list[str]:
 
 def split_sentence(specs: Sequence[RunSpec]) -> str:
     """How the data was split, with k and seeds; splits that differ in their seed alone are one."""
-    alike: dict[Any, list[RunSpec]] = {}
+    specs_of_split: defaultdict[Hashable, list[RunSpec]] = defaultdict(list)
     for spec in specs:
         split = (spec.split, spec.split_params, spec.k, spec.folds_sha256)
-        alike.setdefault(split, []).append(spec)
+        specs_of_split[split].append(spec)
     sentences = []
-    for same_split in alike.values():
+    for same_split in specs_of_split.values():
         seeds = sorted({spec.seed for spec in same_split})
         sentences.append(_split_words(same_split[0], seeds))
-    one_split = len(sentences) == 1 and len({spec.seed for spec in specs}) == 1
-    if one_split and len({spec.algorithm for spec in specs}) > 1:
+    all_seeds = {spec.seed for spec in specs}
+    algorithms = {spec.algorithm for spec in specs}
+    if len(sentences) == 1 and len(all_seeds) == 1 and len(algorithms) > 1:
         sentences.append("All algorithms were evaluated on the same folds.")
     return " ".join(sentences)
 
@@ -419,31 +422,34 @@ _SOURCES_OF_CODECARBON = frozenset({"rapl", "cpu-load", "constant", "mixed"})
 
 def _energy_saved_sentence(runs: Sequence[RunRecord]) -> str:
     """What the stops of these runs saved; empty where none did."""
-    facts = [energy_of(run) for run in runs]
-    saved = sum(of_run.saved_joules or 0.0 for of_run in facts)
-    if not saved:
+    energies = [energy_of(run) for run in runs]
+    saved_joules = sum(energy.saved_joules or 0.0 for energy in energies)
+    if not saved_joules:
         return ""
-    least, most = saved_together(facts)
-    forecasts = [of_run.folds_ran for of_run in facts if of_run.forecast]
+    least, most = saved_together(energies)
+    folds_behind_forecasts = [energy.folds_ran for energy in energies if energy.forecast]
     about = ""
-    how = "the energy that the folds after the stop used when they were run to check"
-    if forecasts:
+    source = "the energy that the folds after the stop used when they were run to check"
+    if folds_behind_forecasts:
         about = "about "
-        how = f"a forecast: a fold that did not run is counted {forecast_words(forecasts)}"
+        counted_as = forecast_words(folds_behind_forecasts)
+        source = f"a forecast: a fold that did not run is counted {counted_as}"
     share = ""
-    all_folds = _joules_of_all_folds(runs, facts)
-    if all_folds:
-        share = f" ({about}{100 * saved / all_folds:.0f} % of all folds)"
-    return f"Stopping saves {watt_hours_range(least, most)}{share}, {how}."
+    joules_of_all_folds = _joules_of_all_folds(runs, energies)
+    if joules_of_all_folds:
+        percent = 100 * saved_joules / joules_of_all_folds
+        share = f" ({about}{percent:.0f} % of all folds)"
+    return f"Stopping saves {watt_hours_range(least, most)}{share}, {source}."
 
 
-def _joules_of_all_folds(runs: Sequence[RunRecord], facts: Sequence[EnergyFacts]) -> float:
+def _joules_of_all_folds(runs: Sequence[RunRecord], energies: Sequence[EnergyFacts]) -> float:
     """What all folds of the runs that stopped take: those up to the stop, and those it saved."""
     joules = 0.0
-    for run, of_run in zip(runs, facts, strict=True):
+    for run, energy in zip(runs, energies, strict=True):
         if run.stopped_at is not None:
-            checked = sum(fold.energy.joules for fold in run.folds[run.stopped_at :])
-            joules += of_run.joules - checked + (of_run.saved_joules or 0.0)
+            # Folds that ran after the stop are among those saved, and are counted once.
+            after_stop = sum(fold.energy.joules for fold in run.folds[run.stopped_at :])
+            joules += energy.joules - after_stop + (energy.saved_joules or 0.0)
     return joules
 
 
@@ -665,13 +671,13 @@ def describe_selection(
         version_sentence(made_with, race.specs),
     ]
     rows = []
-    for place in played.verdict.order:
+    for contender in played.verdict.order:
         mean = "-"
-        if played.folds_used[place]:
-            mean = f"{winner_mean(race.contenders[place], played.rounds, place):.4f}"
-        used = f"{played.folds_used[place]} of {race.terms.k}"
-        verdict_words = _verdict_on(place, race.terms, played.verdict)
-        rows.append([race.titles[place], mean, used, verdict_words])
+        if played.folds_used[contender]:
+            mean = f"{winner_mean(race.contenders[contender], played.rounds, contender):.4f}"
+        used = f"{played.folds_used[contender]} of {race.terms.k}"
+        verdict_words = _verdict_on(contender, race.terms, played.verdict)
+        rows.append([race.titles[contender], mean, used, verdict_words])
     table = latex_table(
         ["Contender", race.metric, "Folds", "Verdict"],
         rows,
@@ -709,13 +715,13 @@ def _selection_energy_sentence(played: Played, *, metered: bool) -> str:
     return f"{text}."
 
 
-def _verdict_on(place: int, terms: Terms, verdict: Verdict) -> str:
-    """What is shown of the contender in this place."""
-    if place == verdict.winner:
+def _verdict_on(contender: int, terms: Terms, verdict: Verdict) -> str:
+    """What is shown of the contender of this number."""
+    if contender == verdict.winner:
         if is_best(terms, verdict):
             return "best"
         return "chosen"
-    if place in verdict.worse:
+    if contender in verdict.worse:
         return "worse"
     return "no difference shown"
 
@@ -746,11 +752,18 @@ def _formatted_rows(frame: pd.DataFrame, formats: Mapping[str, str]) -> list[lis
 
 
 def _description_of(sentences: Sequence[str], table: str) -> Description:
-    marked = joined(*sentences)
-    always_cited = (PAPER.strip(), software().strip())
-    data = [entry for entry in cited(marked) if entry not in always_cited]
+    """The sentences, which hold marks for citations and formulas, in all forms.
+
+    Args:
+        sentences: of a methods section.
+        table: in LaTeX; may be empty.
+    """
+    text_with_marks = joined(*sentences)
     return Description(
-        methods=as_text(marked), latex=as_latex(marked), table=table, bibtex=bibtex(*data)
+        methods=as_text(text_with_marks),
+        latex=as_latex(text_with_marks),
+        table=table,
+        bibtex=bibtex(*_cited_entries(text_with_marks)),
     )
 
 

@@ -130,9 +130,9 @@ def software() -> str:
 
 
 def bibtex(*more: str) -> str:
-    """The paper, this software, and what else is to be cited, such as the dataset's entry."""
-    entries = [entry.strip() for entry in (PAPER, software(), *more)]
-    return "\n".join(entry for entry in entries if entry)
+    """The paper, this software, and what else is to be cited, each once; `more` are entries."""
+    entries = dict.fromkeys(entry.strip() for entry in (PAPER, software(), *more))
+    return "\n".join(filter(None, entries))
 
 
 def key_of(entry: str) -> str:
