@@ -16,7 +16,7 @@ import numpy as np
 from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import explorable, tradeoff
 from ecv_core.analysis.tradeoff.recorded import CURVES, ERRORS, WITHIN_PERCENT, key_of
-from ecv_core.analysis.tradeoff.rule_curves import by_rule, curves_of_run, registered_curves
+from ecv_core.analysis.tradeoff.rule_curves import curves_by_rule, curves_of_run, registered_curves
 from ecv_core.stopping import PAPERS_RULE
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results, scores_of_run
@@ -31,7 +31,7 @@ def main() -> None:
     results = Results(None)
     runs = [run for run in recorded_runs() if explorable(run)]
     systems = [scores_of_run(run) for run in runs]
-    users = by_rule(
+    users = curves_by_rule(
         curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT) for run in runs
     )
     curves = {PAPERS_RULE: tradeoff(systems, within_percent=WITHIN_PERCENT).curves}

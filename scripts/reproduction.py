@@ -23,7 +23,7 @@ from ecv_core.analysis.tradeoff.curves import (
 )
 from ecv_core.analysis.tradeoff.frames import cells_frame, headline_frame, stability_frame
 from ecv_core.analysis.tradeoff.rankings import rankings
-from ecv_core.analysis.tradeoff.rule_curves import by_rule, compared_curves, curves_of_run
+from ecv_core.analysis.tradeoff.rule_curves import compared_curves, curves_by_rule, curves_of_run
 from ecv_core.analysis.tradeoff.rules_compared import rules_frame
 from ecv_core.figures.study_summary import recorded_study, scores_frame
 from ecv_core.figures.words import alpha_text
@@ -108,7 +108,7 @@ def rules() -> str:
     runs = [run for run in recorded_runs() if explorable(run)]
     systems = list(map(scores_of_run, runs))
     results = Results(None)
-    curves = by_rule(
+    curves = curves_by_rule(
         curves_of_run(results.scores(run), within_percent=_WITHIN_PERCENT) for run in runs
     )
     explored = tradeoff(systems, within_percent=_WITHIN_PERCENT)

@@ -183,7 +183,7 @@ def least_alphas(deviations: NDArray[np.float64], confidence: float) -> NDArray[
     return least
 
 
-def products(moments: Sequence[Moment]) -> list[float | None]:
+def least_alpha_after_folds(moments: Sequence[Moment]) -> list[float | None]:
     """Width times change after each fold, which is the least alpha that stops there."""
     widths: list[float | None] = []
     for moment in moments:
@@ -254,7 +254,7 @@ E_FOLD = Rule(
     watched=Watched(
         label="Width x change",
         help="The rule stops when this is at most alpha.",
-        of=lambda moments, _values: products(moments),
+        of=lambda moments, _values: least_alpha_after_folds(moments),
     ),
     picture="threshold",
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
@@ -37,8 +38,8 @@ RUNS = "runs"
 """Keys of the widgets, and names in the address."""
 _AT_FIRST = 60
 """Runs that are looked at together unasked: about as many as are recorded."""
-_BY_LINK = "runs-by-link"
-"""Key of the session state: a link has named runs."""
+_LINK_HAS_NAMED_RUNS = "runs-by-link"
+"""In the session, from then on."""
 _FORM = (
     "One column per system, its name in the first line, and one row per fold; or one row per "
     "system and fold, such as Model,Fold,NDCG@10; or scikit-learn's `cv_results_`."
@@ -95,11 +96,7 @@ def _choose_recorded(line: DeltaGenerator, recorded: Sequence[RunRecord]) -> Cho
     if not recorded:
         st.info("No recorded runs came with this copy; use your own runs or a file.")
         return _NOTHING
-    with line:
-        words, widgets = picked_line(key="picked-recorded")
-    with widgets:
-        runs = pick_runs(recorded)
-    words.markdown(runs_words(runs))
+    runs = _pick_beside(line, partial(pick_runs, recorded), key="picked-recorded")
     if not runs:
         st.info("Pick at least one dataset and one algorithm that was recorded on it.")
         return _NOTHING
@@ -107,7 +104,11 @@ def _choose_recorded(line: DeltaGenerator, recorded: Sequence[RunRecord]) -> Cho
 
 
 def _choose_own(line: DeltaGenerator, own: Sequence[ListedRun]) -> Chosen:
-    if _wait_for_folds():
+    linked = list(_linked_runs(run_list().rows()).values())
+    active_ids = [run.run_id for run in linked if run.state.active]
+    if active_ids:
+        _show_folds_to_come(linked)
+        follow_runs(active_ids)
         return _NOTHING
     if not own:
         st.info(
@@ -117,15 +118,23 @@ def _choose_own(line: DeltaGenerator, own: Sequence[ListedRun]) -> Chosen:
         )
         st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
         return _NOTHING
-    with line:
-        words, widgets = picked_line(key="picked-own")
-    with widgets:
-        runs = _pick_own(own)
-    words.markdown(runs_words(runs))
+    runs = _pick_beside(line, partial(_pick_own_runs, own), key="picked-own")
     if not runs:
         st.info("Pick at least one run.")
         return _NOTHING
     return _systems(runs, "runs of yours")
+
+
+def _pick_beside(
+    line: DeltaGenerator, pick: Callable[[], list[RunRecord]], *, key: str
+) -> list[RunRecord]:
+    """What is picked in a popover, with how many runs these are on the line beside it."""
+    with line:
+        words, widgets = picked_line(key=key)
+    with widgets:
+        runs = pick()
+    words.markdown(runs_words(runs))
+    return runs
 
 
 def _systems(runs: list[RunRecord], kind: str) -> Chosen:
@@ -147,38 +156,28 @@ def _systems(runs: list[RunRecord], kind: str) -> Chosen:
     return Chosen(_with_different_names(systems_of(runs)), runs, whose)
 
 
-def _wait_for_folds() -> bool:
-    """Whether a run that the address names still lacks folds, which the page says and follows."""
-    rows = {row.run_id: row for row in run_list().rows()}
-    named = 0
-    done = 0
-    expected = 0
-    active = []
+def _linked_runs(runs: Iterable[ListedRun]) -> dict[str, ListedRun]:
+    """Label of a run in the address -> the run, of those of these runs that it names."""
+    runs_by_id = {run.run_id: run for run in runs}
+    linked = {}
     for label in st.query_params.get_all(RUNS):
-        row = rows.get(_run_id(label))
-        if row is None:
-            continue
-        named += 1
-        done += folds_done(row)
-        expected += row.spec.k
-        if row.state.active:
-            active.append(row.run_id)
-    if not active:
-        return False
+        run_id = label.split(" · ")[-1]  # the end of a label, the same in every version of e-fold
+        if run_id in runs_by_id:
+            linked[label] = runs_by_id[run_id]
+    return linked
+
+
+def _show_folds_to_come(linked: Sequence[ListedRun]) -> None:
+    """How many folds of the runs that the address names have run."""
+    done = sum(map(folds_done, linked))
+    expected = sum(run.spec.k for run in linked)
     whose = "the run"
-    if named > 1:
-        whose = f"the {named} runs"
+    if len(linked) > 1:
+        whose = f"the {len(linked)} runs"
     st.info(
         f"{done} of {expected} folds of {whose} have run. The answer appears with the last one.",
         icon=":material/hourglass_empty:",
     )
-    follow_runs(active)
-    return True
-
-
-def _run_id(label: str) -> str:
-    """The end of a run's label in the address, the same in every version of e-fold."""
-    return label.split(" · ")[-1]
 
 
 def _recorded() -> list[RunRecord]:
@@ -188,18 +187,19 @@ def _recorded() -> list[RunRecord]:
     return []
 
 
-def _pick_own(runs: Sequence[ListedRun]) -> list[RunRecord]:
+def _pick_own_runs(runs: Sequence[ListedRun]) -> list[RunRecord]:
     """All at first, each once however often it was run, or the newest where they are many.
 
     Args:
         runs: To pick among, the newest first.
     """
     by_id = {run.run_id: run for run in runs}
-    translate_address(RUNS, _labels_of_link(by_id))
+    labels_today = {label: run_label(run) for label, run in _linked_runs(runs).items()}
+    translate_address(RUNS, labels_today)
     if st.query_params.get_all(RUNS):
-        st.session_state[_BY_LINK] = True
+        st.session_state[_LINK_HAS_NAMED_RUNS] = True
     picked_at_first = _newest_of_each(runs)
-    if _BY_LINK in st.session_state:
+    if _LINK_HAS_NAMED_RUNS in st.session_state:
         # Streamlit takes a default out of the address, which the Back button then has to undo.
         # So there is no default once a link has named runs.
         picked_at_first = []
@@ -221,16 +221,6 @@ def _newest_of_each(runs: Sequence[ListedRun]) -> list[str]:
     for run in runs:
         newest.setdefault(run.spec.score_key, run.run_id)
     return list(newest.values())[:_AT_FIRST]
-
-
-def _labels_of_link(runs_by_id: Mapping[str, ListedRun]) -> dict[str, str]:
-    """Label of a run in the address -> its label today, of the runs that are there."""
-    labels = {}
-    for label in st.query_params.get_all(RUNS):
-        run = runs_by_id.get(_run_id(label))
-        if run is not None:
-            labels[label] = run_label(run)
-    return labels
 
 
 def _with_different_names(systems: list[Scores]) -> list[Scores]:

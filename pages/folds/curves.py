@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import attrgetter
 from statistics import fmean
 
 import pandas as pd
@@ -12,9 +13,8 @@ import streamlit as st
 from ecv_core.analysis.tradeoff.alphas import slider_alphas
 from ecv_core.analysis.tradeoff.curves import Tradeoff, tradeoff
 from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
-from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, by_rule, registered_curves
+from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, curves_by_rule, registered_curves
 from ecv_core.records.run import Scores
-from ecv_core.stopping import RULES
 from pages.shared.charts.precision_curves import user_rule_curves
 from pages.shared.widgets.sliders import usual_alpha
 
@@ -65,30 +65,35 @@ class Explored:
         return usual_alpha(self.alphas, self.tradeoff.average)
 
 
-def explore_systems(systems: list[Scores], within_percent: float) -> Explored:
-    """The curves of the chosen systems. Raises: EcvError for scores that cannot be explored."""
-    fingerprints = tuple(system.fingerprint for system in systems)
-    return _explored(fingerprints, within_percent, tuple(RULES), systems)
-
-
-@st.cache_resource(show_spinner="Walking through every order of the folds ...", max_entries=24)
-def _explored(
-    fingerprints: tuple[str, ...],
-    within_percent: float,
-    rules: tuple[str, ...],
-    _systems: list[Scores],
+@st.cache_resource(
+    show_spinner="Walking through every order of the folds ...",
+    max_entries=24,
+    hash_funcs={Scores: attrgetter("fingerprint")},
+)
+def explore_systems(
+    systems: list[Scores], within_percent: float, rules: tuple[str, ...]
 ) -> Explored:
-    # The ids of the rules are a part of the key of the cache: one may be registered meanwhile.
-    curves = tradeoff(_systems, within_percent=within_percent)
-    of_users = by_rule(user_rule_curves(system, within_percent) for system in _systems)
-    others = registered_curves(_systems, of_users, within_percent=within_percent)
-    version = sha256("".join(fingerprints).encode()).hexdigest()[:16]
+    """The curves of the chosen systems, which Streamlit keeps.
+
+    Args:
+        systems: At least one.
+        within_percent: The difference to the k-fold mean that counts as close enough.
+        rules: Ids of all registered rules: with another one the curves are worked out anew.
+
+    Raises:
+        EcvError: For scores that cannot be explored.
+    """
+    papers_curves = tradeoff(systems, within_percent=within_percent)
+    curves_by_users = curves_by_rule(user_rule_curves(system, within_percent) for system in systems)
+    other_rules = registered_curves(systems, curves_by_users, within_percent=within_percent)
+    fingerprints = "".join(system.fingerprint for system in systems)
+    version = sha256(fingerprints.encode()).hexdigest()[:16]
     return Explored(
         version=f"{version}-{within_percent}",
-        tradeoff=curves,
-        others=others,
+        tradeoff=papers_curves,
+        others=other_rules,
         within_percent=within_percent,
-        frame=tradeoff_frame(curves, others),
-        stops=stops_frame(curves.average),
-        alphas=slider_alphas(curves.alphas),
+        frame=tradeoff_frame(papers_curves, other_rules),
+        stops=stops_frame(papers_curves.average),
+        alphas=slider_alphas(papers_curves.alphas),
     )

@@ -2,10 +2,11 @@
 
 import streamlit as st
 
+from ecv_core.stopping import RULES
 from pages.folds.choice import choose_systems
 from pages.folds.curves import explore_systems
 from pages.folds.view import (
-    advice_of,
+    advise,
     ask_promise,
     draw_stops,
     draw_tradeoff,
@@ -29,8 +30,9 @@ with page():
     choice = choose_systems()
     promise = ask_promise()
     if choice.systems:
-        explored = explore_systems(choice.systems, promise.within_percent)
-        advice = advice_of(explored, promise.share)
+        rules = tuple(RULES)
+        explored = explore_systems(choice.systems, promise.within_percent, rules)
+        advice = advise(explored, promise.share, rules)
         show_answer(explored, advice, choice)
         write_link(explored)
         alpha_slider(explored.alphas, explored.alpha_at_start)

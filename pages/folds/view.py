@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
 import streamlit as st
@@ -40,7 +41,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.stopping import PAPERS_RULE, RULES
-from pages.folds.choice import Chosen
+from pages.folds.choice import FILE, RUNS, SOURCE, Chosen
 from pages.folds.curves import Explored
 from pages.run.start_form import fill_form
 from pages.shared.address.link import chosen, write_into_link
@@ -56,7 +57,7 @@ from pages.shared.widgets.sliders import SLIDER, slider_numbers
 from pages.shared.widgets.tables import number, table, text
 from pages.shared.widgets.words import mean_sentences, run_label
 
-_FILE = "the scores file: whoever opens it adds it again"
+_FILE_IN_WORDS = "the scores file: whoever opens it adds it again"
 LIMIT_KEY = "off"
 SHARE_KEY = "orders"
 
@@ -107,25 +108,25 @@ def ask_promise() -> Promise:
     return Promise(float(limit), float(percent) / 100)
 
 
-def advice_of(explored: Explored, share: float) -> FoldsAdvice:
-    """Every option that keeps the promise, and which rules keep it at no setting."""
-    return _decided(explored.version, tuple(RULES), share, explored)
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs={Explored: attrgetter("version")})
+def advise(explored: Explored, share: float, rules: tuple[str, ...]) -> FoldsAdvice:
+    """Every option that keeps the promise, and which rules keep it at no setting.
 
+    Streamlit keeps it: checking every rule on every dataset takes a good part of a page.
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _decided(
-    version: str, rules: tuple[str, ...], share: float, _explored: Explored
-) -> FoldsAdvice:
-    """Worked out once: checking every rule on every dataset takes a good part of a page."""
-    # The version and the ids of the rules are a part of the key of the cache.
-    systems = _explored.systems
-    limit = _explored.within_percent
+    Args:
+        explored: The curves of every rule.
+        share: Of the orders of the folds, in (0, 1], that have to end within the difference.
+        rules: Ids of all registered rules: with another one the advice is worked out anew.
+    """
+    within_percent = explored.within_percent
+    curve_of_system = dict(enumerate(explored.tradeoff.curves))
     candidates = [
-        fixed_folds(systems, within_percent=limit),
-        RuleCurve(rule=PAPERS_RULE, curves=dict(enumerate(_explored.tradeoff.curves))),
-        *_explored.others,
+        fixed_folds(explored.systems, within_percent=within_percent),
+        RuleCurve(rule=PAPERS_RULE, curves=curve_of_system),
+        *explored.others,
     ]
-    return decide(systems, candidates, within_percent=limit, share=share)
+    return decide(explored.systems, candidates, within_percent=within_percent, share=share)
 
 
 def show_answer(explored: Explored, advice: FoldsAdvice, choice: Chosen) -> None:
@@ -209,7 +210,7 @@ def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
         runs: The runs that it is about, whose other settings the form gets; none of a file.
     """
     rule = RULES[advice.best.rule]
-    setting = advice.best.outcome.setting
+    setting = advice.best.outcome.setting  # its value on the axis of the rule, such as an alpha
     if rule.axis is None or setting is None:  # to use all folds is a rule without a setting
         return
     if not st.button("Run with this rule", icon=":material/play_circle:", key="use-advice"):
@@ -221,7 +222,7 @@ def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
     params: dict[str, ParamValue] = {}
     if rule.axis in rule.parameters:
         params[rule.axis.name] = setting
-    else:  # its axis is the number of folds itself
+    else:  # the axis of the rule that stops after a fixed number of folds is that number
         min_folds = int(setting)
     spec = replace(
         specs[0],
@@ -279,14 +280,14 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
 
 def write_link(explored: Explored) -> None:
     """Says what the link has of what is chosen, defaults too: another place has other ones."""
-    params = chosen("source", "datasets", "algorithms")
+    params = chosen(SOURCE, "datasets", "algorithms")
     params[ALPHA_KEY] = [alpha_text(explored.alpha_at_start)]
-    ids = st.session_state.get("runs")
-    if ids:
-        params["runs"] = [run_label(run) for run in run_list().rows() if run.run_id in ids]
+    picked_ids = st.session_state.get(RUNS)
+    if picked_ids:
+        params[RUNS] = [run_label(run) for run in run_list().rows() if run.run_id in picked_ids]
     not_in_link = ""
-    if st.session_state.get("source") == "My file":
-        not_in_link = _FILE
+    if st.session_state.get(SOURCE) == FILE:
+        not_in_link = _FILE_IN_WORDS
     write_into_link(params, without=not_in_link)
 
 

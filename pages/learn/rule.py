@@ -15,7 +15,7 @@ from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Moment, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
-from ecv_core.stopping.efold import least_alpha, products
+from ecv_core.stopping.efold import least_alpha, least_alpha_after_folds
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.material.recorded_runs import CONFIDENCE, replayed, stops_at
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
@@ -69,7 +69,7 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
     # All figures have the same axis: it spans every alpha and, after each fold, the product of the
     # interval's width and its last change.
     span = [ALPHAS[0], ALPHAS[-1]]
-    for product in products(played):
+    for product in least_alpha_after_folds(played):
         if product is not None:
             span.append(product)
 

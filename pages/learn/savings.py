@@ -21,7 +21,7 @@ from pages.studies.figures import (
     show_headline,
     show_stops,
 )
-from pages.studies.view import studied
+from pages.studies.view import summary_of
 
 _LEAST_WIDTH = 700
 """Pixels in which the numbers of a saved picture can still be read."""
@@ -30,34 +30,34 @@ _LEAST_WIDTH = 700
 def show() -> None:
     """The slider, the sums, the folds of every run: the study as its page has it."""
     runs = runs_in_catalogue_order(complete_runs())
-    done = studied(systems_of(runs), ranked=False)
-    draw_slider(done, partial(_show_parts, done, runs))
+    study = summary_of(systems_of(runs), ranked=False)
+    draw_slider(study, partial(_show_at_alpha, study, runs))
 
 
-def _show_parts(done: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
-    show_headline(done, [run.spec for run in runs])
-    show_stops(done, scores_frame(runs))
-    _save(done, runs, alpha)
-    show_energy_sources(done, runs)
+def _show_at_alpha(study: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
+    show_headline(study, [run.spec for run in runs])
+    show_stops(study, scores_frame(runs))
+    _save(study, runs, alpha)
+    show_energy_sources(study, runs)
 
 
-def _save(done: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
+def _save(study: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
     """The menu that saves the stops at each alpha, as steps."""
-    scale = stop_scale(done.k)
+    scale = stop_scale(study.k)
 
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = []
-        for step in done.alphas:
-            figures.append(heatmap_at(done.cells, step, value="mean_stop", scale=scale, dark=dark))
+        for step in study.alphas:
+            figures.append(heatmap_at(study.cells, step, value="mean_stop", scale=scale, dark=dark))
         return figures
 
     specs = [run.spec for run in runs]
     save_chart(
         "savings",
         draw,
-        under=f"Mean stop of {len(runs)} recorded runs in every order of the folds, k = {done.k}",
-        sentences=headline_sentences(done, specs),
-        step_names=[f"alpha {text}" for text in done.texts],
-        first=done.alphas.index(alpha),
+        under=f"Mean stop of {len(runs)} recorded runs in every order of the folds, k = {study.k}",
+        sentences=headline_sentences(study, specs),
+        step_names=[f"alpha {text}" for text in study.texts],
+        first=study.alphas.index(alpha),
         least_width=_LEAST_WIDTH,
     )

@@ -34,7 +34,7 @@ from pages.studies.figures import (
     show_ranks,
     show_stops,
 )
-from pages.studies.view import studied
+from pages.studies.view import summary_of
 
 
 def show_estimators() -> None:
@@ -42,16 +42,16 @@ def show_estimators() -> None:
     task = pick_one("Tables", ["classification", "regression"], "estimators-task")
     frame = estimators_frame()
     tables_of_task = set(frame.loc[frame["task"] == task, "dataset"])
-    systems = [system for system in _systems() if system.dataset in tables_of_task]
-    done = studied(systems, ranked=False)
+    systems = [system for system in _recorded_estimators() if system.dataset in tables_of_task]
+    study = summary_of(systems, ranked=False)  # ranks take longest, and wait for their tab
     # The table behind the figure says time: seconds were recorded where other studies have joules.
-    cells = done.cells.rename(columns={"energy_percent": "seconds_percent"})
-    done = replace(done, cells=cells)
-    draw_slider(done, partial(_show_parts, done, systems, task))
+    cells = study.cells.rename(columns={"energy_percent": "seconds_percent"})
+    study = replace(study, cells=cells)
+    draw_slider(study, partial(_show_at_alpha, study, systems, task))
 
 
 @st.cache_data(show_spinner=False)
-def _systems() -> list[Scores]:
+def _recorded_estimators() -> list[Scores]:
     """Every recorded estimator on every table, without the scores of its samples."""
     systems = []
     for contenders in estimators_scores().values():
@@ -61,25 +61,25 @@ def _systems() -> list[Scores]:
     return systems
 
 
-def _show_parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> None:
+def _show_at_alpha(study: Summary, systems: list[Scores], task: str, alpha: float) -> None:
     """The answer at this alpha, and the pictures behind tabs.
 
     Args:
-        done: The study, without ranks.
+        study: The study, without ranks.
         systems: Its estimators.
         task: 'classification' or 'regression'.
         alpha: The one of the slider.
     """
-    show_headline(done, cost="time")
+    show_headline(study, cost="time")
     no_runs = scores_frame([])  # no cell has a run of its own to open
 
     def draw_ranks() -> None:
-        show_ranks(studied(systems), no_runs)
+        show_ranks(summary_of(systems), no_runs)
 
     draw_tabs(
         {
-            "Difference": partial(show_differences, done, no_runs),
-            "Folds used": partial(show_stops, done, no_runs),
+            "Difference": partial(show_differences, study, no_runs),
+            "Folds used": partial(show_stops, study, no_runs),
             "Ranks": draw_ranks,
             "Rules": partial(_show_rules, task),
             "Which is best": partial(_show_searches, task),
@@ -148,13 +148,14 @@ def show_papers() -> None:
         paper = pick_one("Paper", list(titles), "paper", words=titles.__getitem__, width=520)
         table = pick_one("Table or figure", tables(paper), "table")
         words = st.text_input("Rows with", key="having", placeholder="Last basket, Tafeng, ...")
-    answer, _, cells = _answer_and_cells(paper, table, words).partition("\n")
+    # The first line says how many cells are the same; the table of the cells follows.
+    answer, _, cells = _markdown_of_cells(paper, table, words).partition("\n")
     show_large(answer)
     with st.container(key="papers"):  # a wide table scrolls, the page does not
         st.markdown(cells)
 
 
 @st.cache_data(show_spinner="Reading what is recorded ...", max_entries=30)
-def _answer_and_cells(paper: str, table: str, words: str) -> str:
+def _markdown_of_cells(paper: str, table: str, words: str) -> str:
     """The answer on the first line, and the cells of rows with these words, as Markdown."""
     return markdown(reproduced(paper, table, having=words))

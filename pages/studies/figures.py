@@ -29,7 +29,7 @@ from ecv_core.figures.heatmap import (
 )
 from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import alpha_text, counted
 from ecv_core.jobs.plans.study import of_the_paper
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
@@ -53,50 +53,50 @@ _PHONE_RANK_COLUMN = 40
 """On a phone, where names and ranks have several lines."""
 
 
-def draw_slider(done: Summary, below: Callable[[float], None]) -> None:
+def draw_slider(study: Summary, below: Callable[[float], None]) -> None:
     """The slider with the alphas of a study.
 
     Args:
-        done: The study.
+        study: The study.
         below: Draws what is to be there at an alpha, and again when the slider moves.
     """
-    usual = usual_alpha(done.alphas, done.tradeoff.average)
-    alpha_slider(done.alphas, usual, below)
+    usual = usual_alpha(study.alphas, study.tradeoff.average)
+    alpha_slider(study.alphas, usual, below)
 
 
 Cost = Literal["energy", "time"]
 _UNITS: dict[Cost, str] = {"energy": "joules", "time": "seconds"}
 
 
-def show_headline(done: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost = "energy") -> None:
+def show_headline(study: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost = "energy") -> None:
     """The headline at the alpha of the slider; arguments as of `headline_sentences`."""
     slider_numbers(
-        SLIDER, key="study-numbers", sentences=headline_sentences(done, specs, cost=cost)
+        SLIDER, key="study-numbers", sentences=headline_sentences(study, specs, cost=cost)
     )
 
 
 def headline_sentences(
-    done: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost = "energy"
+    study: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost = "energy"
 ) -> list[str]:
     """Folds, cost and difference, in a sentence for each alpha of the slider.
 
     Args:
-        done: The study.
+        study: The study.
         specs: Those of its runs, in its order; none where the paper has no such runs.
         cost: What its runs are known to have taken.
     """
-    run_count = len(done.tradeoff.systems)
-    places_of_paper = [place for place, spec in enumerate(specs) if of_the_paper(spec)]
-    headline_of_paper = None
+    run_count = len(study.tradeoff.systems)
+    runs_of_paper = [number for number, spec in enumerate(specs) if of_the_paper(spec)]
+    headline_of_paper = None  # a row for each alpha, as in the headline of all runs
     # Where all runs are of the paper, the sentence about all of them says the same.
-    if 0 < len(places_of_paper) < run_count:
-        headline_of_paper = done.headline_of(places_of_paper)
+    if 0 < len(runs_of_paper) < run_count:
+        headline_of_paper = study.headline_of(runs_of_paper)
     sentences = []
-    for place, alpha in enumerate(done.texts):
-        row = done.headline.iloc[place]
-        sentence = _headline_sentence(row, alpha, k=done.k, run_count=run_count, cost=cost)
+    for step, alpha in enumerate(study.texts):
+        row = study.headline.iloc[step]
+        sentence = _headline_sentence(row, alpha, k=study.k, run_count=run_count, cost=cost)
         if headline_of_paper is not None:
-            sentence += _paper_sentence(headline_of_paper.iloc[place], len(places_of_paper))
+            sentence += _paper_sentence(headline_of_paper.iloc[step], len(runs_of_paper))
         sentences.append(sentence + _sums_sentence(row, run_count, cost))
     return sentences
 
@@ -153,12 +153,12 @@ def _sums_sentence(row: pd.Series, run_count: int, cost: Cost) -> str:
     return f" In sum, it uses {' and '.join(parts)}."
 
 
-def show_differences(done: Summary, scores: pd.DataFrame) -> None:
+def show_differences(study: Summary, scores: pd.DataFrame) -> None:
     """Figure 2. `scores` are of all runs, of those that ended at their stop too."""
     _draw_heatmap(
-        done,
+        study,
         "difference_percent",
-        difference_scale(done.cells),
+        difference_scale(study.cells),
         scores,
         title="Difference to the k-fold mean in percent",
         what="difference",
@@ -171,16 +171,16 @@ def show_differences(done: Summary, scores: pd.DataFrame) -> None:
     )
 
 
-def show_stops(done: Summary, scores: pd.DataFrame) -> None:
+def show_stops(study: Summary, scores: pd.DataFrame) -> None:
     """Figure 3."""
     _draw_heatmap(
-        done,
+        study,
         "mean_stop",
-        stop_scale(done.k),
+        stop_scale(study.k),
         scores,
         title="Mean stop",
         what="stop",
-        hover=f"stops after %{{text}} of {done.k} folds",
+        hover=f"stops after %{{text}} of {study.k} folds",
     )
     st.caption(
         f"Figure 3 of the paper: the mean {glossary_link('stop')}; fewer folds, less "
@@ -195,7 +195,7 @@ def _click_words(scores: pd.DataFrame) -> str:
 
 
 def _draw_heatmap(
-    done: Summary,
+    study: Summary,
     value: str,
     scale: CellScale,
     scores: pd.DataFrame,
@@ -207,7 +207,7 @@ def _draw_heatmap(
     """A figure of datasets by algorithms.
 
     Args:
-        done: The study.
+        study: The study.
         value: The column of its cells that is shown.
         scale: The colours of the cells.
         scores: Of all runs; a click on a cell opens its run.
@@ -215,18 +215,18 @@ def _draw_heatmap(
         what: The same in a word, for the names of files.
         hover: What is said of a cell.
     """
-    cells = done.cells
+    cells = study.cells
     steps = partial(
         heatmap_steps,
         cells,
-        done.alphas,
+        study.alphas,
         value=value,
         digits=scale.digits,
         title=title,
     )
     plot(
         partial(heatmap_figure, cells, value=value, scale=scale, hover=hover),
-        version=(done.version, *scores["run_id"]),
+        version=(study.version, *scores["run_id"]),
         key=f"study-{what}",
         alt=f"{title}, datasets by algorithms.",
         slider=SLIDER,
@@ -238,33 +238,33 @@ def _draw_heatmap(
     )
 
 
-def show_ranks(done: Summary, scores: pd.DataFrame) -> None:
+def show_ranks(study: Summary, scores: pd.DataFrame) -> None:
     """Whether the algorithms keep their ranks: figure 4."""
-    if done.ranks.empty:
+    if study.ranks.empty:
         st.caption("Figure 4 needs a dataset with at least two complete algorithms.")
         return
-    orders = int(done.stability["orders"].max())
+    orders = int(study.stability["orders"].max())
     counting = f"all {orders:,} orders are counted"
-    if orders < factorial(done.k):
+    if orders < factorial(study.k):
         error = 50 / sqrt(orders)  # of a share of 50 %; that of any other share is smaller
         counting = (
             f"{orders:,} random orders per dataset, standard error at most {error:.1f} points"
         )
     st.caption(
         f"Figure 4 of the paper: the mean rank by the scores at the stops and, in brackets, by all "
-        f"{done.k} folds; beside them, in how many orders of the folds **all** algorithms rank as "
-        f"under {done.k} folds, and in how many the winner does. All algorithms see the folds in "
+        f"{study.k} folds; beside them, in how many orders of the folds **all** algorithms rank as "
+        f"under {study.k} folds, and in how many the winner does. All algorithms see the folds in "
         f"the same order, and each stops by its own scores ({counting})."
     )
-    columns = done.cells["algorithm"].nunique() + 2  # and one for all, one for the winner
-    rows = done.ranks.merge(done.stability, on=["alpha", "dataset"])
+    columns = study.cells["algorithm"].nunique() + 2  # and one for all, one for the winner
+    rows = study.ranks.merge(study.stability, on=["alpha", "dataset"])
     plot(
-        partial(ranks_figure, done.ranks, done.stability),
-        version=(done.version, *scores["run_id"]),
+        partial(ranks_figure, study.ranks, study.stability),
+        version=(study.version, *scores["run_id"]),
         key="study-ranks",
         alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
         slider=SLIDER,
-        steps=partial(ranks_steps, done.ranks, done.stability, done.alphas),
+        steps=partial(ranks_steps, study.ranks, study.stability, study.alphas),
         name="study ranks",
         opens=_addresses(scores),
         table=rows.copy,
@@ -273,9 +273,9 @@ def show_ranks(done: Summary, scores: pd.DataFrame) -> None:
     )
 
 
-def show_energy_sources(done: Summary, runs: Sequence[RunRecord]) -> None:
+def show_energy_sources(study: Summary, runs: Sequence[RunRecord]) -> None:
     """How the numbers are known, and what the energy of these runs is made up of."""
-    sources = {SOURCES.get(system.source, system.source) for system in done.tradeoff.systems}
+    sources = {SOURCES.get(system.source, system.source) for system in study.tradeoff.systems}
     st.caption(
         "Exact over every order of the folds, none of it sampled, except for ranks; each run "
         "counts the same. "
@@ -336,12 +336,12 @@ def _addresses(scores: pd.DataFrame) -> dict[str, str]:
     return dict(zip(places, "replay?run=" + scores["run_id"], strict=True))
 
 
-def show_rules(done: Summary, frame: pd.DataFrame) -> None:
+def show_rules(study: Summary, frame: pd.DataFrame) -> None:
     """Which rule gives most for the energy: what each needs for e-fold's difference."""
-    weighting = CELLS
+    weighting = CELLS  # every run counts the same
     if JOULES in set(frame["weighting"]):
         weighting = JOULES
-    sentences = verdicts(frame, done.alphas, done.texts, weighting)
+    sentences = rule_sentences(frame, study.alphas, weighting)
     slider_numbers(SLIDER, key="study-rules", sentences=sentences)
     st.caption(
         "Each rule is set so that its **difference** is that of e-fold at the alpha picked; the "
@@ -360,44 +360,42 @@ def _rule_title(rule_id: str) -> str:
     return RULES[rule_id].title
 
 
-def verdicts(
-    frame: pd.DataFrame, alphas: list[float], texts: list[str], weighting: str
-) -> list[str]:
+def rule_sentences(frame: pd.DataFrame, alphas: Sequence[float], weighting: str) -> list[str]:
     """Per alpha what the rules need for e-fold's difference, cheapest first, in one sentence.
 
     Rules that are known for some of the runs only come last, beside e-fold over the same ones.
 
     Args:
-        frame: The comparison of rules.
+        frame: The comparison of rules, as of `rules_compared.rules_frame`.
         alphas: Those of the slider.
-        texts: Each of them as shown.
         weighting: Of the runs: CELLS or JOULES.
     """
-    weighted = frame[frame["weighting"] == weighting].sort_values(
-        "equal_difference_energy_percent", kind="stable"
+    energy_of_rule = "equal_difference_energy_percent"  # at the difference of e-fold
+    cheapest_first = frame[frame["weighting"] == weighting].sort_values(
+        energy_of_rule, kind="stable"
     )
-    run_count = int(weighted["cells"].max())
+    run_count = int(cheapest_first["cells"].max())
     energy = "of the energy"
     if weighting == JOULES:
         energy = "of the total energy"
     sentences = []
-    for alpha, text in zip(alphas, texts, strict=True):
-        rows = weighted[weighted["alpha"] == alpha]
+    for alpha in alphas:
+        rows = cheapest_first[cheapest_first["alpha"] == alpha]
         difference = rows.loc[rows["rule"] == PAPERS_RULE, "difference_percent"].item()
         needs = []
-        some_runs = ""
+        needs_of_some_runs = ""
         for row in rows.to_dict("records"):
-            percent = row["equal_difference_energy_percent"]
-            need = f"{_rule_title(row['rule'])} {percent:.0f} %"
+            need = f"{_rule_title(row['rule'])} {row[energy_of_rule]:.0f} %"
             if row["cells"] == run_count:
                 needs.append(need)
-            else:
-                some_runs += (
+            else:  # a rule that needs users' scores, which some runs lack
+                needs_of_some_runs += (
                     f" Over {row['cells']} of the {run_count} runs: {need}, where e-fold needs "
                     f"{row['energy_percent']:.0f} %."
                 )
         sentences.append(
-            f"For a difference of {difference:.2f} %, which e-fold has with alpha {text}, the "
-            f"rules need these shares {energy}: {'; '.join(needs)}.{some_runs}"
+            f"For a difference of {difference:.2f} %, which e-fold has with alpha "
+            f"{alpha_text(alpha)}, the rules need these shares {energy}: {'; '.join(needs)}."
+            f"{needs_of_some_runs}"
         )
     return sentences

@@ -31,7 +31,7 @@ from pages.shared.widgets.words import show_large
 _CHOICE = "tuning"
 """In the address."""
 _FIRST = "ml-100k--item-knn"
-_OWN = "own--"
+_OWN_PREFIX = "own--"
 """Begins the name of a tuning in the database."""
 _METHOD = f"""
 For every pair of settings and every fold a **paired t test over users** says how likely a
@@ -62,8 +62,8 @@ def show_metrics() -> None:
         "Some metrics hardly change when a parameter does. "
         "Tune by one that can tell settings apart."
     )
-    name = _choose()
-    study = _study(name)
+    name = _pick_tuning()
+    study = _study_of_tuning(name)
     show_large(study.sentence())
     _show_curves(study, name)
     _show_powers(study)
@@ -127,15 +127,15 @@ def _show_dominance(study: MetricsStudy) -> None:
     )
 
 
-def _choose() -> str:
-    """The name of the tuning that is picked: of a recorded one, or of one's own after _OWN.
+def _pick_tuning() -> str:
+    """The name of the tuning that is picked: of a recorded one, or of one's own after _OWN_PREFIX.
 
     Raises:
         InputError: If there is none.
     """
     names = configuration_names(TUNINGS)
     for name in own_tuning_names(store()):
-        names.append(f"{_OWN}{name}")
+        names.append(f"{_OWN_PREFIX}{name}")
     if not names:
         raise InputError(
             "no tuning came with this copy; compute one: tune ml-100k item-knn --all-folds"
@@ -154,20 +154,21 @@ def _choose() -> str:
 
 def _label(name: str) -> str:
     """'ItemKNN on MovieLens 100K', and whether it is one's own."""
-    dataset, algorithm = name.removeprefix(_OWN).split("--")
+    # A name is 'DATASET--ALGORITHM', after the prefix where it is one's own.
+    dataset, algorithm = name.removeprefix(_OWN_PREFIX).split("--")
     title = f"{ALGORITHMS[algorithm].title} on {datasets.entry(dataset).title}"
-    if name.startswith(_OWN):
+    if name.startswith(_OWN_PREFIX):
         return f"Your own: {title}"
     return title
 
 
-def _study(name: str) -> MetricsStudy:
+def _study_of_tuning(name: str) -> MetricsStudy:
     """What is known of a tuning, read again once it has more folds."""
-    if not name.startswith(_OWN):
+    if not name.startswith(_OWN_PREFIX):
         return _recorded_study(name)
-    own_name = name.removeprefix(_OWN)
-    folds = own_tuning_names(store())[own_name]
-    return _own_study(own_name, folds, store().url)
+    own_name = name.removeprefix(_OWN_PREFIX)
+    finished_folds = own_tuning_names(store())[own_name]
+    return _own_study(own_name, finished_folds, store().url)
 
 
 @st.cache_resource(show_spinner="Reading the folds ...", max_entries=8)

@@ -65,11 +65,13 @@ def pick_study() -> str:
     labels = {RECORDED: "Recorded with e-fold"}
     for plan in own_studies:
         labels[plan.plan_id] = _label(plan)
-    begun = st.session_state.pop(_BEGUN, "")
-    if begun:
-        st.session_state[_CHOICE] = begun
-        with suppress(StreamlitAPIException):  # the widget is there, and writes its own address
-            st.query_params[_CHOICE] = labels[begun]
+    begun_study = st.session_state.pop(_BEGUN, "")
+    if begun_study:
+        st.session_state[_CHOICE] = begun_study
+        # Streamlit lets nobody but the widget write the address of a widget that is drawn already.
+        with suppress(StreamlitAPIException):
+            st.query_params[_CHOICE] = labels[begun_study]
+    # A study that was picked here may just have been removed, which is no fault of a link.
     translate_address(_CHOICE, labels, strict=_CHOICE not in st.session_state)
     if not own_studies and _CHOICE not in st.query_params:
         return RECORDED
@@ -106,32 +108,32 @@ def compares_splits(study_id: str) -> bool:
 
 def show_progress(study_id: str, cells: Sequence[Cell]) -> None:
     """A row for each run, and buttons; it follows the study while any run is active."""
-    drawn = watch().drawn_activity().moment
+    drawn_at = watch().drawn_activity().moment
     draw_live(
-        _follow,
+        _show_runs_now,
         study_id,
-        _stage(cells),
-        drawn,
+        _states_in_figures(cells),
+        drawn_at,
         key="study",
         topics=[ALL],
         foreground_topics=[STEPS],
     )
 
 
-def _follow(study_id: str, before: object, drawn: float) -> None:
+def _show_runs_now(study_id: str, drawn_states: object, drawn_at: float) -> None:
     """The runs as they are now, with buttons; the page is drawn anew where its figures change.
 
     Args:
         study_id: The study.
-        before: The stage of its cells when the page was drawn.
-        drawn: The moment of that.
+        drawn_states: The states of its cells when the page was drawn.
+        drawn_at: The moment of that.
     """
     with errors_as_sentences():
         try:
             cells = cells_of(study_id)
         except InputError:
             st.rerun()  # removed meanwhile
-        if watch().drawn_activity().moment > drawn and _stage(cells) != before:
+        if watch().drawn_activity().moment > drawn_at and _states_in_figures(cells) != drawn_states:
             st.rerun()  # the figures below have changed too
         show_trouble()
         with st.container(
@@ -151,15 +153,15 @@ def _follow(study_id: str, before: object, drawn: float) -> None:
         )
 
 
-def _stage(cells: Sequence[Cell]) -> list[tuple[str, bool, bool] | None]:
+def _states_in_figures(cells: Sequence[Cell]) -> list[tuple[str, bool, bool] | None]:
     """What the rest of the page depends on: the run of every cell, if it is active, if whole."""
-    stage: list[tuple[str, bool, bool] | None] = []
+    states: list[tuple[str, bool, bool] | None] = []
     for cell in cells:
         if cell.run is None:
-            stage.append(None)
+            states.append(None)
         else:
-            stage.append((cell.run.run_id, cell.active, cell.run.whole))
-    return stage
+            states.append((cell.run.run_id, cell.active, cell.run.whole))
+    return states
 
 
 def progress_words(cells: Sequence[Cell]) -> str:
@@ -298,7 +300,7 @@ def _pick_recorded() -> None:
     st.session_state[_CHOICE] = RECORDED
 
 
-class Picked(NamedTuple):
+class PickedStudy(NamedTuple):
     """What is picked in the form of a new study."""
 
     datasets: list[str]
@@ -315,19 +317,19 @@ _USUAL_SPLITS = ("user-k-fold", "random-holdout", "leave-last-item", "temporal-g
 _PARAMETERS = "With their default parameters."
 
 
-def draw_start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> None:
+def draw_start_form(recorded: Sequence[RunRecord], *, compare_splits: bool = False) -> None:
     """Draw the form; on Start, queue what is not known yet and open the study.
 
     Args:
         recorded: Runs that need not be computed again.
-        several: Whether splits are compared.
+        compare_splits: Whether it has several splits, and not one.
     """
     refusal = why_not(Action.START_MANY)
     if refusal:
         st.markdown(f":material/lock: {refusal}")
         return
-    if several:
-        picked = _pick_splits()
+    if compare_splits:
+        picked = _pick_several_splits()
     else:
         picked = _pick_one_split()
     cells: list[Cell] = []
@@ -342,7 +344,7 @@ def draw_start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> 
                 if cell.spec not in specs_to_compute and not reusable(cell.spec, recorded):
                     specs_to_compute.append(cell.spec)
             words = _work_words(len(cells), specs_to_compute)
-    place = pick_where_to_compute()
+    compute_on = pick_where_to_compute()
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
             "Start the study",
@@ -354,7 +356,7 @@ def draw_start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> 
         st.markdown(words)
     show_expected_cost(specs_to_compute)
     if pressed:
-        _begin(cells, place)
+        _begin(cells, compute_on)
 
 
 def _work_words(runs: int, specs: Sequence[RunSpec]) -> str:
@@ -372,7 +374,7 @@ def _work_words(runs: int, specs: Sequence[RunSpec]) -> str:
     return f"{words}."
 
 
-def _pick_splits() -> Picked:
+def _pick_several_splits() -> PickedStudy:
     """The widgets of a study that compares splits."""
     task = Task.TOP_N
     dataset_ids = _pick_datasets(task, "new_datasets")
@@ -382,10 +384,10 @@ def _pick_splits() -> Picked:
     missing = ""
     if not dataset_ids or len(algorithms) < 2 or len(splits) < 2:
         missing = "Pick at least one dataset, two algorithms and two splits."
-    return Picked(dataset_ids, algorithms, splits, {}, missing)
+    return PickedStudy(dataset_ids, algorithms, splits, {}, missing)
 
 
-def _pick_one_split() -> Picked:
+def _pick_one_split() -> PickedStudy:
     """The widgets of a study of datasets and algorithms."""
     task = _pick_task()
     suffix = ""
@@ -400,7 +402,7 @@ def _pick_one_split() -> Picked:
     missing = ""
     if not dataset_ids or not algorithms:
         missing = "Pick at least one dataset and one algorithm."
-    return Picked(dataset_ids, algorithms, [split], settings, missing)
+    return PickedStudy(dataset_ids, algorithms, [split], settings, missing)
 
 
 def _pick_datasets(task: Task, key: str) -> list[str]:
@@ -499,12 +501,12 @@ def _pills(
     return [name for name in titles if name in picked]
 
 
-def _begin(cells: Sequence[Cell], place: str) -> None:
+def _begin(cells: Sequence[Cell], compute_on: str) -> None:
     """Queue what is not known yet and show the study, or say why the data cannot be split so."""
     with errors_as_sentences():
         with st.spinner("Checking whether the data can be split this way ..."):
             for _, obstacle in with_obstacles(cells):
                 if obstacle is not None:
                     raise InputError(obstacle)
-        st.session_state[_BEGUN] = acting().begin_study(cells, place=place)
+        st.session_state[_BEGUN] = acting().begin_study(cells, place=compute_on)
         st.rerun()

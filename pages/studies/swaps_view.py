@@ -81,13 +81,13 @@ def show_ranks_under_splits() -> None:
     )
     runs = _picked_runs()
     try:
-        comparison = _choose(runs)
-    except EcvError as error:
+        comparison = _pick_comparison(runs)
+    except EcvError as error:  # there is nothing to compare yet, which is no fault of anybody
         st.info(sentence(error), icon=":material/info:")
     else:
-        _show(comparison)
+        _show_comparison(comparison)
     with st.expander("Compare splits yourself", icon=":material/add:", expanded=not runs):
-        draw_start_form(_recorded_runs(), several=True)
+        draw_start_form(_recorded_runs(), compare_splits=True)
 
 
 def _picked_runs() -> list[RunRecord]:
@@ -113,7 +113,7 @@ def _recorded_runs() -> list[RunRecord]:
     return []
 
 
-def _choose(runs: Sequence[RunRecord]) -> SplitComparison:
+def _pick_comparison(runs: Sequence[RunRecord]) -> SplitComparison:
     """What is compared, by which metric, against which split; with their widgets.
 
     Raises:
@@ -168,16 +168,17 @@ def _swaps(run_ids: tuple[str, ...], metric: str, _block: Block) -> Swaps:
     return rank_block(_block, metric, results().user_scores)
 
 
-def _show(comparison: SplitComparison) -> None:
+def _show_comparison(comparison: SplitComparison) -> None:
     """The answer, what it leaves out, the ranks and how alike they are."""
-    block, metric, reference_id = comparison
-    reference = titled(reference_id)
+    block = comparison.block
+    metric = comparison.metric
+    reference = titled(comparison.reference)
     run_ids = tuple(run.run_id for run in block.runs.values())
-    swaps = _swaps(run_ids, metric, block)
-    compared = replace(
-        swaps,
-        algorithms=tuple(map(algorithm_title, swaps.algorithms)),
-        splits=tuple(map(titled, swaps.splits)),
+    swaps_by_ids = _swaps(run_ids, metric, block)
+    compared = replace(  # with titles, as people read them, in place of ids
+        swaps_by_ids,
+        algorithms=tuple(map(algorithm_title, swaps_by_ids.algorithms)),
+        splits=tuple(map(titled, swaps_by_ids.splits)),
     )
     title = escaped(_metric_title(metric))
     show_large(f"{winners(compared)} {headline(compared, reference)}")

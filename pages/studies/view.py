@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
-from ecv_core.analysis.tradeoff.rule_curves import by_rule
+from ecv_core.analysis.tradeoff.rule_curves import curves_by_rule
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
-from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
+from ecv_core.figures.palette import difference_scale, stop_scale
 from ecv_core.figures.report.describe import Description, describe_study
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.study_summary import Summary, scores_frame, summary, systems_of
@@ -67,7 +68,7 @@ def show_study() -> None:
     if study_id != RECORDED:
         _show_own_study(study_id)
     elif recorded:
-        _show(recorded, [run.spec for run in recorded])
+        _show_figures(recorded, [run.spec for run in recorded])
     else:
         st.info("No recorded runs came with this copy; start a study of your own below.")
     with st.expander("Start a study of your own", icon=":material/add:", key=f"new-{study_id}"):
@@ -87,7 +88,7 @@ def _show_own_study(study_id: str) -> None:
     if not runs:
         st.info(_NOT_YET)
         return
-    _show(runs, [cell.spec for cell in cells])
+    _show_figures(runs, [cell.spec for cell in cells])
 
 
 def _recorded_study() -> list[RunRecord]:
@@ -102,7 +103,7 @@ def _recorded_study() -> list[RunRecord]:
     return whole
 
 
-def _show(runs: Sequence[RunRecord], specs: Sequence[RunSpec]) -> None:
+def _show_figures(runs: Sequence[RunRecord], specs: Sequence[RunSpec]) -> None:
     """The choice among runs, and the figures of those that are picked.
 
     Args:
@@ -115,20 +116,20 @@ def _show(runs: Sequence[RunRecord], specs: Sequence[RunSpec]) -> None:
     whole = [run for run in picked if run.whole]
     words = runs_words(picked)
     if len(picked) > len(whole):
-        words += f", {len(picked) - len(whole)} of them ended early †"
+        words += f", {len(picked) - len(whole)} of them ended early †"  # as in the table of scores
     line.markdown(words)
     scores = scores_frame(picked)
     if whole:
         systems = systems_of(whole)
-        done = studied(systems, ranked=False)
-        draw_slider(done, partial(_show_parts, done, systems, whole, scores))
+        study = summary_of(systems, ranked=False)  # ranks take longest, and wait for their tab
+        draw_slider(study, partial(_show_at_alpha, study, systems, whole, scores))
     elif picked:
         st.info(_NOT_YET)
         show_scores(scores)
 
 
-def _show_parts(
-    done: Summary,
+def _show_at_alpha(
+    study: Summary,
     systems: list[Scores],
     runs: Sequence[RunRecord],
     scores: pd.DataFrame,
@@ -137,7 +138,7 @@ def _show_parts(
     """The answer at this alpha, and its pictures behind tabs, made when they are opened.
 
     Args:
-        done: The study, without ranks.
+        study: The study, without ranks.
         systems: Its runs as systems.
         runs: Its runs, all of them whole.
         scores: Of these runs, and of those that ended early.
@@ -146,19 +147,19 @@ def _show_parts(
     specs = [run.spec for run in runs]
 
     def draw_rules() -> None:
-        show_rules(done, _rules_frame(done.version, tuple(RULES), done))
+        show_rules(study, _rules_frame(study.version, tuple(RULES), study))
 
     def draw_ranks() -> None:
-        show_ranks(studied(systems), scores)
+        show_ranks(summary_of(systems), scores)
 
     def describe() -> Description:
-        return describe_study(done.cells, runs, machine_and_versions(runs), alpha=alpha)
+        return describe_study(study.cells, runs, machine_and_versions(runs), alpha=alpha)
 
-    show_headline(done, specs)
+    show_headline(study, specs)
     draw_tabs(
         {
-            "Difference": partial(show_differences, done, scores),
-            "Folds used": partial(show_stops, done, scores),
+            "Difference": partial(show_differences, study, scores),
+            "Folds used": partial(show_stops, study, scores),
             "Ranks": draw_ranks,
             "Rules": draw_rules,
             "Scores": partial(show_scores, scores),
@@ -168,40 +169,46 @@ def _show_parts(
     params = chosen("study_datasets", "study_algorithms")
     params[ALPHA_KEY] = [alpha_text(alpha)]
     write_into_link(params)
-    show_energy_sources(done, runs)
+    show_energy_sources(study, runs)
     paper_panel(
         describe,
         key="study",
-        pictures=_pictures(done, systems, alpha),
+        pictures=_pictures(study, systems, alpha),
         title=f"{counted(len(runs), 'run')}, alpha {alpha_text(alpha)}",
         specs=specs,
     )
 
 
 def _pictures(
-    done: Summary, systems: list[Scores], alpha: float
+    study: Summary, systems: list[Scores], alpha: float
 ) -> dict[str, Callable[[], Figure]]:
     """Name of each figure for print -> what draws it, at one alpha."""
-    cells = done.cells[done.cells["alpha"] == alpha]
+    cells = study.cells[study.cells["alpha"] == alpha]
+    draw_differences = partial(
+        heatmap_at, cells, alpha, value="difference_percent", scale=difference_scale(cells)
+    )
+    draw_stops = partial(heatmap_at, cells, alpha, value="mean_stop", scale=stop_scale(study.k))
 
-    def heatmap(value: str, scale: CellScale) -> Callable[[], Figure]:
-        return partial(printed, partial(heatmap_at, cells, alpha, value=value, scale=scale))
-
-    def ranks() -> Figure:
-        ranked = studied(systems)
+    def print_ranks() -> Figure:
+        ranked = summary_of(systems)
         return printed(partial(ranks_at, ranked.ranks, ranked.stability, alpha))
 
-    pictures = {
-        "Difference": heatmap("difference_percent", difference_scale(cells)),
-        "Folds used": heatmap("mean_stop", stop_scale(done.k)),
+    pictures: dict[str, Callable[[], Figure]] = {
+        "Difference": partial(printed, draw_differences),
+        "Folds used": partial(printed, draw_stops),
     }
-    if len(systems) > done.cells["dataset"].nunique():  # some dataset has two algorithms
-        pictures["Ranks"] = ranks
+    if len(systems) > study.cells["dataset"].nunique():  # some dataset has two algorithms
+        pictures["Ranks"] = print_ranks
     return pictures
 
 
-def studied(systems: list[Scores], *, ranked: bool = True) -> Summary:
-    """The study's figures as data.
+@st.cache_data(
+    show_spinner="Walking through every order of the folds ...",
+    max_entries=24,
+    hash_funcs={Scores: attrgetter("fingerprint")},
+)
+def summary_of(systems: list[Scores], *, ranked: bool = True) -> Summary:
+    """The study's figures as data, which Streamlit keeps.
 
     Args:
         systems: At least one, in the order in which rows and columns are to come.
@@ -210,17 +217,13 @@ def studied(systems: list[Scores], *, ranked: bool = True) -> Summary:
     Raises:
         EcvError: If scores cannot be explored.
     """
-    return _studied(tuple(system.fingerprint for system in systems), systems, ranked)
-
-
-@st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)
-def _studied(fingerprints: tuple[str, ...], _systems: list[Scores], ranked: bool) -> Summary:
-    """As `studied`, which Streamlit keeps by the fingerprints of the systems."""
-    return summary(_systems, ranked=ranked)
+    return summary(systems, ranked=ranked)
 
 
 @st.cache_data(show_spinner="Comparing the rules ...", max_entries=24)
-def _rules_frame(version: str, rules: tuple[str, ...], _done: Summary) -> pd.DataFrame:
+def _rules_frame(version: str, rules: tuple[str, ...], _study: Summary) -> pd.DataFrame:
     """Every rule beside the paper's, which Streamlit keeps by the study's version and the rules."""
-    systems = _done.tradeoff.systems
-    return _done.rules(by_rule(user_rule_curves(system, WITHIN_PERCENT) for system in systems))
+    systems = _study.tradeoff.systems
+    return _study.rules(
+        curves_by_rule(user_rule_curves(system, WITHIN_PERCENT) for system in systems)
+    )

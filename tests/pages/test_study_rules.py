@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from ecv_core.analysis.tradeoff.rules_compared import RULES_COLUMNS
-from pages.studies.figures import verdicts
+from pages.studies.figures import rule_sentences
 
 NAN = float("nan")
 
@@ -21,7 +21,7 @@ def frame():
 
 
 def test_the_sentence_names_the_cheapest_first_and_rules_of_some_cells_beside_e_fold(frame):
-    assert verdicts(frame, [1e-4], ["1e-4"], "cells") == [
+    assert rule_sentences(frame, [1e-4], "cells") == [
         "For a difference of 0.80 %, which e-fold has with alpha 1e-4, the rules need these shares "
         "of the energy: "
         "Fixed number 35 %; e-fold 40 %; Stagnating standard deviation 57 %. Over 2 of the 3 runs: "

@@ -152,7 +152,7 @@ def curves_of_run(scores: Scores, *, within_percent: float) -> dict[str, Curve]:
     return curves
 
 
-def by_rule(curves_of_systems: Iterable[Mapping[str, Curve]]) -> CurvesByRule:
+def curves_by_rule(curves_of_systems: Iterable[Mapping[str, Curve]]) -> CurvesByRule:
     """Sort by rule what `curves_of_run` gives of each system in turn."""
     curves: dict[str, dict[int, Curve]] = {}
     for number, curve_by_rule in enumerate(curves_of_systems):

@@ -18,7 +18,7 @@ from ecv_core.analysis.tradeoff.frames import (
 )
 from ecv_core.analysis.tradeoff.rankings import rankings
 from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
-from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, by_rule, curves_of_run
+from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, curves_by_rule, curves_of_run
 from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import difference_scale, stop_scale
@@ -174,7 +174,7 @@ def _other_rules(runs: Sequence[RunRecord], folder: Path) -> list[RuleCurve]:
     for run in runs:
         curves_of_runs.append(curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT))
     rule_curves = []
-    for rule, curves in by_rule(curves_of_runs).items():
+    for rule, curves in curves_by_rule(curves_of_runs).items():
         if len(curves) == len(runs):
             rule_curves.append(RuleCurve(rule=rule, curves=curves))
     return rule_curves

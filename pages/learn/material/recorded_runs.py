@@ -13,7 +13,7 @@ from ecv_core.analysis.replay import result_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Moment, RunRecord
 from ecv_core.stopping import EFold, Never, moments
-from ecv_core.stopping.efold import products
+from ecv_core.stopping.efold import least_alpha_after_folds
 from ecv_core.store.recorded import recorded_runs
 
 GUIDE = ("hetrec-lastfm", "user-knn")
@@ -68,7 +68,9 @@ def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[n
         played: all k moments.
         alphas: shape (alphas,).
     """
-    least_alphas = np.array(products(played), dtype=np.float64)  # NaN: the rule cannot stop there
+    least_alphas = np.array(
+        least_alpha_after_folds(played), dtype=np.float64
+    )  # NaN: the rule cannot stop there
     may_stop = least_alphas[None, :] <= alphas[:, None]  # a row for each alpha
     may_stop[:, -1] = True  # all folds are in
     return np.argmax(may_stop, axis=1) + 1
