@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import attrgetter
 from statistics import fmean
 from typing import Any
 
@@ -88,7 +89,7 @@ def _all() -> dict[str, Published]:
             title=document["title"],
             protocol=document["protocol"],
             source=document["source"],
-            entries=tuple(sorted(entries, key=_rmse)),
+            entries=tuple(sorted(entries, key=attrgetter("rmse"))),
         )
     return by_dataset
 
@@ -106,10 +107,6 @@ def _published_entry(result: Mapping[str, Any], document: Mapping[str, Any]) -> 
         source=result.get("source", result.get("reported_in", document["source"])),
         year=result.get("year"),
     )
-
-
-def _rmse(entry: Entry) -> float:
-    return entry.rmse
 
 
 def entry_of(run: RunRecord, *, by: str) -> Entry:
@@ -175,13 +172,7 @@ def recorded_entries(dataset: str) -> list[Entry]:
     for run in runs:
         if len(run.folds) == most_folds[run.spec.algorithm]:
             entries.append(entry_of(run, by="here"))
-    return sorted(entries, key=_rmse)
-
-
-def passed(rmse: float, entries: Sequence[Entry]) -> list[Entry]:
-    """Published methods that report a higher RMSE, the best of them first."""
-    behind = [entry for entry in entries if entry.published and entry.rmse > rmse]
-    return sorted(behind, key=_rmse)
+    return sorted(entries, key=attrgetter("rmse"))
 
 
 def set_ups(dataset: str) -> list[float]:

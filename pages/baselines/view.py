@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from operator import attrgetter
 
 import pandas as pd
 import streamlit as st
@@ -16,7 +17,6 @@ from ecv_core.papers.published import (
     Entry,
     Published,
     entry_of,
-    passed,
     published,
     published_datasets,
     recorded,
@@ -30,14 +30,13 @@ from ecv_core.papers.rating_figures import (
     dimension_frame,
     steps_frame,
 )
-from ecv_core.records.run import RunRecord
 from ecv_core.store.listing import ListedRun
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import run_list, store
 from pages.shared.widgets.choices import switch
 
 _ORDER = ("ml-1m", "ml-100k", "ml-10m", "netflix")
-_CLOSE = 0.0005
+_NEGLIGIBLE = 0.0005
 """RMSE that differ by less are no difference worth a word: papers give three digits."""
 
 
@@ -53,13 +52,14 @@ def entries_of(dataset: str) -> list[Entry]:
     entries = [*published(dataset).entries, *recorded_entries(dataset)]
     algorithms = set()
     for row in run_list().rows():  # the newest first
-        if _fits(row, dataset) and row.spec.algorithm not in algorithms:
+        if _is_rating_run(row, dataset) and row.spec.algorithm not in algorithms:
             algorithms.add(row.spec.algorithm)
             entries.append(entry_of(store().run(row.run_id), by="yours"))
     return entries
 
 
-def _fits(row: ListedRun, dataset: str) -> bool:
+def _is_rating_run(row: ListedRun, dataset: str) -> bool:
+    """Whether it was computed here, on this dataset, and is scored by RMSE."""
     spec = row.spec
     if spec.dataset != dataset or spec.metric != "rmse":
         return False
@@ -72,14 +72,16 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
     if dataset == "netflix":
         _show_netflix_answer(about)
         return
+    # Ours are recorded with this project, or were run again by Rendle et al.; the others are what
+    # the inventors of a method reported, or the authors of other papers.
     ours = [entry for entry in entries if entry.by in ("here", "rerun")]
     others = [entry for entry in about.entries if entry.by in ("inventors", "others")]
     if not ours:
         st.markdown(f"No run of ours is recorded on {about.title}; what is published is below.")
         return
-    best = min(ours, key=_rmse)
-    best_of_others = min(others, key=_rmse)
-    behind = passed(best.rmse + _CLOSE, others)
+    best = min(ours, key=attrgetter("rmse"))
+    best_of_others = min(others, key=attrgetter("rmse"))
+    behind = [entry for entry in others if entry.rmse > best.rmse + _NEGLIGIBLE]
     folds = ""
     reservation = ""
     who = "run again by the paper's authors"
@@ -106,10 +108,6 @@ def _show_netflix_answer(about: Published) -> None:
         "ran **the same** plain matrix factorization. It took years until its results were as "
         f"good as those of {best.method}."
     )
-
-
-def _rmse(entry: Entry) -> float:
-    return entry.rmse
 
 
 def _reservation(best: Entry, others: Sequence[Entry]) -> str:
@@ -210,10 +208,12 @@ _DIMENSION = {"ml-100k": 16}
 def show_curves(dataset: str) -> None:
     """The three figures, each where runs for it are recorded."""
     runs = recorded(dataset)
-    usual = []
+    # The curve over sampling steps is of one dimension; runs of all dimensions are recorded.
+    dimension = _DIMENSION.get(dataset, 32)
+    runs_of_dimension = []
     for run in runs:
-        if run.spec.algorithm in _BAYESIAN and _usual(run):
-            usual.append(run)
+        if run.spec.algorithm in _BAYESIAN and dict(run.spec.params)["dimension"] == dimension:
+            runs_of_dimension.append(run)
     _draw_curve(
         dataset,
         3,
@@ -226,7 +226,7 @@ def show_curves(dataset: str) -> None:
         dataset,
         4,
         "More sampling steps",
-        steps_frame(usual),
+        steps_frame(runs_of_dimension),
         "Figure 4: one run gives the RMSE at every number of steps. Nothing was stopped by it.",
     )
     _draw_curve(
@@ -266,7 +266,3 @@ def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, word
         table=frame.copy,
     )
     st.caption(f"{words} First of ten folds of {published(dataset).title}.")
-
-
-def _usual(run: RunRecord) -> bool:
-    return dict(run.spec.params)["dimension"] == _DIMENSION.get(run.spec.dataset, 32)

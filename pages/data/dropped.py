@@ -82,12 +82,13 @@ def correct_layout(token: str, plain: PlainFile) -> Layout | None:
         DatasetError: If it is no table.
     """
     recognised = _recognised(token, plain)
+    # As it was corrected last, in an earlier drawing of the page or an earlier visit.
     earlier = own.asked_layout(token)
-    corrected = _correct_form(token, recognised.layout, earlier or recognised.layout)
-    if corrected != recognised.layout:
-        recognised = _recognised_again(token, plain, corrected)
+    form = _correct_form(token, recognised.layout, earlier or recognised.layout)
+    if form != recognised.layout:  # written otherwise than guessed, it has other columns and rows
+        recognised = _recognised_again(token, plain, form)
     layout = _correct_roles(token, recognised, earlier)
-    if earlier is not None:
+    if earlier is not None:  # this is corrected below, where the users are counted
         layout = replace(layout, without_bots=earlier.without_bots)
     layout = _offer_to_leave_out(token, replace(recognised, layout=layout), earlier)
     own.ask_layout(token, layout)
@@ -127,7 +128,10 @@ def _correct_form(token: str, recognised: Layout, latest: Layout) -> Layout:
     words = f"Read as {recognised.form.value}, {ENCODINGS[latest.encoding]}"
     if recognised.form is Form.DELIMITED:
         words += f", separated by {SEPARATORS[latest.separator]}"
-        words += ", the first line names the columns" if latest.header else ", no line with names"
+        if latest.header:
+            words += ", the first line names the columns"
+        else:
+            words += ", no line with names"
     with st.expander(words, icon=":material/tune:", key="own-form"):
         row = st.container(horizontal=True, vertical_alignment="bottom")
         encoding = _pick(
@@ -148,7 +152,14 @@ def _correct_form(token: str, recognised: Layout, latest: Layout) -> Layout:
 def _correct_delimited_form(
     row: DeltaGenerator, token: str, layout: Layout, latest: Layout
 ) -> Layout:
-    """Widgets of what only delimited text has; the arguments are those of `_text_form`."""
+    """Widgets of what only delimited text has.
+
+    Args:
+        row: Where they are.
+        token: Names the dropped file.
+        layout: How the file is written, as far as it is corrected.
+        latest: As it was corrected last.
+    """
     separator = _pick(
         row, "Separator", SEPARATORS, latest.separator, key=f"separator-{token}", width=170
     )
@@ -178,35 +189,37 @@ def _correct_roles(token: str, recognised: Recognised, earlier: Layout | None) -
     layout = recognised.layout
     if earlier is not None and earlier.names == layout.names:
         layout = replace(layout, roles=earlier.roles, unit=earlier.unit)
-    columns_key = f"{token}-{hash(layout.names)}"  # other columns, other choices
+    columns_key = f"{token}-{hash(layout.names)}"  # other columns have widgets of their own
     st.markdown(
         "**Which column is what?** This was guessed from names, values and order; correct what is "
         "wrong. If each row is a sample to classify or to predict, choose its **target**."
     )
     usual = st.container(horizontal=True, key="roles")
     rare = st.container(horizontal=True, key="rare-roles")
-    options: dict[int | None, str] = {None: "none", **dict(enumerate(layout.names))}
-    chosen: dict[str, int | None] = {}
+    columns: dict[int | None, str] = {None: "none", **dict(enumerate(layout.names))}
+    column_of_role: dict[str, int | None] = {}
     for role in ROLES:
         label = LABELS[role]
         if role in _NEEDED and layout.column("target") is None:
             label += " (needed)"
-        row = usual if role in _USUAL else rare
-        chosen[role] = _pick(
+        row = rare
+        if role in _USUAL:
+            row = usual
+        column_of_role[role] = _pick(
             row,
             label,
-            options,
+            columns,
             layout.column(role),
             key=f"{role}-{columns_key}",
             width=168,
             help=explained(_HELP[role]),
         )
-    corrected = layout.with_roles(chosen)
+    corrected = layout.with_roles(column_of_role)
     times = corrected.column("timestamp")
     if times is None:
         return corrected
-    if times != layout.column("timestamp"):
-        corrected = with_unit(corrected, recognised.rows)  # another column, other times
+    if times != layout.column("timestamp"):  # another column may have times in another unit
+        corrected = with_unit(corrected, recognised.rows)
     unit = _pick(
         usual,
         "Times are",
@@ -233,17 +246,17 @@ def _offer_to_leave_out(token: str, recognised: Recognised, earlier: Layout | No
     layout = recognised.layout
     if layout.column("target") is not None:
         return layout
-    for place, count in rows_not_above_zero(recognised).items():
-        name = layout.names[place]
+    for column, count in rows_not_above_zero(recognised).items():
+        name = layout.names[column]
         leave_out = st.toggle(
             f"Leave out the rows with a {escaped(name)} of 0 or less",
-            value=earlier is not None and earlier.above_zero == place,
-            key=f"above-zero-{token}-{place}",
+            value=earlier is not None and earlier.above_zero == column,
+            key=f"above-zero-{token}-{column}",
             help=f"{count} of the first {len(recognised.rows)} rows have one, as returned goods "
             "do. Algorithms that rank items count every row as positive feedback.",
         )
         if leave_out:
-            layout = replace(layout, above_zero=place)
+            layout = replace(layout, above_zero=column)
     return layout
 
 
@@ -304,7 +317,8 @@ def _preview_frame(layout: Layout, rows: Sequence[Row]) -> pd.DataFrame:
 AT_ONCE = 20 * MEGABYTE
 """Files up to this size are read without being asked for."""
 _READING = "reading-own"
-_STEPS = {"read": "Reading the rows", "write": "Pruning"}
+"""In the session: the large file that is to be read, and how."""
+_SECONDS_BETWEEN_REPORTS = 0.1
 
 
 def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
@@ -316,21 +330,21 @@ def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
         layout: How it is read; with a user and an item, or a target.
     """
     about = own.worked_out(own.folder_of(token), layout)
-    if about is None:
-        place = st.empty()
-        wanted = st.session_state.get(_READING) == (token, layout)
-        if plain.size > AT_ONCE and not wanted:
-            place.button(
+    if about is None:  # it was not read in this layout yet
+        progress = st.empty()
+        was_pressed = st.session_state.get(_READING) == (token, layout)
+        if plain.size > AT_ONCE and not was_pressed:
+            progress.button(
                 f"Read the file ({plain.size / MEGABYTE:,.0f} MB)",
                 type="primary",
                 icon=":material/play_arrow:",
                 key="read-own",
-                on_click=_begin,
+                on_click=_ask_to_read,
                 args=(token, layout),
             )
             return
-        about = _read_file(place, token, plain, layout)
-    if about is None:
+        about = _read_file(progress, token, plain, layout)
+    if about is None:  # the page says why
         return
     st.header("What can be used", anchor=False)
     if about.task is None:
@@ -341,42 +355,43 @@ def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
     _offer_to_keep(token, about)
 
 
-def _begin(token: str, layout: Layout) -> None:
+def _ask_to_read(token: str, layout: Layout) -> None:
     st.session_state[_READING] = (token, layout)
 
 
-def _read_file(place: DeltaGenerator, token: str, plain: PlainFile, layout: Layout) -> About | None:
+def _read_file(
+    progress: DeltaGenerator, token: str, plain: PlainFile, layout: Layout
+) -> About | None:
     """Read the whole file, with a bar and a way to stop it; None where it cannot be used.
 
     Args:
-        place: Where the bar is, and then what is wrong with the file.
+        progress: Where the bar is, and then what is wrong with the file.
         token: Names the dropped file.
         plain: The file.
         layout: How it is read.
     """
-    with place.container():
+    with progress.container():
         bar = st.progress(0.0, text="Reading the rows ...")
         if plain.size > AT_ONCE:
             # A press ends this run of the page at the bar's next step.
             st.button("Cancel", icon=":material/cancel:", key="cancel-own", on_click=_stop)
-    shown_at = 0.0
+    reported_at = 0.0
 
     def report(step: str, done: int, total: int) -> None:
-        nonlocal shown_at
-        if time.monotonic() - shown_at < 0.1 and step == "read":
-            return
-        shown_at = time.monotonic()
-        share = 1.0
-        if step == "read" and total:
+        nonlocal reported_at
+        if step == "write":
+            bar.progress(1.0, text="Pruning ... 100 %")
+        elif time.monotonic() - reported_at >= _SECONDS_BETWEEN_REPORTS:
+            reported_at = time.monotonic()
             share = done / total
-        bar.progress(share, text=f"{_STEPS.get(step, 'Reading the rows')} ... {100 * share:.0f} %")
+            bar.progress(share, text=f"Reading the rows ... {100 * share:.0f} %")
 
     try:
         about = handling().work_out(plain, layout, token, report)
     except EcvError as error:
-        place.error(sentence(error), icon=":material/error:")
+        progress.error(sentence(error), icon=":material/error:")
         return None
-    place.empty()
+    progress.empty()
     return about
 
 
@@ -390,9 +405,9 @@ def _show_interactions(token: str, about: About, layout: Layout) -> None:
         f"**{about.kept:,}** of **{about.rows:,}** rows: {counted(about.raw_users, 'user')} and "
         f"{counted(about.raw_items, 'item')}. {words}"
     )
-    lossy = loss(about.unused, about.rows)
-    if lossy:
-        st.warning(f"{escaped(lossy)}.", icon=":material/warning:")
+    loss_words = loss(about.unused, about.rows)  # empty where few rows are lost
+    if loss_words:
+        st.warning(f"{escaped(loss_words)}.", icon=":material/warning:")
     if about.busiest_words:
         st.warning(f"{about.busiest_words}.", icon=":material/smart_toy:")
         _offer_people_only(token, layout, without_bots=True)
@@ -400,7 +415,7 @@ def _show_interactions(token: str, about: About, layout: Layout) -> None:
         _offer_people_only(token, layout, without_bots=False)
     if unused:
         reasons = pd.DataFrame(about.unused.items(), columns=["why", "rows"])
-        reasons["the first"] = reasons["why"].map(about.examples).fillna("")
+        reasons["the first"] = reasons["why"].map(about.examples).fillna("")  # row of each kind
         table(
             reasons[["rows", "why", "the first"]],
             {"rows": number(None)},

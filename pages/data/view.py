@@ -24,10 +24,13 @@ from pages.shared.live.runs import act_and_rerun
 from pages.shared.live.state import errors_as_sentences, escaped, run_list, sentence
 from pages.shared.widgets.component import component
 
-_top = component(__file__, "ecv_kept_top", html="", js=["top.js"])
-FILE, KEPT = "file", "kept"
-"""In the address: the token of a dropped file; the name of the dataset that was just kept."""
+_scroll_to_top_once = component(__file__, "ecv_kept_top", html="", js=["top.js"])
+FILE = "file"
+"""In the address: the token of a dropped file."""
+KEPT = "kept"
+"""In the address: the name of the dataset that was just kept."""
 _DROPPED = "files-dropped"
+"""In the session: how many files it has taken."""
 
 
 def _example() -> str:
@@ -60,7 +63,7 @@ def _show_dropped_file(token: str) -> None:
     """What a dropped file is and how it is read; or why it cannot be."""
     try:
         with st.spinner("Reading the file ..."):
-            plain = _plain(token)
+            plain = _unpacked_file(token)
             if not plain.path.is_file():  # it was kept or thrown away, in another tab
                 plain = own.taken_in(token, no_report)
     except EcvError as error:
@@ -107,7 +110,7 @@ def _take_file() -> None:
         return
     with errors_as_sentences(), st.spinner("Saving the file ..."):
         token = handling().take_in(lambda path: path.write_bytes(file.getbuffer()), file.name)
-        st.session_state[_DROPPED] = count + 1  # the browser's copy is needed no more
+        st.session_state[_DROPPED] = count + 1  # a new widget: this one's copy is needed no more
         st.query_params.pop(KEPT, None)
         st.query_params[FILE] = token
         st.rerun()
@@ -131,7 +134,7 @@ def _forget(token: str) -> None:
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def _plain(token: str) -> PlainFile:
+def _unpacked_file(token: str) -> PlainFile:
     return own.taken_in(token, no_report)
 
 
@@ -146,7 +149,7 @@ def show_just_kept(name: str) -> None:
         return
     usable = about.task is not None or about.interactions > 0
     with st.container(border=True):
-        _top(key="kept-top", data={"kept": name})
+        _scroll_to_top_once(key="kept-top", data={"kept": name})
         st.success(
             f"**{escaped(name)}** is a dataset now, on every page and on the command line.",
             icon=":material/check_circle:",
@@ -154,7 +157,7 @@ def show_just_kept(name: str) -> None:
         if usable and not why_not(Action.START_MANY):
             _offer_selection(name, about)
         else:
-            offer_run(name, "now")
+            _offer_run(name, key="run-just-kept")
 
 
 def _offer_selection(name: str, about: About) -> None:
@@ -163,15 +166,15 @@ def _offer_selection(name: str, about: About) -> None:
     from pages.best.start import begin, sensible_contenders
     from pages.run.expectation import show_expected_cost
 
-    named = sensible_contenders(name, about.task or Task.TOP_N, about.items)
-    specs = [spec for _, spec in named]
+    named_specs = sensible_contenders(name, about.task or Task.TOP_N, about.items)
+    specs = [spec for _, spec in named_specs]
     with st.container(horizontal=True):
         if st.button(
             "Which is best on it?", type="primary", icon=":material/trophy:", key="best-on-it"
         ):
             with errors_as_sentences():
-                open_page("best/best.py", {"selection": begin(named, USUAL)})
-        offer_run(name, "now")
+                open_page("best/best.py", {"selection": begin(named_specs, USUAL)})
+        _offer_run(name, key="run-just-kept")
     titles = listed([algorithm_title(spec.algorithm) for spec in specs])
     st.caption(
         f"{titles} are compared on the same {specs[0].k} folds, until using the best one is "
@@ -180,12 +183,12 @@ def _offer_selection(name: str, about: About) -> None:
     show_expected_cost(specs, select=True)
 
 
-def offer_run(name: str, where: str = "listed") -> None:
-    """A button that opens Run with this dataset picked; `where` tells it from others."""
+def _offer_run(name: str, *, key: str) -> None:
+    """A button that opens Run with this dataset picked."""
     if st.button(
         "Run one algorithm",
         icon=":material/play_circle:",
-        key=f"run-{name}-{where}",
+        key=key,
         help="Opens Run with this dataset picked.",
     ):
         open_page("run/run.py", {"dataset": dataset_title(name)})  # a reload keeps it
@@ -220,7 +223,7 @@ def _show_dataset(name: str, about: About, runs: int) -> None:
         with st.container(width="content"):
             st.markdown(f"**{escaped(name)}**")
         with st.container(horizontal=True, width="content"):
-            offer_run(name)
+            _offer_run(name, key=f"run-{name}")
             if handling().refusal(Action.CHANGE_DATASETS, name) is None:
                 _offer_deletion(name, runs)
     facts = datasets.entry(name).size_words()

@@ -57,7 +57,7 @@ def show_course() -> None:
     with st.container(key="learn"):
         st.title(chapter.question, anchor=False)
         st.markdown(chapter.idea)
-        with errors_as_sentences():  # an error is shown as its sentence
+        with errors_as_sentences():
             # Loaded when it is opened, because figures take a while to load.
             import_module(f"pages.learn.{chapter.id}").show()
         write_into_link({PARAMETER: chapter.id})
@@ -67,21 +67,22 @@ def show_course() -> None:
 
 def _pick_chapter() -> Chapter:
     """Back, next and all chapters; gives the one that is open."""
-    order = list(CHAPTERS)
+    ids = list(CHAPTERS)
     labels = {}
     for number, chapter in enumerate(CHAPTERS.values(), start=1):
         labels[chapter.id] = f"{number} {chapter.short}"
     if _CHAPTER not in st.session_state:
         _follow_the_address()
-    place = order.index(st.session_state[_CHAPTER])
-    last = len(order) - 1
+    open_id = st.session_state[_CHAPTER]
+    number = ids.index(open_id)
+    last = len(ids) - 1
     with st.container(key="learn-way", horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             "Back",
             key="learn-back",
             on_click=_open,
-            args=(order[max(place - 1, 0)],),
-            disabled=place == 0,
+            args=(ids[max(number - 1, 0)],),
+            disabled=number == 0,
             shortcut="Left",
         )
         st.button(
@@ -89,13 +90,13 @@ def _pick_chapter() -> Chapter:
             type="primary",
             key="learn-next",
             on_click=_open,
-            args=(order[min(place + 1, last)],),
-            disabled=place == last,
+            args=(ids[min(number + 1, last)],),
+            disabled=number == last,
             shortcut="Right",
         )
         st.pills(
             "Chapter",
-            order,
+            ids,
             format_func=labels.__getitem__,
             key=_CHAPTER,
             required=True,
@@ -103,8 +104,8 @@ def _pick_chapter() -> Chapter:
             label_visibility="collapsed",
             width="content",
         )
-    st.progress((place + 1) / len(order))
-    return CHAPTERS[order[place]]
+    st.progress((number + 1) / len(ids))
+    return CHAPTERS[open_id]
 
 
 def _follow_the_address() -> None:

@@ -16,13 +16,13 @@ _USUAL = 5
 _PARTS = component_parts(
     __file__, html='<div class="ecv-deal"></div>', css="folds.css", js=["folds.js"]
 )
-_deal = registered("ecv_deal", _PARTS)
+_draw_dealing = registered("ecv_deal", _PARTS)
 
 
 def show() -> None:
     """The board; its buttons and its slider belong to it."""
-    data = {**_dealt(), "k": _USUAL, "most": MOST_K}
-    _deal(key="learn-deal", data=data)
+    data = {**_dealt_interactions(), "k": _USUAL, "most": MOST_K}
+    _draw_dealing(key="learn-deal", data=data)
     save_component("folds", _PARTS, data, under=f"Eight made-up users, k = 2 to {MOST_K}")
     st.caption(
         "Eight made-up users, dealt by the very code that real runs use: each user's interactions "
@@ -32,5 +32,5 @@ def show() -> None:
 
 
 @st.cache_data(show_spinner=False, max_entries=1)
-def _dealt() -> dict[str, Any]:
+def _dealt_interactions() -> dict[str, Any]:
     return asdict(small_deal())

@@ -28,20 +28,19 @@ MODEL_WORDS = {
 def show() -> None:
     """The switch, the bars, the lesson."""
     graded = switch("Grade four models on", [SEEN, HELD_OUT], "graded")
-    held_out = graded == HELD_OUT
     models = grades()
     frame = grades_frame(models)
     plot(
-        partial(grades_figure, frame, held_out=held_out),
-        version=(held_out, *frame.itertuples(index=False, name=None)),
+        partial(grades_figure, frame, graded),
+        version=(graded, *frame.itertuples(index=False, name=None)),
         key="learn-grades",
         name="seen and held out",
-        alt=grades_words(frame, held_out=held_out),
+        alt=grades_words(frame, graded),
     )
-    _save(frame, held_out=held_out)
+    _save(frame, graded)
     by_algorithm = {model.algorithm: model for model in models}
     memoriser = by_algorithm[MEMORISER]
-    if held_out:
+    if graded == HELD_OUT:
         best = max(models, key=lambda model: model.held_out)
         show_takeaway(
             f"The memoriser falls from {memoriser.seen:.2f} to **{memoriser.held_out:.2f}**. Only "
@@ -58,41 +57,39 @@ def show() -> None:
     )
 
 
-def _save(frame: pd.DataFrame, *, held_out: bool) -> None:
-    """The menu that saves both pictures, as steps."""
+def _save(frame: pd.DataFrame, graded: str) -> None:
+    """The menu that saves both pictures, as steps; the one that is graded on now comes first."""
+    steps = [SEEN, HELD_OUT]
 
     def draw(*, dark: bool) -> list[go.Figure]:
-        return [
-            grades_figure(frame, held_out=False, dark=dark),
-            grades_figure(frame, held_out=True, dark=dark),
-        ]
+        return [grades_figure(frame, step, dark=dark) for step in steps]
 
     save_chart(
         "held_out",
         draw,
         under="Four models on a made-up dataset, fold 1 of k = 10 held out",
-        sentences=[grades_words(frame, held_out=False), grades_words(frame, held_out=True)],
-        step_names=[SEEN, HELD_OUT],
-        first=int(held_out),
-        moves=False,
+        sentences=[grades_words(frame, step) for step in steps],
+        step_names=steps,
+        first=steps.index(graded),
+        animated=False,
     )
 
 
 def grades_frame(models: Sequence[Grades]) -> pd.DataFrame:
-    """A row for each model: what it does, and its grades `seen` and `held_out`."""
+    """A row for each `model`: what it does, and its grades on what is SEEN and on HELD_OUT."""
     rows = [(MODEL_WORDS[model.algorithm], model.seen, model.held_out) for model in models]
-    return pd.DataFrame(rows, columns=["model", "seen", "held_out"])
+    return pd.DataFrame(rows, columns=["model", SEEN, HELD_OUT])
 
 
-def grades_words(frame: pd.DataFrame, *, held_out: bool) -> str:
-    """The bars in a sentence."""
-    column = "seen"
-    graded = SEEN
-    if held_out:
-        column = "held_out"
-        graded = HELD_OUT
-    best_first = frame.sort_values(column, ascending=False, kind="stable")
+def grades_words(frame: pd.DataFrame, graded: str) -> str:
+    """The bars in a sentence.
+
+    Args:
+        frame: As of `grades_frame`.
+        graded: The column of the grades that are shown, and what they are of.
+    """
+    best_first = frame.sort_values(graded, ascending=False, kind="stable")
     models = []
-    for model, grade in zip(best_first["model"], best_first[column], strict=True):
+    for model, grade in zip(best_first["model"], best_first[graded], strict=True):
         models.append(f"{model} {grade:.2f}")
     return f"nDCG@10 of four models on {graded}, best first: {', '.join(models)}."

@@ -12,7 +12,7 @@ import streamlit as st
 from ecv_core.figures.efold import FoldHistory
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.palette import FIGURE_1_SCALE, Step
-from pages.learn.material.dealing import Width, widths
+from pages.learn.material.dealing import MeanInterval, mean_intervals
 from pages.learn.material.recorded_runs import CONFIDENCE, replayed
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
 from pages.shared.charts.plot import plot
@@ -22,6 +22,8 @@ from pages.shared.widgets.sliders import slider_numbers, slider_watch
 SLIDER = "learn-n"
 KEY = "lesson_n"
 _BOX = "learn-n-box"
+_LEAST = 2
+"""Folds: one score has no interval."""
 _USUAL = 3
 _HEIGHT = 400
 _LABELS = [
@@ -35,12 +37,12 @@ _LABELS = [
 def show() -> None:
     """The slider, the formula in numbers, figure 1 after so many folds."""
     guide_run = guide()
-    by_folds = widths(guide_run.scores)
+    intervals = mean_intervals(guide_run.scores)
     with st.container(key=_BOX):
         _draw_slider(guide_run.k)
-    formula = _formula_numbers(by_folds)
+    formula = _formula_numbers(intervals)
     slider_numbers(SLIDER, key="learn-formula-said", sentences=formula.sentences)
-    _draw_picture(guide_run, by_folds, formula.sentences)
+    _draw_picture(guide_run, intervals, formula.sentences)
     slider_numbers(
         SLIDER,
         key="learn-formula-counted",
@@ -54,14 +56,16 @@ def show() -> None:
     )
 
 
-def _draw_picture(guide_run: Guide, by_folds: Sequence[Width], sentences: Sequence[str]) -> None:
+def _draw_picture(
+    guide_run: Guide, intervals: Sequence[MeanInterval], sentences: Sequence[str]
+) -> None:
     """Figure 1 after each number of folds from 2 on: one score has no interval."""
     k = guide_run.k
     metric = guide_run.metric
     history = FoldHistory(
         moments=replayed(guide_run.scores, range(k)), k=k, metric=metric, confidence=CONFIDENCE
     )
-    span = _span(guide_run, by_folds)
+    span = _span(guide_run, intervals)
 
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = efold_figures(
@@ -71,10 +75,11 @@ def _draw_picture(guide_run: Guide, by_folds: Sequence[Width], sentences: Sequen
             type_scale=FIGURE_1_SCALE,
             span=span,
         )
-        return figures[2:]  # after no fold and after one there is no interval
+        return figures[_LEAST:]
 
     def steps() -> list[Step]:
-        return [replace(step, figure=step.figure - 2) for step in efold_steps(history)[2:]]
+        steps_with_interval = efold_steps(history)[_LEAST:]
+        return [replace(step, figure=step.figure - _LEAST) for step in steps_with_interval]
 
     plot(
         draw,
@@ -90,61 +95,63 @@ def _draw_picture(guide_run: Guide, by_folds: Sequence[Width], sentences: Sequen
         draw,
         under=f"{guide_run.note} {metric}, k = {k}",
         sentences=sentences,
-        step_names=[f"n = {width.n}" for width in by_folds],
+        step_names=[f"n = {interval.n}" for interval in intervals],
     )
 
 
-def _span(guide_run: Guide, by_folds: Sequence[Width]) -> tuple[float, float]:
+def _span(guide_run: Guide, intervals: Sequence[MeanInterval]) -> tuple[float, float]:
     """Of the axis: every interval is in the chart, that of two scores too, which is the widest."""
     ends = guide_run.scores.tolist()
-    for width in by_folds:
-        ends += [width.low, width.high]
+    for interval in intervals:
+        ends += [interval.low, interval.high]
     margin = 0.05 * (max(ends) - min(ends))
     return min(ends) - margin, max(ends) + margin
 
 
 @st.fragment
 def _draw_slider(k: int) -> None:
-    n = st.slider("Folds seen (n)", 2, k, _USUAL, key=KEY, **KEPT)
-    slider_watch(SLIDER, container=_BOX, step=int(n) - 2)
+    n = st.slider("Folds seen (n)", _LEAST, k, _USUAL, key=KEY, **KEPT)
+    slider_watch(SLIDER, container=_BOX, step=int(n) - _LEAST)
 
 
-def _formula_numbers(by_folds: Sequence[Width]) -> SliderNumbers:
+def _formula_numbers(intervals: Sequence[MeanInterval]) -> SliderNumbers:
     """The numbers of the formula after each number of folds."""
     formula = SliderNumbers()
-    before: float | None = None
-    for width in by_folds:
+    width_before: float | None = None
+    for interval in intervals:
         change = "the first width"
-        if before is not None:
-            change = f"{width.width - before:+.4f} by this fold"
+        if width_before is not None:
+            change = f"{interval.width - width_before:+.4f} by this fold"
         formula.values.append(
             [
-                f"{width.width:.4f}",
-                f"{width.t:.2f}",
-                f"{width.deviation:.4f}",
-                f"{math.sqrt(width.n):.2f}",
+                f"{interval.width:.4f}",
+                f"{interval.t:.2f}",
+                f"{interval.deviation:.4f}",
+                f"{math.sqrt(interval.n):.2f}",
             ]
         )
         formula.notes.append(
-            [change, "1.96 for very many folds", "of the scores seen", f"of n = {width.n}"]
+            [change, "1.96 for very many folds", "of the scores seen", f"of n = {interval.n}"]
         )
-        formula.sentences.append(_sentence(width, before))
-        before = width.width
+        formula.sentences.append(_sentence(interval, width_before))
+        width_before = interval.width
     return formula
 
 
-def _sentence(width: Width, before: float | None) -> str:
+def _sentence(interval: MeanInterval, width_before: float | None) -> str:
     """How sure the mean is, and what the newest fold changed about that.
 
     Args:
-        width: The interval and what it is made of.
-        before: Its width one fold before; None for the first.
+        interval: After the newest fold.
+        width_before: Of the interval one fold before; None for the first.
     """
-    half_width = width.width / 2
-    words = f"After {width.n} folds, the mean is {width.mean:.4f}, give or take {half_width:.4f}."
-    if before is None:
+    half_width = interval.width / 2
+    words = (
+        f"After {interval.n} folds, the mean is {interval.mean:.4f}, give or take {half_width:.4f}."
+    )
+    if width_before is None:
         return f"{words} Two scores are hardly evidence, so the factor t is enormous."
-    if width.width > before:
+    if interval.width > width_before:
         return f"{words} A surprising score made it wider; that happens."
-    percent = 100 * (1 - width.width / before)
+    percent = 100 * (1 - interval.width / width_before)
     return f"{words} This fold made the interval {percent:.0f} % narrower."

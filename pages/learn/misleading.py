@@ -10,9 +10,8 @@ from ecv_core.figures.words import alpha_text, run_title
 from ecv_core.records.parameters import percent_text
 from pages.learn.material.misleading_scores import (
     K,
-    StopCoverage,
-    at_the_stop,
     coincidence,
+    coverage_by_stop,
     scaled_stops,
 )
 from pages.learn.material.recorded_runs import replayed
@@ -22,6 +21,7 @@ from pages.shared.widgets.choices import switch
 ALPHA = 1e-4
 _DEVIATION = 0.01
 _RUNS = 100_000
+_kept_coverage_by_stop = st.cache_data(show_spinner=False)(coverage_by_stop)
 
 
 def show() -> None:
@@ -66,13 +66,13 @@ def _show_chance() -> None:
 
 
 def _show_looking() -> None:
-    coverages = _coverages()
-    every = coverages[0]  # of all runs together; then stop by stop
-    earliest = coverages[1]
+    coverages = _kept_coverage_by_stop(ALPHA, _DEVIATION, runs=_RUNS)
+    every, earliest, *_ = coverages  # of all runs together, then stop by stop
     show_takeaway(
         "**If you look after every fold, and stop when you like what you see, you will stop too "
-        f"early.** Of all 95 % intervals of the mean, {percent_text(every.plain, '.0f')} hold the "
-        f"true mean, but only **{percent_text(earliest.plain, '.0f')}** of those at a stop after "
+        "early.** Of all 95 % intervals of the mean, "
+        f"{percent_text(every.t_interval_holds, '.0f')} hold the true mean, but only "
+        f"**{percent_text(earliest.t_interval_holds, '.0f')}** of those at a stop after "
         f"{earliest.stop} folds: the earlier the stop, the more of it was luck."
     )
     rows = []
@@ -81,25 +81,21 @@ def _show_looking() -> None:
             {
                 "stop after": str(coverage.stop or "any"),
                 "share of runs": percent_text(coverage.share, ".1f"),
-                "interval of the mean holds": percent_text(coverage.plain, ".1f"),
-                "allowing for the stop": percent_text(coverage.wide, ".1f"),
+                "interval of the mean holds": percent_text(coverage.t_interval_holds, ".1f"),
+                "allowing for the stop": percent_text(coverage.look_interval_holds, ".1f"),
             }
         )
     st.dataframe(rows, hide_index=True)
     st.markdown(
         "*Way out: decide on alpha before you look, and report the interval that allows for the "
-        f"stop.* It holds the true mean in {percent_text(every.wide, '.0f')} of runs, and in "
-        f"{percent_text(earliest.wide, '.0f')} of those that stop after {earliest.stop} folds."
+        f"stop.* It holds the true mean in {percent_text(every.look_interval_holds, '.0f')} of "
+        f"runs, and in {percent_text(earliest.look_interval_holds, '.0f')} of those that stop "
+        f"after {earliest.stop} folds."
     )
     st.caption(
         f"These are {_RUNS:,} simulated runs with alpha {alpha_text(ALPHA)}, k = {K} and normal "
         f"fold scores with a standard deviation of {_DEVIATION}."
     )
-
-
-@st.cache_data(show_spinner=False)
-def _coverages() -> list[StopCoverage]:
-    return at_the_stop(ALPHA, _DEVIATION, runs=_RUNS)
 
 
 def _show_unit() -> None:

@@ -22,13 +22,13 @@ ITEMS = (
 _PARTS = component_parts(
     __file__, html='<div class="ecv-rank-list"></div>', css="ndcg.css", js=["ndcg.js"]
 )
-_ranked = registered("ecv_ranked", _PARTS)
+_draw_ranked_list = registered("ecv_ranked", _PARTS)
 
 
 def show() -> None:
     """The list with its own buttons, and the score beside it."""
     data = {"n": N, "items": [{"name": name, "hit": hit} for name, hit in ITEMS]}
-    _ranked(key="learn-ranked", data=data)
+    _draw_ranked_list(key="learn-ranked", data=data)
     save_component(
         "ndcg",
         _PARTS,

@@ -39,9 +39,10 @@ def show() -> None:
     draws = asked_draws()
     frame = draws_frame(guide_run.scores, draws)
     half = k // 2
-    low_of_one, high_of_one = _range(frame, 1)
-    low_of_half, high_of_half = _range(frame, half)
-    first = float(frame.loc[frame["draw"] == draws, "mean"].iloc[0])  # of the newest draw
+    low_of_one, high_of_one = _lowest_and_highest_mean(frame, 1)
+    low_of_half, high_of_half = _lowest_and_highest_mean(frame, half)
+    newest_draw = frame[frame["draw"] == draws]
+    first = float(newest_draw["score"].iloc[0])
     whole = float(guide_run.scores.mean())
     alt = (
         f"Mean {guide_run.metric} so far against the number of folds drawn, {draws} draws. "
@@ -107,7 +108,7 @@ def _save(guide_run: Guide, draws: int) -> None:
     )
 
 
-def _range(frame: pd.DataFrame, n: int) -> tuple[str, str]:
+def _lowest_and_highest_mean(frame: pd.DataFrame, n: int) -> tuple[str, str]:
     """The lowest and the highest mean of n folds over all draws, as they are written."""
     means = frame.loc[frame["n"] == n, "mean"]
     return f"{means.min():.4f}", f"{means.max():.4f}"

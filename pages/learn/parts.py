@@ -89,7 +89,7 @@ def save_chart(
     sentences: Sequence[str],
     step_names: Sequence[str] = (),
     first: int = 0,
-    moves: bool = True,
+    animated: bool = True,
     least_width: int = 0,
 ) -> None:
     """A menu that saves a chapter's chart as files.
@@ -101,7 +101,7 @@ def save_chart(
         sentences: What each step shows.
         step_names: What each step is called; none where its sentence says as much.
         first: The step that a page shows at first.
-        moves: Whether there are animated pictures of it.
+        animated: Whether there are animated pictures of it.
         least_width: In pixels; on a narrower page the chart scrolls sideways.
     """
     title = CHAPTERS[chapter].question
@@ -119,7 +119,7 @@ def save_chart(
             least_width=least_width,
         )
 
-    save_picture(chart, name=title, key=f"chapter-{chapter}", moves=moves)
+    save_picture(chart, name=title, key=f"chapter-{chapter}", moves=animated)
 
 
 def save_component(
@@ -184,13 +184,9 @@ def draw_figure_1(
         title=title,
     )
 
-    def draw(*, dark: bool) -> go.Figure:
-        return efold_figure(history, dark=dark, height=_HEIGHT, type_scale=FIGURE_1_SCALE)
+    def draw(*, dark: bool) -> list[go.Figure]:
+        return [efold_figure(history, dark=dark, height=_HEIGHT, type_scale=FIGURE_1_SCALE)]
 
     plot(draw, version=version, key=key, name=name, alt=alt_text(history))
-
-    def figures(*, dark: bool) -> list[go.Figure]:
-        return [draw(dark=dark)]
-
     under = f"{title}, {history.metric}, k = {run.k}"
-    save_chart(chapter, figures, under=under, sentences=[sentence], moves=False)
+    save_chart(chapter, draw, under=under, sentences=[sentence], animated=False)

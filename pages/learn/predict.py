@@ -21,6 +21,7 @@ from pages.learn.material.recorded_runs import (
     round_of,
 )
 from pages.learn.parts import draw_figure_1
+from pages.shared.live.classroom import Room
 from pages.shared.live.phones import ask_phones, lecture, tell_phones
 from pages.shared.live.state import escaped
 
@@ -57,14 +58,13 @@ class Game:
     outcome: str = ""
     """What became of this round's bet; empty before it."""
     warning: str = ""
-    hall: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """Number of a phone that follows this lecture -> its picks, as they were at the lecturer's bet:
-    the place of its stop and of its bracket among those that can be bet on."""
+    bet_of_phone: Mapping[int, Bet] = field(default_factory=dict)
+    """Number of a phone that follows this lecture -> its bet, as it was at the lecturer's."""
 
 
 def show() -> None:
     """The folds so far and the bet, or all of them and what became of it."""
-    game = _game()
+    game = _open_game()
     if game.warning:
         st.warning(game.warning, icon=":material/link_off:")
     current = round_of(complete_runs(), game.number)
@@ -80,8 +80,8 @@ def show() -> None:
             )
             st.markdown(f"**{game.points} of {MOST_POINTS * game.rounds}** points")
         st.markdown(f"{game.outcome} {_truth_words(current)}")
-        if game.hall:
-            _show_hall(current, game.hall)
+        if game.bet_of_phone:
+            _show_hall(current, game.bet_of_phone)
         _draw_picture(current, current.k, current.stop)
     else:
         _ask_bets(current)
@@ -105,7 +105,7 @@ def _ask_bets(current: GameRound) -> None:
             type="primary",
             icon=":material/casino:",
             key="learn-bet-placed",
-            on_click=_bet,
+            on_click=_count_bet,
             args=(current,),
             disabled=stop is None or difference is None,
             shortcut="B",
@@ -129,7 +129,7 @@ def _difference_question(k: int) -> str:
     return f"Its mean then differs from that of all {k} by"
 
 
-def _bet(current: GameRound) -> None:
+def _count_bet(current: GameRound) -> None:
     """Count a bet; a second click on the same button comes too late."""
     game: Game = st.session_state[_GAME]
     stop = st.session_state.get(_STOP_BET)
@@ -137,11 +137,11 @@ def _bet(current: GameRound) -> None:
     if game.outcome or game.number != current.number or stop is None or bracket is None:
         return
     who = "You"
-    hall: Mapping[int, tuple[int, ...]] = {}
+    game.bet_of_phone = {}
     room = lecture()
     if room is not None:
         who = "The lecturer"
-        hall = dict(room.bets)
+        game.bet_of_phone = _bets_of_phones(room, current.k)
     verdict = ":red[**wrong**]"
     if bracket == bracket_of(_difference(current)):
         verdict = ":green[**right**]"
@@ -149,11 +149,20 @@ def _bet(current: GameRound) -> None:
     game.points += points
     game.rounds += 1
     game.warning = ""
-    game.hall = hall
     game.outcome = (
         f"{who} bet on fold **{stop}**, and the rule stopped after fold **{current.stop}**; on "
         f"{bracket}, which is {verdict}: **{points} of {MOST_POINTS} points**."
     )
+
+
+def _bets_of_phones(room: Room, k: int) -> dict[int, Bet]:
+    """Number of a phone -> its bet; phones say the place of an option in each question."""
+    stops = _stops(k)
+    brackets = list(_BRACKETS)
+    bets = {}
+    for phone, (stop_place, bracket_place) in room.bets.items():
+        bets[phone] = Bet(stops[stop_place], brackets[bracket_place])
+    return bets
 
 
 def points_of(bet: Bet, current: GameRound) -> int:
@@ -164,23 +173,18 @@ def points_of(bet: Bet, current: GameRound) -> int:
     return points
 
 
-def _show_hall(current: GameRound, hall: Mapping[int, tuple[int, ...]]) -> None:
+def _show_hall(current: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
     """How the hall bet and who was nearest; each phone is told its own points.
 
     Args:
         current: The round.
-        hall: The picks of phones, as in `Game`.
+        bet_of_phone: Number of a phone -> its bet; at least one.
     """
-    stops = _stops(current.k)
-    brackets = list(_BRACKETS)
-    bets_on_fold: Counter[int] = Counter()
-    bets_on_bracket: Counter[str] = Counter()
+    bets_on_fold = Counter(bet.stop for bet in bet_of_phone.values())
+    bets_on_bracket = Counter(bet.bracket for bet in bet_of_phone.values())
     points = {}
     outcomes = {}
-    for phone, (stop_place, bracket_place) in hall.items():
-        bet = Bet(stops[stop_place], brackets[bracket_place])
-        bets_on_fold[bet.stop] += 1
-        bets_on_bracket[bet.bracket] += 1
+    for phone, bet in bet_of_phone.items():
         points[phone] = points_of(bet, current)
         outcomes[phone] = (
             f"You bet on fold {bet.stop} and {bet.bracket}: {points[phone]} of {MOST_POINTS} "
@@ -190,7 +194,7 @@ def _show_hall(current: GameRound, hall: Mapping[int, tuple[int, ...]]) -> None:
     st.markdown(_nearest_words(points))
     fold_words = [f"fold {stop}: **{bets_on_fold[stop]}**" for stop in sorted(bets_on_fold)]
     bracket_words = []
-    for bracket in brackets:
+    for bracket in _BRACKETS:  # in their order
         if bracket in bets_on_bracket:
             bracket_words.append(f"{bracket}: **{bets_on_bracket[bracket]}**")
     st.markdown(f"Bets on {', '.join(fold_words)}; on {', '.join(bracket_words)}.")
@@ -265,7 +269,7 @@ def _truth_words(current: GameRound) -> str:
     )
 
 
-def _game() -> Game:
+def _open_game() -> Game:
     """The game that goes on, or a new one if there is none or the address asks for another."""
     named = st.query_params.get(PARAMETER)
     game = st.session_state.get(_GAME)
@@ -294,7 +298,7 @@ def _next_round() -> None:
     game.number = game.number % MAX_ROUND + 1
     game.outcome = ""
     game.warning = ""
-    game.hall = {}
+    game.bet_of_phone = {}
     st.session_state[_STOP_BET] = None
     st.session_state[_DIFFERENCE_BET] = None
     st.query_params[PARAMETER] = str(game.number)

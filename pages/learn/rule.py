@@ -119,9 +119,9 @@ def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
     stops = stops_at(played, np.array(ALPHAS)).tolist()
     for alpha, stop in zip(ALPHAS, stops, strict=True):
         text = alpha_text(alpha)
-        before = _width(played[stop - 2])
+        width_before = _width(played[stop - 2])
         width = _width(played[stop - 1])
-        product = least_alpha(before, width)
+        product = least_alpha(width_before, width)
         comparison = "is still above alpha"  # after the last fold
         decision = "go on"
         if product <= alpha:
@@ -130,12 +130,12 @@ def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
         row.values.append(
             [
                 f"{width:.4f}",
-                f"{abs(before - width):.4f}",
+                f"{abs(width_before - width):.4f}",
                 alpha_text(float(f"{product:.1e}")),
                 text,
             ]
         )
-        row.notes.append([f"after fold {stop}", f"from {before:.4f}", comparison, decision])
+        row.notes.append([f"after fold {stop}", f"from {width_before:.4f}", comparison, decision])
         row.sentences.append(_stop_sentence(played, stop, text))
     return row
 

@@ -13,7 +13,6 @@ from ecv_core.papers.published import (
     NINETY_TEN,
     Entry,
     entry_of,
-    passed,
     published,
     published_datasets,
     recorded,
@@ -81,12 +80,6 @@ def test_every_published_number_says_who_ran_it_and_where_it_is_found():
 
 def test_results_of_movielens_100k_are_never_said_to_be_on_our_protocol():
     assert all(one.protocol != NINETY_TEN for one in published("ml-100k").entries)
-
-
-def test_passed_are_published_ones_that_report_more_best_first():
-    entries = [entry("a", 0.9), entry("b", 0.8), entry("c", 0.85)]
-    entries.append(replace(entry("mine", 0.95, "yours"), run_id="x"))
-    assert [one.method for one in passed(0.84, entries)] == ["c", "a"]
 
 
 def test_a_run_on_the_board_keeps_its_command_its_interval_and_what_was_changed(a_rating_run):

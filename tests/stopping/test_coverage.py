@@ -13,7 +13,7 @@ from ecv_core.stopping import Precision, mean_interval
 from ecv_core.stopping.fold_variance import fold_variance
 from ecv_core.stopping.interval import look_level, stop_interval
 from ecv_core.store.recorded import FOLDER
-from pages.learn.material.misleading_scores import at_the_stop
+from pages.learn.material.misleading_scores import coverage_by_stop
 
 
 def told(name, *, training=0.0, runs=500, sizes=None):
@@ -85,7 +85,8 @@ def test_accuracy_within_1_percent_is_kept_in_every_cell_of_the_hardest_tables()
 def test_t_at_the_stop_is_too_narrow_and_what_allows_for_looks_is_not():
     # the paper's rule, alpha 1e-4, scores that deviate by 0.01; 200,000 runs
     told = {
-        one.stop: (one.share, one.plain, one.wide) for one in at_the_stop(1e-4, 0.01, runs=200_000)
+        one.stop: (one.share, one.t_interval_holds, one.look_interval_holds)
+        for one in coverage_by_stop(1e-4, 0.01, runs=200_000)
     }
     assert told[0][1] == pytest.approx(0.93, abs=0.003)
     assert told[3][1] == pytest.approx(0.65, abs=0.02)

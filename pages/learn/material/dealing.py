@@ -63,7 +63,7 @@ def draws_frame(scores: NDArray[np.float64], draws: int) -> pd.DataFrame:
     """
     k = len(scores)
     orders = np.empty((draws, k), dtype=np.intp)
-    for draw in range(draws):
+    for draw in range(draws):  # each by a seed of its own, so that more draws leave it as it is
         orders[draw] = np.random.default_rng([0, draw]).permutation(k)
     shuffled = scores[orders]
     means, _ = running_means_and_deviations(shuffled)
@@ -78,7 +78,7 @@ def draws_frame(scores: NDArray[np.float64], draws: int) -> pd.DataFrame:
     )
 
 
-class Width(NamedTuple):
+class MeanInterval(NamedTuple):
     """The 95 % interval of the mean of the first scores, and what it is made of."""
 
     n: int
@@ -105,17 +105,17 @@ class Width(NamedTuple):
         return self.mean + self.width / 2
 
 
-def widths(scores: NDArray[np.float64]) -> list[Width]:
+def mean_intervals(scores: NDArray[np.float64]) -> list[MeanInterval]:
     """The interval after each number of folds from 2 on, in their order.
 
     Args:
         scores: One per fold; shape (k,), k at least 2.
     """
-    by_folds = []
+    intervals = []
     for n in range(2, len(scores) + 1):
         mean, deviation = mean_and_deviation(scores[:n].tolist())
-        by_folds.append(Width(n, mean, deviation, t_quantile(n - 1, CONFIDENCE)))
-    return by_folds
+        intervals.append(MeanInterval(n, mean, deviation, t_quantile(n - 1, CONFIDENCE)))
+    return intervals
 
 
 MOST_K = 10
@@ -141,11 +141,11 @@ def small_deal() -> Deal:
     counts = np.bincount(interactions.users, minlength=interactions.n_users)
     folds: dict[int, list[list[int]]] = {}
     for k in range(2, MOST_K + 1):
-        fold_of = splits.split(interactions, "user-k-fold", k, SEED).assignment
-        assert fold_of is not None
+        fold_of_interaction = splits.split(interactions, "user-k-fold", k, SEED).assignment
+        assert fold_of_interaction is not None  # every interaction is in one of the k folds
         folds[k] = []
         for user in range(interactions.n_users):
-            folds[k].append(fold_of[interactions.users == user].tolist())
+            folds[k].append(fold_of_interaction[interactions.users == user].tolist())
     return Deal(users=counts.tolist(), folds=folds)
 
 

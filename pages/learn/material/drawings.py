@@ -17,36 +17,36 @@ from ecv_core.figures.palette import (
 )
 
 
-def grades_figure(frame: pd.DataFrame, *, held_out: bool, dark: bool = False) -> go.Figure:
+def grades_figure(frame: pd.DataFrame, graded: str, *, dark: bool = False) -> go.Figure:
     """Horizontal bars, the best on top.
 
     Args:
-        frame: A row for each `model`, with its grades `seen` and `held_out`: the mean nDCG@10
-            with training or held-out interactions as the right answers.
-        held_out: Which of the two grades to show.
+        frame: A row for each `model`, with its grades: the mean nDCG@10 with training or held-out
+            interactions as the right answers.
+        graded: The column of the grades to show.
         dark: Whether the page is dark.
     """
     colours = palette(dark)
-    column = "seen"
-    if held_out:
-        column = "held_out"
-    rows = frame.sort_values(column)  # Plotly draws the first row at the bottom
-    best = len(rows) - 1  # so the last one is the best, and looks otherwise than the others
+    # Plotly draws the first row at the bottom, so the last one is the best, and looks otherwise.
+    worst_first = frame.sort_values(graded)
+    others = len(worst_first) - 1
+    models = worst_first["model"].tolist()
+    scores = worst_first[graded].tolist()
     figure = go.Figure()
     figure.add_bar(
         orientation="h",
-        x=rows[column],
-        y=rows["model"],
+        x=scores,
+        y=models,
         marker={
-            "color": [*[colours.muted] * best, colours.mean],
-            "pattern": {"shape": [*["/"] * best, ""]},
+            "color": [*[colours.muted] * others, colours.mean],
+            "pattern": {"shape": [*["/"] * others, ""]},
         },
         showlegend=False,
         hovertemplate="%{y}: %{x:.4f}<extra></extra>",
     )
-    for place, (model, grade) in enumerate(zip(rows["model"], rows[column], strict=True)):
-        words = f"<b>{grade:.2f}</b>  {model}"
-        if place == best:
+    for model, score in zip(models, scores, strict=True):
+        words = f"<b>{score:.2f}</b>  {model}"
+        if model == models[-1]:
             words += ", <b>best</b>"
         figure.add_annotation(**bar_label(model, words, colours))
     grades = axis("nDCG@10: 0 useless, 1 perfect", colours, range=[0, 1.02])
@@ -76,7 +76,7 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
     earlier = frame[~is_newest]
     low = float(frame["score"].min())
     high = float(frame["score"].max())
-    room = (high - low) * 0.08 or 0.01  # where all scores are equal there is some, too
+    margin = (high - low) * 0.08 or 0.01  # where all scores are equal there is one, too
     figure = go.Figure()
     # One trace with gaps: a hundred lines cost as much as one.
     folds: list[float | None] = []
@@ -111,25 +111,17 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
         name="mean so far",
         hovertemplate="mean of %{x}: %{y:.4f}<extra></extra>",
     )
-    whole = float(newest["mean"].iloc[-1])
-    figure.add_hline(y=whole, line={"color": colours.ink, "width": 2})
-    figure.add_annotation(
-        note(
-            f"mean of all {k}",
-            LABEL,
-            colours.ink,
-            x=1,
-            xref="paper",
-            xanchor="right",
-            y=whole,
-            yanchor="top",
-            yshift=-6,
-        )
+    mean_of_all = float(newest["mean"].iloc[-1])
+    figure.add_hline(
+        y=mean_of_all,
+        line={"color": colours.ink, "width": 2},
+        annotation=note(f"mean of all {k}", LABEL, colours.ink, yshift=-6),
+        annotation_position="bottom right",
     )
     return lay_out(
         figure,
         lecture_layout(colours, 400),
         xaxis=fold_axis("folds drawn (n)", k, colours),
-        yaxis=axis(metric, colours, range=[low - room, high + room], nticks=6),
+        yaxis=axis(metric, colours, range=[low - margin, high + margin], nticks=6),
         uirevision="wander",
     )

@@ -31,7 +31,6 @@ class Coincidence:
     """Of all orders: those that stop after three folds."""
     share_wrong: float
     """Of all orders: those that stop after three folds and whose interval misses the mean."""
-    difference_percent: float
     times_too_narrow: float
     """How many half-widths the k-fold mean is away; above 1 the interval misses it."""
 
@@ -49,31 +48,30 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     k = len(scores)
     whole = float(scores.mean())
     triples = np.array(list(permutations(range(k), 3)))
-    means, deviations = running_means_and_deviations(
-        scores[triples]
-    )  # a row for each triple, a column for each fold
-    stops = least_alphas(deviations, CONFIDENCE)[:, 2] <= alpha
+    # A row for each triple, a column for each of its folds: the last one is after three.
+    means, deviations = running_means_and_deviations(scores[triples])
+    stops = least_alphas(deviations, CONFIDENCE)[:, -1] <= alpha
     if not stops.any():
         raise InputError(f"no order of these folds stops after three at alpha {alpha}; raise it")
     stopping = triples[stops]
-    stop_means = means[stops, 2]
-    half_widths = t_factors(3, CONFIDENCE)[2] * deviations[stops, 2]
+    stop_means = means[stops, -1]
+    *_, half_width_of_deviation_1 = t_factors(3, CONFIDENCE)
+    half_widths = half_width_of_deviation_1 * deviations[stops, -1]
     distances = np.abs(stop_means - whole)
     with np.errstate(divide="ignore", invalid="ignore"):  # three equal scores: no width at all
-        times = np.where(half_widths > 0, distances / half_widths, np.inf)
+        times_too_narrow = np.where(half_widths > 0, distances / half_widths, np.inf)
     # Rounded, because the same three folds in another order differ in the last digit.
     percents = differences_percent(stop_means, whole).round(9)
     is_furthest = percents == percents.max()
     # Of the triples that are furthest off, the one whose interval is most too narrow.
-    worst = int(np.argmax(np.where(is_furthest, times.round(9), -1.0)))
+    worst = int(np.argmax(np.where(is_furthest, times_too_narrow.round(9), -1.0)))
     first_three = stopping[worst].tolist()
     others = [fold for fold in range(k) if fold not in first_three]
     return Coincidence(
         order=(*first_three, *others),
         share=len(stopping) / len(triples),
         share_wrong=int((distances > half_widths).sum()) / len(triples),
-        difference_percent=float(percents[worst]),
-        times_too_narrow=float(times[worst]),
+        times_too_narrow=float(times_too_narrow[worst]),
     )
 
 
@@ -101,10 +99,10 @@ class StopCoverage:
     """Folds used; 0 for all runs together."""
     share: float
     """Of the runs."""
-    plain: float
+    t_interval_holds: float
     """Share of these in which the interval of the mean (Student's t) holds the true mean."""
-    wide: float
-    """Likewise of the interval that allows for the stop."""
+    look_interval_holds: float
+    """Likewise of the interval that allows for a look after every fold."""
 
 
 K = 10
@@ -113,7 +111,7 @@ _RARE = 0.001
 """Stops that a smaller share of the runs has are left out."""
 
 
-def at_the_stop(alpha: float, deviation: float, *, runs: int) -> list[StopCoverage]:
+def coverage_by_stop(alpha: float, deviation: float, *, runs: int) -> list[StopCoverage]:
     """Coverage by stop in made-up runs of normal scores: all together, then stop by stop.
 
     Args:
@@ -127,14 +125,15 @@ def at_the_stop(alpha: float, deviation: float, *, runs: int) -> list[StopCovera
     may_stop[:, -1] = True  # all folds are in
     last_folds = may_stop.argmax(axis=1)  # the index of the first fold that may stop
     at_stop = (np.arange(runs), last_folds)
-    distances = np.abs(means[at_stop]) / deviations[at_stop]  # from the true mean
+    distances = np.abs(means[at_stop]) / deviations[at_stop]  # to the true mean, in deviations
     first = EFold(alpha=alpha).first
-    level = 1 - look_level(first, K, CONFIDENCE)
+    # Every look may err, so each has to hold with more than the confidence of all looks together.
+    confidence_of_look = 1 - look_level(first, K, CONFIDENCE)
     holds = pd.DataFrame(
         {
             "stop": last_folds + 1,
-            "plain": distances <= t_factors(K, CONFIDENCE)[last_folds],
-            "wide": distances <= t_factors(K, level)[last_folds],
+            "t": distances <= t_factors(K, CONFIDENCE)[last_folds],
+            "look": distances <= t_factors(K, confidence_of_look)[last_folds],
         }
     )
     coverages = [_coverage(0, holds, runs)]
@@ -150,12 +149,12 @@ def _coverage(stop: int, holds: pd.DataFrame, runs: int) -> StopCoverage:
 
     Args:
         stop: Folds used in these runs.
-        holds: A row for each of them: whether its `plain` and its `wide` interval holds the mean.
+        holds: A row for each of them: whether its `t` and its `look` interval holds the mean.
         runs: How many there are in all.
     """
     return StopCoverage(
         stop=stop,
         share=len(holds) / runs,
-        plain=float(holds["plain"].mean()),
-        wide=float(holds["wide"].mean()),
+        t_interval_holds=float(holds["t"].mean()),
+        look_interval_holds=float(holds["look"].mean()),
     )

@@ -68,9 +68,8 @@ def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[n
         played: all k moments.
         alphas: shape (alphas,).
     """
-    least_alphas = np.array(
-        least_alpha_after_folds(played), dtype=np.float64
-    )  # NaN: the rule cannot stop there
+    # None, where the rule cannot stop, becomes NaN, and no alpha is as large as that.
+    least_alphas = np.array(least_alpha_after_folds(played), dtype=np.float64)
     may_stop = least_alphas[None, :] <= alphas[:, None]  # a row for each alpha
     may_stop[:, -1] = True  # all folds are in
     return np.argmax(may_stop, axis=1) + 1
@@ -118,14 +117,16 @@ def round_of(runs: Sequence[RunRecord], number: int) -> GameRound:
     rng = np.random.default_rng([number])
     most_folds = max(run.k for run in runs)
     wanted_stop = int(rng.integers(FIRST_VOTE, most_folds + 1))
+    # The stop is drawn first, then an alpha that stops there: with any alpha most rounds would end
+    # at fold 3. Not every order of a run can stop after every fold.
     for _ in range(_TRIES):
         run = runs[int(rng.integers(len(runs)))]
         order = rng.permutation(run.k).tolist()
         stop = min(wanted_stop, run.k)
-        stops = stops_at(replayed(scores_of(run), order), _ALPHAS)
-        alphas = _ALPHAS[stops == stop]
-        if alphas.size:
-            alpha = float(rng.choice(alphas))
+        stop_of_alpha = stops_at(replayed(scores_of(run), order), _ALPHAS)
+        alphas_that_stop_there = _ALPHAS[stop_of_alpha == stop]
+        if alphas_that_stop_there.size:
+            alpha = float(rng.choice(alphas_that_stop_there))
             folds = [run.folds_in_order[fold] for fold in order]
             played = moments(EFold(alpha=alpha), folds, CONFIDENCE)
             return GameRound(number=number, run=run, alpha=alpha, moments=tuple(played), stop=stop)

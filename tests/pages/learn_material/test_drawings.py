@@ -22,7 +22,7 @@ from tests.fake_folds import fold_result
 
 def test_the_best_model_is_named_not_only_coloured():
     frame = pd.DataFrame({"model": ["m", "n"], "seen": [1.0, 0.5], "held_out": [0.0, 0.3]})
-    seen, held_out = (grades_figure(frame, held_out=held) for held in (False, True))
+    seen, held_out = (grades_figure(frame, graded) for graded in ("seen", "held_out"))
     assert [one.text for one in seen.layout.annotations if "best" in one.text] == [
         "<b>1.00</b>  m, <b>best</b>"
     ]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.learn.material.dealing import MOST_K, draws_frame, small_deal, widths
+from pages.learn.material.dealing import MOST_K, draws_frame, mean_intervals, small_deal
 
 SCORES = np.array([0.30, 0.34, 0.31, 0.33, 0.32])
 
@@ -27,7 +27,7 @@ def test_drawing_again_leaves_earlier_draws_as_they_were():
 
 
 def test_the_width_is_twice_t_times_the_standard_error():
-    two, three = widths(np.array([0.2, 0.4, 0.6]))
+    two, three = mean_intervals(np.array([0.2, 0.4, 0.6]))
     # t tables: 12.7062 for 1 degree of freedom, 4.30265 for 2
     assert two.t == pytest.approx(12.7062, abs=1e-4)
     assert two.width == pytest.approx(2 * 12.7062 * 0.141421 / 1.414214, abs=1e-4)
