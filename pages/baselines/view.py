@@ -74,14 +74,14 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
         return
     # Ours are recorded with this project, or were run again by Rendle et al.; the others are what
     # the inventors of a method reported, or the authors of other papers.
-    ours = [entry for entry in entries if entry.by in ("here", "rerun")]
-    others = [entry for entry in about.entries if entry.by in ("inventors", "others")]
+    ours = _entries_by(("here", "rerun"), entries)
+    others = _entries_by(("inventors", "others"), about.entries)
     if not ours:
         st.markdown(f"No run of ours is recorded on {about.title}; what is published is below.")
         return
     best = min(ours, key=attrgetter("rmse"))
     best_of_others = min(others, key=attrgetter("rmse"))
-    behind = [entry for entry in others if entry.rmse > best.rmse + _NEGLIGIBLE]
+    behind = sum(entry.rmse > best.rmse + _NEGLIGIBLE for entry in others)
     folds = ""
     reservation = ""
     who = "run again by the paper's authors"
@@ -89,7 +89,7 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
         folds = f" ({counted(best.folds, 'fold')} of 10)"
         reservation = _reservation(best, others)
         who = "run here"
-    lead = f"ahead of **{len(behind)} of {len(others)}** published results"
+    lead = f"ahead of **{behind} of {len(others)}** published results"
     headline = f"## {best.method}: RMSE {best.rmse:.4f}{folds}"
     st.markdown(
         f"{headline}\nOn {about.title} this well-known method, {who}, is {lead}; the best of those "
@@ -97,6 +97,10 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
     )
     if reservation:
         st.caption(_protocol_note(others))
+
+
+def _entries_by(authors: Sequence[str], entries: Sequence[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry.by in authors]
 
 
 def _show_netflix_answer(about: Published) -> None:

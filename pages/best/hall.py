@@ -99,7 +99,7 @@ def _draw_closed(race: ContenderRace, bets: RaceBets) -> None:
         icon=":material/how_to_reg:",
         type="primary",
         key="bets-tell",
-        on_click=_tell,
+        on_click=_tell_outcome,
         args=(bets,),
         disabled=not race.decided,
         shortcut="B",
@@ -153,7 +153,7 @@ def _close_bets(race: ContenderRace, bets: RaceBets) -> None:
     st.query_params.pop("fold", None)  # so that the race begins at its first round
 
 
-def _tell(bets: RaceBets) -> None:
+def _tell_outcome(bets: RaceBets) -> None:
     bets.stage = Stage.TOLD
 
 

@@ -254,12 +254,13 @@ def _seconds(selection: Shown) -> _Seconds | None:
     used_folds = selection.folds_used
     used = 0.0
     of_all_folds = 0.0
-    for place, contender in enumerate(selection.contenders):
-        if not contender.results:
+    for number, contender in enumerate(selection.contenders):
+        if not contender.results:  # scores of a file, of which no time is known
             return None
-        of_all_folds += tallies(contender.results, selection.terms.k)[-1].seconds
+        *_, tally_of_all = tallies(contender.results, selection.terms.k)
+        of_all_folds += tally_of_all.seconds
         for result in contender.results:
-            if (place, result.fold) in used_folds:
+            if (number, result.fold) in used_folds:
                 used += result.total_seconds
     return _Seconds(used, of_all_folds)
 

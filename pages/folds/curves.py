@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from operator import attrgetter
@@ -14,6 +15,7 @@ from ecv_core.analysis.tradeoff.alphas import slider_alphas
 from ecv_core.analysis.tradeoff.curves import Tradeoff, tradeoff
 from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, curves_by_rule, registered_curves
+from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores
 from pages.shared.charts.precision_curves import user_rule_curves
 from pages.shared.widgets.sliders import usual_alpha
@@ -25,6 +27,13 @@ class Explored:
 
     version: str
     """Changes with the choice and the limit, and with nothing else."""
+    systems: Sequence[Scores]
+    average_k: float
+    """How many folds a system has on average."""
+    reference: str
+    """What stopping is compared with: '10-fold', or 'k-fold' where systems differ in k."""
+    cost: str
+    """What is spent: 'energy', or 'folds' where some system has no energy."""
     tradeoff: Tradeoff
     others: list[RuleCurve]
     """The other registered rules; those that need users' scores only where every system has them.
@@ -34,35 +43,13 @@ class Explored:
     stops: pd.DataFrame
     alphas: list[float]
     """The slider's steps."""
+    alpha_at_start: float
+    """The usual one, or on another scale what spends as the paper."""
 
     @property
-    def systems(self) -> tuple[Scores, ...]:
-        """The chosen systems."""
-        return tuple(self.tradeoff.systems)
-
-    @property
-    def average_k(self) -> float:
-        """How many folds a system has on average."""
-        return fmean(system.k for system in self.systems)
-
-    @property
-    def reference(self) -> str:
-        """What stopping is compared with: '10-fold', or 'k-fold' where systems differ in k."""
-        numbers_of_folds = {system.k for system in self.systems}
-        if len(numbers_of_folds) > 1:
-            return "k-fold"
-        return f"{numbers_of_folds.pop()}-fold"
-
-    @property
-    def cost(self) -> str:
-        """What is spent: 'energy', or 'folds' where some system has no energy."""
-        sources = {system.source for system in self.systems}
-        return "folds" if "none" in sources else "energy"
-
-    @property
-    def alpha_at_start(self) -> float:
-        """The alpha to start with: the usual one, or on another scale what spends as the paper."""
-        return usual_alpha(self.alphas, self.tradeoff.average)
+    def texts(self) -> list[str]:
+        """Each alpha as shown."""
+        return [alpha_text(alpha) for alpha in self.alphas]
 
 
 @st.cache_resource(
@@ -86,14 +73,27 @@ def explore_systems(
     papers_curves = tradeoff(systems, within_percent=within_percent)
     curves_by_users = curves_by_rule(user_rule_curves(system, within_percent) for system in systems)
     other_rules = registered_curves(systems, curves_by_users, within_percent=within_percent)
+    alphas = slider_alphas(papers_curves.alphas)
     fingerprints = "".join(system.fingerprint for system in systems)
     version = sha256(fingerprints.encode()).hexdigest()[:16]
+    numbers_of_folds = {system.k for system in systems}
+    reference = "k-fold"
+    if len(numbers_of_folds) == 1:
+        reference = f"{systems[0].k}-fold"
+    cost = "energy"
+    if "none" in {system.source for system in systems}:
+        cost = "folds"
     return Explored(
         version=f"{version}-{within_percent}",
+        systems=systems,
+        average_k=fmean(system.k for system in systems),
+        reference=reference,
+        cost=cost,
         tradeoff=papers_curves,
         others=other_rules,
         within_percent=within_percent,
         frame=tradeoff_frame(papers_curves, other_rules),
         stops=stops_frame(papers_curves.average),
-        alphas=slider_alphas(papers_curves.alphas),
+        alphas=alphas,
+        alpha_at_start=usual_alpha(alphas, papers_curves.average),
     )

@@ -26,7 +26,7 @@ from ecv_core.figures.report.advice import (
     promise_words,
     way_out_sentence,
 )
-from ecv_core.figures.report.describe import describe_advice
+from ecv_core.figures.report.describe import Description, describe_advice
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.tradeoff import (
     stops_at,
@@ -303,8 +303,12 @@ def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunR
             alpha = option.outcome.setting
     draw_tradeoff = partial(tradeoff_at, explored.frame, alpha, cost=explored.cost)
     draw_stops = partial(stops_at, explored.stops, alpha)
+
+    def describe() -> Description:
+        return describe_advice(advice, runs, machine_and_versions(runs), cost=explored.cost)
+
     paper_panel(
-        lambda: describe_advice(advice, runs, machine_and_versions(runs), cost=explored.cost),
+        describe,
         key="folds",
         pictures={
             "Trade-off": partial(printed, draw_tradeoff),
@@ -317,26 +321,19 @@ def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunR
 
 def show_numbers(explored: Explored) -> None:
     """What each alpha costs and gives, in words that follow the slider; how they are known."""
-    # These properties look at every system, so they are read once and not for each alpha.
-    k = _average_text(explored.average_k)
-    reference = explored.reference
-    spent_on = explored.cost
     sentences = []
     for alpha in explored.alphas:
-        sentences.append(
-            _numbers_sentence(explored, alpha, k=k, reference=reference, spent_on=spent_on)
-        )
+        sentences.append(_numbers_sentence(explored, alpha))
     slider_numbers(SLIDER, key="explore-numbers", sentences=sentences)
     st.caption(_exactness_words(explored))
 
 
-def _numbers_sentence(
-    explored: Explored, alpha: float, *, k: str, reference: str, spent_on: str
-) -> str:
+def _numbers_sentence(explored: Explored, alpha: float) -> str:
     outcome = explored.tradeoff.average.at(alpha)
+    k = _average_text(explored.average_k)
     stop = f"the rule stops after {outcome.mean_stop:.1f} of {k} folds on average"
-    cost = f"{outcome.cost_percent:.0f} % of the {spent_on}"
-    score = f"{outcome.mean_difference_percent:.2f} % from the {reference} mean"
+    cost = f"{outcome.cost_percent:.0f} % of the {explored.cost}"
+    score = f"{outcome.mean_difference_percent:.2f} % from the {explored.reference} mean"
     largest = f"{outcome.difference_quantiles[0.95]:.2f} %"
     share_within = 100 * (outcome.within or 0.0)
     within = f"{share_within:.0f} % end within {explored.within_percent:g} %"

@@ -180,11 +180,13 @@ def _show_hall(current: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
         current: The round.
         bet_of_phone: Number of a phone -> its bet; at least one.
     """
-    bets_on_fold = Counter(bet.stop for bet in bet_of_phone.values())
-    bets_on_bracket = Counter(bet.bracket for bet in bet_of_phone.values())
+    bets_on_fold: Counter[int] = Counter()
+    bets_on_bracket: Counter[str] = Counter()
     points = {}
     outcomes = {}
     for phone, bet in bet_of_phone.items():
+        bets_on_fold[bet.stop] += 1
+        bets_on_bracket[bet.bracket] += 1
         points[phone] = points_of(bet, current)
         outcomes[phone] = (
             f"You bet on fold {bet.stop} and {bet.bracket}: {points[phone]} of {MOST_POINTS} "

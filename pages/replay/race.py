@@ -143,10 +143,10 @@ def _new_data_words(run: RunRecord) -> str:
 def _costs_words(run: RunRecord) -> str:
     """How long all folds took, and what of time and energy was saved, as Markdown."""
     facts = energy_of(run)
-    total = tallies(run.folds, run.k)[-1].seconds
+    *_, tally_of_all = tallies(run.folds, run.k)
     words = (
         f"{glossary_link('fold', 'Folds')} are as wide as the time they took: "
-        f"{duration(total)} for all {run.k}."
+        f"{duration(tally_of_all.seconds)} for all {run.k}."
     )
     if not run.complete:
         words += " Dashed folds never ran; they are estimated."

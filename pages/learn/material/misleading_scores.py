@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
@@ -126,35 +125,30 @@ def coverage_by_stop(alpha: float, deviation: float, *, runs: int) -> list[StopC
     last_folds = may_stop.argmax(axis=1)  # the index of the first fold that may stop
     at_stop = (np.arange(runs), last_folds)
     distances = np.abs(means[at_stop]) / deviations[at_stop]  # to the true mean, in deviations
+    t_interval_holds = distances <= t_factors(K, CONFIDENCE)[last_folds]
+    # The rule looks after every fold from its first one on, and every look may err: so that all
+    # looks together hold with CONFIDENCE, each has to hold with more.
     first = EFold(alpha=alpha).first
-    # Every look may err, so each has to hold with more than the confidence of all looks together.
     confidence_of_look = 1 - look_level(first, K, CONFIDENCE)
-    holds = pd.DataFrame(
-        {
-            "stop": last_folds + 1,
-            "t": distances <= t_factors(K, CONFIDENCE)[last_folds],
-            "look": distances <= t_factors(K, confidence_of_look)[last_folds],
-        }
-    )
-    coverages = [_coverage(0, holds, runs)]
+    look_interval_holds = distances <= t_factors(K, confidence_of_look)[last_folds]
+    coverages = [
+        StopCoverage(
+            stop=0,
+            share=1.0,
+            t_interval_holds=float(t_interval_holds.mean()),
+            look_interval_holds=float(look_interval_holds.mean()),
+        )
+    ]
     for stop in range(first, K + 1):
-        stops_here = holds[holds["stop"] == stop]
-        if len(stops_here) > _RARE * runs:
-            coverages.append(_coverage(stop, stops_here, runs))
+        stops_here = last_folds == stop - 1
+        share = float(stops_here.mean())
+        if share > _RARE:
+            coverages.append(
+                StopCoverage(
+                    stop=stop,
+                    share=share,
+                    t_interval_holds=float(t_interval_holds[stops_here].mean()),
+                    look_interval_holds=float(look_interval_holds[stops_here].mean()),
+                )
+            )
     return coverages
-
-
-def _coverage(stop: int, holds: pd.DataFrame, runs: int) -> StopCoverage:
-    """In how many of some runs the intervals hold the true mean.
-
-    Args:
-        stop: Folds used in these runs.
-        holds: A row for each of them: whether its `t` and its `look` interval holds the mean.
-        runs: How many there are in all.
-    """
-    return StopCoverage(
-        stop=stop,
-        share=len(holds) / runs,
-        t_interval_holds=float(holds["t"].mean()),
-        look_interval_holds=float(holds["look"].mean()),
-    )
