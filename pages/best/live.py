@@ -12,7 +12,7 @@ import streamlit as st
 from ecv_core.access.roles import Action
 from ecv_core.figures.report.race import until_words
 from ecv_core.figures.words import counted, duration, metric_label
-from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
+from ecv_core.jobs.plans.select import SelectPlan, Standing, missing_fold_error, results_of
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
@@ -22,7 +22,7 @@ from ecv_core.selection.rounds import Terms
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from ecv_core.store.results import Results
 from pages.best.choice import FIRST, open_selection
-from pages.best.show import Shown, show_selection
+from pages.best.show import ShownSelection, show_selection
 from pages.best.start import begin
 from pages.folds.choice import OWN
 from pages.shared.address.navigation import open_page
@@ -82,7 +82,7 @@ def show_live(selection_id: str) -> None:
 
 def _shown_selection(
     record: PlanRecord, standing: Standing, played: Played, scores: Results
-) -> Shown:
+) -> ShownSelection:
     """The selection so far, as the lanes show it.
 
     Args:
@@ -102,7 +102,7 @@ def _shown_selection(
         for fold in run.folds:
             if not fold.reused:
                 computed.add((contender, fold.fold))
-    return Shown(
+    return ShownSelection(
         contenders=standing.scores,
         terms=standing.terms,
         played=played,
@@ -113,7 +113,7 @@ def _shown_selection(
     )
 
 
-def _offer_next_questions(selection: Shown) -> None:
+def _offer_next_questions(selection: ShownSelection) -> None:
     """The next questions, of exactly these contenders; folds that they lack are computed first."""
     if any(spec.tracked for spec in selection.specs):  # their folds are for another program
         return
@@ -123,9 +123,9 @@ def _offer_next_questions(selection: Shown) -> None:
     _offer_folds(selection)
 
 
-def _offer_folds(selection: Shown) -> None:
+def _offer_folds(selection: ShownSelection) -> None:
     """The way to the page How many folds?, with runs of these contenders that have all folds."""
-    labels = _labels(run for run in selection.runs if run.whole)
+    labels = _labels_by_score_key(run for run in selection.runs if run.whole)
     incomplete = [spec for spec in selection.specs if spec.score_key not in labels]
     question = "How many folds, at what risk?"
     if incomplete:
@@ -133,12 +133,13 @@ def _offer_folds(selection: Shown) -> None:
     if st.button(question, icon=":material/tune:", key="how-many"):
         with errors_as_sentences():
             if incomplete:
-                labels |= _labels(store().group(acting().start(incomplete)))
+                group_id = acting().start(incomplete)
+                labels |= _labels_by_score_key(store().group(group_id))
             runs = [labels[spec.score_key] for spec in selection.specs]
             open_page("folds/folds.py", {"source": OWN, "runs": runs})
 
 
-def _offer_claim(selection: Shown) -> None:
+def _offer_claim(selection: ShownSelection) -> None:
     """Another selection of the same contenders, with their folds, that ends in a claim."""
     if selection.terms.certain or why_not(Action.START_MANY):
         return
@@ -157,7 +158,7 @@ def _offer_claim(selection: Shown) -> None:
             st.rerun()
 
 
-def _labels(runs: Iterable[RunRecord]) -> dict[str, str]:
+def _labels_by_score_key(runs: Iterable[RunRecord]) -> dict[str, str]:
     """Key of the scores of each run -> what the page How many folds? calls it."""
     return {run.spec.score_key: run_label(run) for run in runs}
 
@@ -202,8 +203,10 @@ def _show_what_goes_on(selection_id: str, drawn_stages: _Stages, drawn_at: float
 
 def _show_computing(record: PlanRecord, active: Sequence[RunRecord]) -> None:
     """What is computed now, and the button that cancels it."""
+    run, *_ = active
     reporting = [run for run in active if run.progress is not None]
-    run = (reporting or active)[0]  # of runs that share their work, one reports it
+    if reporting:  # of runs that share their work, one reports it
+        run, *_ = reporting
     words = _fold_words(_titles(record)[run.spec.score_key], run)
     if len(active) > 1:
         words += f", with {counted(len(active) - 1, 'other run')} sharing its work"
@@ -283,7 +286,7 @@ def _sentence_about_missing_fold(record: PlanRecord) -> str:
     if not contender.spec.tracked:
         return ""
     known_folds = scores.folds(contender.spec)
-    return sentence(missing(contender.name, contender.spec, next_fold.fold, known_folds))
+    return sentence(missing_fold_error(contender.name, contender.spec, next_fold.fold, known_folds))
 
 
 def _cancel(runs: Sequence[RunRecord]) -> None:

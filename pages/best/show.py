@@ -57,7 +57,7 @@ _SPEEDS = [("slow, 3.2 s a round", 0.5), ("normal, 1.6 s", 1.0), ("fast, 0.8 s",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown(ContenderRace):
+class ShownSelection(ContenderRace):
     """A selection with where it comes from."""
 
     version: Hashable
@@ -102,7 +102,10 @@ class Shown(ContenderRace):
 
 
 def show_selection(
-    selection: Shown, offer_next_question: Callable[[Shown], None], *, autoplay: bool = False
+    selection: ShownSelection,
+    offer_next_question: Callable[[ShownSelection], None],
+    *,
+    autoplay: bool = False,
 ) -> None:
     """The verdict, the way on, the rounds with their controls, the cost.
 
@@ -144,7 +147,7 @@ def show_selection(
         _offer_to_keep(selection)
 
 
-def show_selection_by_slider(selection: Shown) -> None:
+def show_selection_by_slider(selection: ShownSelection) -> None:
     """The verdict and the rounds of a decided selection, on a page that wants the player's keys."""
     answer_card(selection_answer(selection))
     rounds = len(selection.played.rounds)
@@ -161,7 +164,7 @@ def show_selection_by_slider(selection: Shown) -> None:
     _offer_to_keep(selection)
 
 
-def selection_answer(selection: Shown) -> Answer:
+def selection_answer(selection: ShownSelection) -> Answer:
     """Which is best, or leads so far; how good it is for new users, and why it is the answer."""
     verdict = selection.verdict()
     # Without certainty, who is worse and how lucky the winner was is folded away as details.
@@ -197,7 +200,7 @@ def _certainty_words(terms: Terms) -> str:
     )
 
 
-def _certainty(selection: Shown) -> Certainty:
+def _certainty(selection: ShownSelection) -> Certainty:
     """Sure where nobody else may be as good; of those that are only used, on new data too."""
     if not selection.decided:
         return Certainty.OPEN
@@ -213,7 +216,7 @@ def _certainty(selection: Shown) -> Certainty:
     return Certainty.CLOSE
 
 
-def _amounts(selection: Shown) -> list[Amount]:
+def _amounts(selection: ShownSelection) -> list[Amount]:
     """Folds, energy and time of all contenders: used so far, and saved against all folds.
 
     Not those of `amounts_of`: here the rounds say which folds count, whatever a run's own rule says
@@ -249,7 +252,7 @@ class _Seconds(NamedTuple):
     """Of folds that never ran it is a forecast."""
 
 
-def _seconds(selection: Shown) -> _Seconds | None:
+def _seconds(selection: ShownSelection) -> _Seconds | None:
     """What the folds that were looked at took, and what all would take; None if not known."""
     used_folds = selection.folds_used
     used = 0.0
@@ -265,7 +268,7 @@ def _seconds(selection: Shown) -> _Seconds | None:
     return _Seconds(used, of_all_folds)
 
 
-def leader_sentence(selection: Shown) -> str:
+def leader_sentence(selection: ShownSelection) -> str:
     """How good the best so far will be on new users: its mean, and where theirs is."""
     leader = selection.leader
     folds = counted(selection.played.folds_used[leader], "fold")
@@ -300,7 +303,7 @@ def _draw_player(sentences: Sequence[str], *, version: str, autoplay: bool) -> N
 
 
 def _draw_lanes(
-    selection: Shown, frame: pd.DataFrame, sentences: Sequence[str], *, version: str
+    selection: ShownSelection, frame: pd.DataFrame, sentences: Sequence[str], *, version: str
 ) -> None:
     """The lanes and the sentence of the round at which the slider or the player is.
 
@@ -325,7 +328,7 @@ def _draw_lanes(
     )
 
 
-def _offer_to_keep(selection: Shown) -> None:
+def _offer_to_keep(selection: ShownSelection) -> None:
     """The race as a moving picture, and what a paper takes of it."""
     save_picture(
         partial(moving_race, selection), name=selection.name, key="race", label="Save the race"
@@ -354,7 +357,7 @@ def _offer_to_keep(selection: Shown) -> None:
 # Selections played from folds that ran before: recorded runs, grids, a file of any program.
 
 
-def recorded_selection(name: str, question: Question) -> Shown:
+def recorded_selection(name: str, question: Question) -> ShownSelection:
     """A recorded selection.
 
     Args:
@@ -372,7 +375,7 @@ def recorded_selection(name: str, question: Question) -> Shown:
         specs = [run.spec for run in runs]
         contenders = _scores_on_dataset(name, runs)
     terms = terms_for(specs[0], **question)
-    return Shown(
+    return ShownSelection(
         contenders=contenders,
         terms=terms,
         played=play(contenders, terms, range(terms.k)),
@@ -382,7 +385,7 @@ def recorded_selection(name: str, question: Question) -> Shown:
     )
 
 
-def link_to_folds(selection: Shown) -> None:
+def link_to_folds(selection: ShownSelection) -> None:
     """The next question, of exactly these runs or this file, which has to be added once more.
 
     There is none of a grid, whose runs are not kept.
@@ -440,7 +443,7 @@ def show_scores_file(question: Question) -> None:
         bounded=scores.direction.bounded,
         **question,
     )
-    shown = Shown(
+    shown = ShownSelection(
         contenders=scores.contenders,
         terms=terms,
         played=play(scores.contenders, terms, range(terms.k)),
@@ -454,7 +457,7 @@ def show_scores_file(question: Question) -> None:
 # A selection among configurations of one algorithm: what its parameters have to do with it.
 
 
-def _winner_edge_words(selection: Shown) -> str:
+def _winner_edge_words(selection: ShownSelection) -> str:
     """What `edge_words` says of the winner; nothing where contenders are no search space."""
     if not selection.decided:
         return ""

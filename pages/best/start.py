@@ -202,8 +202,8 @@ def _draw_form(question: Question) -> None:
     pick_contenders = _PICKERS[source]
     contenders = pick_contenders()
     if contenders.ready:
-        show_expected_cost([spec for _, spec in contenders.named_specs], select=True)
-    place = pick_where_to_compute()
+        show_expected_cost([spec for _, spec in contenders.named_specs], as_contenders=True)
+    compute_on = pick_where_to_compute()
     if st.button(
         "Start the selection",
         type="primary",
@@ -211,7 +211,7 @@ def _draw_form(question: Question) -> None:
         key="begin",
         disabled=not (contenders.ready and contenders.named_specs),
     ):
-        open_selection(begin(contenders.named_specs, question, place))
+        open_selection(begin(contenders.named_specs, question, compute_on))
         # The key of the box holds this number: the next drawing has a new box, which is closed.
         st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
         st.rerun()

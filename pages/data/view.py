@@ -180,7 +180,7 @@ def _offer_selection(name: str, about: About) -> None:
         f"{titles} are compared on the same {specs[0].k} folds, until using the best one is "
         "expected to lose at most 0.1 % of its score."
     )
-    show_expected_cost(specs, select=True)
+    show_expected_cost(specs, as_contenders=True)
 
 
 def _offer_run(name: str, *, key: str) -> None:

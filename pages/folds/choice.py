@@ -46,7 +46,7 @@ _FORM = (
 )
 
 
-class Chosen(NamedTuple):
+class ChosenSystems(NamedTuple):
     """The systems that are looked at."""
 
     systems: list[Scores]
@@ -56,10 +56,10 @@ class Chosen(NamedTuple):
     """How a sentence about them begins."""
 
 
-_NOTHING = Chosen([], [], "")
+_NOTHING = ChosenSystems([], [], "")
 
 
-def choose_systems() -> Chosen:
+def choose_systems() -> ChosenSystems:
     """What is chosen; without systems, and with a sentence on the page, while that is nothing."""
     recorded = _recorded()
     own = []
@@ -92,7 +92,7 @@ def choose_systems() -> Chosen:
     return _choose_own(line, own)
 
 
-def _choose_recorded(line: DeltaGenerator, recorded: Sequence[RunRecord]) -> Chosen:
+def _choose_recorded(line: DeltaGenerator, recorded: Sequence[RunRecord]) -> ChosenSystems:
     if not recorded:
         st.info("No recorded runs came with this copy; use your own runs or a file.")
         return _NOTHING
@@ -103,7 +103,7 @@ def _choose_recorded(line: DeltaGenerator, recorded: Sequence[RunRecord]) -> Cho
     return _systems(runs, "recorded runs")
 
 
-def _choose_own(line: DeltaGenerator, own: Sequence[ListedRun]) -> Chosen:
+def _choose_own(line: DeltaGenerator, own: Sequence[ListedRun]) -> ChosenSystems:
     linked = list(_linked_runs(run_list().rows()).values())
     active_ids = [run.run_id for run in linked if run.state.active]
     if active_ids:
@@ -137,7 +137,7 @@ def _pick_beside(
     return runs
 
 
-def _systems(runs: list[RunRecord], kind: str) -> Chosen:
+def _systems(runs: list[RunRecord], kind: str) -> ChosenSystems:
     """The picked runs as systems, with the beginning of a sentence about them.
 
     That is 'For the 5 runs of yours on MovieLens 100K', or of one run its title.
@@ -153,7 +153,7 @@ def _systems(runs: list[RunRecord], kind: str) -> Chosen:
         if len(datasets) == 1:
             where = dataset_title(datasets[0])
         whose = f"For the {len(runs)} {kind} on {where}"
-    return Chosen(_with_different_names(systems_of(runs)), runs, whose)
+    return ChosenSystems(_with_different_names(systems_of(runs)), runs, whose)
 
 
 def _linked_runs(runs: Iterable[ListedRun]) -> dict[str, ListedRun]:
@@ -234,7 +234,7 @@ def _with_different_names(systems: list[Scores]) -> list[Scores]:
     return different
 
 
-def _read_file() -> Chosen:
+def _read_file() -> ChosenSystems:
     """The systems of a file; nothing, with a sentence on the page, while there is no usable one."""
     file = scores_upload(_FORM, key="scores-file")
     if file is None:
@@ -251,4 +251,4 @@ def _read_file() -> Chosen:
     st.caption(
         f"{count} with {counted(systems[0].k, 'fold')} each: {escaped(names)}. {file_words(scores)}"
     )
-    return Chosen(systems, [], f"For the {count} of {file.name}")
+    return ChosenSystems(systems, [], f"For the {count} of {file.name}")

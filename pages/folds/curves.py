@@ -70,6 +70,7 @@ def explore_systems(
     Raises:
         EcvError: For scores that cannot be explored.
     """
+    # The ids of the rules are here for the key of the cache alone: one may be registered meanwhile.
     papers_curves = tradeoff(systems, within_percent=within_percent)
     curves_by_users = curves_by_rule(user_rule_curves(system, within_percent) for system in systems)
     other_rules = registered_curves(systems, curves_by_users, within_percent=within_percent)

@@ -41,7 +41,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.stopping import PAPERS_RULE, RULES
-from pages.folds.choice import FILE, RUNS, SOURCE, Chosen
+from pages.folds.choice import FILE, RUNS, SOURCE, ChosenSystems
 from pages.folds.curves import Explored
 from pages.run.start_form import fill_form
 from pages.shared.address.link import chosen, write_into_link
@@ -119,6 +119,7 @@ def advise(explored: Explored, share: float, rules: tuple[str, ...]) -> FoldsAdv
         share: Of the orders of the folds, in (0, 1], that have to end within the difference.
         rules: Ids of all registered rules: with another one the advice is worked out anew.
     """
+    # The ids of the rules are here for the key of the cache alone: one may be registered meanwhile.
     within_percent = explored.within_percent
     curve_of_system = dict(enumerate(explored.tradeoff.curves))
     candidates = [
@@ -129,7 +130,7 @@ def advise(explored: Explored, share: float, rules: tuple[str, ...]) -> FoldsAdv
     return decide(explored.systems, candidates, within_percent=within_percent, share=share)
 
 
-def show_answer(explored: Explored, advice: FoldsAdvice, choice: Chosen) -> None:
+def show_answer(explored: Explored, advice: FoldsAdvice, choice: ChosenSystems) -> None:
     """How many folds, with what it rests on, and the way to a run with them.
 
     Args:
@@ -143,7 +144,7 @@ def show_answer(explored: Explored, advice: FoldsAdvice, choice: Chosen) -> None
     answer_card(folds_answer(explored, advice, choice), next_step=offer)
 
 
-def folds_answer(explored: Explored, advice: FoldsAdvice, choice: Chosen) -> Answer:
+def folds_answer(explored: Explored, advice: FoldsAdvice, choice: ChosenSystems) -> Answer:
     """The cheapest option that keeps the promise, as the card says it."""
     sentences = [f"{choice.whose}, to end {promise_words(advice)}."]
     if advice.best.rule == ALL_FOLDS:

@@ -52,7 +52,7 @@ _PARTS = component_parts(
     css="lanes.css",
     js=["../shared/widgets/duration.js", "lanes.js"],
 )
-_race = registered("ecv_race", _PARTS)
+_draw_race = registered("ecv_race", _PARTS)
 
 
 def show_race(beside_title: DeltaGenerator) -> None:
@@ -109,19 +109,20 @@ def _saved_page(run: RunRecord) -> str:
 def play_race(run: RunRecord, *, autoplay: bool = False) -> None:
     """The lanes of a finished run, and the controls that play them."""
     data = race_data(run)
-    usual = _two_digits(max(data["total"], 0.1) / _USUAL_SECONDS)
-    factors = sorted({_two_digits(usual / 2), usual, _two_digits(2 * usual), 1.0})
+    # A speed is how many times faster than the run itself it is played.
+    usual_speed = _two_digits(max(data["total"], 0.1) / _USUAL_SECONDS)
+    speeds = sorted({_two_digits(usual_speed / 2), usual_speed, _two_digits(2 * usual_speed), 1.0})
     with st.container(key="presented-race"):
         if presenting():
             st.markdown(f"**{escaped(run_title(run))}**")
-        _race(key="race-lanes", data=data)
+        _draw_race(key="race-lanes", data=data)
         player(
             _SLIDER,
             version=run.run_id,
             texts=data["verdicts"],
             seconds=data["seconds"],
-            speeds=[(f"{factor:g} x real time", factor) for factor in factors],
-            speed=usual,
+            speeds=[(f"{speed:g} x real time", speed) for speed in speeds],
+            speed=usual_speed,
             step=asked_step(run.k),
             label="Folds of the k-fold lane",
             autoplay=autoplay,

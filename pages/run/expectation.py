@@ -32,18 +32,20 @@ _BUSY = 0.5
 """Programs that compute, for each processor: above that it is said."""
 
 
-def show_expected_cost(specs: Sequence[RunSpec], *, select: bool = False) -> None:
+def show_expected_cost(specs: Sequence[RunSpec], *, as_contenders: bool = False) -> None:
     """One line; nothing where there is nothing to start.
 
     Args:
         specs: of the runs.
-        select: whether they are contenders, of which each may be done after one fold.
+        as_contenders: whether they are contenders, of which each may be done after one fold.
     """
     if specs:
         load = psutil.getloadavg()[0] / (psutil.cpu_count() or 1)
         evidence = evidence_of(specs)
         st.caption(
-            expectation_words(specs, evidence.costs, evidence.source, select=select, load=load)
+            expectation_words(
+                specs, evidence.costs, evidence.source, as_contenders=as_contenders, load=load
+            )
         )
 
 
@@ -52,7 +54,7 @@ def expectation_words(
     costs: Sequence[KnownCosts],
     source: str = "",
     *,
-    select: bool = False,
+    as_contenders: bool = False,
     load: float = 0.0,
 ) -> str:
     """How long and how much, as ranges, or what is not known yet.
@@ -61,14 +63,16 @@ def expectation_words(
         specs: of the runs.
         costs: of runs of their dataset and algorithms.
         source: what the costs are of, where they are not of runs on this machine.
-        select: as of `expectation`.
+        as_contenders: as of `expectation`.
         load: programs that would compute now, for each processor; a fold shares them with those.
     """
     expected_runs: list[Expected] = []
     unknown_algorithms: list[str] = []
     for spec in specs:
         fewest_and_most_folds = folds_planned(spec)
-        if select:  # a contender that cannot win is put out, after its first fold at the earliest
+        if (
+            as_contenders
+        ):  # a contender that cannot win is put out, after its first fold at the earliest
             fewest_and_most_folds = (1, spec.k)
         expected_run = expected(spec, costs, fewest_and_most_folds)
         if expected_run is None:

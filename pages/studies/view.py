@@ -223,6 +223,7 @@ def summary_of(systems: list[Scores], *, ranked: bool = True) -> Summary:
 @st.cache_data(show_spinner="Comparing the rules ...", max_entries=24)
 def _rules_frame(version: str, rules: tuple[str, ...], _study: Summary) -> pd.DataFrame:
     """Every rule beside the paper's, which Streamlit keeps by the study's version and the rules."""
+    # The ids of the rules are here for the key of the cache alone: one may be registered meanwhile.
     systems = _study.tradeoff.systems
     return _study.rules(
         curves_by_rule(user_rule_curves(system, WITHIN_PERCENT) for system in systems)

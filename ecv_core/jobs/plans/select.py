@@ -248,7 +248,7 @@ class SelectPlan:
             return
         name, spec = self.contenders[needed.contender]
         if _is_elsewhere(spec):
-            raise missing(name, spec, needed.fold, results.folds(spec))
+            raise missing_fold_error(name, spec, needed.fold, results.folds(spec))
         folds = folds_of(under_way)
         # Bets take long to work out, so each is worked out only when the driver asks for one more.
         for task in chain([sure_task], self._bets(standing, results)):
@@ -569,7 +569,9 @@ def tracked_names(store: Store, dataset: str) -> set[str]:
     return names
 
 
-def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult]) -> InputError:
+def missing_fold_error(
+    name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult]
+) -> InputError:
     """Why a selection cannot go on where it needs a fold that only other code can compute.
 
     Args:
