@@ -253,9 +253,9 @@ def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, word
         frame: Columns `algorithm`, `rmse`, and `dimension` or `step` between them.
         words: What the figure shows.
     """
-    across = frame.columns[1]
+    across = frame.columns[1]  # 'dimension' or 'step'
     if frame.empty or frame.groupby("algorithm")[across].nunique().max() == 1:
-        return
+        return  # a single point is no curve
     st.header(title, anchor=False)
     frame = frame.assign(algorithm=frame["algorithm"].map(algorithm_title))
     highest = frame["rmse"].max()

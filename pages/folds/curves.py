@@ -72,6 +72,7 @@ def explore_systems(
     """
     # The ids of the rules are here for the key of the cache alone: one may be registered meanwhile.
     papers_curves = tradeoff(systems, within_percent=within_percent)
+    # Of rules that need the score of every user, which some systems lack.
     curves_by_users = curves_by_rule(user_rule_curves(system, within_percent) for system in systems)
     other_rules = registered_curves(systems, curves_by_users, within_percent=within_percent)
     alphas = slider_alphas(papers_curves.alphas)

@@ -298,6 +298,7 @@ def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunR
     about = systems[0].name
     if len(systems) > 1:
         about = counted(len(systems), "run")
+    # The alpha that keeps the promise; where none does, the one that the page begins with.
     alpha = explored.alpha_at_start
     for option in advice.options:
         if option.rule == PAPERS_RULE and option.outcome.setting:

@@ -66,6 +66,8 @@ def _draw_picture(
         moments=replayed(guide_run.scores, range(k)), k=k, metric=metric, confidence=CONFIDENCE
     )
     span = _span(guide_run, intervals)
+    # Figures and steps of figure 1 begin before the first fold, where there is no interval yet:
+    # those of the first folds are left out, and steps count the figures that remain.
 
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = efold_figures(

@@ -102,7 +102,7 @@ def _pick_rule(spec: RunSpec) -> RunSpec:
             return spec
     alpha = _pick_alpha(spec)
     min_folds = rule(PAPERS_RULE).least_folds
-    if spec.rule == PAPERS_RULE:
+    if spec.rule == PAPERS_RULE:  # another rule's least number of folds says nothing about this one
         min_folds = max(spec.min_folds, min_folds)
     return replace(spec, rule=PAPERS_RULE, rule_params=((_AXIS.name, alpha),), min_folds=min_folds)
 
