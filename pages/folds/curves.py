@@ -15,7 +15,6 @@ from ecv_core.analysis.tradeoff.alphas import slider_alphas
 from ecv_core.analysis.tradeoff.curves import Tradeoff, tradeoff
 from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, curves_by_rule, registered_curves
-from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores
 from pages.shared.charts.precision_curves import user_rule_curves
 from pages.shared.widgets.sliders import usual_alpha
@@ -45,11 +44,6 @@ class Explored:
     """The slider's steps."""
     alpha_at_start: float
     """The usual one, or on another scale what spends as the paper."""
-
-    @property
-    def texts(self) -> list[str]:
-        """Each alpha as shown."""
-        return [alpha_text(alpha) for alpha in self.alphas]
 
 
 @st.cache_resource(
