@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from ecv_core.energy.savings import JOULES_PER_KWH, cost_of_next_fold, energy_of
 from ecv_core.records.run import Energy, FoldResult, RunRecord
 
-PROCESSOR_PART = {
+CPU_PARTS = {
     "rapl": "processor, measured",
     "cpu-load": "processor, from its load",
     "constant": "processor, at a constant power",
@@ -22,20 +22,20 @@ UNDIVIDED = {
     "slurm": "whole node, measured by SLURM",
     "command": "as reported by a command",
     "plugin": "as reported by a plug-in",
+    "told": "as reported with the folds",
 }
-"""Of sources that know no parts; also of 'mixed', what is in none."""
+"""`Energy.source` -> what all of its energy is called, of sources that know no parts."""
+IN_NO_PART = "from several sources, in no part"
+"""What of 'mixed' energy such sources have added."""
 MEMORY = "memory, at a constant power"
 GPU = "GPU, measured"
-MEASURED = frozenset({PROCESSOR_PART["rapl"], GPU, UNDIVIDED["plug"], UNDIVIDED["slurm"]})
-REPORTED = frozenset({UNDIVIDED["command"], UNDIVIDED["plugin"]})
+MEASURED = frozenset({CPU_PARTS["rapl"], GPU, UNDIVIDED["plug"], UNDIVIDED["slurm"]})
+REPORTED = frozenset({UNDIVIDED["command"], UNDIVIDED["plugin"], UNDIVIDED["told"]})
 """Parts that a meter of one's own reported; MEASURED are those that a meter of known kind read."""
-_ASSUMED = [name for source, name in PROCESSOR_PART.items() if source != "rapl"]
-_IN_ORDER = (PROCESSOR_PART["rapl"], GPU, *UNDIVIDED.values(), *_ASSUMED, MEMORY)
-"""The names of all parts, in the order in which they are shown: measured ones come first."""
+_IN_ORDER = [CPU_PARTS["rapl"], GPU, *UNDIVIDED.values(), IN_NO_PART, *CPU_PARTS.values(), MEMORY]
+"""The names of all parts, as they are shown; one that is here twice counts where it comes first."""
 _BASES = {
-    PROCESSOR_PART[
-        "cpu-load"
-    ]: "; each second P x (0.1 + 0.9 x load³), with P at full load assumed",
+    CPU_PARTS["cpu-load"]: "; each second P x (0.1 + 0.9 x load³), with P at full load assumed",
     MEMORY: "; the same power for each module, whatever it does",
 }
 
@@ -150,12 +150,16 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
         if energy.source in UNDIVIDED:
             joules[UNDIVIDED[energy.source]] += energy.joules
             continue
-        joules[PROCESSOR_PART.get(energy.source, PROCESSOR_PART["constant"])] += energy.cpu_joules
+        joules[CPU_PARTS.get(energy.source, CPU_PARTS["constant"])] += energy.cpu_joules
         joules[GPU] += energy.gpu_joules
         joules[MEMORY] += energy.ram_joules
+        if energy.source == "mixed":
+            joules_of_parts = energy.cpu_joules + energy.gpu_joules + energy.ram_joules
+            # Rounded, as a part of next to nothing would be none.
+            joules[IN_NO_PART] += round(max(energy.joules - joules_of_parts, 0.0), 6)
     whole = sum(joules.values())
     parts = []
-    for name in _IN_ORDER:
+    for name in dict.fromkeys(_IN_ORDER):
         if joules[name] > 0:
             watts = 0.0
             if seconds:
@@ -165,26 +169,24 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
     return tuple(parts)
 
 
-def parts_sentence(parts: Iterable[EnergyPart]) -> str:
+def parts_sentence(parts: Sequence[EnergyPart]) -> str:
     """What the make-up means for what is saved, in a sentence; empty where there is no energy."""
+    if not parts:
+        return ""
     measured = 0.0
-    of_commands = 0.0
+    reported = 0.0
     flat = 0.0
-    count = 0
     for part in parts:
-        count += 1
         if part.measured:
             measured += part.percent
         if part.name in REPORTED:
-            of_commands += part.percent
+            reported += part.percent
         if part.name == MEMORY:
             flat += part.percent
-    if not count:
-        return ""
     if measured >= 50:
         return f"Meters measured {measured:.0f} % of it."
-    if of_commands >= 50:
-        return f"A meter of your own reported {of_commands:.0f} % of it."
+    if reported >= 50:
+        return f"A meter of your own reported {reported:.0f} % of it."
     how = "None of it was measured"
     if measured:
         how = f"Meters measured only {measured:.0f} % of it"
@@ -237,9 +239,10 @@ def _idle_line(folds: Sequence[FoldResult], seconds: float) -> str:
 def _saved_line(run: RunRecord, saved_joules: float) -> str:
     """How what the stop saved comes about."""
     joules = [fold.energy.joules for fold in run.folds]
-    checked = sum(joules[run.stopped_at :])
-    missing = run.k - max(len(joules), run.stopped_at or 0)
+    joules_after_stop = sum(joules[run.stopped_at :])
+    missing_folds = run.k - len(joules)  # one that has stopped has run all folds up to there
     return (
-        f"saved: {checked:.4g} J of folds that ran after the stop + {missing} that never ran x "
+        f"saved: {joules_after_stop:.4g} J of folds that ran after the stop + "
+        f"{missing_folds} that never ran x "
         f"{cost_of_next_fold(joules):.4g} J = {saved_joules:.4g} J"
     )

@@ -342,10 +342,10 @@ def meter_names() -> list[str]:
 class Sampler:
     """Reads one meter in a thread while a fold runs; a meter that hangs holds up nothing."""
 
-    def __init__(self, name: str, device: Device, every: float = SAMPLE_SECONDS) -> None:
+    def __init__(self, name: str, device: Device, sampling_seconds: float = SAMPLE_SECONDS) -> None:
         self.name = name
         self._device = device
-        self._every = every
+        self._sampling_seconds = sampling_seconds
         self.source = "plugin"
         if device.source in SOURCES:
             self.source = device.source
@@ -387,7 +387,7 @@ class Sampler:
         # Watts and joules cannot be mixed: a meter that changes its unit is read by its first.
         samples = [sample for sample in samples if sample.unit == samples[0].unit]
         begin, end = self.span
-        energy = integral(samples, begin, end, self._every)
+        energy = integral(samples, begin, end, self._sampling_seconds)
         return Reading(
             meter=self.name,
             source=self.source,
@@ -418,7 +418,7 @@ class Sampler:
                 samples.append(Sample((asked_at + time.perf_counter()) / 2, value, unit))
             if is_last:
                 return
-            due_at = max(due_at + self._every, time.perf_counter())
+            due_at = max(due_at + self._sampling_seconds, time.perf_counter())
             ends.wait(due_at - time.perf_counter())
 
 
@@ -502,12 +502,9 @@ class Gpus:
         for place in range(nvml.nvmlDeviceGetCount()):
             handle = nvml.nvmlDeviceGetHandleByIndex(place)
             self._seen.append((handle, time.time_ns() // 1000))
+        if not self._seen:
+            raise OSError("there is no GPU")
         self.read()  # raises now, and not while a fold runs, where NVML tells no processes apart
-
-    @property
-    def count(self) -> int:
-        """How many GPUs there are."""
-        return len(self._seen)
 
     def read(self) -> tuple[float, str]:
         own = own_pids()
@@ -535,21 +532,20 @@ _SAMPLE_MICROSECONDS = 1_000_000
 def _gpus() -> Gpus | None:
     """Those of this machine; None where there is none that tells processes apart."""
     try:
-        gpus = Gpus()
+        return Gpus()
     except Exception as error:  # noqa: BLE001  no library, no driver, no GPU, no permission
         log.debug("GPU seconds are not known: %s", error)
         return None
-    if gpus.count == 0:
-        return None
-    return gpus
 
 
 class GpuMeter:
     """A meter, and beside it for how long GPUs computed: `Energy.gpu_seconds`."""
 
-    def __init__(self, meter: EnergyMeter, gpus: Gpus, every: float = SAMPLE_SECONDS) -> None:
+    def __init__(
+        self, meter: EnergyMeter, gpus: Gpus, sampling_seconds: float = SAMPLE_SECONDS
+    ) -> None:
         self._meter = meter
-        self._sampler = Sampler("GPU", gpus, every)
+        self._sampler = Sampler("GPU", gpus, sampling_seconds)
 
     def start(self) -> None:
         self._meter.start()

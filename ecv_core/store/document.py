@@ -356,6 +356,7 @@ def command_for(spec: RunSpec) -> str:
     else:
         words += ["run", spec.dataset, spec.algorithm]
     usual = _usual_settings(spec)
+    # What decides when it stops comes first, then what decides its scores and what is reported.
     for name in spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT):
         if name in _SPECIAL_OPTIONS:
             words += _SPECIAL_OPTIONS[name](spec)

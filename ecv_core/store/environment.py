@@ -20,14 +20,15 @@ PACKAGES = ("codecarbon", "lenskit", "numpy", "scipy", "torch")
 
 def environment() -> dict[str, object]:
     """This machine and the versions that are installed here, as plain JSON values."""
+    packages = {name: version(name) for name in PACKAGES if find_spec(name)}
     return {
         "e_fold": __version__,
         "machine": platform.machine(),
         "cores": os.cpu_count(),
-        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "memory_gib": _memory_gib(),
         "gpu": _gpu(),
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in PACKAGES if find_spec(name)},
+        "packages": packages,
     }
 
 
@@ -39,12 +40,15 @@ def host() -> str:
 @cache
 def hardware() -> str:
     """'AMD EPYC 7763, 64 cores, 256 GiB': what joules depend on, in words."""
-    memory = round(psutil.virtual_memory().total / 2**30)
-    words = [_processor(), f"{os.cpu_count()} cores", f"{memory} GiB"]
+    words = [_processor(), f"{os.cpu_count()} cores", f"{_memory_gib()} GiB"]
     gpu = _gpu()
     if gpu:
         words.append(gpu)
     return ", ".join(words)
+
+
+def _memory_gib() -> int:
+    return round(psutil.virtual_memory().total / 2**30)
 
 
 def _processor() -> str:

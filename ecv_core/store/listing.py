@@ -280,15 +280,17 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
     run_folds = read_folds(fold_rows)
     # A fold that is ahead of its turn has no score yet, but its seconds and joules were spent.
     results = run_folds.seen + run_folds.ahead
+    scores = [result.score for result in run_folds.seen]
+    processor_seconds = [result.processor_seconds for result in results]
     return ListedRun(
         run_id=row.run_id,
         group=row.group_id,
         spec=spec,
         state=RunState(row.state),
         created_at=datetime.fromisoformat(row.created_at),
-        scores=tuple(result.score for result in run_folds.seen),
+        scores=tuple(scores),
         joules=_joules(results),
-        processor_seconds=sum_if_each_has_it([result.processor_seconds for result in results]),
+        processor_seconds=sum_if_each_has_it(processor_seconds),
         fold_seconds=tuple(result.seconds_alone for result in results),
         fold_joules=tuple(result.joules_alone for result in results),
         spent=_spent(results),

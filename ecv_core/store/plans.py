@@ -66,14 +66,15 @@ def keep_plan(
 ) -> str:
     """Keep a new plan; gives its id."""
     plan_id = uuid4().hex[:12]
-    row: dict[str, Any] = {
-        "plan_id": plan_id,
-        "kind": kind,
-        "created_at": now(),
-        "content": codec.written(PlanContent(runs=tuple(runs), terms=terms or {})),
-        "started_by": started_by,
-    }
-    store.write(plans.insert().values(**row))
+    content = PlanContent(runs=tuple(runs), terms=terms or {})
+    row = plans.insert().values(
+        plan_id=plan_id,
+        kind=kind,
+        created_at=now(),
+        content=codec.written(content),
+        started_by=started_by,
+    )
+    store.write(row)
     return plan_id
 
 

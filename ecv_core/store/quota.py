@@ -71,7 +71,7 @@ def count_starts_within_quota(
     note_spent(connection, run_ids, person=person, starts=1)
 
 
-def forget_spent(connection: sa.Connection) -> None:
+def forget_old_quota_use(connection: sa.Connection) -> None:
     """Delete what counts no more: of runs that are gone, and more than an hour old."""
     gone = spent.c.run_id.not_in(sa.select(runs.c.run_id))
     connection.execute(spent.delete().where(gone, spent.c.at < _an_hour_ago()))

@@ -214,7 +214,7 @@ def _find_row(run_id: str, folder: Path | None, name_begin: str = "") -> _Row | 
     """
     candidates = []
     for part in _folders(folder):
-        with suppress(InputError):
+        with suppress(InputError):  # a damaged file hides no run of another
             candidates += [row for row in _rows(part).values() if row.name.startswith(name_begin)]
     for row in candidates:
         if row.name == run_id:
@@ -284,14 +284,11 @@ def _write_runs(runs: Mapping[str, _Row], path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    rows = [runs[name] for name in sorted(runs)]
-    table = pa.table(
-        {
-            "name": [row.name for row in rows],
-            "document": [row.document for row in rows],
-            "written": pa.array([row.written for row in rows], pa.timestamp("us", tz="UTC")),
-        }
-    )
+    names = sorted(runs)
+    documents = [runs[name].document for name in names]
+    times = [runs[name].written for name in names]
+    written = pa.array(times, pa.timestamp("us", tz="UTC"))
+    table = pa.table({"name": names, "document": documents, "written": written})
     parquet.write_table(table, path, compression="zstd", compression_level=LEVEL)
 
 

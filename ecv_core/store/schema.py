@@ -212,7 +212,7 @@ def forget(connection: sa.Connection, run_ids: Collection[str]) -> None:
         connection.execute(table.delete().where(table.c.run_id.in_(run_ids)))
 
 
-def forget_old(connection: sa.Connection) -> None:
+def forget_long_removed(connection: sa.Connection) -> None:
     """Delete for good what was removed more than UNDO_MINUTES ago."""
     oldest = datetime.now(UTC) - timedelta(minutes=UNDO_MINUTES)
     query = sa.select(removed.c.run_id).where(removed.c.removed_at < oldest.isoformat())

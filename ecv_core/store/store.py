@@ -21,7 +21,7 @@ from ecv_core.records.run import FoldResult, Moment, RunRecord, RunState, UserSc
 from ecv_core.records.spec import RunSpec
 from ecv_core.store import schema
 from ecv_core.store.engine import connect, database_url, transaction
-from ecv_core.store.quota import Quota, count_starts_within_quota, forget_spent
+from ecv_core.store.quota import Quota, count_starts_within_quota, forget_old_quota_use
 from ecv_core.store.rows import (
     ACTIVE,
     OUTSIDE,
@@ -74,8 +74,8 @@ class Store:
         self._engine = connect(url)
         weakref.finalize(self, self._engine.dispose)  # its connections go when nobody has it
         with self.transaction("written") as connection:
-            schema.forget_old(connection)
-            forget_spent(connection)
+            schema.forget_long_removed(connection)
+            forget_old_quota_use(connection)
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -211,7 +211,7 @@ class Store:
         Raises: RightsError beyond the quota; nothing is queued then.
         """
         run_ids = [new_run_id() for _ in specs]
-        group = plan_id or run_ids[0]
+        group = plan_id or run_ids[0]  # runs that are started together are one group
         with self.transaction("written") as connection:
             if quota is not None:
                 count_starts_within_quota(connection, quota, started_by, run_ids)
@@ -224,7 +224,7 @@ class Store:
         return run_ids
 
     def compute_on(self, group_id: str, place: str) -> None:
-        """Say where the runs of a group are computed, as `--on` takes it; empty: as usual."""
+        """Say where the runs of a group are computed, as `--on` takes it; empty says nothing."""
         with self.transaction("written") as connection:
             _keep_place(connection, group_id, place)
 

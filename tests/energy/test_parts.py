@@ -74,6 +74,26 @@ def test_a_gpu_is_measured_where_the_processor_is_not():
     )
 
 
+def test_what_a_program_reported_with_its_fold_is_a_part_beside_those_that_were_metered():
+    told = replace(fold(3).energy, joules=50.0, source="told")
+    parts = energy_parts([fold(1, cpu=30, ram=20), replace(fold(3), energy=told)])
+    assert [(part.name, part.joules, part.percent) for part in parts] == [
+        ("as reported with the folds", 50, 50),
+        ("processor, from its load", 30, 30),
+        ("memory, at a constant power", 20, 20),
+    ]
+
+
+def test_what_a_plug_added_to_mixed_energy_is_in_no_part_but_in_the_sum():
+    mixed = replace(fold(cpu=10, ram=5).energy, joules=40.0, source="mixed")
+    parts = energy_parts([replace(fold(), energy=mixed)])
+    assert {part.name: part.joules for part in parts} == {
+        "from several sources, in no part": 25,
+        "processor, from several sources": 10,
+        "memory, at a constant power": 5,
+    }
+
+
 @pytest.mark.parametrize("folds", [[], [fold(source="none")]])
 def test_without_energy_there_is_nothing_to_say(folds):
     assert energy_parts(folds) == ()
@@ -146,7 +166,7 @@ def test_why_a_number_is_what_it_is_by_hand():
         ("constant", "estimated", "None of it was measured"),
         ("command", "reported", "A meter of your own reported 100 % of it."),
         ("plugin", "reported", "A meter of your own reported 100 % of it."),
-        ("told", "reported", "None of it was measured"),
+        ("told", "reported", "A meter of your own reported 100 % of it."),
         ("mixed", "from several sources", "None of it was measured"),
         ("none", "not known", ""),
     ],

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import streamlit as st
 
 from ecv_core.energy.parts import (
+    CPU_PARTS,
     GPU,
+    IN_NO_PART,
     MEMORY,
-    PROCESSOR_PART,
     UNDIVIDED,
     EnergyCost,
     EnergyPart,
@@ -26,15 +27,17 @@ from ecv_core.records.run import FoldResult, RunRecord
 
 _BLUE, _SKY, _GREEN, _PINK, _YELLOW, _RED, _ORANGE = PARTS
 _COLOURS = {
-    PROCESSOR_PART["rapl"]: _BLUE,
+    CPU_PARTS["rapl"]: _BLUE,
     GPU: _GREEN,
-    PROCESSOR_PART["cpu-load"]: _SKY,
-    PROCESSOR_PART["constant"]: _SKY,
-    PROCESSOR_PART["mixed"]: _SKY,
+    CPU_PARTS["cpu-load"]: _SKY,
+    CPU_PARTS["constant"]: _SKY,
+    CPU_PARTS["mixed"]: _SKY,
     UNDIVIDED["plug"]: _BLUE,
     UNDIVIDED["slurm"]: _PINK,
     UNDIVIDED["command"]: _YELLOW,
     UNDIVIDED["plugin"]: _RED,
+    UNDIVIDED["told"]: _YELLOW,
+    IN_NO_PART: _RED,
     MEMORY: _ORANGE,
 }
 
