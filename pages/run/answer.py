@@ -100,7 +100,9 @@ def _is_wide(run: RunRecord, new_data: NewData | None, mean: float) -> bool:
 def _sentence_on_state(run: RunRecord) -> str:
     """What explains this moment."""
     if run.state is RunState.QUEUED:
-        return _queued_sentence(run.queue_position or 0)
+        if run.queue_position:
+            return f"Queued behind {counted(run.queue_position, 'run')}."
+        return "About to start."
     if run.damaged or not (run.state.active or run.state is RunState.FINISHED):
         return _cut_off_sentence(run)
     if not run.folds:
@@ -116,8 +118,10 @@ def _cut_off_sentence(run: RunRecord) -> str:
     match run.state:
         case RunState.FAILED:
             return f"Failed: {run.error or 'for an unknown reason'}. {kept}"
+        case RunState.CANCELLED if run.error:
+            return f"Cancelled: {run.error}. {kept}"
         case RunState.CANCELLED:
-            return _cancelled_sentence(run.error, kept)
+            return f"Cancelled: {kept}"
         case RunState.INTERRUPTED:
             return f"Interrupted: {run.error or 'the program ended'}. {kept}"
     # It is finished, but some of its folds are damaged.
@@ -131,19 +135,6 @@ def _kept_sentences(run: RunRecord) -> str:
     if run.stopped_early:
         sentence = f"{sentence} {verdict(run)}"
     return sentence
-
-
-def _cancelled_sentence(why_so: str | None, kept: str) -> str:
-    if not why_so:
-        return f"Cancelled: {kept}"
-    return f"Cancelled: {why_so}. {kept}"
-
-
-def _queued_sentence(before: int) -> str:
-    """What a run waits for, of which so many are before it."""
-    if before == 0:
-        return "About to start."
-    return f"Queued behind {counted(before, 'run')}."
 
 
 # What is behind Details.

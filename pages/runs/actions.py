@@ -169,12 +169,9 @@ def undo() -> None:
             icon=":material/close:",
             type="tertiary",
             help="Close",
-            on_click=_forget_removed,
+            on_click=st.session_state.pop,
+            args=(REMOVED,),
         )
-
-
-def _forget_removed() -> None:
-    st.session_state.pop(REMOVED, None)
 
 
 def retagged(label: Label, common: Sequence[str], chosen: Sequence[str]) -> Label:

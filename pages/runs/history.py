@@ -7,10 +7,12 @@ from datetime import UTC, date, datetime
 from functools import lru_cache, partial
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import pandas as pd
 import streamlit as st
+from streamlit.elements.arrow import DataframeStateInput
+from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 from streamlit.typing import UploadedFile
 
 from ecv_core.access.roles import Action
@@ -52,11 +54,6 @@ from pages.shared.live.state import errors_as_sentences, escaped, run_list, stor
 from pages.shared.live.watch import watch
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import number, text
-
-if TYPE_CHECKING:
-    from streamlit.elements.arrow import DataframeStateInput
-    from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
-
 
 # A run that was computed elsewhere, from its file into the list.
 

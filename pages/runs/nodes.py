@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
@@ -13,16 +12,13 @@ import streamlit as st
 from ecv_core.figures.lanes import lanes_figure, lanes_frame, lanes_sentence
 from ecv_core.figures.words import counted, duration, is_or_are, run_title
 from ecv_core.jobs.cluster.choose import HERE, places
+from ecv_core.records.run import RunRecord
+from ecv_core.store.listing import ListedRun
 from pages.shared.charts.plot import plot
 from pages.shared.live.events import ALL
 from pages.shared.live.runs import ids_of
 from pages.shared.live.state import escaped, run_list, store
 from pages.shared.live.watch import draw_live
-
-if TYPE_CHECKING:
-    from ecv_core.records.run import RunRecord
-    from ecv_core.store.listing import ListedRun
-
 
 _NEWEST = 10
 """So many runs, or groups of them, are looked at for one that several nodes have computed."""

@@ -189,8 +189,8 @@ def _panel(run: RunRecord) -> Panel:
     return run.spec.dataset, metric_label(run.spec)
 
 
-class Pairs(NamedTuple):
-    """Pairs of runs, by whether a test of them is fair."""
+class RunPairs(NamedTuple):
+    """RunPairs of runs, by whether a test of them is fair."""
 
     tested: list[Comparison]
     untested: list[Untested]
@@ -199,7 +199,7 @@ class Pairs(NamedTuple):
 MOST_SENTENCES = 3
 """That say the answer; the other comparisons are in the table."""
 _NAMED = 4
-"""Pairs that a sentence names, of those that were not tested for one reason."""
+"""RunPairs that a sentence names, of those that were not tested for one reason."""
 Pair = TypeVar("Pair", Comparison, Untested)
 
 
@@ -239,7 +239,7 @@ def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
     return [pair for pair in tested if (pair.dataset, pair.metric, pair.first) not in worse]
 
 
-def _pairs_by_id(runs: Sequence[NamedRun]) -> Pairs:
+def _pairs_by_id(runs: Sequence[NamedRun]) -> RunPairs:
     """Tested and untested pairs, under the ids of the runs."""
     with_folds = []
     version = []
@@ -251,7 +251,7 @@ def _pairs_by_id(runs: Sequence[NamedRun]) -> Pairs:
     return _compared_pairs(store().url, tuple(version), with_folds)
 
 
-def _named_pairs(runs: Sequence[NamedRun]) -> Pairs:
+def _named_pairs(runs: Sequence[NamedRun]) -> RunPairs:
     """Tested and untested pairs, under the names of the runs."""
     pairs = _pairs_by_id(runs)
     name_of_id = {run.run_id: name for name, run in runs}
@@ -261,13 +261,13 @@ def _named_pairs(runs: Sequence[NamedRun]) -> Pairs:
         return replace(pair, first=name_of_id[pair.first], second=name_of_id[pair.second])
 
     tested = [replace(named(pair), metric=metric_labels[pair.metric]) for pair in pairs.tested]
-    return Pairs(tested, list(map(named, pairs.untested)))
+    return RunPairs(tested, list(map(named, pairs.untested)))
 
 
 @st.cache_data(show_spinner="Comparing the runs ...", max_entries=32)
-def _compared_pairs(url: str, version: object, _runs: Sequence[RunRecord]) -> Pairs:
+def _compared_pairs(url: str, version: object, _runs: Sequence[RunRecord]) -> RunPairs:
     # Streamlit keeps the pairs by the address of the database and the version of the runs.
-    return Pairs(*compare_runs([results().with_user_scores(run) for run in _runs]))
+    return RunPairs(*compare_runs([results().with_user_scores(run) for run in _runs]))
 
 
 def show_answer(runs: Sequence[NamedRun]) -> None:
@@ -434,7 +434,7 @@ def _tested_pairs_table(tested: Sequence[Comparison], *, datasets: bool) -> None
 
 
 def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> None:
-    """Pairs on different data in one sentence; every other reason with the names."""
+    """RunPairs on different data in one sentence; every other reason with the names."""
     on_other_data = 0
     pairs_by_reason: dict[str, list[str]] = {}
     for pair in untested:

@@ -42,9 +42,7 @@ def link_button() -> None:
         _button(key="copy-link-button", data={})
 
 
-def write_into_link(
-    params: Mapping[str, str | Sequence[str]] | None = None, *, without: str = ""
-) -> None:
+def write_into_link(params: Mapping[str, str | Sequence[str]], *, without: str = "") -> None:
     """What the copied address of this page says beside what stands in it.
 
     Streamlit leaves a choice at its default out of the address. Where that default may be another
@@ -55,7 +53,7 @@ def write_into_link(
         without: what the page shows and no address can carry, such as 'the fold file'; it is said.
     """
     values_of: dict[str, list[str]] = {}
-    for name, values in (params or {}).items():
+    for name, values in params.items():
         if isinstance(values, str):
             values_of[name] = [values]
         else:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.access.roles import PersonRole
 from ecv_core.access.settings import Mode, settings
@@ -17,9 +18,6 @@ from pages.shared.address.present import presentation
 from pages.shared.live.acting import who
 from pages.shared.live.state import errors_as_sentences
 from pages.shared.widgets.component import component
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 VIEW = "view"
 """In the address: which view of a page that has several."""

@@ -51,7 +51,7 @@ class EnergyWords(NamedTuple):
     """As Markdown; may be empty."""
 
 
-def energy_bar(folds: Iterable[EnergyCost], note: str = "") -> None:
+def energy_bar(folds: Iterable[EnergyCost], note: str) -> None:
     """The bar and its sentence; the note alone where no energy is known.
 
     Args:
@@ -73,7 +73,7 @@ def runs_energy_bar(runs: Sequence[RunRecord]) -> None:
     energy_bar(folds, excluded_energy_words(runs))
 
 
-def energy_words(folds: Iterable[EnergyCost], note: str = "") -> EnergyWords:
+def energy_words(folds: Iterable[EnergyCost], note: str) -> EnergyWords:
     """The same as texts; the arguments are those of `energy_bar`."""
     parts = energy_parts(folds)
     if not parts:

@@ -55,9 +55,9 @@ def plot(
     version: Hashable,
     key: str,
     alt: str,
+    name: str,
     slider: str = "",
     steps: Callable[[], Sequence[Step]] | None = None,
-    name: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
     opens: Mapping[str, str] | None = None,
     least_width: int = 0,
@@ -74,7 +74,7 @@ def plot(
         slider: name of the `slider_watch` that moves the figure in the browser.
         steps: what each step of the slider changes; a pure function of the same data.
         name: of the files it is saved in, such as 'item-knn on ml-100k', and the title of a saved
-            picture, to which the slider's step is added; by default the files have the key.
+            picture, to which the slider's step is added.
         table: gives the numbers behind the figure; they are made, and shown below it with their
             CSV, only when asked for.
         opens: where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
@@ -120,8 +120,8 @@ def draw_figure(
     entries: Mapping[str, Any],
     *,
     key: str,
+    name: str,
     top: str = "",
-    name: str = "",
     caption: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
     draw_open_table: Callable[[Callable[[], None]], None] | None = None,
@@ -144,15 +144,13 @@ def draw_figure(
     data = {
         "plotly": PLOTLY,
         "top": top,
-        "name": file_name(name or key),
+        "name": file_name(name),
         "caption": chart_text(caption or name),  # the title of a saved picture
         "opens": address_of_point,
     }
     _figure(key=key, data={**data, **entries}, height=entries["height"])
     if table is not None:
-        chart_table(
-            table, key=key, name=name or key, alt=entries["alt"], draw_open_table=draw_open_table
-        )
+        chart_table(table, key=key, name=name, alt=entries["alt"], draw_open_table=draw_open_table)
 
 
 _NARROWER_NAMES_ON_PHONE = 120

@@ -127,7 +127,7 @@ _MAY_WAIT = (FOLDS, STEPS)
 """Kinds of topics whose parts need not be drawn anew at once."""
 
 
-def topic(kind: str, ids: Sequence[str] = ()) -> str:
+def topic(kind: str, ids: Sequence[str]) -> str:
     """What a part of a page can follow.
 
     Args:

@@ -56,7 +56,9 @@ def show_phones(*, on_learn: bool) -> None:
         return
     data: dict[str, object] = {"room": None, "problem": st.session_state.pop(_PROBLEM, "")}
     if room is not None:
-        data["room"] = _room_data(st.session_state[_LECTURE])
+        address = st.session_state[_LECTURE].address
+        qr_code = _qr_code(address)
+        data["room"] = {"code": room.code, "key": room.key, "address": address, "qr": qr_code}
     with st.container(key="told-phones"):  # takes no room; the panel stands above the page
         pressed = _panel(
             key="phones",
@@ -70,16 +72,6 @@ def show_phones(*, on_learn: bool) -> None:
     if pressed.end and room is not None:
         close_room(room)
         st.rerun()
-
-
-def _room_data(begun: Lecture) -> dict[str, object]:
-    """What phones.js needs of a lecture."""
-    return {
-        "code": begun.room.code,
-        "key": begun.room.key,
-        "address": begun.address,
-        "qr": _qr_code(begun.address),
-    }
 
 
 def _qr_code(address: str) -> str:

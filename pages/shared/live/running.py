@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import StreamlitPage
 
 from ecv_core.access.roles import Action
 from ecv_core.figures.words import counted, duration, run_title
@@ -26,10 +27,6 @@ from pages.shared.live.watch import (
 )
 from pages.shared.widgets.component import component
 from pages.shared.widgets.words import STATES
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-    from streamlit.navigation.page import StreamlitPage
 
 _ID_OF_RUN_IN_BAR = "watched-run"
 """In the session: the id of the run whose bar was drawn last."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.typing import UploadedFile
 
 from ecv_core.access.roles import Action
@@ -23,9 +24,6 @@ from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import translate_address
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT, escaped
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 
 def pick_one(

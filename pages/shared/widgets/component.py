@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import streamlit as st
-
-if TYPE_CHECKING:
-    from streamlit.components.v2.types import ComponentRenderer
+from streamlit.components.v2.types import ComponentRenderer
 
 
 def ignore() -> None:
@@ -27,7 +25,7 @@ class ComponentParts(NamedTuple):
     """A style sheet; empty where it has none."""
 
 
-def component_parts(module: str, *, html: str, js: Sequence[str], css: str = "") -> ComponentParts:
+def component_parts(module: str, *, html: str, js: Sequence[str], css: str) -> ComponentParts:
     """Read the files of a component; the arguments are those of `component`."""
     folder = Path(module).parent
     script = "".join((folder / file).read_text(encoding="utf-8") for file in js)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.dataset.preparation import prepared
 from ecv_core.figures.words import titled
@@ -18,10 +19,6 @@ from ecv_core.splits import SPLITS, Past, Strategy
 from ecv_core.stopping import RULES
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.glossary import explained
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
 
 # Widgets for anything with a type and a default: parameters of a model or a split, settings.
 

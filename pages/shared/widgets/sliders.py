@@ -96,15 +96,12 @@ def alpha_slider(
 def usual_alpha(alphas: list[float], average: Curve) -> float:
     """The step to start with: the usual one, or on another scale what spends as the paper."""
 
-    def from_usual(alpha: float) -> float:
-        return abs(alpha - USUAL_ALPHA)
-
-    def from_the_papers_cost(alpha: float) -> float:
+    def distance_to_papers_cost(alpha: float) -> float:
         return abs(average.at(alpha).cost_percent - PAPER_COST_PERCENT)
 
     if alphas[0] <= USUAL_ALPHA <= alphas[-1]:
-        return min(alphas, key=from_usual)
-    return min(alphas, key=from_the_papers_cost)
+        return nearest(alphas, USUAL_ALPHA)
+    return min(alphas, key=distance_to_papers_cost)
 
 
 def nearest(alphas: list[float], value: float) -> float:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
+from streamlit.elements.lib.column_types import ColumnConfig
 
 from ecv_core.figures.words import algorithm_title, dataset_title
 from ecv_core.records.frames import column_texts
 from ecv_core.untrusted.disarming import csv_of
-
-if TYPE_CHECKING:
-    from streamlit.elements.lib.column_types import ColumnConfig
-
 
 _ROWS = 12
 """Rows up to which a table is as high as they are."""
@@ -143,7 +140,7 @@ def csv_button(
     make: Callable[[], pd.DataFrame],
     name: str,
     *,
-    key: str = "",
+    key: str,
     help_text: str | None = None,
 ) -> None:
     """Saves a table that is made when the button is pressed."""
@@ -158,7 +155,7 @@ def csv_button(
         mime="text/csv",
         icon=":material/download:",
         on_click="ignore",
-        key=key or f"csv-{name}",
+        key=key,
         type="tertiary",
         help=help_text,
     )
