@@ -18,7 +18,6 @@ from ecv_core.papers.published import (
     Published,
     entry_of,
     published,
-    published_datasets,
     recorded,
     recorded_entries,
     set_ups,
@@ -42,9 +41,8 @@ _NEGLIGIBLE = 0.0005
 
 def choose_dataset() -> str:
     """The picked dataset, of those with published numbers."""
-    titles = {name: published(name).title for name in published_datasets()}
-    names = [name for name in _ORDER if name in titles]
-    return switch("Dataset", names, "baselines_dataset", format_func=titles.__getitem__)
+    titles = {name: published(name).title for name in _ORDER}
+    return switch("Dataset", _ORDER, "baselines_dataset", format_func=titles.__getitem__)
 
 
 def entries_of(dataset: str) -> list[Entry]:
@@ -81,7 +79,10 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
         return
     best = min(ours, key=attrgetter("rmse"))
     best_of_others = min(others, key=attrgetter("rmse"))
-    behind = sum(entry.rmse > best.rmse + _NEGLIGIBLE for entry in others)
+    behind = 0
+    for entry in others:
+        if entry.rmse > best.rmse + _NEGLIGIBLE:
+            behind += 1
     folds = ""
     reservation = ""
     who = "run again by the paper's authors"

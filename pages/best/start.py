@@ -80,11 +80,10 @@ def _pick_from_space() -> PickedContenders:
             width=240,
         )
         algorithm = ALGORITHMS[algorithm_id]
-        declared = st.selectbox(
+        declared = pick_one(
             "Space",
             [*algorithm.spaces, _NO_SPACE],
-            key=f"space_of_{algorithm.id}",
-            **KEPT,
+            f"space_of_{algorithm.id}",
             width=160,
             help="The values declared with the model; `paper` has those of Anelli et al. (2019). "
             "Your own values replace them.",

@@ -433,11 +433,15 @@ def _show_pruned(about: About) -> None:
     filled = "-"
     if about.interactions:
         filled = density(about)
+    numbers = {
+        "Users": f"{about.users:,}",
+        "Items": f"{about.items:,}",
+        "Interactions": f"{about.interactions:,}",
+        "Density": filled,
+    }
     row = st.container(horizontal=True)
-    row.metric("Users", f"{about.users:,}", width=140)
-    row.metric("Items", f"{about.items:,}", width=140)
-    row.metric("Interactions", f"{about.interactions:,}", width=140)
-    row.metric("Density", filled, width=140)
+    for label, value in numbers.items():
+        row.metric(label, value, width=140)
     if not about.interactions:
         st.warning(
             f"Nothing survives pruning, so nothing can be ranked{_way_out(about)}",

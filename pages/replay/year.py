@@ -12,7 +12,6 @@ import streamlit as st
 
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP
 from ecv_core.energy.meter import carbon_source, countries
-from ecv_core.energy.meter import country as country_of
 from ecv_core.energy.parts import inflated_energy_words
 from ecv_core.energy.savings import (
     PAPER_KG,
@@ -35,6 +34,7 @@ from ecv_core.records.errors import EcvError
 from ecv_core.records.run import HOW, RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.state import KEPT, escaped, sentence
+from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.glossary import glossary_link
 
 if TYPE_CHECKING:
@@ -217,20 +217,17 @@ def _pick_folds_used(column: DeltaGenerator, run: RunRecord, stops: Stops | None
 def _pick_grams_per_kwh(usual_country: str) -> float:
     """Carbon intensity of the electricity of the country that is picked, in grams CO2e."""
     known_countries = countries()
-    codes = list(known_countries)
-    first = 0
-    if usual_country in known_countries:
-        first = codes.index(usual_country)
-    code = st.selectbox(
+    names = {code: country.name for code, country in known_countries.items()}
+    code = pick_one(
         "Country",
-        codes,
-        index=first,
-        format_func=lambda code: known_countries[code].name,
-        key="scale_country",
-        **KEPT,
+        list(names),
+        "scale_country",
+        usual=usual_country,
+        words=names.__getitem__,
+        width="stretch",
         help="Whose electricity. Nothing looks up where you are.",
     )
-    country = country_of(code or usual_country)
+    country = known_countries[code]
     origin = carbon_source()
     st.caption(
         f"{glossary_link('carbon-intensity', 'Carbon intensity')} of "
