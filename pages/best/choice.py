@@ -20,7 +20,7 @@ from ecv_core.store.plans import stored_plans
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.address.link import link_warning, write_into_link
 from pages.shared.live.acting import why_not
-from pages.shared.live.state import KEPT, errors_as_sentences, escaped, store
+from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, store
 from pages.shared.widgets.choices import switch
 from pages.shared.widgets.words import plan_label
 
@@ -181,7 +181,7 @@ def _pick_loss_and_budget() -> Question:
         _LOSSES,
         value=USUAL_LOSS,
         key="expected_loss",
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         format_func=_loss_text,
         help="The selection ends once no more than this is expected to be lost by taking the "
         "leader instead of whichever contender is best over all folds.",
@@ -189,7 +189,7 @@ def _pick_loss_and_budget() -> Question:
     text = right.text_input(
         "Budget (optional)",
         key="budget",
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         placeholder="50 Wh, 20 min or 30 folds",
         help="Each fold is given to the contender where it lowers the expected loss most for its "
         "cost, until the loss is low enough or the budget is spent.",
@@ -215,7 +215,7 @@ def _pick_certainty() -> Question:
         step=0.5,
         format="%g",
         key="indifference",
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         help="The selection ends once no contender can be ahead of the leader by more than this.",
     )
     confidence = right.select_slider(
@@ -223,7 +223,7 @@ def _pick_certainty() -> Question:
         _CONFIDENCES,
         value=0.95,
         key="sure",
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         format_func=percent_text,
         help="The winner is the one that all folds would show with at least this probability, over "
         "all contenders and all looks together.",

@@ -39,7 +39,7 @@ from pages.run.settings import (
 )
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import ChoosableRun, folds_done
-from pages.shared.live.state import KEPT, errors_as_sentences, escaped, run_list
+from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, run_list
 from pages.shared.widgets.choices import pick_one, switch
 from pages.shared.widgets.dataset_picker import dataset_picker
 from pages.shared.widgets.place import pick_where_to_compute
@@ -92,7 +92,7 @@ def _pick_from_space() -> PickedContenders:
     text = st.text_area(
         "Your own values, one parameter per line",
         key="space_own",
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         height=90,
         placeholder="neighbours=20,50,100,200\nshrink=0,10",
         help=f"Write each line as `name=v1,v2`. The parameters are {parameters}.",

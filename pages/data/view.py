@@ -27,7 +27,7 @@ from pages.shared.widgets.component import component
 _scroll_to_top_once = component(__file__, "ecv_kept_top", html="", js=["top.js"])
 FILE = "file"
 """In the address: the token of a dropped file."""
-KEPT = "kept"
+JUST_KEPT = "kept"
 """In the address: the name of the dataset that was just kept."""
 _DROPPED = "files-dropped"
 """In the session: how many files it has taken."""
@@ -52,7 +52,7 @@ def show_your_data() -> None:
     elif token:
         _show_dropped_file(token)
     else:
-        kept = st.query_params.get(KEPT)
+        kept = st.query_params.get(JUST_KEPT)
         if kept:
             show_just_kept(kept)
         _take_file()
@@ -111,7 +111,7 @@ def _take_file() -> None:
     with errors_as_sentences(), st.spinner("Saving the file ..."):
         token = handling().take_in(lambda path: path.write_bytes(file.getbuffer()), file.name)
         st.session_state[_DROPPED] = count + 1  # a new widget: this one's copy is needed no more
-        st.query_params.pop(KEPT, None)
+        st.query_params.pop(JUST_KEPT, None)
         st.query_params[FILE] = token
         st.rerun()
 

@@ -20,7 +20,14 @@ from ecv_core.store.listing import ListedRun
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.address.link import translate_address
 from pages.shared.live.runs import folds_done, follow_runs
-from pages.shared.live.state import KEPT, errors_as_sentences, escaped, run_list, sentence, store
+from pages.shared.live.state import (
+    KEPT_IN_ADDRESS,
+    errors_as_sentences,
+    escaped,
+    run_list,
+    sentence,
+    store,
+)
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words, scores_upload
 from pages.shared.widgets.score_file import file_words, scores_of
 from pages.shared.widgets.words import run_label
@@ -79,7 +86,7 @@ def choose_systems() -> ChosenSystems:
         default=first,
         required=True,
         key=SOURCE,
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         label_visibility="collapsed",
         width="content",
         help="**Recorded**: runs that come with e-fold. **My runs**: your own, with "
@@ -209,7 +216,7 @@ def _pick_own_runs(runs: Sequence[ListedRun]) -> list[RunRecord]:
         default=picked_at_first,
         format_func=lambda run_id: run_label(by_id[run_id]),
         key=RUNS,
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         placeholder="Runs with all k folds finished",
     )
     return [store().run(run_id) for run_id in picked]

@@ -48,7 +48,7 @@ from pages.shared.address.link import chosen, write_into_link
 from pages.shared.address.navigation import open_page
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, escaped, run_list
+from pages.shared.live.state import KEPT_IN_ADDRESS, escaped, run_list
 from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
 from pages.shared.widgets.cite import machine_and_versions, paper_panel
 from pages.shared.widgets.glossary import explained
@@ -82,7 +82,7 @@ def ask_promise() -> Promise:
             step=0.5,
             format="%.1f",
             key=LIMIT_KEY,
-            **KEPT,
+            **KEPT_IN_ADDRESS,
             width=205,
             help=explained(
                 "The difference to the k-fold mean that you can accept, in percent of it.",
@@ -97,7 +97,7 @@ def ask_promise() -> Promise:
             step=1.0,
             format="%.0f",
             key=SHARE_KEY,
-            **KEPT,
+            **KEPT_IN_ADDRESS,
             width=205,
             help=explained(
                 "Folds can come in any order. In this share of all orders the score at the stop "

@@ -16,7 +16,7 @@ from pages.learn.material.dealing import MeanInterval, mean_intervals
 from pages.learn.material.recorded_runs import CONFIDENCE, replayed
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT
+from pages.shared.live.state import KEPT_IN_ADDRESS
 from pages.shared.widgets.sliders import slider_numbers, slider_watch
 
 SLIDER = "learn-n"
@@ -112,7 +112,7 @@ def _span(guide_run: Guide, intervals: Sequence[MeanInterval]) -> tuple[float, f
 
 @st.fragment
 def _draw_slider(k: int) -> None:
-    n = st.slider("Folds seen (n)", _LEAST, k, _USUAL, key=KEY, **KEPT)
+    n = st.slider("Folds seen (n)", _LEAST, k, _USUAL, key=KEY, **KEPT_IN_ADDRESS)
     slider_watch(SLIDER, container=_BOX, step=int(n) - _LEAST)
 
 

@@ -18,7 +18,14 @@ from ecv_core.stopping import PAPERS_RULE, axis_of, rule
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
 from pages.shared.address.link import step_from_link
 from pages.shared.live.runs import ChoosableRun, with_folds
-from pages.shared.live.state import KEPT, errors_as_sentences, results, run_list, sentence, store
+from pages.shared.live.state import (
+    KEPT_IN_ADDRESS,
+    errors_as_sentences,
+    results,
+    run_list,
+    sentence,
+    store,
+)
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.words import choice_label
 
@@ -120,7 +127,7 @@ def _pick_alpha(spec: RunSpec) -> float:
         value=alpha_of_run,  # the default, so that the address says only what is not as it ran
         format_func=alpha_text,
         key=ALPHA,
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         help=explained(
             "Another alpha, and the same folds stop elsewhere. The code that decides here is the "
             f"one that decides live. The run itself was set to {rule_words(spec)}.",
@@ -146,7 +153,7 @@ def _pick_order() -> int:
             max_value=999_999,
             step=1,
             key=ORDER,
-            **KEPT,
+            **KEPT_IN_ADDRESS,
             help=explained(
                 "0 is the order in which they ran; any other number is the seed of a shuffle, the "
                 "same each time.",

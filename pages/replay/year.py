@@ -33,7 +33,7 @@ from ecv_core.figures.words import (
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import HOW, RunRecord
 from ecv_core.store.recorded import recorded_runs
-from pages.shared.live.state import KEPT, escaped, sentence
+from pages.shared.live.state import KEPT_IN_ADDRESS, escaped, sentence
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.glossary import glossary_link
 
@@ -160,7 +160,7 @@ def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> A
         value=100,
         step=10,
         key="runs_per_week",
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         help="Each one a whole cross-validation: every model, setting and dataset counts.",
     )
     folds_used = _pick_folds_used(right, run, stops)
@@ -206,7 +206,7 @@ def _pick_folds_used(column: DeltaGenerator, run: RunRecord, stops: Stops | None
         value=suggestion,
         step=0.5,
         key=_USED,
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         help="Begins with the mean of the recorded runs of so many folds, or with this run's stop "
         "where there are none. The paper's mean over 30 pairs is "
         f"{PAPER_STOP} of 10; the page How many folds? gives yours over every order of the folds.",

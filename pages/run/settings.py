@@ -26,7 +26,7 @@ from ecv_core.splits import SPLITS
 from ecv_core.stopping import NEVER_STOPS, RULES, Rule
 from pages.shared.address.link import translate_address
 from pages.shared.live.acting import who
-from pages.shared.live.state import KEPT, sentence
+from pages.shared.live.state import KEPT_IN_ADDRESS, sentence
 from pages.shared.widgets.dataset_picker import picked_dataset
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.setting_widgets import (
@@ -99,7 +99,7 @@ def algorithm_picker(
         selection_mode="multi",
         default=default,
         key=key,
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         help=f"{what}\n\n{listed}",
     )
     if len(tasks) > 1:
@@ -273,7 +273,7 @@ def score_settings(metric: str) -> dict[str, Any]:
             default=FULL,
             required=True,
             key="ranking",
-            **KEPT,
+            **KEPT_IN_ADDRESS,
             help="Full ranking compares each held-out item with every candidate. With sampled "
             "negatives, a few items are drawn once for each user, and each held-out item is ranked "
             "against these alone. These items are the same for every algorithm.",
@@ -420,7 +420,7 @@ def _rule_parameter_widget(rule: Rule, parameter: Parameter) -> Any:  # noqa: AN
         "label": parameter.label or parameter.words.capitalize(),
         "key": key,
         "help": help_of(parameter.help, parameter.terms),
-        **KEPT,
+        **KEPT_IN_ADDRESS,
     }
     if parameter.ids:  # ids of models, whose scores a rule adjusts those of the run by
         return st.multiselect(options=_cheap_models(), placeholder="none", **arguments)

@@ -30,7 +30,7 @@ from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
 from pages.shared.address.link import translate_address, write_into_link
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, errors_as_sentences, escaped, sentence
+from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, sentence
 from pages.shared.widgets.dataset_picker import PickedDataset, dataset_picker, not_ready
 from pages.shared.widgets.glossary import explained, glossary_link
 from pages.shared.widgets.setting_widgets import (
@@ -119,7 +119,9 @@ def pick_fold(spec: RunSpec) -> int:
         if not 0 <= st.session_state.get(FOLD, 0) < spec.k:
             st.session_state[FOLD] = spec.k - 1
         word = SPLITS[spec.split].fold_word
-        fold = st.slider(f"Which {word}, counted from 0", 0, spec.k - 1, value=0, key=FOLD, **KEPT)
+        fold = st.slider(
+            f"Which {word}, counted from 0", 0, spec.k - 1, value=0, key=FOLD, **KEPT_IN_ADDRESS
+        )
         slider_watch(SLIDER, container=_BOX, step=fold)
         return fold
 

@@ -29,7 +29,7 @@ class _Kept(TypedDict):
     persist_state: Literal["session"]
 
 
-KEPT: Final[_Kept] = {"bind": "query-params", "persist_state": "session"}
+KEPT_IN_ADDRESS: Final[_Kept] = {"bind": "query-params", "persist_state": "session"}
 """For a widget whose value belongs into the address and stays while one visits other pages."""
 
 

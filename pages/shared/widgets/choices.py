@@ -23,7 +23,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import translate_address
 from pages.shared.live.acting import why_not
-from pages.shared.live.state import KEPT, escaped
+from pages.shared.live.state import KEPT_IN_ADDRESS, escaped
 
 
 def pick_one(
@@ -49,7 +49,7 @@ def pick_one(
         del st.session_state[key]
     if usual not in options:
         usual = options[0]
-    arguments: dict[str, Any] = {"width": 260, "format_func": words, **KEPT, **changed}
+    arguments: dict[str, Any] = {"width": 260, "format_func": words, **KEPT_IN_ADDRESS, **changed}
     picked = st.selectbox(label, options, index=options.index(usual), key=key, **arguments)
     return str(picked or usual)
 
@@ -80,7 +80,7 @@ def pick_several(
         default=options,
         format_func=labels.__getitem__,
         key=key,
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         **changed,
     )
 
@@ -92,7 +92,12 @@ def switch(
     **changed: Any,  # noqa: ANN401  arguments of the widget
 ) -> str:
     """One of a few options that are all seen, at first the first."""
-    arguments: dict[str, Any] = {"default": options[0], "required": True, **KEPT, **changed}
+    arguments: dict[str, Any] = {
+        "default": options[0],
+        "required": True,
+        **KEPT_IN_ADDRESS,
+        **changed,
+    }
     return str(st.segmented_control(label, options, key=key, **arguments) or options[0])
 
 

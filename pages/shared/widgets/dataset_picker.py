@@ -14,7 +14,7 @@ from ecv_core.figures.words import dataset_title, titles_of
 from ecv_core.records.tasks import Task
 from pages.shared.address.link import translate_address
 from pages.shared.live.acting import handling, why_not
-from pages.shared.live.state import KEPT, errors_as_sentences, escaped
+from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped
 from pages.shared.widgets.glossary import explained
 
 DEFAULT = "synthetic"
@@ -100,7 +100,7 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> PickedDa
         index=index_at_first,
         format_func=titles.__getitem__,
         key="dataset",
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         help=explained(
             "Sizes are those after preparation: every rating counts as positive feedback, and "
             "users and items with fewer than five interactions are pruned (5-core). Where ratings "

@@ -17,7 +17,7 @@ from ecv_core.records.parameters import Parameter, ParamValue
 from ecv_core.records.spec import SETTINGS, Role, RunSpec, Setting
 from ecv_core.splits import SPLITS, Past, Strategy
 from ecv_core.stopping import RULES
-from pages.shared.live.state import KEPT
+from pages.shared.live.state import KEPT_IN_ADDRESS
 from pages.shared.widgets.glossary import explained
 
 # Widgets for anything with a type and a default: parameters of a model or a split, settings.
@@ -40,7 +40,7 @@ def parameter_widgets(owner: str, parameters: Iterable[Parameter]) -> dict[str, 
             label=parameter.name.replace("_", " "),
             key=parameter_key(owner, parameter.name),
             help=help,
-            **KEPT,
+            **KEPT_IN_ADDRESS,
         )
     return values
 
@@ -145,7 +145,7 @@ def widget_arguments(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN4
     return {
         "label": setting.label or setting.words.capitalize(),
         "key": name,
-        **KEPT,
+        **KEPT_IN_ADDRESS,
         "help": help_of(text, _TERMS.get(name, ())),
         **changed,
     }

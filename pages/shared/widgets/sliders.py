@@ -10,7 +10,7 @@ from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import PAPER_COST_PERCENT
 from ecv_core.figures.words import alpha_text
 from pages.shared.address.link import step_from_link
-from pages.shared.live.state import KEPT
+from pages.shared.live.state import KEPT_IN_ADDRESS
 from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import explained
 
@@ -137,7 +137,7 @@ def _draw_slider(
             value=usual,
             format_func=alpha_text,
             key=key,
-            **KEPT,
+            **KEPT_IN_ADDRESS,
             help=explained(
                 "The paper's rule stops when the interval's width times its last change is at "
                 "most alpha. Alpha has the unit of the score squared, so its scale is "
