@@ -213,7 +213,7 @@ def play(
         ran = 0
         while not selection.decided:
             for contender, fold in list(selection.next_folds(order)):
-                selection.ran(contender, fold)
+                selection.add_fold(contender, fold)
                 ran += 1
             selection.look()
         winner = selection.verdict().winner

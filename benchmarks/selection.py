@@ -426,8 +426,8 @@ class _SameUsers(PairedScores):
         super().__init__(made)
         self._known = known
 
-    def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
-        return self._known.between(contender, other, 2**K - 1).users
+    def user_variance(self, contender: int, other: int, folds: Sequence[int]) -> float:
+        return self._known.between(contender, other, 2**K - 1).user_variance
 
 
 def budgets(orders: int, dataset: str = "hetrec-lastfm") -> None:

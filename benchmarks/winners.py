@@ -23,7 +23,7 @@ from typing import get_args
 import numpy as np
 
 from ecv_core.records.run import Scores
-from ecv_core.selection.document import winner_mean, winner_new_data
+from ecv_core.selection.document import winner_new_data
 from ecv_core.selection.replay import play
 from ecv_core.selection.rounds import Terms, Until
 from ecv_core.stopping.new_data import new_data_interval
@@ -178,12 +178,12 @@ def _of_winner(
     played = play(contenders, terms, range(K))
     place = played.verdict.winner
     true = true_means[place]
-    mean = winner_mean(contenders[place], played.rounds, place)
+    mean = played.winner_mean
     corrected = mean - played.verdict.optimism
     users = contenders[place].users
     assert users is not None
     plain = new_data_interval(users[: played.folds_used[place]], terms.confidence, k=K)
-    own = winner_new_data(contenders, played.rounds, place, terms)
+    own = winner_new_data(contenders, terms, played)
     assert own is not None
     return (
         mean / true - 1,

@@ -43,7 +43,7 @@ from ecv_core.selection.evidence import (
     USUAL_NOISE,
     Prior,
     Spread,
-    moderated,
+    moderated_spread,
 )
 from ecv_core.selection.replay import follow
 from ecv_core.selection.rounds import Terms
@@ -148,7 +148,7 @@ class Batch:
         alike = np.zeros(counts.shape, bool)
 
         def spread(prior: Prior) -> Spread:
-            return moderated(behind, users, observed, counts.astype(float), alike, prior)
+            return moderated_spread(behind, users, observed, counts.astype(float), alike, prior)
 
         level = terms.level(counts.shape[1])
         allowed = (terms.expected_loss or 0.0) * np.abs(own[rows, leader])

@@ -40,7 +40,6 @@ from ecv_core.selection.document import (
     orders_document,
     selection_document,
     verdict_sentence,
-    winner_mean,
 )
 from ecv_core.selection.replay import OverOrders, check_contenders, play, play_orders
 from ecv_core.selection.rounds import Budget, Round, Terms
@@ -330,13 +329,7 @@ def _select_from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]
     )
     if options.orders is None:
         played = play(contenders, terms, range(terms.k))
-        winner = played.verdict.winner
-        text = verdict_sentence(
-            [contender.name for contender in contenders],
-            terms,
-            played,
-            mean=winner_mean(contenders[winner], played.rounds, winner),
-        )
+        text = verdict_sentence([contender.name for contender in contenders], terms, played)
         document = selection_document(contenders, terms, scores.metric, played)
     else:
         outcome = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ecv_core.estimators.fold_scores import Scored
 from ecv_core.evaluation.scoring import SampleValues
-from ecv_core.selection.evidence import FoldDifferences
+from ecv_core.selection.evidence import Differences
 from ecv_core.stopping.fold_variance import variance_over_all_folds
 
 
-class SampleDifferences(FoldDifferences):
+class SampleDifferences(Differences):
     """Differences of candidates in the same folds, by what their samples or groups tell.
 
     Args:
@@ -40,10 +40,10 @@ class SampleDifferences(FoldDifferences):
     def scores(self, contender: int, folds: Sequence[int]) -> NDArray[np.float64]:
         return np.array([self._folds[contender][fold].score for fold in folds])
 
-    def alike(self, contender: int, other: int) -> bool:
+    def same_algorithm(self, contender: int, other: int) -> bool:
         return self._kinds[contender] == self._kinds[other]
 
-    def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
+    def user_variance(self, contender: int, other: int, folds: Sequence[int]) -> float:
         """The variance of one fold's difference as samples tell it; NaN where they do not."""
         differences: list[SampleValues] = []
         for fold in folds:

@@ -137,10 +137,10 @@ class Race:
             if self._exclude([fold for _, fold in wanted]):
                 return False  # the others need a selection of their own
             for contender, fold in wanted:
-                selection.ran(contender, fold)
+                selection.add_fold(contender, fold)
             now = selection.look()
             if self._search.verbose:
-                self._print_round(len(now.left), place_of[now.leader])
+                self._print_round(len(now.still_in), place_of[now.leader])
         self.verdict = selection.verdict()
         self.places = [place_of[contender] for contender in self.verdict.order]
         return True

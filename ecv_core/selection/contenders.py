@@ -66,10 +66,10 @@ def over_same_users(contenders: Sequence[Scores]) -> list[Scores]:
     if all(np.array_equal(id_arrays[0], user_ids) for user_ids in id_arrays[1:]):
         return list(contenders)
     everybody = np.unique(np.concatenate(id_arrays))
-    return [_over_users(contender, everybody) for contender in contenders]
+    return [_with_columns_for(contender, everybody) for contender in contenders]
 
 
-def _over_users(scores: Scores, everybody: NDArray[np.integer]) -> Scores:
+def _with_columns_for(scores: Scores, everybody: NDArray[np.integer]) -> Scores:
     """A contender with a column for each of these users, NaN for those that it has not scored."""
     if scores.users is None or scores.user_ids is None:
         return scores
@@ -126,10 +126,10 @@ def varied_parameters(names: Sequence[str]) -> list[dict[str, ParamValue]] | Non
         return None
     if len(algorithms) != 1:
         return None
-    return differing(configurations) or None
+    return differing_parameters(configurations) or None
 
 
-def differing(configurations: Sequence[Configuration]) -> list[dict[str, ParamValue]]:
+def differing_parameters(configurations: Sequence[Configuration]) -> list[dict[str, ParamValue]]:
     """Of each configuration, the parameters in which they differ; none where they do not.
 
     Args:

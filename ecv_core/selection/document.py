@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import counted, is_or_are, listed, percent_text
 from ecv_core.records.run import Scores
-from ecv_core.selection.replay import OverOrders, Played
+from ecv_core.selection.replay import OverOrders, Played, finite_or_none, folds_of
 from ecv_core.selection.rounds import Gap, Round, Terms, Verdict
 from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
@@ -35,7 +35,7 @@ def selection_document(
     names = [contender.name for contender in contenders]
     verdict = played.verdict
     winner = verdict.winner
-    mean = winner_mean(contenders[winner], played.rounds, winner)
+    mean = played.winner_mean
     tied: list[Any] = _names_at(verdict.tied, names)
     as_good: list[Any] = _names_at(verdict.as_good, names)
     if terms.until == "order":
@@ -50,7 +50,7 @@ def selection_document(
     if terms.budget is not None:
         budget = asdict(terms.budget)
     new_data = None
-    interval = winner_new_data(contenders, played.rounds, winner, terms)
+    interval = winner_new_data(contenders, terms, played)
     if interval is not None:
         new_data = [interval.low, interval.high]
     rounds = []
@@ -93,7 +93,7 @@ def _round_document(selection_round: Round, names: Sequence[str], terms: Terms) 
         ends = sorted([-terms.sign * gap.low, -terms.sign * gap.high])
         differences[names[contender]] = {
             "difference": -terms.sign * gap.behind,
-            "interval": [_finite(end) for end in ends],
+            "interval": [finite_or_none(end) for end in ends],
         }
     return {
         "fold": selection_round.fold,
@@ -109,7 +109,7 @@ def _expected_loss(selection_round: Round, terms: Terms) -> float | None:
     """What a round may say of the expected loss; None where nothing can be said of it."""
     if not terms.bounded:
         return None
-    return _finite(selection_round.expected_loss)
+    return finite_or_none(selection_round.expected_loss)
 
 
 def withheld_sentence(terms: Terms) -> str | None:
@@ -145,19 +145,8 @@ def orders_document(over: OverOrders) -> dict[str, Any]:
     }
 
 
-def winner_mean(winner: Scores, rounds: Sequence[Round], place: int) -> float:
-    """The mean of the folds that a contender ran.
-
-    Args:
-        winner: its scores.
-        rounds: of the selection.
-        place: of the contender among all.
-    """
-    return float(winner.folds[_folds_of(rounds, place)].mean())
-
-
 def winner_new_data(
-    contenders: Sequence[Scores], rounds: Sequence[Round], place: int, terms: Terms
+    contenders: Sequence[Scores], terms: Terms, played: Played
 ) -> NewDataInterval | None:
     """Where the mean of the winner for new users is, by the folds that it ran.
 
@@ -167,52 +156,34 @@ def winner_new_data(
 
     Args:
         contenders: all that it was picked from.
-        rounds: of the selection.
-        place: of the winner among the contenders.
         terms: of the selection.
+        played: as far as it has come.
 
     Returns:
         No end of it is outside the range of the metric. None where its users' scores are not known,
         or tell nothing of others.
     """
-    winner = contenders[place]
+    winner = contenders[played.verdict.winner]
     if winner.users is None:
         return None
-    users = winner.users[_folds_of(rounds, place)]
+    user_scores = winner.users[folds_of(played.rounds, played.verdict.winner)]
     error = 1 - terms.confidence
     try:
-        plain = new_data_interval(users, terms.confidence, k=terms.k)
+        plain = new_data_interval(user_scores, terms.confidence, k=terms.k)
         # Any of the contenders may be the one that looks best by chance (Bonferroni).
-        strict = new_data_interval(users, 1 - error / len(contenders), k=terms.k)
+        corrected = new_data_interval(user_scores, 1 - error / len(contenders), k=terms.k)
     except InputError:  # a single user, or a fold without anybody
         return None
     # Chance has made the best look too good, so only the worse side reaches further.
-    interval = NewDataInterval(low=plain.low, high=strict.high)
+    interval = NewDataInterval(low=plain.low, high=corrected.high)
     if terms.higher_is_better:
-        interval = NewDataInterval(low=strict.low, high=plain.high)
+        interval = NewDataInterval(low=corrected.low, high=plain.high)
     return interval.within(*winner.metric_range)
-
-
-def _folds_of(rounds: Sequence[Round], place: int) -> list[int]:
-    """The folds that a contender ran, in that order."""
-    folds = []
-    for selection_round in rounds:
-        for turn in selection_round.ran:
-            if turn.contender == place:
-                folds.append(turn.fold)
-    return folds
 
 
 def _names_at(places: Iterable[int], names: Sequence[str]) -> list[str]:
     """What the contenders at these places are called."""
     return [names[place] for place in places]
-
-
-def _finite(value: float) -> float | None:
-    """The value as JSON has it: nothing for one that is infinite or not a number."""
-    if math.isfinite(value):
-        return value
-    return None
 
 
 # A selection -> the sentence of a paper.
@@ -247,11 +218,10 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
     claims = _claims(names, verdict)
     if claims.worse:
         sentence += f" On new data, {listed(claims.worse)} {is_or_are(len(claims.worse))} worse."
-    if claims.alike:
-        alike = listed(claims.alike)
+    if claims.not_shown_worse:
         sentence += (
-            f" We make no claim about the difference between {names[verdict.winner]} and {alike} "
-            "on new data."
+            f" We make no claim about the difference between {names[verdict.winner]} and "
+            f"{listed(claims.not_shown_worse)} on new data."
         )
     return sentence + _withheld_end(terms)
 
@@ -261,17 +231,17 @@ class _Claims(NamedTuple):
 
     worse: list[str]
     """Contenders that are shown to be worse than the winner."""
-    alike: list[str]
-    """Contenders of which no difference to the winner is shown."""
+    not_shown_worse: list[str]
+    """All others."""
 
 
 def _claims(names: Sequence[str], verdict: Verdict) -> _Claims:
-    claims = _Claims(worse=[], alike=[])
+    claims = _Claims(worse=[], not_shown_worse=[])
     for loser in verdict.losers:
         if loser in verdict.worse:
             claims.worse.append(names[loser])
         else:
-            claims.alike.append(names[loser])
+            claims.not_shown_worse.append(names[loser])
     return claims
 
 
@@ -307,9 +277,7 @@ def verdict_sentence(
     terms: Terms,
     played: Played,
     *,
-    mean: float,
     on: str = "",
-    energy: float | None = None,
     brief: bool = False,
 ) -> str:
     """What a selection found, in a sentence or two.
@@ -318,9 +286,7 @@ def verdict_sentence(
         names: of the contenders, as people read them.
         terms: of the selection.
         played: as far as it has come, at least one round.
-        mean: of the winner, over the folds that it has run.
         on: where, such as 'ML-100K'; may be empty.
-        energy: share of what all folds would take, where it is known.
         brief: whether to leave out who is shown to be worse, and how lucky the winner was.
     """
     where = ""
@@ -335,17 +301,17 @@ def verdict_sentence(
         if any(played.folds_used[contender] < terms.k for contender in verdict.tied):
             return _indifferent_sentence(names, terms, played, where)
         return _tied_sentence(names, terms, verdict, where, brief=brief)
-    end = _cost_words(terms, played, energy) + _runner_up_words(names, played, mean)
+    facts = _cost_words(terms, played) + _runner_up_words(names, played)
     if not brief:
-        end += _worse_sentence(names, verdict) + _luck_sentence(verdict, mean)
+        facts += _worse_sentence(names, verdict) + _luck_sentence(played)
     if terms.certain:
-        return f"{winner} is best{where}: decided {end}{_withheld_end(terms)}"
-    return f"Use {winner}{where}: {_loss_words(terms, last)} Decided {end}"
+        return f"{winner} is best{where}: decided {facts}{_withheld_end(terms)}"
+    return f"Use {winner}{where}: {_loss_words(terms, last)} Decided {facts}"
 
 
 def _undecided_sentence(names: Sequence[str], terms: Terms, last: Round, where: str) -> str:
     """Who leads, and how many are still in."""
-    others = counted(len(last.left) - 1, "other")
+    others = counted(len(last.still_in) - 1, "other")
     still = "may be better"
     if terms.certain:
         still = "can still win"
@@ -423,18 +389,18 @@ def _loss_words(terms: Terms, last: Round) -> str:
     )
 
 
-def _cost_words(terms: Terms, played: Played, energy: float | None) -> str:
+def _cost_words(terms: Terms, played: Played) -> str:
     """'after 2 folds, with 37.5 % of all folds': those of the leader, and what all took."""
     counts = played.folds_used
     after = f"after {counted(played.rounds[-1].n, 'fold')}"
     if len(set(counts)) == 1:
         after += " each"
-    if energy is not None:
-        return f"{after}, with {percent_text(energy)} of the energy"
+    if played.energy_share is not None:
+        return f"{after}, with {percent_text(played.energy_share)} of the energy"
     return f"{after}, with {percent_text(sum(counts) / len(counts) / terms.k)} of all folds"
 
 
-def _runner_up_words(names: Sequence[str], played: Played, mean: float) -> str:
+def _runner_up_words(names: Sequence[str], played: Played) -> str:
     """Who is second, with its last interval to the winner, and the full stop."""
     verdict = played.verdict
     second = verdict.losers[0]
@@ -442,29 +408,27 @@ def _runner_up_words(names: Sequence[str], played: Played, mean: float) -> str:
     for selection_round in played.rounds:
         if selection_round.leader == verdict.winner:
             gap = selection_round.gaps.get(second, gap)
+    mean = abs(played.winner_mean)
     if gap is None or not mean:
         return "."
     if not math.isfinite(gap.high):
         return f". {names[second]} is second."
-    low = 100 * gap.low / abs(mean)
-    high = 100 * gap.high / abs(mean)
-    return f". {names[second]}, the second, is {_sides(low, high)}."
+    distance = _distance_range(100 * gap.low / mean, 100 * gap.high / mean)
+    return f". {names[second]}, the second, is {distance}."
 
 
 def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
     """Of whom it may be claimed that they are worse on new data, and of whom not."""
-    worse, alike = _claims(names, verdict)
-    if not alike:
+    worse, not_shown_worse = _claims(names, verdict)
+    if not not_shown_worse:
         subject = "all others are"
         if len(worse) == 1:
             subject = f"{worse[0]} is"
         return f" On new data, too, {subject} shown to be worse."
-    alike_words = listed(alike)
-    if len(alike) > _NAMED:
-        alike_words = f"{len(alike)} others"
-    sentence = (
-        f" The folds that ran do not show whether {alike_words} would also be behind on new data"
-    )
+    unclear = listed(not_shown_worse)
+    if len(not_shown_worse) > _NAMED:
+        unclear = f"{len(not_shown_worse)} others"
+    sentence = f" The folds that ran do not show whether {unclear} would also be behind on new data"
     if len(worse) == 1:
         sentence += f"; {worse[0]} would be"
     elif worse:
@@ -472,14 +436,16 @@ def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
     return f"{sentence}."
 
 
-def _luck_sentence(verdict: Verdict, mean: float) -> str:
+def _luck_sentence(played: Played) -> str:
     """The winner's curse, where it is worth a word."""
+    mean = played.winner_mean
     if not mean:
         return ""
-    share = verdict.optimism / abs(mean)
+    optimism = played.verdict.optimism
+    share = optimism / abs(mean)
     if share < _WORTH_SAYING:
         return ""
-    corrected = mean - math.copysign(verdict.optimism, mean)
+    corrected = mean - math.copysign(optimism, mean)
     return (
         f" Its score so far, {mean:.4f}, is probably {percent_text(share)} too good, because it "
         "was picked for being the best so far: its expected mean over all folds is "
@@ -487,7 +453,7 @@ def _luck_sentence(verdict: Verdict, mean: float) -> str:
     )
 
 
-def side_of(percent: float) -> str:
+def _distance_words(percent: float) -> str:
     """'3.1 % behind', or '0.4 % ahead' for a negative number."""
     size = abs(percent)
     text = f"{size:.1f}"
@@ -498,15 +464,16 @@ def side_of(percent: float) -> str:
     return f"{text} % ahead"
 
 
-def _sides(low: float, high: float) -> str:
-    """'8.8 to 21.5 % behind'; 'from 1.1 % ahead to 8.1 % behind' where they differ."""
-    first = side_of(low)
+def _distance_range(low: float, high: float) -> str:
+    """'8.8 to 21.5 % behind', or 'from 1.1 % ahead to 8.1 % behind' where the sides differ."""
+    low_words = _distance_words(low)
     if low == high:
-        return first
+        return low_words
     if (low < 0) != (high < 0):
-        return f"from {first} to {side_of(high)}"
-    number, _ = first.split(maxsplit=1)
-    return f"{number} to {side_of(high)}"
+        return f"from {low_words} to {_distance_words(high)}"
+    # Both ends are on one side, which is said once, behind the second.
+    low_number, _ = low_words.split(maxsplit=1)
+    return f"{low_number} to {_distance_words(high)}"
 
 
 def _loss(share: float) -> str:
@@ -532,24 +499,23 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
     sentences = [
         f"{len(titles)} contenders with up to {terms.k} folds each: all run the first fold."
     ]
-    left_before = set(range(len(titles)))
+    in_before = set(range(len(titles)))
     for selection_round in rounds:
         text = f"After {counted(selection_round.n, 'fold')}, {titles[selection_round.leader]} leads"
-        names_out = _names_at(sorted(left_before.difference(selection_round.left)), titles)
+        now_out = in_before.difference(selection_round.still_in)
+        names_out = _names_at(sorted(now_out), titles)
         if names_out and terms.until == "order":
             text += f"; the place of {listed(names_out)} is known"
         elif names_out:
             text += f"; {listed(names_out)} {is_or_are(len(names_out))} not evaluated further"
-        names_back = [
-            titles[contender] for contender in selection_round.left if contender not in left_before
-        ]
-        if names_back:
+        back_in = [each for each in selection_round.still_in if each not in in_before]
+        if back_in:
             text += (
-                f"; {listed(names_back)} can win again, because folds differ more than the "
-                "earlier ones showed"
+                f"; {listed(_names_at(back_in, titles))} can win again, because folds differ more "
+                "than the earlier ones showed"
             )
         sentences.append(f"{text}. {_outlook_sentence(terms, selection_round)}")
-        left_before = set(selection_round.left)
+        in_before = set(selection_round.still_in)
     return sentences
 
 
@@ -560,8 +526,8 @@ def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
             return "All folds have run."
         return "This decides it."
     if terms.until == "order":
-        return f"The places of {len(selection_round.left)} contenders are not certain yet."
-    sentence = f"{counted(len(selection_round.left) - 1, 'other')} can still win."
+        return f"The places of {len(selection_round.still_in)} contenders are not certain yet."
+    sentence = f"{counted(len(selection_round.still_in) - 1, 'other')} can still win."
     if not terms.certain and terms.bounded:
         sentence += f" Expected loss: {_loss(selection_round.expected_loss)}."
     return sentence
@@ -621,12 +587,11 @@ def lanes(
     """
     import pandas as pd
 
-    now = [_Lane() for _ in contenders]
-    steps = [now]
+    lanes_now = [_Lane() for _ in contenders]
+    lanes_of_steps = [lanes_now]
     folds: list[int] = []
     for selection_round in rounds:
         folds.append(selection_round.fold)
-        mean = abs(float(contenders[selection_round.leader].folds[folds].mean()))
         decision = None
         if selection_round.decided:
             decision = verdict
@@ -635,24 +600,24 @@ def lanes(
             verdict=decision,
             titles=titles,
             terms=terms,
-            mean=mean,
+            leader_mean=abs(float(contenders[selection_round.leader].folds[folds].mean())),
         )
-        now = [step.lane(place, before) for place, before in enumerate(now)]
-        steps.append(now)
+        lanes_now = [step.lane(place, earlier) for place, earlier in enumerate(lanes_now)]
+        lanes_of_steps.append(lanes_now)
 
-    def distance(place: int) -> tuple[bool, float]:
+    def distance(contender: int) -> tuple[bool, float]:
         """How far from the lead a contender is in the end: the leader, then by percent behind."""
-        behind = now[place].behind
+        behind = lanes_now[contender].behind
         if math.isnan(behind):
             behind = math.inf
-        return now[place].state != "leader", behind
+        return lanes_now[contender].state != "leader", behind
 
-    best_first = sorted(range(len(now)), key=distance)
+    best_first = sorted(range(len(contenders)), key=distance)
     rows = []
-    for number, lanes_of_step in enumerate(steps):
-        for place in best_first:
-            lane = asdict(lanes_of_step[place])
-            rows.append({"step": number, "contender": titles[place], **lane})
+    for step_number, lanes_of_step in enumerate(lanes_of_steps):
+        for contender in best_first:
+            lane = asdict(lanes_of_step[contender])
+            rows.append({"step": step_number, "contender": titles[contender], **lane})
     return pd.DataFrame(rows)
 
 
@@ -665,24 +630,24 @@ class _Step:
     """Where this round decided it."""
     titles: Sequence[str]
     terms: Terms
-    mean: float
-    """Size of the leader's mean, of which differences are percent."""
+    leader_mean: float
+    """Its size, of which differences are percent."""
 
-    def lane(self, place: int, before: _Lane) -> _Lane:
-        """A contender's lane after the round; that of before where it was not compared."""
-        if place == self.selection_round.leader:
+    def lane(self, contender: int, earlier: _Lane) -> _Lane:
+        """A contender's lane after the round; the earlier one where it was not compared."""
+        if contender == self.selection_round.leader:
             return self._leader_lane()
         # A contender that is out keeps the lane with which it left, unless this round took it back.
-        lane = before
-        gap = self.selection_round.gaps.get(place)
-        was_out = before.state in (*_DROPPED, "placed")
-        stays_out = was_out and place not in self.selection_round.left
+        lane = earlier
+        gap = self.selection_round.gaps.get(contender)
+        was_out = earlier.state in (*_DROPPED, "placed")
+        stays_out = was_out and contender not in self.selection_round.still_in
         if gap is not None and not stays_out:
-            lane = self._lane_behind_leader(place, gap)
+            lane = self._lane_behind_leader(contender, gap)
         if self.verdict is None or lane.state not in _DROPPED:
             return lane
         # The deciding round also says of those dropped whether new data would agree.
-        if place in self.verdict.worse:
+        if contender in self.verdict.worse:
             return replace(lane, state="worse", says=f"{lane.says}; worse on new data too")
         return replace(lane, says=f"{lane.says}; not shown for new data")
 
@@ -695,7 +660,7 @@ class _Step:
         folds = self.selection_round.n
         return _Lane(state="leader", folds=folds, behind=0.0, low=0.0, high=0.0, says=says)
 
-    def _lane_behind_leader(self, place: int, gap: Gap) -> _Lane:
+    def _lane_behind_leader(self, contender: int, gap: Gap) -> _Lane:
         """The lane of a contender with this gap to the leader."""
         lane = _Lane(
             folds=gap.folds,
@@ -704,39 +669,41 @@ class _Step:
             high=self._percent_of_mean(gap.high),
         )
         after = counted(lane.folds, "fold")
-        if self.verdict is not None and place in self.verdict.tied:
-            return replace(lane, state="tied", says=self._tie_words(place, lane.folds))
+        if self.verdict is not None and contender in self.verdict.tied:
+            return replace(lane, state="tied", says=self._tie_words(contender, lane.folds))
         if self.verdict is not None and lane.folds == self.terms.k:
-            return replace(lane, state="behind", says=f"{side_of(lane.behind)}, all folds used")
-        if self.terms.until == "order" and place in self.selection_round.dropped:
+            return replace(
+                lane, state="behind", says=f"{_distance_words(lane.behind)}, all folds used"
+            )
+        if self.terms.until == "order" and contender in self.selection_round.dropped:
             return replace(lane, state="placed", says=f"its place is known after {after}")
-        if place not in self.selection_round.left:
-            return self._dropped(lane, after)
-        says = _sides(lane.low, lane.high)
+        if contender not in self.selection_round.still_in:
+            return self._dropped_lane(lane, after)
+        says = _distance_range(lane.low, lane.high)
         if math.isinf(lane.high):
-            says = f"{side_of(lane.behind)} so far; the next fold shows how certain this is"
+            says = f"{_distance_words(lane.behind)} so far; the next fold shows how certain this is"
         return replace(lane, state="in", says=says)
 
-    def _dropped(self, lane: _Lane, after: str) -> _Lane:
+    def _dropped_lane(self, lane: _Lane, after: str) -> _Lane:
         """The lane of a contender that does not run any more; `after` says how many folds."""
         if lane.low <= 0:
-            says = f"close after {after}: {_sides(lane.low, lane.high)}"
+            says = f"close after {after}: {_distance_range(lane.low, lane.high)}"
             return replace(lane, state="close", says=says)
-        says = f"dropped after {after}: {_sides(lane.low, lane.high)}"
+        says = f"dropped after {after}: {_distance_range(lane.low, lane.high)}"
         if self.terms.certain:
-            says = f"dropped after {after}: at least {side_of(lane.low)}"
+            says = f"dropped after {after}: at least {_distance_words(lane.low)}"
         return replace(lane, state="out", says=says)
 
-    def _tie_words(self, place: int, folds: int) -> str:
+    def _tie_words(self, contender: int, folds: int) -> str:
         leader = self.titles[self.selection_round.leader]
         if folds == self.terms.k:
             return f"no difference from {leader} found over all folds"
         margin = percent_text(self.terms.indifference)
-        if self.verdict is not None and place in self.verdict.as_good:
+        if self.verdict is not None and contender in self.verdict.as_good:
             return f"as good as {leader}: within {margin} of its mean"
         return f"at most {margin} ahead of {leader}; not shown to be as good"
 
     def _percent_of_mean(self, difference: float) -> float:
-        if not self.mean:
+        if not self.leader_mean:
             return math.nan
-        return 100 * difference / self.mean
+        return 100 * difference / self.leader_mean

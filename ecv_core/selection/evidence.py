@@ -22,7 +22,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,35 +37,13 @@ class Difference:
 
     mean: float
     """Difference of the two means over the folds both have run."""
-    users: float
+    user_variance: float
     """Variance of one fold's difference as the users' paired differences tell it
     (`stopping.fold_variance.user_variance`); NaN where it cannot be known."""
-    observed: float
+    fold_variance: float
     """The variance of the folds' differences, n-1 in the denominator; NaN for one fold."""
     folds: int
     """e: folds that both have run."""
-
-
-class Differences(Protocol):
-    """What a selection asks of its contenders' scores.
-
-    Contenders are named by their places; a set of folds is a number with one bit per fold.
-    """
-
-    def between(self, contender: int, other: int, fold_bits: int) -> Difference:
-        """Scores of a contender minus those of another.
-
-        Args:
-            contender: its place.
-            other: place of the other.
-            fold_bits: the folds that both have run, at least one.
-        """
-
-    def mean(self, contender: int, fold_bits: int) -> float:
-        """A contender's mean over these folds."""
-
-    def alike(self, contender: int, other: int) -> bool:
-        """Whether both are configurations of one algorithm."""
 
 
 def _algorithm(contender: Scores) -> str:
@@ -74,8 +51,12 @@ def _algorithm(contender: Scores) -> str:
     return contender.algorithm or contender.name.partition(":")[0]
 
 
-class FoldDifferences(ABC):
-    """Differences that are worked out once for each set of folds, when they are first asked for."""
+class Differences(ABC):
+    """What a selection asks of its contenders' scores.
+
+    Contenders are named by their places; a set of folds is a number with one bit per fold. A
+    difference is worked out once for each set, when it is first asked for.
+    """
 
     def __init__(self) -> None:
         self._differences: dict[tuple[int, int, int], Difference] = {}
@@ -86,36 +67,48 @@ class FoldDifferences(ABC):
         """A contender's scores in these folds, which it has run; shape (folds,)."""
 
     @abstractmethod
-    def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
-        """`Difference.users` over these folds, which both have run."""
+    def same_algorithm(self, contender: int, other: int) -> bool:
+        """Whether both are configurations of one algorithm."""
+
+    @abstractmethod
+    def user_variance(self, contender: int, other: int, folds: Sequence[int]) -> float:
+        """`Difference.user_variance` over these folds, which both have run."""
 
     def between(self, contender: int, other: int, fold_bits: int) -> Difference:
+        """Scores of a contender minus those of another.
+
+        Args:
+            contender: its place.
+            other: place of the other.
+            fold_bits: the folds that both have run, at least one.
+        """
         if contender > other:
             reverse = self.between(other, contender, fold_bits)
             return replace(reverse, mean=-reverse.mean)
         key = (contender, other, fold_bits)
         if key not in self._differences:
-            self._differences[key] = self._computed(contender, other, fold_bits)
+            self._differences[key] = self._difference(contender, other, fold_bits)
         return self._differences[key]
 
     def mean(self, contender: int, fold_bits: int) -> float:
+        """A contender's mean over these folds."""
         return float(self.scores(contender, folds_in(fold_bits)).mean())
 
-    def _computed(self, contender: int, other: int, fold_bits: int) -> Difference:
+    def _difference(self, contender: int, other: int, fold_bits: int) -> Difference:
         folds = folds_in(fold_bits)
-        by_fold = self.scores(contender, folds) - self.scores(other, folds)
-        observed = np.nan
+        difference_by_fold = self.scores(contender, folds) - self.scores(other, folds)
+        fold_variance = np.nan
         if len(folds) > 1:
-            observed = float(by_fold.var(ddof=1))
+            fold_variance = float(difference_by_fold.var(ddof=1))
         return Difference(
-            mean=float(by_fold.mean()),
-            users=self.variance_of_users(contender, other, folds),
-            observed=observed,
+            mean=float(difference_by_fold.mean()),
+            user_variance=self.user_variance(contender, other, folds),
+            fold_variance=fold_variance,
             folds=len(folds),
         )
 
 
-class PairedScores(FoldDifferences):
+class PairedScores(Differences):
     """Differences from the contenders' scores as they are now, one set of folds at a time."""
 
     def __init__(self, contenders: Sequence[Scores], *, before: PairedScores | None = None) -> None:
@@ -140,10 +133,10 @@ class PairedScores(FoldDifferences):
     def scores(self, contender: int, folds: Sequence[int]) -> Floats:
         return self._contenders[contender].folds[folds]
 
-    def alike(self, contender: int, other: int) -> bool:
+    def same_algorithm(self, contender: int, other: int) -> bool:
         return _algorithm(self._contenders[contender]) == _algorithm(self._contenders[other])
 
-    def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
+    def user_variance(self, contender: int, other: int, folds: Sequence[int]) -> float:
         first = self._contenders[contender].users
         second = self._contenders[other].users
         if first is None or second is None:
@@ -156,8 +149,8 @@ class _OverSubsets:
     """A pair's `Difference` over each of the 2^k - 1 sets of folds; arrays of shape (sets,)."""
 
     means: Floats
-    users: Floats
-    observed: Floats
+    user_variances: Floats
+    fold_variances: Floats
 
 
 class EverySubset(PairedScores):
@@ -171,43 +164,48 @@ class EverySubset(PairedScores):
         super().__init__(contenders)
         k = contenders[0].k
         every_set = np.arange(1, 2**k)[:, None]
-        self._chosen = (every_set >> np.arange(k) & 1).astype(np.bool_)
+        self._has_fold = (every_set >> np.arange(k) & 1).astype(np.bool_)
         """Whether a set has a fold; shape (sets, k)."""
-        self._sizes = self._chosen.sum(axis=1)
+        self._sizes = self._has_fold.sum(axis=1)
         self._pairs: dict[tuple[int, int], _OverSubsets] = {}
-        self._means = [self._chosen @ contender.folds / self._sizes for contender in contenders]
+        self._means = [self._has_fold @ contender.folds / self._sizes for contender in contenders]
+        """Of each contender over every set; shape (sets,)."""
 
     def mean(self, contender: int, fold_bits: int) -> float:
         return float(self._means[contender][fold_bits - 1])
 
-    def _computed(self, contender: int, other: int, fold_bits: int) -> Difference:
+    def _difference(self, contender: int, other: int, fold_bits: int) -> Difference:
         if (contender, other) not in self._pairs:
             self._pairs[contender, other] = self._over_subsets(contender, other)
         pair = self._pairs[contender, other]
         row = fold_bits - 1
         return Difference(
             mean=float(pair.means[row]),
-            users=float(pair.users[row]),
-            observed=float(pair.observed[row]),
+            user_variance=float(pair.user_variances[row]),
+            fold_variance=float(pair.fold_variances[row]),
             folds=fold_bits.bit_count(),
         )
 
     def _over_subsets(self, contender: int, other: int) -> _OverSubsets:
         first = self._contenders[contender]
         second = self._contenders[other]
-        by_fold = first.folds - second.folds
+        difference_by_fold = first.folds - second.folds
         sizes = self._sizes
         freedom = sizes - 1.0
-        means = self._chosen @ by_fold / sizes
-        # Of the set's folds about the set's mean; the shift by the overall mean keeps the digits.
-        overall = by_fold.mean()
-        squares = self._chosen @ (by_fold - overall) ** 2 - sizes * (means - overall) ** 2
+        means = self._has_fold @ difference_by_fold / sizes
+        # The sum of squares about each set's mean (Steiner's theorem): that about the overall mean,
+        # which keeps the digits, less what the set's mean is off it.
+        overall = difference_by_fold.mean()
+        squares_about_overall = self._has_fold @ (difference_by_fold - overall) ** 2
+        squares = squares_about_overall - sizes * (means - overall) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
-            observed = np.where(freedom > 0, np.maximum(squares, 0.0) / freedom, np.nan)
-        users = np.full(len(means), np.nan)
+            fold_variances = np.where(freedom > 0, np.maximum(squares, 0.0) / freedom, np.nan)
+        user_variances = np.full(len(means), np.nan)
         if first.users is not None and second.users is not None:
-            users, _ = user_variance(first.users - second.users, self._chosen)
-        return _OverSubsets(means=means, users=users, observed=observed)
+            user_variances, _ = user_variance(first.users - second.users, self._has_fold)
+        return _OverSubsets(
+            means=means, user_variances=user_variances, fold_variances=fold_variances
+        )
 
 
 def folds_in(fold_bits: int) -> list[int]:
@@ -221,23 +219,23 @@ class Prior:
 
     freedom: float
     """a: degrees of freedom with which it is known that folds add nothing to what users tell."""
-    unlike: float
+    other_algorithm: float
     """d0 of contenders of different algorithms."""
-    alike: float
+    same_algorithm: float
     """d0 of configurations of one algorithm, whose folds behave much the same."""
 
 
-ANY_NOISE = Prior(freedom=2, unlike=1.9, alike=8)
+ANY_NOISE = Prior(freedom=2, other_algorithm=1.9, same_algorithm=8)
 """For what has to hold whatever folds add; see docs/selection.md for how far."""
-NEW_DATA = Prior(freedom=0.75, unlike=2.2, alike=8)
+NEW_DATA = Prior(freedom=0.75, other_algorithm=2.2, same_algorithm=8)
 """For what is said of new data, where nobody waits for more folds and so little may be supposed."""
-USUAL_NOISE = Prior(freedom=3.5, unlike=8, alike=16)
+USUAL_NOISE = Prior(freedom=3.5, other_algorithm=8, same_algorithm=16)
 """For what has to hold on average; its t has a mean, which an expected gain needs."""
-NO_NOISE = Prior(freedom=100, unlike=100, alike=100)
+NO_NOISE = Prior(freedom=100, other_algorithm=100, same_algorithm=100)
 """For whose turn it is: who is near if folds add nothing more than has been seen."""
 _ROUNDING = 1e-6
 """Share of a difference; fold scores that vary by less are taken for the same."""
-_SHARED = 0.25
+_SQUARED_CORRELATION = 0.25
 """Squared correlation of two differences to one contender, of equal and independent noise."""
 
 
@@ -254,12 +252,13 @@ class Spread:
     folds: Floats
     """e: folds of each difference."""
 
-    def errors(self, k: int | None) -> Floats:
-        """Standard errors: of the k-fold differences; with None on new data, of endless folds."""
-        remaining = 1 / self.folds
-        if k is not None:  # those seen are a part of all k
-            remaining = np.maximum(remaining - 1 / k, 0)
-        errors = np.sqrt(self.variances * remaining)
+    def standard_errors(self, k: int | None) -> Floats:
+        """Of the k-fold differences; with None of those on new data, of endless folds."""
+        # What a mean varies, in variances of one fold: less where all folds are only k.
+        variance_share = 1 / self.folds
+        if k is not None:
+            variance_share = np.maximum(variance_share - 1 / k, 0)
+        errors = np.sqrt(self.variances * variance_share)
         errors[np.isnan(self.variances) | (self.freedom <= 0)] = np.inf
         if k is not None:
             errors[self.folds == k] = 0.0
@@ -270,9 +269,10 @@ class Spread:
 
         Args:
             level: probability that it is farther, in (0, 0.5).
-            k: folds in all, or None, as of `errors`.
+            k: folds in all, or None, as of `standard_errors`.
         """
-        errors = self.errors(k)
+        errors = self.standard_errors(k)
+        # Where there is no degree of freedom at all, the error is infinite and decides.
         reach = -stdtrit(np.maximum(self.freedom, 1e-3), level)
         with np.errstate(invalid="ignore"):
             half_widths = reach * errors
@@ -281,16 +281,16 @@ class Spread:
         half_widths[np.isinf(errors)] = np.inf
         return half_widths
 
-    def expected_losses(self, k: int, more: int = 0) -> Floats:
+    def expected_losses(self, k: int, more_folds: int = 0) -> Floats:
         """What is expected to be lost by passing over each: E[(its mean over k folds - ours)+].
 
         The opportunity cost of Chick and Inoue (2001), under Student's t.
 
         Args:
             k: folds in all.
-            more: as if so many more folds had been run and had shown the same means.
+            more_folds: as if so many more had been run and had shown the same means.
         """
-        folds = np.minimum(self.folds + more, k)
+        folds = np.minimum(self.folds + more_folds, k)
         errors = np.sqrt(self.variances * (1 / folds - 1 / k))
         errors[folds == k] = 0.0
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -304,43 +304,46 @@ class Spread:
 
 
 def spread_of(
-    differences: Sequence[Difference], alike: Sequence[bool], prior: Prior, sign: float = 1.0
+    differences: Sequence[Difference],
+    same_algorithm: Sequence[bool],
+    prior: Prior,
+    sign: float = 1.0,
 ) -> Spread:
     """Differences of one contender to several others, each moderated by what the others show.
 
     Args:
         differences: that contender minus each other, of at least one fold.
-        alike: of each, whether both are configurations of one algorithm.
+        same_algorithm: of each, whether both are configurations of one algorithm.
         prior: what is taken for known.
         sign: 1 where more is better, else -1.
     """
     means = np.array([difference.mean for difference in differences])
-    users = np.array([difference.users for difference in differences])
-    observed = np.array([difference.observed for difference in differences])
+    user_variances = np.array([difference.user_variance for difference in differences])
+    fold_variances = np.array([difference.fold_variance for difference in differences])
     folds = np.array([difference.folds for difference in differences], dtype=np.float64)
-    is_alike = np.array(alike, dtype=np.bool_)
-    return moderated(sign * means, users, observed, folds, is_alike, prior)
+    is_same = np.array(same_algorithm, dtype=np.bool_)
+    return moderated_spread(sign * means, user_variances, fold_variances, folds, is_same, prior)
 
 
-def moderated(
+def moderated_spread(
     means: Floats,
     user_variances: Floats,
     fold_variances: Floats,
     folds: Floats,
-    alike: NDArray[np.bool_],
+    same_algorithm: NDArray[np.bool_],
     prior: Prior,
 ) -> Spread:
     """`spread_of` differences as arrays of shape (..., contenders); each row by itself.
 
     Args:
         means: `Difference.mean` of each.
-        user_variances: u, `Difference.users`; NaN where it is not known.
-        fold_variances: s2, `Difference.observed`.
+        user_variances: u, `Difference.user_variance`; NaN where it is not known.
+        fold_variances: s2, `Difference.fold_variance`.
         folds: `Difference.folds`.
-        alike, prior: as of `spread_of`.
+        same_algorithm, prior: as of `spread_of`.
     """
-    # The variance of each difference is the mean of two estimates: what its users show, enlarged
-    # by what folds add among the others, and what its own folds show.
+    # A moderated variance (Smyth 2004), the mean of two estimates: what the users of a difference
+    # show, enlarged by what folds add among the others, and what its own folds show.
     fold_freedom = folds - 1
     others = _ratios_of_others(user_variances, fold_variances, fold_freedom)
     # q: by how much folds multiply the users' variance. The prior supposes 1, folds add nothing.
@@ -348,7 +351,7 @@ def moderated(
     ratios = (prior.freedom + others.freedom * others.mean) / ratio_freedom
     # d: how many degrees of freedom the users' variance, so multiplied, is worth beside the folds'.
     # It can be worth no more than the prior grants it, nor more than the ratio q is known to.
-    granted_freedom = np.where(alike, prior.alike, prior.unlike)
+    granted_freedom = np.where(same_algorithm, prior.same_algorithm, prior.other_algorithm)
     user_freedom = 1 / (1 / granted_freedom + 1 / ratio_freedom)
     without_users = np.isnan(user_variances)
     user_freedom[without_users] = 0.0
@@ -373,30 +376,32 @@ class _Ratios:
     """D: degrees of freedom of that mean."""
 
 
-def _ratios_of_others(users: Floats, observed: Floats, freedom: Floats) -> _Ratios:
+def _ratios_of_others(
+    user_variances: Floats, fold_variances: Floats, fold_freedom: Floats
+) -> _Ratios:
     """For each contender, the mean of s2 / u of all others, weighted by their degrees of freedom.
 
     Args:
-        users: u of each contender; NaN where it is not known.
-        observed: s2 of each, the variance of its folds' differences.
-        freedom: degrees of freedom of that variance.
+        user_variances: u of each contender; NaN where it is not known.
+        fold_variances: s2 of each, the variance of its folds' differences.
+        fold_freedom: degrees of freedom of that variance.
     """
-    usable = (freedom > 0) & (users > 0)  # False for NaN
+    usable = (fold_freedom > 0) & (user_variances > 0)  # False for NaN
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = np.where(usable, observed / users, 0.0)
-    weights = np.where(usable, freedom, 0.0)
+        ratios = np.where(usable, fold_variances / user_variances, 0.0)
+    weights = np.where(usable, fold_freedom, 0.0)
     weights_of_others = weights.sum(axis=-1, keepdims=True) - weights
-    weighted = weights * ratios
-    weighted_of_others = weighted.sum(axis=-1, keepdims=True) - weighted
+    weighted_ratios = weights * ratios
+    sums_of_others = weighted_ratios.sum(axis=-1, keepdims=True) - weighted_ratios
     # Differences to one contender are correlated, so that their mean varies more than if each
     # stood for itself: the variance of the weighted sum needs the covariance of every pair.
-    covariances = np.minimum(weights[..., None], weights[..., None, :]) * _SHARED
-    places = np.arange(weights.shape[-1])
-    covariances[..., places, places] = weights
+    covariances = np.minimum(weights[..., None], weights[..., None, :]) * _SQUARED_CORRELATION
+    diagonal = np.arange(weights.shape[-1])
+    covariances[..., diagonal, diagonal] = weights
     variance_of_all = covariances.sum(axis=(-2, -1))[..., None]
     variance_of_others = variance_of_all - 2 * covariances.sum(axis=-1) + weights
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = weighted_of_others / weights_of_others
+        mean = sums_of_others / weights_of_others
         freedom_of_mean = weights_of_others**2 / variance_of_others
     no_others = weights_of_others <= 0
     mean[no_others] = 0.0
@@ -457,13 +462,13 @@ def level_of_looks(error: float, k: int, *, new_data: bool = False) -> float:
     grid = max(96, int(10 * np.sqrt(k)))
 
     def excess(limit: float) -> float:
-        return _chance_beyond(limit, times, grid) - error
+        return _chance_of_crossing(limit, times, grid) - error
 
     limit = brentq(excess, limit_of_one_look - 1e-6, limit_by_bonferroni + 1e-3)
     return float(ndtr(-limit))
 
 
-def _chance_beyond(limit: float, times: Floats, grid: int) -> float:
+def _chance_of_crossing(limit: float, times: Floats, grid: int) -> float:
     """Chance that a Brownian motion, divided by the root of its time, is ever above a limit.
 
     The density of the paths that have stayed below the limit is carried from look to look, and the

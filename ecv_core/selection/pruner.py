@@ -133,7 +133,7 @@ class FoldPruner:
         means_of_trial = _fold_means(trial, self._k)
         if not means_of_trial:
             return False
-        best = self._best(study)
+        best = self._best_with_all_folds(study)
         if best is None:
             return False
         means_of_best = _fold_means(best, self._k)
@@ -142,7 +142,7 @@ class FoldPruner:
             return False
         best_means = np.array([means_of_best[fold] for fold in folds])
         trial_means = np.array([means_of_trial[fold] for fold in folds])
-        best_users, trial_users = self._users_of_both(best, trial, folds)
+        best_users, trial_users = self._user_scores_of_both(best, trial, folds)
         contenders = [
             Scores(name="best", folds=best_means, users=best_users),
             Scores(name="trial", folds=trial_means, users=trial_users),
@@ -158,7 +158,7 @@ class FoldPruner:
         least_behind = spread.means - spread.half_widths(self._level, self._k)
         return bool(least_behind[0] > 0)
 
-    def _best(self, study: Any) -> Any:  # noqa: ANN401  a trial of Optuna's
+    def _best_with_all_folds(self, study: Any) -> Any:  # noqa: ANN401  a trial of Optuna's
         """The best finished trial that has the scores of all k folds; None without any."""
         try:
             best = study.best_trial
@@ -195,7 +195,7 @@ class FoldPruner:
         finite = _fold_means(trial, self._k)
         return len(finite) == self._k == len(trial.intermediate_values)
 
-    def _users_of_both(
+    def _user_scores_of_both(
         self,
         best: Any,  # noqa: ANN401  a trial of Optuna's
         trial: Any,  # noqa: ANN401
@@ -206,7 +206,7 @@ class FoldPruner:
         Returns:
             of each trial, shape (folds, users); NaN where a user has nothing held out.
         """
-        pairs = []
+        scores_of_folds: list[tuple[_FoldScores, _FoldScores]] = []
         for fold in folds:
             key = _attribute(fold)
             if key not in best.user_attrs or key not in trial.user_attrs:
@@ -216,9 +216,10 @@ class FoldPruner:
                     "means are compared, which takes more folds; report by FoldPruner.report",
                 )
                 return None, None
-            theirs = _FoldScores.unpacked(best.user_attrs[key])
-            mine = _FoldScores.unpacked(trial.user_attrs[key])
-            if mine.users != theirs.users:
+            scores_of_best = _FoldScores.unpacked(best.user_attrs[key])
+            scores_of_trial = _FoldScores.unpacked(trial.user_attrs[key])
+            digest = scores_of_trial.users
+            if digest != scores_of_best.users:
                 self._warn(
                     "other users",
                     f"fold {fold} of trial {trial.number} has other users, or samples, than "
@@ -226,20 +227,23 @@ class FoldPruner:
                     "folds; score all trials on the same users or samples",
                 )
                 return None, None
-            if mine.users not in self._columns:
-                # Another process has reported both: users have no names here, but places.
-                places = [(mine.users, place) for place in range(len(mine.values))]
-                self._add_columns(mine.users, places)
-            pairs.append((theirs, mine))
-        both = np.full((2, len(folds), len(self._column_of)), np.nan)
-        for row, (theirs, mine) in enumerate(pairs):
-            columns = self._columns[mine.users]
-            both[0, row, columns] = theirs.values
-            both[1, row, columns] = mine.values
-        return both[0], both[1]
+            if digest not in self._columns:
+                # Another process has reported both, and only a digest of the users' names is kept:
+                # here they are named by it and by their places.
+                user_count = len(scores_of_trial.values)
+                self._add_columns(digest, [(digest, place) for place in range(user_count)])
+            scores_of_folds.append((scores_of_best, scores_of_trial))
+        shape = (len(folds), len(self._column_of))
+        users_of_best = np.full(shape, np.nan)
+        users_of_trial = np.full(shape, np.nan)
+        for row, (scores_of_best, scores_of_trial) in enumerate(scores_of_folds):
+            columns = self._columns[scores_of_trial.users]
+            users_of_best[row, columns] = scores_of_best.values
+            users_of_trial[row, columns] = scores_of_trial.values
+        return users_of_best, users_of_trial
 
     def _add_columns(self, digest: str, users: Sequence[Any]) -> None:
-        """Give each user a column, the same in every fold."""
+        """Give each user a column, the same in every fold: fills `_column_of` and `_columns`."""
         for user in users:
             self._column_of.setdefault(user, len(self._column_of))
         self._columns[digest] = np.array([self._column_of[user] for user in users], np.intp)

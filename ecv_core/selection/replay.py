@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ class Played:
 
     rounds: tuple[Round, ...]
     verdict: Verdict
+    winner_mean: float
+    """The winner's mean of the folds that it ran."""
     folds_used: tuple[int, ...]
     """Of each contender."""
     joules: float | None
@@ -113,7 +116,7 @@ def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Pl
         InputError: for contenders that cannot be compared, or a fold that is missing.
     """
     check_contenders(contenders)
-    return _played(contenders, order, terms, PairedScores(contenders))
+    return _play_to_end(contenders, order, terms, PairedScores(contenders))
 
 
 def play_orders(
@@ -149,7 +152,7 @@ def play_orders(
     losses = np.zeros(orders)
     for draw in range(orders):
         order = rng.permutation(terms.k).tolist()
-        played = _played(contenders, order, terms, differences)
+        played = _play_to_end(contenders, order, terms, differences)
         folds += sum(played.folds_used)
         joules += played.joules or 0.0
         winner = played.verdict.winner
@@ -158,9 +161,9 @@ def play_orders(
         if means[[winner, *played.verdict.tied]].max() >= best:
             right += 1
     joules_share = None
-    joules_of_all = _total([contender.fold_joules for contender in contenders])
-    if joules_of_all is not None:
-        joules_share = joules / orders / joules_of_all
+    joules_of_all_folds = _joules_of_all_folds(contenders)
+    if joules_of_all_folds is not None:
+        joules_share = joules / orders / joules_of_all_folds
     return OverOrders(
         orders=orders,
         folds_share=folds / (orders * terms.k * len(contenders)),
@@ -179,8 +182,8 @@ class Followed:
     """Folds of each contender that it has needed, newest last."""
     needed: Turn | None
     """What comes next; None once it is decided."""
-    left: tuple[int, ...]
-    """Who is still in, best first."""
+    still_in: tuple[int, ...]
+    """Who may yet have to run, best first."""
     verdict: Verdict | None
     """So far; None before the first look."""
     spent: float | None
@@ -206,7 +209,7 @@ def follow(
     while not walk.selection.decided and missing is None:
         missing = walk.run_until_look(order)
         if missing is None:
-            rounds.append(walk.selection.look(spent=walk.budget_is_spent))
+            rounds.append(walk.selection.look(budget_is_spent=walk.budget_is_spent))
     verdict = None
     if rounds:
         verdict = walk.selection.verdict()
@@ -217,7 +220,7 @@ def follow(
         rounds=tuple(rounds),
         ran=tuple(map(tuple, walk.folds_ran)),
         needed=missing,
-        left=tuple(walk.selection.left),
+        still_in=tuple(walk.selection.still_in),
         verdict=verdict,
         spent=spent,
     )
@@ -231,7 +234,7 @@ class _Walk:
     ) -> None:
         self._contenders = contenders
         self._terms = terms
-        self._costs = _costs(contenders, terms)
+        self._costs = _fold_costs(contenders, terms)
         self._budget = np.inf
         if terms.budget is not None:
             self._budget = terms.budget.amount
@@ -264,7 +267,7 @@ class _Walk:
             _check_cost(cost, contender, turn.fold, self._terms)
             self.spent += cost
             self.folds_ran[turn.contender].append(turn.fold)
-            self.selection.ran(turn.contender, turn.fold)
+            self.selection.add_fold(turn.contender, turn.fold)
         return None
 
 
@@ -284,7 +287,7 @@ def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:
     """
     if terms.budget is not None:
         # What a missing fold will cost is not known: the budget is counted in folds of usual cost.
-        amount = terms.budget.amount / float(np.nanmean(_costs(contenders, terms)))
+        amount = terms.budget.amount / float(np.nanmean(_fold_costs(contenders, terms)))
         terms = replace(terms, budget=Budget(amount=amount, unit="folds"))
     measured = PairedScores(contenders)
     rng = np.random.default_rng(0)
@@ -318,38 +321,40 @@ class _Completed(PairedScores):
             ran = np.flatnonzero(~np.isnan(contender.folds)).tolist()
             self._fold_bits.append(sum(1 << fold for fold in ran))
         self.contenders = []
-        for contender, scores in zip(contenders, self._drawn(contenders, rng), strict=True):
+        completed = self._with_missing_drawn(contenders, rng)
+        for contender, scores in zip(contenders, completed, strict=True):
             self.contenders.append(replace(contender, folds=scores))
         super().__init__(self.contenders)
 
-    def _drawn(self, contenders: Sequence[Scores], rng: np.random.Generator) -> Floats:
+    def _with_missing_drawn(self, contenders: Sequence[Scores], rng: np.random.Generator) -> Floats:
         """Scores of all folds; shape (contenders, k)."""
-        folds = np.array([contender.folds for contender in contenders])
-        ran = ~np.isnan(folds)
-        reference = int(ran.sum(axis=1).argmax())  # a contender with most folds
-        ahead = np.nanmean(folds - folds[reference], axis=1)[:, None]
+        scores = np.array([contender.folds for contender in contenders])
+        has_run = ~np.isnan(scores)
+        reference = int(has_run.sum(axis=1).argmax())  # a contender with most folds
+        ahead_of_reference = np.nanmean(scores - scores[reference], axis=1)[:, None]
         # A missing score is drawn as the level of its fold, plus how far the contender is ahead of
         # the reference, plus noise as large as its users show. The level of a fold is the mean
         # score in it, as if everybody who ran it were the reference.
-        runs = ran.sum(axis=0)
-        level = np.where(ran, folds - ahead, 0).sum(axis=0) / np.maximum(runs, 1)
-        level[runs == 0] = level[runs > 0].mean()
-        variances = np.zeros(len(folds))
-        for place in range(len(folds)):
-            if place != reference:
+        runs = has_run.sum(axis=0)
+        sums = np.where(has_run, scores - ahead_of_reference, 0).sum(axis=0)
+        fold_levels = sums / np.maximum(runs, 1)
+        fold_levels[runs == 0] = fold_levels[runs > 0].mean()
+        variances = np.zeros(len(scores))
+        for contender in range(len(scores)):
+            if contender != reference:
                 # The folds asked for do not matter here: what users show was measured before.
-                variances[place] = self.variance_of_users(place, reference, ())
+                variances[contender] = self.user_variance(contender, reference, ())
         deviations = np.sqrt(np.nan_to_num(variances))[:, None]
-        noise = deviations * rng.standard_normal(folds.shape)
-        return np.where(ran, folds, level + ahead + noise)
+        noise = deviations * rng.standard_normal(scores.shape)
+        return np.where(has_run, scores, fold_levels + ahead_of_reference + noise)
 
-    def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
+    def user_variance(self, contender: int, other: int, folds: Sequence[int]) -> float:
         """As it was measured, whichever folds are asked for: nothing is drawn for users."""
-        common = self._fold_bits[contender] & self._fold_bits[other]
-        return self._measured.between(contender, other, common).users
+        folds_of_both = self._fold_bits[contender] & self._fold_bits[other]
+        return self._measured.between(contender, other, folds_of_both).user_variance
 
 
-def _costs(contenders: Sequence[Scores], terms: Terms) -> Floats:
+def _fold_costs(contenders: Sequence[Scores], terms: Terms) -> Floats:
     """What each fold costs in the unit of the budget; shape (contenders, k), NaN if not known."""
     if terms.budget is None or terms.budget.unit == "folds":
         return np.ones((len(contenders), terms.k))
@@ -362,7 +367,7 @@ def _costs(contenders: Sequence[Scores], terms: Terms) -> Floats:
     return seconds
 
 
-def _played(
+def _play_to_end(
     contenders: Sequence[Scores], order: Sequence[int], terms: Terms, differences: Differences
 ) -> Played:
     """A selection to its end.
@@ -377,31 +382,62 @@ def _played(
             f"'{name}' has no fold {followed.needed.fold}, which the selection needs; run it, or "
             "leave the contender out"
         )
-    assert followed.verdict is not None  # it is decided
+    played = played_so_far(contenders, followed, _joules_of_all_folds(contenders))
+    assert played is not None  # it is decided
+    return played
+
+
+def played_so_far(
+    contenders: Sequence[Scores], followed: Followed, joules_of_all_folds: float | None
+) -> Played | None:
+    """What a selection has come to; None before its first look.
+
+    Args:
+        contenders: with the folds that they have.
+        followed: their selection.
+        joules_of_all_folds: see `Played`.
+    """
+    if followed.verdict is None:
+        return None
+    joules = 0.0
+    for contender, folds in zip(contenders, followed.ran, strict=True):
+        joules += float(contender.fold_joules[list(folds)].sum())
     return Played(
         rounds=followed.rounds,
         verdict=followed.verdict,
+        winner_mean=mean_so_far(contenders, followed.rounds, followed.verdict.winner),
         folds_used=tuple(map(len, followed.ran)),
-        joules=joules_of(contenders, followed.ran),
-        joules_of_all_folds=_total([contender.fold_joules for contender in contenders]),
+        joules=finite_or_none(joules),
+        joules_of_all_folds=joules_of_all_folds,
         spent=followed.spent,
     )
 
 
-def joules_of(contenders: Sequence[Scores], ran: Sequence[Sequence[int]]) -> float | None:
-    """What these folds of the contenders took; None where that is not known of all."""
-    joules = []
-    for contender, folds in zip(contenders, ran, strict=True):
-        joules.append(contender.fold_joules[list(folds)])
-    return _total(joules)
+def mean_so_far(contenders: Sequence[Scores], rounds: Sequence[Round], contender: int) -> float:
+    """A contender's mean of the folds that it ran in these rounds, at least one."""
+    return float(contenders[contender].folds[folds_of(rounds, contender)].mean())
 
 
-def _total(joules: Sequence[Floats]) -> float | None:
-    """The sum of all; None where one is not known."""
-    total = float(sum(of_contender.sum() for of_contender in joules))
-    if np.isnan(total):
-        return None
-    return total
+def folds_of(rounds: Sequence[Round], contender: int) -> list[int]:
+    """The folds that a contender ran in these rounds, in that order."""
+    folds = []
+    for selection_round in rounds:
+        for turn in selection_round.ran:
+            if turn.contender == contender:
+                folds.append(turn.fold)
+    return folds
+
+
+def _joules_of_all_folds(contenders: Sequence[Scores]) -> float | None:
+    """None where those of one fold are not known."""
+    return finite_or_none(float(sum(contender.fold_joules.sum() for contender in contenders)))
+
+
+def finite_or_none(value: float) -> float | None:
+    """The value as JSON has it: nothing for one that is infinite or not a number."""
+    if math.isfinite(value):
+        return value
+    return None
 
 
 def _check_complete(contenders: Sequence[Scores]) -> None:

@@ -22,7 +22,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -230,8 +229,8 @@ class Round:
     """What was run since the last look."""
     dropped: tuple[int, ...]
     """Was in before, and need not be run from now on."""
-    left: tuple[int, ...]
-    """Still in, best first."""
+    still_in: tuple[int, ...]
+    """Who may yet have to run, best first."""
     decided: bool
     expected_loss: float
     """What is expected to be lost by taking the leader, as a share of its mean; an upper bound,
@@ -285,22 +284,45 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
-    """What the scores say when a selection is looked at; contenders are named by their places."""
+class _Comparison:
+    """Everybody beside the leader, at one look; contenders are named by their places."""
 
     leader: int
-    mean: float
-    """Size of the leader's mean, without its sign."""
-    n: int
-    """Folds that the leader has run: nobody has more."""
+    leader_mean: float
+    """Its size, without its sign."""
+    leader_folds: int
+    """How many the leader has run: nobody has more."""
     others: list[int]
     """Everybody else who has run a fold."""
-    full: set[int]
+    with_all_folds: set[int]
     """Those of the others who have run all k folds, as the leader has."""
     gaps: dict[int, Gap]
     """Of the others to the leader."""
     expected_losses: Floats
     """What is expected to be lost by passing over each of the others, in units of the score."""
+
+
+class _Option(NamedTuple):
+    """Folds that could run before the next look."""
+
+    folds_wanted: dict[int, int]
+    """Contender -> how many folds it would have then."""
+    loss_fall: float
+    """By how much the expected loss would fall, in units of the score."""
+    cost: float
+    """In the unit of the budget."""
+
+    def worth(self) -> float:
+        """How much the expected loss would fall for each unit of cost."""
+        return self.loss_fall / self.cost
+
+    def joined(self, other: _Option) -> _Option:
+        """The folds of both."""
+        return _Option(
+            self.folds_wanted | other.folds_wanted,
+            self.loss_fall + other.loss_fall,
+            self.cost + other.cost,
+        )
 
 
 def _same_cost(contender: int) -> float:
@@ -329,17 +351,19 @@ class Selection:
         self._terms = terms
         self._cost = cost
         self._level = terms.level(contenders)
-        self.left = list(range(contenders))
-        """Who is still in, best first."""
-        self.wanted = dict.fromkeys(range(contenders), 1)
-        """Who is to run before the next look, and how many folds it is to have then."""
+        self.still_in = list(range(contenders))
+        """Who may yet have to run, best first."""
+        self.folds_wanted = dict.fromkeys(range(contenders), 1)
+        """Who is to run before the next look -> how many folds it is to have then."""
         self.decided = False
         self._leader = 0
         self._fold_bits = [0] * contenders
         """Of each contender, the set of the folds that it has run, one bit per fold."""
         self._ran_since_look: list[Turn] = []
-        self._better: dict[tuple[int, int], bool] = {}
-        """Until 'order': settled pair of contenders -> whether its first is better."""
+        self._settled: set[tuple[int, int]] = set()
+        """Until 'order': pairs of contenders, better mean first, that need no more folds."""
+        self._wins = [0] * contenders
+        """Until 'order': how many others each is shown to be better than."""
         self._ties: list[tuple[int, int]] = []
         """See `Verdict.ties`."""
         self._equivalent: list[tuple[int, int]] = []
@@ -351,17 +375,17 @@ class Selection:
         return [fold_bits.bit_count() for fold_bits in self._fold_bits]
 
     def next_folds(self, order: Sequence[int]) -> Iterator[Turn]:
-        """All that is `wanted` before the next look.
+        """All folds that are wanted before the next look.
 
         Args:
             order: of the folds.
         """
         counts = self._counts
-        for contender, count in self.wanted.items():
+        for contender, count in self.folds_wanted.items():
             for fold in order[counts[contender] : count]:
                 yield Turn(contender, fold)
 
-    def ran(self, contender: int, fold: int) -> None:
+    def add_fold(self, contender: int, fold: int) -> None:
         """Take in that a contender has run a fold; all run them in one order.
 
         Args:
@@ -371,59 +395,57 @@ class Selection:
         self._fold_bits[contender] |= 1 << fold
         self._ran_since_look.append(Turn(contender, fold))
 
-    def look(self, *, spent: bool = False) -> Round:
-        """Settle what can be settled, now that everybody who is `wanted` has run.
+    def look(self, *, budget_is_spent: bool = False) -> Round:
+        """Settle what can be settled, now that all `folds_wanted` have run.
 
         Args:
-            spent: that the budget is, so that some may not have run, and this is the last look.
+            budget_is_spent: that some may not have run therefore, and this is the last look.
         """
-        self._choose_leader(spent=spent)
-        look = self._compare_with_leader()
-        left_before = list(self.left)
-        # Settling changes who is left and who is wanted, and says whether all is decided.
+        self._choose_leader(budget_is_spent=budget_is_spent)
+        comparison = self._compare_with_leader()
+        in_before = self.still_in
+        # Settling sets `still_in`, `folds_wanted` and `decided` anew.
         if self._terms.until == "order":
-            out = self._settle_places(look)
+            out = self._settle_places(comparison)
         else:
-            out = self._settle_rivals(look, spent=spent)
+            out = self._settle_rivals(comparison, budget_is_spent=budget_is_spent)
         ran = tuple(self._ran_since_look)
         self._ran_since_look = []
         newest_fold = ran[-1].fold
         for turn in ran:
-            if turn.contender == look.leader:
+            if turn.contender == comparison.leader:
                 newest_fold = turn.fold
         gaps = {}
-        for contender, gap in look.gaps.items():
-            if contender in left_before or contender in self.left:
+        for contender, gap in comparison.gaps.items():
+            if contender in in_before or contender in self.still_in:
                 gaps[contender] = gap
         return Round(
-            n=look.n,
+            n=comparison.leader_folds,
             fold=newest_fold,
-            leader=look.leader,
+            leader=comparison.leader,
             gaps=gaps,
             ran=ran,
-            dropped=tuple(contender for contender in left_before if contender in out),
-            left=tuple(self.left),
+            dropped=tuple(contender for contender in in_before if contender in out),
+            still_in=tuple(self.still_in),
             decided=self.decided,
-            expected_loss=self._expected_loss(look),
+            expected_loss=self._expected_loss(comparison),
         )
 
     def verdict(self) -> Verdict:
         """What is found so far: the leader, and everybody's place; at least one look was taken."""
         everybody = range(len(self._fold_bits))
-        # Until 'winner' no pair is settled: nobody has a win, and the leader is the winner.
-        wins = dict.fromkeys(everybody, 0)
-        for (first, _), first_is_better in self._better.items():
-            wins[first] += first_is_better
         winner = self._leader
         if self._terms.until == "order":
-            winner = max(everybody, key=wins.__getitem__)
+            winner = max(everybody, key=self._wins.__getitem__)
         others = self._others(winner)
         spread = self._spread(winner, others, USUAL_NOISE)
+        # Whoever has not run a fold comes last.
         behind = dict.fromkeys(everybody, math.inf)
         behind.update(zip(others, spread.means.tolist(), strict=True))
 
         def rank(contender: int) -> tuple[int, bool, float]:
-            return -wins[contender], contender != winner, behind[contender]
+            """Most wins first (until 'winner' nobody has any), then the winner, then by means."""
+            return -self._wins[contender], contender != winner, behind[contender]
 
         equivalent: tuple[tuple[int, int], ...] = ()
         # Only with an indifference can two contenders be as good as each other.
@@ -438,12 +460,14 @@ class Selection:
             equivalent=equivalent,
         )
 
-    def _choose_leader(self, *, spent: bool) -> None:
+    def _choose_leader(self, *, budget_is_spent: bool) -> None:
         """Whoever has the best mean of those with most folds leads from now on."""
         counts = self._counts
         most = max(counts)
-        wants_more = any(counts[contender] < count for contender, count in self.wanted.items())
-        if spent and wants_more and most > 1:
+        wants_more = any(
+            counts[contender] < count for contender, count in self.folds_wanted.items()
+        )
+        if budget_is_spent and wants_more and most > 1:
             # The budget ended before everybody who challenges the leader could catch up, so that
             # the means are not of the same folds: the leader of the last look stays. With one fold
             # at most nobody has led before.
@@ -451,7 +475,7 @@ class Selection:
         complete = [contender for contender, count in enumerate(counts) if count == most]
         self._leader = max(complete, key=self._signed_mean)
 
-    def _compare_with_leader(self) -> _Look:
+    def _compare_with_leader(self) -> _Comparison:
         """How far everybody who has run a fold is behind the leader."""
         leader = self._leader
         others = self._others(leader)
@@ -464,22 +488,22 @@ class Selection:
         lows = spread.means - half_widths
         highs = spread.means + half_widths
         gaps = {}
-        full = set()
-        for at, contender in enumerate(others):
+        with_all_folds = set()
+        for row, contender in enumerate(others):
             gaps[contender] = Gap(
-                behind=float(spread.means[at]),
-                low=float(lows[at]),
-                high=float(highs[at]),
-                folds=int(spread.folds[at]),
+                behind=float(spread.means[row]),
+                low=float(lows[row]),
+                high=float(highs[row]),
+                folds=int(spread.folds[row]),
             )
             if gaps[contender].folds == self._terms.k:
-                full.add(contender)
-        return _Look(
+                with_all_folds.add(contender)
+        return _Comparison(
             leader=leader,
-            mean=abs(self._mean(leader)),
-            n=self._counts[leader],
+            leader_mean=abs(self._mean(leader)),
+            leader_folds=self._counts[leader],
             others=others,
-            full=full,
+            with_all_folds=with_all_folds,
             gaps=gaps,
             # A loss is an expectation, whatever has to be certain: it holds on average.
             expected_losses=usual_spread.expected_losses(self._terms.k),
@@ -492,202 +516,192 @@ class Selection:
             half_widths[spread.folds < self._terms.k] = np.inf
         return half_widths
 
-    def _expected_loss(self, look: _Look) -> float:
+    def _expected_loss(self, comparison: _Comparison) -> float:
         """See `Round.expected_loss`."""
-        everybody_ran = len(look.others) + 1 == len(self._fold_bits)
-        if not everybody_ran or not look.mean:
+        everybody_ran = len(comparison.others) + 1 == len(self._fold_bits)
+        if not everybody_ran or not comparison.leader_mean:
             return math.inf
-        return float(look.expected_losses.sum()) / look.mean
+        return float(comparison.expected_losses.sum()) / comparison.leader_mean
 
-    def _settle_rivals(self, look: _Look, *, spent: bool) -> set[int]:
+    def _settle_rivals(self, comparison: _Comparison, *, budget_is_spent: bool) -> set[int]:
         """Until 'winner': settle who is in, whether it is decided, and who is to run next.
 
         Returns:
             whom nobody needs to run any more.
         """
-        out = set(self._beaten(look)) - look.full
-        rivals = [contender for contender in look.others if contender not in out]
-        rivals.sort(key=lambda contender: look.gaps[contender].behind)
-        self.left = [look.leader, *rivals]
-        waiting = self._waited_for(look, rivals)
-        self.decided = spent or not waiting
+        # With all folds run a contender is out of nothing: it is told how it compares.
+        out = set(self._dispensable(comparison)) - comparison.with_all_folds
+        rivals = [contender for contender in comparison.others if contender not in out]
+        rivals.sort(key=lambda contender: comparison.gaps[contender].behind)
+        self.still_in = [comparison.leader, *rivals]
+        undecided = self._undecided(comparison, rivals)
+        self.decided = budget_is_spent or not undecided
         if self.decided:
-            self.wanted = {}
-            self._ties = self._ties_with_leader(look, rivals, spent=spent)
-            self._equivalent = self._equivalent_ties(look)
+            self.folds_wanted = {}
+            self._ties = self._ties_with_leader(comparison, rivals, budget_is_spent=budget_is_spent)
+            self._equivalent = self._equivalent_ties(comparison)
         else:
-            self.wanted = self._next_counts(look, waiting)
+            self.folds_wanted = self._next_counts(comparison, undecided)
         return out
 
-    def _beaten(self, look: _Look) -> list[int]:
+    def _dispensable(self, comparison: _Comparison) -> list[int]:
         """Who cannot be best, or may be passed over for the little that is expected to be lost."""
         if self._terms.certain:
-            return [contender for contender in look.others if look.gaps[contender].low > 0]
-        affordable = self._affordable(look, look.expected_losses)
+            return [contender for contender, gap in comparison.gaps.items() if gap.low > 0]
+        passed_over = self._passed_over(comparison, comparison.expected_losses)
         if self._terms.bounded:
-            return affordable
+            return passed_over
         # Scores without a bound, as squared errors, may turn: nobody with a better mean goes out.
-        return self._without_better_means(affordable)
-
-    def _without_better_means(self, contenders: Sequence[int]) -> list[int]:
-        """Those of the contenders whose mean is not better than the leader's, each of its folds.
-
-        Where the leader's later folds turned bad, the others are judged anew on all of them.
-        """
-        leader_mean = self._signed_mean(self._leader)
+        # Each mean is of all folds that the contender has, so a leader's bad later folds count.
+        leader_mean = self._signed_mean(comparison.leader)
         return [
-            contender for contender in contenders if self._signed_mean(contender) <= leader_mean
+            contender for contender in passed_over if self._signed_mean(contender) <= leader_mean
         ]
 
-    def _waited_for(self, look: _Look, rivals: Sequence[int]) -> list[int]:
+    def _undecided(self, comparison: _Comparison, rivals: Sequence[int]) -> list[int]:
         """The rivals of whom more folds are needed before it is decided.
 
         Where it is to be certain, a rival that is ahead by the indifference at most is not one.
         """
-        margin = self._terms.indifference * look.mean
-        waiting = []
+        margin = self._terms.indifference * comparison.leader_mean
+        undecided = []
         for rival in rivals:
             # `low` is how far the rival is behind at least; below 0 it may be ahead.
-            may_be_ahead = not self._terms.certain or look.gaps[rival].low < -margin
-            if may_be_ahead and rival not in look.full:
-                waiting.append(rival)
-        return waiting
+            may_be_ahead = not self._terms.certain or comparison.gaps[rival].low < -margin
+            if may_be_ahead and rival not in comparison.with_all_folds:
+                undecided.append(rival)
+        return undecided
 
     def _ties_with_leader(
-        self, look: _Look, rivals: Sequence[int], *, spent: bool
+        self, comparison: _Comparison, rivals: Sequence[int], *, budget_is_spent: bool
     ) -> list[tuple[int, int]]:
         """The leader and each rival that is not shown to differ from it, once it is decided.
 
         With all folds run that is whoever is not shown to be worse. A rival with fewer folds is
         ahead by the indifference at most; but where the budget is spent, nothing is said of it.
         """
-        worse = self._worse_on_new_data(look.leader, look.others)
+        worse = self._worse_on_new_data(comparison.leader, comparison.others)
         ties = []
         for rival in rivals:
-            if rival in look.full:
+            if rival in comparison.with_all_folds:
                 tied = rival not in worse
             else:  # ahead by the indifference at most, unless the budget ended it
-                tied = not spent
+                tied = not budget_is_spent
             if tied:
-                ties.append((look.leader, rival))
+                ties.append((comparison.leader, rival))
         return ties
 
-    def _equivalent_ties(self, look: _Look) -> list[tuple[int, int]]:
+    def _equivalent_ties(self, comparison: _Comparison) -> list[tuple[int, int]]:
         """The ties with the leader that are shown to differ by the indifference at most.
 
         These are two one-sided tests (Schuirmann 1987): the whole interval lies within the margin.
         Its error is divided by the number of pairs, as any may be the one that is spoken of.
         """
-        margin = self._terms.indifference * look.mean
-        spread = self._spread(look.leader, look.others, ANY_NOISE)
+        margin = self._terms.indifference * comparison.leader_mean
+        spread = self._spread(comparison.leader, comparison.others, ANY_NOISE)
         level = self._terms.level_of_pairs(len(self._fold_bits))
-        reaches = np.abs(spread.means) + spread.half_widths(level, self._terms.k)
-        reach_of = dict(zip(look.others, reaches.tolist(), strict=True))
-        equivalent = []
-        for tie in self._ties:
-            _, rival = tie
-            if reach_of[rival] <= margin:
-                equivalent.append(tie)
-        return equivalent
+        largest_sizes = np.abs(spread.means) + spread.half_widths(level, self._terms.k)
+        size_of = dict(zip(comparison.others, largest_sizes.tolist(), strict=True))
+        return [(leader, rival) for leader, rival in self._ties if size_of[rival] <= margin]
 
-    def _settle_places(self, look: _Look) -> set[int]:
+    def _settle_places(self, comparison: _Comparison) -> set[int]:
         """Until 'order': settle pairs, who is in, whether it is decided, and who is to run next.
 
         Returns:
             whose place is known now.
         """
-        all_ran = look.n == self._terms.k
-        best_first = sorted(self.left, key=self._signed_mean, reverse=True)
+        # Until 'order' everybody who is in has as many folds as the leader.
+        all_ran = comparison.leader_folds == self._terms.k
+        best_first = sorted(self.still_in, key=self._signed_mean, reverse=True)
         margin = self._terms.indifference * abs(self._mean(best_first[0]))
         unsettled: set[int] = set()
         for place, contender in enumerate(best_first):
-            after = best_first[place + 1 :]
-            open_rivals = self._settle_pairs(contender, after, margin, all_ran=all_ran)
-            if open_rivals:
-                unsettled.update(open_rivals, [contender])
-        self.left = [contender for contender in best_first if contender in unsettled]
-        self.decided = all_ran or not self.left
-        self.wanted = dict.fromkeys(self.left, look.n + 1)
+            others_after = best_first[place + 1 :]
+            unsettled_rivals = self._settle_pairs(contender, others_after, margin, all_ran=all_ran)
+            if unsettled_rivals:
+                unsettled.update(unsettled_rivals, [contender])
+        self.still_in = [contender for contender in best_first if contender in unsettled]
+        self.decided = all_ran or not self.still_in
+        self.folds_wanted = dict.fromkeys(self.still_in, comparison.leader_folds + 1)
         return set(best_first) - unsettled
 
     def _settle_pairs(
-        self, contender: int, after: Sequence[int], margin: float, *, all_ran: bool
+        self, contender: int, others_after: Sequence[int], margin: float, *, all_ran: bool
     ) -> list[int]:
         """Settle who is better of a contender and each of those whose means come after its own.
 
         Args:
             contender: its place.
-            after: places of the others.
+            others_after: places of the others.
             margin: a smaller difference is a tie, in units of the score.
             all_ran: whether all folds have run, so that every pair has to be settled.
         Returns:
             those with whom it has to run on.
         """
         # What is settled has to hold however much noise the folds still to come add.
-        spread = self._spread(contender, after, ANY_NOISE)
+        spread = self._spread(contender, others_after, ANY_NOISE)
         half_widths = self._half_widths(spread)
         worse_on_new_data: tuple[int, ...] = ()
         if all_ran:
-            worse_on_new_data = self._worse_on_new_data(contender, after)
+            worse_on_new_data = self._worse_on_new_data(contender, others_after)
         unsettled = []
-        for other, mean, width in zip(after, spread.means, half_widths, strict=True):
-            if (contender, other) in self._better:  # settled at an earlier look
+        for other, behind, half_width in zip(others_after, spread.means, half_widths, strict=True):
+            pair = (contender, other)
+            if pair in self._settled or pair[::-1] in self._settled:  # at an earlier look
                 continue
-            is_equivalent = abs(mean) + width <= margin  # two one-sided tests (`_equivalent_ties`)
-            is_shown_behind = mean - width > 0
+            # Equivalence is shown by two one-sided tests, as in `_equivalent_ties`.
+            is_equivalent = abs(behind) + half_width <= margin
+            is_shown_behind = behind - half_width > 0
             if not (all_ran or is_equivalent or is_shown_behind):
                 unsettled.append(other)
                 continue
-            tied = is_equivalent
-            if all_ran and other not in worse_on_new_data:
-                tied = True  # no fold is left that could show a difference
-            self._settle_pair(contender, other, tied=tied)
+            self._settled.add(pair)
             if is_equivalent:
-                self._equivalent.append((contender, other))
+                self._equivalent.append(pair)
+            # Once all folds have run, none could show a difference that is not shown by now.
+            if is_equivalent or (all_ran and other not in worse_on_new_data):
+                self._ties.append(pair)
+            else:
+                self._wins[contender] += 1
         return unsettled
 
-    def _settle_pair(self, better: int, other: int, *, tied: bool) -> None:
-        """Take down that of a pair the first is better, or that neither is."""
-        self._better[better, other] = not tied
-        self._better[other, better] = False
-        if tied:
-            self._ties.append((better, other))
-
-    def _next_counts(self, look: _Look, waiting: Sequence[int]) -> dict[int, int]:
-        """Who of those waited for runs before the next look, and how many folds it is to have then.
+    def _next_counts(self, comparison: _Comparison, undecided: Sequence[int]) -> dict[int, int]:
+        """Who of the undecided runs before the next look -> how many folds it is to have then.
 
         A fold goes first to those who are near the leader if folds add no noise to what users show;
         then to those who have fewer folds than the leader; else to the one that may be best.
         """
         if self._terms.budget is not None:
-            return self._most_worth_its_cost(look, waiting)
-        n = look.n
+            return self._most_worth_its_cost(comparison, undecided)
+        leader_folds = comparison.leader_folds
         counts = self._counts
-        near = self._near(look, waiting)
+        near = self._near_leader(comparison, undecided)
         if near:
             # A difference is over folds that both have. While all near ones have fewer than the
             # leader, they draw level with it; another fold of the leader would tell nothing yet.
-            if all(counts[contender] < n for contender in near):
-                return dict.fromkeys(near, n)
-            return dict.fromkeys([look.leader, *near], n + 1)
-        lagging = [contender for contender in waiting if counts[contender] < n]
+            if all(counts[contender] < leader_folds for contender in near):
+                return dict.fromkeys(near, leader_folds)
+            return dict.fromkeys([comparison.leader, *near], leader_folds + 1)
+        lagging = [contender for contender in undecided if counts[contender] < leader_folds]
         if lagging:
             return {contender: counts[contender] + 1 for contender in lagging}
         # The one whose interval reaches farthest ahead of the leader.
-        may_be_best = min(waiting, key=lambda contender: look.gaps[contender].low)
-        return dict.fromkeys([look.leader, may_be_best], n + 1)
+        may_be_best = min(undecided, key=lambda contender: comparison.gaps[contender].low)
+        return dict.fromkeys([comparison.leader, may_be_best], leader_folds + 1)
 
-    def _near(self, look: _Look, waiting: Sequence[int]) -> list[int]:
-        """Those waited for that would be waited for even if folds add no noise of their own."""
-        spread = self._spread(look.leader, look.others, NO_NOISE)
+    def _near_leader(self, comparison: _Comparison, undecided: Sequence[int]) -> list[int]:
+        """The undecided that would be so even if folds add no noise of their own."""
+        spread = self._spread(comparison.leader, comparison.others, NO_NOISE)
         if self._terms.certain:
             lows = spread.means - spread.half_widths(self._level, self._terms.k)
-            beaten = _above_zero(look.others, lows)
+            settled = _above_zero(comparison.others, lows)
         else:
-            beaten = self._affordable(look, spread.expected_losses(self._terms.k))
-        return [contender for contender in waiting if contender not in beaten]
+            settled = self._passed_over(comparison, spread.expected_losses(self._terms.k))
+        return [contender for contender in undecided if contender not in settled]
 
-    def _most_worth_its_cost(self, look: _Look, waiting: Sequence[int]) -> dict[int, int]:
+    def _most_worth_its_cost(
+        self, comparison: _Comparison, undecided: Sequence[int]
+    ) -> dict[int, int]:
         """The folds by which the expected loss falls most for what they cost.
 
         Either one more fold of a contender that has fewer than the leader, or one more of the
@@ -696,52 +710,50 @@ class Selection:
         Returns:
             contender -> how many folds it is to have.
         """
-        spread = self._spread(look.leader, waiting, USUAL_NOISE)
-        with np.errstate(invalid="ignore"):
-            losses_now = spread.expected_losses(self._terms.k)
-            losses_then = spread.expected_losses(self._terms.k, more=1)
-            falls = losses_now - losses_then
-        worth = dict(zip(waiting, np.nan_to_num(falls, posinf=1e300).tolist(), strict=True))
+        spread = self._spread(comparison.leader, undecided, USUAL_NOISE)
+        with np.errstate(invalid="ignore"):  # a fall of what stays infinite is NaN
+            loss_now = spread.expected_losses(self._terms.k)
+            loss_after_a_fold = spread.expected_losses(self._terms.k, more_folds=1)
+            falls = np.nan_to_num(loss_now - loss_after_a_fold, posinf=1e300)
         counts = self._counts
-        options: list[tuple[float, dict[int, int]]] = []
-        level = []
-        for contender in waiting:
-            if counts[contender] == look.n:
-                level.append(contender)
+        options: list[_Option] = []
+        level_with_leader: list[_Option] = []
+        for contender, fall in zip(undecided, falls.tolist(), strict=True):
+            option = _Option(
+                {contender: counts[contender] + 1}, loss_fall=fall, cost=self._cost(contender)
+            )
+            if counts[contender] == comparison.leader_folds:
+                level_with_leader.append(option)
             else:
-                value = worth[contender] / self._cost(contender)
-                options.append((value, {contender: counts[contender] + 1}))
-        level.sort(key=lambda contender: worth[contender] / self._cost(contender), reverse=True)
-        together = [look.leader]
-        total_worth = 0.0
-        total_cost = self._cost(look.leader)
-        for contender in level:
-            together.append(contender)
-            total_worth += worth[contender]
-            total_cost += self._cost(contender)
-            options.append((total_worth / total_cost, dict.fromkeys(together, look.n + 1)))
-        _, wanted = max(options, key=itemgetter(0))
-        return wanted
+                options.append(option)
+        # Those level with the leader tell more only on a fold that the leader runs too. All share
+        # this fold of the leader, so the options are: the best of them, the best two, and so on.
+        leader_wants = {comparison.leader: comparison.leader_folds + 1}
+        together = _Option(leader_wants, loss_fall=0.0, cost=self._cost(comparison.leader))
+        for option in sorted(level_with_leader, key=_Option.worth, reverse=True):
+            together = together.joined(option)
+            options.append(together)
+        return max(options, key=_Option.worth).folds_wanted
 
-    def _affordable(self, look: _Look, expected_losses: Floats) -> list[int]:
+    def _passed_over(self, comparison: _Comparison, expected_losses: Floats) -> list[int]:
         """Whom to pass over, so that no more than the terms allow is expected to be lost.
 
         Those by which least is lost are passed over first.
 
         Args:
-            look: at the contenders.
+            comparison: with the leader.
             expected_losses: by passing over each of the others, in units of the score.
         """
-        allowed = (self._terms.expected_loss or 0.0) * look.mean
-        affordable = []
+        allowed = (self._terms.expected_loss or 0.0) * comparison.leader_mean
+        passed_over = []
         total = 0.0
         least_first = np.argsort(expected_losses, kind="stable").tolist()
-        for at in least_first:
-            total += expected_losses[at]
+        for row in least_first:
+            total += expected_losses[row]
             if total > allowed:
                 break
-            affordable.append(look.others[at])
-        return affordable
+            passed_over.append(comparison.others[row])
+        return passed_over
 
     def _worse_on_new_data(self, winner: int, others: Sequence[int]) -> tuple[int, ...]:
         """Of whom it is shown that they are worse than the winner on new data.
@@ -766,12 +778,12 @@ class Selection:
     def _spread(self, leader: int, others: Sequence[int], prior: Prior) -> Spread:
         """How far each of the others is behind the leader, on the folds that both have run."""
         differences = []
-        alike = []
+        same_algorithm = []
         for other in others:
-            common = self._fold_bits[leader] & self._fold_bits[other]
-            differences.append(self._differences.between(leader, other, common))
-            alike.append(self._differences.alike(leader, other))
-        return spread_of(differences, alike, prior, self._terms.sign)
+            folds_of_both = self._fold_bits[leader] & self._fold_bits[other]
+            differences.append(self._differences.between(leader, other, folds_of_both))
+            same_algorithm.append(self._differences.same_algorithm(leader, other))
+        return spread_of(differences, same_algorithm, prior, self._terms.sign)
 
     def _mean(self, contender: int) -> float:
         return self._differences.mean(contender, self._fold_bits[contender])
@@ -783,7 +795,7 @@ class Selection:
 
 def _above_zero(contenders: Sequence[int], values: Floats) -> list[int]:
     """The contenders whose value, in the same order, is above zero."""
-    return [contenders[at] for at in np.flatnonzero(values > 0).tolist()]
+    return [contender for contender, value in zip(contenders, values, strict=True) if value > 0]
 
 
 def _optimism(spread: Spread, k: int) -> float:
@@ -796,16 +808,17 @@ def _optimism(spread: Spread, k: int) -> float:
         spread: how far the others are behind the winner.
         k: folds in all.
     """
-    errors = spread.errors(k)
+    errors = spread.standard_errors(k)
     is_finite = np.isfinite(errors)
     errors = errors[is_finite]
     if not errors.any():
         return 0.0
-    # The winner comes last: it is behind nobody, and has the error of the middle one.
+    # A parametric bootstrap of the winner's curse. The winner comes last: it is behind nobody, and
+    # has the error of the middle one. A mean has half the variance of a difference of two.
     behind_winner = np.append(spread.means[is_finite], 0.0)
     deviations = np.append(errors, np.median(errors)) / np.sqrt(2)
     draws = np.random.default_rng(0).standard_normal((_DRAWS, len(behind_winner)))
     noise = draws * deviations
-    highest = (noise - behind_winner).argmax(axis=1)
-    overshoots = noise[np.arange(_DRAWS), highest]
-    return float(overshoots.mean())
+    picked = (noise - behind_winner).argmax(axis=1)
+    noise_of_picked = noise[np.arange(_DRAWS), picked]
+    return float(noise_of_picked.mean())

@@ -272,7 +272,9 @@ def leader_sentence(selection: ShownSelection) -> str:
     """How good the best so far will be on new users: its mean, and where theirs is."""
     leader = selection.leader
     folds = counted(selection.played.folds_used[leader], "fold")
-    mean = f"The mean of {selection.titles[leader]} over {folds} is {selection.leader_mean:.4f}"
+    mean = (
+        f"The mean of {selection.titles[leader]} over {folds} is {selection.played.winner_mean:.4f}"
+    )
     return f"{mean}. {selection.new_data_sentence()}"
 
 

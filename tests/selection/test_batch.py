@@ -1,33 +1,29 @@
 """The selection, and the same written once more with arrays for the benchmark: both must agree."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from benchmarks.selection import Batch, K, made_batch, many
-from ecv_core.selection.evidence import Difference
+from ecv_core.selection.evidence import Differences
 from ecv_core.selection.rounds import Selection, Terms
 
 
-class OfBatch:
+class OfBatch(Differences):
     """The differences of one selection of a batch; folds come in the order 0, 1, ..."""
 
     def __init__(self, batch: Batch, at: int) -> None:
+        super().__init__()
         self._means, self._users = batch.means[at], batch.users[at]
 
-    def between(self, contender: int, other: int, fold_bits: int) -> Difference:
-        e = fold_bits.bit_count()
-        apart = (self._means[contender] - self._means[other])[:e]
-        return Difference(
-            mean=float(apart.mean()),
-            users=float(self._users[e - 1]),
-            observed=float(apart.var(ddof=1)) if e > 1 else np.nan,
-            folds=e,
-        )
+    def scores(self, contender: int, folds: Sequence[int]) -> np.ndarray:
+        return self._means[contender][folds]
 
-    def mean(self, contender: int, fold_bits: int) -> float:
-        return float(self._means[contender][: fold_bits.bit_count()].mean())
+    def user_variance(self, contender: int, other: int, folds: Sequence[int]) -> float:
+        return float(self._users[len(folds) - 1])
 
-    def alike(self, contender: int, other: int) -> bool:
+    def same_algorithm(self, contender: int, other: int) -> bool:
         return False
 
 
@@ -43,7 +39,7 @@ def test_both_programs_run_the_same_folds_and_find_the_same_winner(
         game = Selection(OfBatch(batch, at), len(own), Terms(k=K, expected_loss=loss))
         while not game.decided:
             for contender, fold in game.next_folds(range(K)):
-                game.ran(contender, fold)
+                game.add_fold(contender, fold)
             game.look()
         verdict = game.verdict()
         assert verdict.winner == winners[at]

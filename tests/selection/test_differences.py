@@ -15,8 +15,8 @@ def test_the_variance_of_a_difference_by_hand() -> None:
     users = np.array([[1.0, 3.0], [3.0, 5.0]])
     one, other = (Scores(folds=u.mean(axis=1), users=u) for u in (users, np.zeros((2, 2))))
     paired = PairedScores([one, other])
-    assert paired.between(0, 1, 0b11).users == pytest.approx(1.0)
-    assert paired.between(0, 1, 0b01).users == pytest.approx(1.0)
+    assert paired.between(0, 1, 0b11).user_variance == pytest.approx(1.0)
+    assert paired.between(0, 1, 0b01).user_variance == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(("folds", "variance"), [(0b01, 1 / 9 / 10), (0b11, 1 / 10 / 10)])
@@ -26,7 +26,7 @@ def test_users_who_all_differ_by_the_same_leave_the_variance_of_one_who_does_not
     # Rule of three: 10 users tell 9 differences in one fold, and 10 from one fold to the other.
     users = np.linspace(0, 1, 20).reshape(2, 10)
     some = [Scores(folds=u.mean(axis=1), users=u) for u in (users + 0.1, users)]
-    assert PairedScores(some).between(0, 1, folds).users == pytest.approx(variance)
+    assert PairedScores(some).between(0, 1, folds).user_variance == pytest.approx(variance)
 
 
 def test_every_subset_says_what_the_paired_scores_of_that_subset_say(
@@ -39,13 +39,15 @@ def test_every_subset_says_what_the_paired_scores_of_that_subset_say(
             a, b = every.between(one, other, folds), paired.between(one, other, folds)
             assert a.folds == b.folds
             assert a.mean == pytest.approx(b.mean, abs=1e-12)
-            assert a.users == pytest.approx(b.users, rel=1e-6, abs=1e-15)
-            assert a.observed == pytest.approx(b.observed, rel=1e-6, abs=1e-15, nan_ok=True)
+            assert a.user_variance == pytest.approx(b.user_variance, rel=1e-6, abs=1e-15)
+            assert a.fold_variance == pytest.approx(
+                b.fold_variance, rel=1e-6, abs=1e-15, nan_ok=True
+            )
 
 
 def test_what_all_contenders_share_in_a_fold_does_not_count() -> None:
     calm, rough = (made([0.5, 0.4], shared=shared, seed=3) for shared in (0.0, 5.0))
     a, b = (PairedScores(one).between(0, 1, 0b111) for one in (calm, rough))
     assert a.mean == pytest.approx(b.mean)
-    assert a.users == pytest.approx(b.users)
-    assert a.observed == pytest.approx(b.observed)
+    assert a.user_variance == pytest.approx(b.user_variance)
+    assert a.fold_variance == pytest.approx(b.fold_variance)

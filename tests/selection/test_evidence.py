@@ -14,11 +14,11 @@ from ecv_core.selection.evidence import (
     spread_of,
 )
 
-PRIOR = Prior(freedom=2, unlike=2, alike=6)
+PRIOR = Prior(freedom=2, other_algorithm=2, same_algorithm=6)
 
 
-def difference(users: float, observed: float, folds: int, mean: float = 1.0) -> Difference:
-    return Difference(mean=mean, users=users, observed=observed, folds=folds)
+def difference(users: float, own: float, folds: int, mean: float = 1.0) -> Difference:
+    return Difference(mean=mean, user_variance=users, fold_variance=own, folds=folds)
 
 
 def test_one_fold_of_two_contenders_is_judged_by_users_and_the_prior_alone() -> None:

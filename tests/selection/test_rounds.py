@@ -209,8 +209,8 @@ def test_whoever_is_out_comes_back_when_folds_differ_more_than_it_seemed() -> No
     ]
     played = play(some, Terms(k=10), range(10))
     assert played.rounds[0].dropped == (2,)
-    assert 2 not in played.rounds[0].left
-    assert 2 in played.rounds[1].left
+    assert 2 not in played.rounds[0].still_in
+    assert 2 in played.rounds[1].still_in
     assert played.folds_used[2] > 1
 
 

@@ -48,7 +48,7 @@ ROUNDS = [
         },
         ran=((0, 0), (1, 0), (2, 0), (3, 0)),
         dropped=(2,),
-        left=(0, 3, 1),
+        still_in=(0, 3, 1),
         decided=False,
         expected_loss=0.02,
     ),
@@ -63,7 +63,7 @@ ROUNDS = [
         },
         ran=((0, 1), (1, 1)),
         dropped=(1, 3),
-        left=(0,),
+        still_in=(0,),
         decided=True,
         expected_loss=0.001,
     ),
@@ -75,13 +75,15 @@ def played(
     rounds: Sequence[Round] = ROUNDS,
     verdict: Verdict = VERDICT,
     folds_used: tuple[int, ...] = (2, 2, 1, 1),
+    joules: float | None = None,
 ) -> Played:
     return Played(
         rounds=tuple(rounds),
         verdict=verdict,
+        winner_mean=0.5,
         folds_used=folds_used,
-        joules=None,
-        joules_of_all_folds=None,
+        joules=joules,
+        joules_of_all_folds=1000.0,
     )
 
 
@@ -139,7 +141,7 @@ def test_all_folds_used_leaves_ties_and_places():
         },
         ran=((0, 3), (1, 3), (2, 3)),
         dropped=(),
-        left=(0, 1, 2),
+        still_in=(0, 1, 2),
         decided=True,
         expected_loss=0.0,
     )
@@ -152,10 +154,10 @@ def test_all_folds_used_leaves_ties_and_places():
     found = "No difference found between A and D: all 4 folds have run, and A has the best mean."
     verdict = replace(verdict, worse=(2,))
     three = played([last], verdict, (4, 4, 4))
-    said = verdict_sentence(["A", "D", "C"], TERMS, three, mean=0.5)
+    said = verdict_sentence(["A", "D", "C"], TERMS, three)
     assert said == f"{found} On new data, too, C is shown to be worse."
     two = played([last], replace(verdict, order=(0, 1)), (4, 4))
-    assert verdict_sentence(["A", "D"], TERMS, two, mean=0.5) == found
+    assert verdict_sentence(["A", "D"], TERMS, two) == found
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,7 @@ def test_all_folds_used_leaves_ties_and_places():
 def test_only_who_is_shown_to_be_as_good_is_called_so(
     equivalent: tuple[tuple[int, int], ...], sentence: str, words: str
 ) -> None:
-    last = replace(ROUNDS[1], left=(0, 1, 2, 3), dropped=())
+    last = replace(ROUNDS[1], still_in=(0, 1, 2, 3), dropped=())
     terms = replace(TERMS, indifference=0.1)
     verdict = Verdict(
         winner=0,
@@ -197,7 +199,7 @@ def test_only_who_is_shown_to_be_as_good_is_called_so(
     )
     ended = played([ROUNDS[0], last], verdict)
     titles = ["A", "B", "C", "D"]
-    assert verdict_sentence(titles, terms, ended, mean=0.5) == sentence
+    assert verdict_sentence(titles, terms, ended) == sentence
     assert ("as good" in methods_sentence(titles, terms, ended)) == bool(equivalent)
     frame = lanes(CONTENDERS, titles, terms, [ROUNDS[0], last], verdict)
     final = frame[frame["step"] == 2].set_index("contender")
@@ -206,7 +208,7 @@ def test_only_who_is_shown_to_be_as_good_is_called_so(
 
 
 def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
-    said = verdict_sentence(TITLES, TERMS, played(ROUNDS[:1]), mean=0.5, on="ML", energy=0.25)
+    said = verdict_sentence(TITLES, TERMS, played(ROUNDS[:1], joules=250.0), on="ML")
     assert said == "A leads on ML after 1 fold; 2 others can still win."  # D: nothing is known
     finite = Round(
         n=1,
@@ -215,13 +217,13 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
         gaps={1: ROUNDS[0].gaps[1]},
         ran=((0, 0), (1, 0)),
         dropped=(),
-        left=(0, 1),
+        still_in=(0, 1),
         decided=False,
         expected_loss=0.1,
     )
-    said = verdict_sentence(TITLES, TERMS, played([finite]), mean=0.5)
+    said = verdict_sentence(TITLES, TERMS, played([finite]))
     assert said.endswith("1 other can still win.")
-    said = verdict_sentence(TITLES, TERMS, played(), mean=0.5, on="ML", energy=0.257)
+    said = verdict_sentence(TITLES, TERMS, played(joules=257.0), on="ML")
     assert said == (
         "A is best on ML: decided after 2 folds, with 25.7 % of the energy. B, the second, is "
         "10.0 to 30.0 % behind. The folds that ran do not show whether B and D would also be "
@@ -232,7 +234,7 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
 def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
     terms = Terms(k=4, expected_loss=0.002)
     lucky = Verdict(winner=0, ties=(), order=(0, 1, 3, 2), worse=(1, 2, 3), optimism=0.01)
-    said = verdict_sentence(TITLES, terms, played(verdict=lucky), mean=0.5)
+    said = verdict_sentence(TITLES, terms, played(verdict=lucky))
     assert said == (
         "Use A: it has the best mean so far. Compared with whichever is best over all 4 folds, it "
         "is expected to lose at most 0.1 % of its score (allowed: 0.2 %). Decided after 2 "
@@ -242,7 +244,7 @@ def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
         "is 0.4900. This holds for these folds, not for new data."
     )
     within = Terms(k=4, budget=Budget(amount=6, unit="folds"))
-    said = verdict_sentence(TITLES, within, played(), mean=0.5)
+    said = verdict_sentence(TITLES, within, played())
     assert said.startswith("Use A: it has the best mean so far within 6 folds. Compared with ")
 
 
@@ -285,12 +287,12 @@ def test_the_winners_interval_for_new_users_is_of_the_folds_that_it_ran():
     played = play(contenders, Terms(k=2), range(2))
     assert played.folds_used[0] == 2
     # To the worse side the error of 2.5 % is divided by two contenders: t(2) = 6.2053 for 1.25 %.
-    interval = winner_new_data(contenders, played.rounds, 0, Terms(k=2))
+    interval = winner_new_data(contenders, Terms(k=2), played)
     assert (interval.low, interval.high) == pytest.approx((-3.4411, 6.6195), abs=1e-4)
-    lower = winner_new_data(contenders, played.rounds, 0, Terms(k=2, higher_is_better=False))
+    lower = winner_new_data(contenders, Terms(k=2, higher_is_better=False), played)
     assert (lower.low, lower.high) == pytest.approx((-1.6195, 8.4411), abs=1e-4)
     bounded = [replace(contenders[0], metric_range=(0, 5)), contenders[1]]
-    within = winner_new_data(bounded, played.rounds, 0, Terms(k=2))
+    within = winner_new_data(bounded, Terms(k=2), played)
     assert (within.low, within.high) == (0, 5)
     line = winner_new_data_line(interval, 0.95, winner=contenders[0], contender_count=2)
     assert line == (
@@ -298,15 +300,15 @@ def test_the_winners_interval_for_new_users_is_of_the_folds_that_it_ran():
         "population); it allows for the choice of the best of 2."
     )
     without_users = replace(contenders[0], users=None)
-    assert winner_new_data([without_users, contenders[1]], played.rounds, 0, Terms(k=2)) is None
+    assert winner_new_data([without_users, contenders[1]], Terms(k=2), played) is None
     of_one_user = replace(contenders[0], users=contenders[0].users[:, :1])
-    assert winner_new_data([of_one_user, contenders[1]], played.rounds, 0, Terms(k=2)) is None
+    assert winner_new_data([of_one_user, contenders[1]], Terms(k=2), played) is None
 
 
 def test_who_may_be_better_by_too_little_to_matter_is_close_and_not_behind() -> None:
     terms = Terms(k=4, expected_loss=0.01)
     gap = Gap(behind=0.01, low=-0.02, high=0.04, folds=1)
-    decided = replace(ROUNDS[0], gaps={1: gap}, left=(0,), dropped=(1,), decided=True)
+    decided = replace(ROUNDS[0], gaps={1: gap}, still_in=(0,), dropped=(1,), decided=True)
     verdict = Verdict(winner=0, ties=(), order=(0, 1), worse=(), optimism=0.0)
     last = lanes(CONTENDERS[:2], TITLES[:2], terms, [decided], verdict).set_index("contender")
     state, says = last[last["step"] == 1].loc["B", ["state", "says"]]
@@ -316,5 +318,5 @@ def test_who_may_be_better_by_too_little_to_matter_is_close_and_not_behind() -> 
 
 def test_of_all_folds_nothing_is_expected_to_be_lost() -> None:
     last = replace(ROUNDS[-1], fold=3, n=4, decided=True, expected_loss=0.0)
-    said = verdict_sentence(TITLES, Terms(k=4, expected_loss=0.002), played([last]), mean=0.5)
+    said = verdict_sentence(TITLES, Terms(k=4, expected_loss=0.002), played([last]))
     assert said.startswith("Use A: it has the best mean of all 4 folds. Decided after 4 folds")

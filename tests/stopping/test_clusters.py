@@ -87,7 +87,9 @@ def test_selections_and_doubts_go_by_clusters_too():
     spec = RunSpec(dataset="d", algorithm="a", k=3)
     for way in (PairedScores, EverySubset):
         told = [
-            way([scores_of(spec, results_of(one, of)) for one in pair]).between(0, 1, 0b111).users
+            way([scores_of(spec, results_of(one, of)) for one in pair])
+            .between(0, 1, 0b111)
+            .user_variance
             for pair, of in (
                 ((alone, other), None),
                 ((both, np.tile(other, 2)), whose),

@@ -59,9 +59,8 @@ from ecv_core.records.tasks import Task
 from ecv_core.selection.document import (
     is_best,
     methods_sentence,
-    winner_mean,
 )
-from ecv_core.selection.replay import Played
+from ecv_core.selection.replay import Played, mean_so_far
 from ecv_core.selection.rounds import Terms, Verdict
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES, usual_kind
@@ -674,7 +673,7 @@ def describe_selection(
     for contender in played.verdict.order:
         mean = "-"
         if played.folds_used[contender]:
-            mean = f"{winner_mean(race.contenders[contender], played.rounds, contender):.4f}"
+            mean = f"{mean_so_far(race.contenders, played.rounds, contender):.4f}"
         used = f"{played.folds_used[contender]} of {race.terms.k}"
         verdict_words = _verdict_on(contender, race.terms, played.verdict)
         rows.append([race.titles[contender], mean, used, verdict_words])
@@ -693,10 +692,10 @@ def _winner_sentence(race: ContenderRace) -> str:
     score = "score"
     if race.specs:
         score = race.metric
-    mean = f"{race.leader_mean:.4f}"
+    mean = f"{race.played.winner_mean:.4f}"
     folds = counted(race.played.folds_used[race.leader], "fold")
     sentence = f"The mean {score} of {race.titles[race.leader]} over {folds} is {mean}"
-    likely = f"{race.leader_mean - race.terms.sign * race.played.verdict.optimism:.4f}"
+    likely = f"{race.played.winner_mean - race.terms.sign * race.played.verdict.optimism:.4f}"
     if likely != mean:
         sentence += f" ({likely} expected over all {race.terms.k}, as it was picked for being best)"
     return f"{sentence}."

@@ -18,7 +18,6 @@ from ecv_core.selection.document import (
     lanes,
     step_sentences,
     verdict_sentence,
-    winner_mean,
     winner_new_data,
 )
 from ecv_core.selection.replay import Played
@@ -84,16 +83,10 @@ class ContenderRace:
         """The place of the best so far, who may have been placed before the last round."""
         return self.played.verdict.winner
 
-    @property
-    def leader_mean(self) -> float:
-        """The leader's mean of the folds that it used."""
-        return winner_mean(self.contenders[self.leader], self.played.rounds, self.leader)
-
     def new_data_sentence(self) -> str:
         """Where the leader's mean of new users is, or why that is not known."""
-        rounds = self.played.rounds
         return winner_new_data_line(
-            winner_new_data(self.contenders, rounds, self.leader, self.terms),
+            winner_new_data(self.contenders, self.terms, self.played),
             self.terms.confidence,
             winner=self.contenders[self.leader],
             contender_count=len(self.contenders),
@@ -113,15 +106,7 @@ class ContenderRace:
 
     def verdict(self, *, brief: bool = False) -> str:
         """What was found, or what is known so far; `brief` as of `verdict_sentence`."""
-        return verdict_sentence(
-            self.titles,
-            self.terms,
-            self.played,
-            mean=self.leader_mean,
-            on=self.on,
-            energy=self.played.energy_share,
-            brief=brief,
-        )
+        return verdict_sentence(self.titles, self.terms, self.played, on=self.on, brief=brief)
 
 
 def moving_race(race: ContenderRace) -> MovingChart:

@@ -28,14 +28,15 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import over_same_users, parse_contender
-from ecv_core.selection.document import selection_document, verdict_sentence, winner_mean
+from ecv_core.selection.document import selection_document, verdict_sentence
 from ecv_core.selection.evidence import PairedScores
 from ecv_core.selection.replay import (
     Played,
     check_contenders,
+    finite_or_none,
     follow,
-    joules_of,
     likely_folds,
+    played_so_far,
 )
 from ecv_core.selection.rounds import Budget, Terms, Turn
 from ecv_core.splits import check_exchangeable
@@ -77,8 +78,8 @@ class Standing:
     """So far; None before the first round is complete."""
     folds: tuple[int, ...]
     """That each contender has needed so far, with those of the round that is going."""
-    left: tuple[int, ...]
-    """Who is still in, best first."""
+    still_in: tuple[int, ...]
+    """Who may yet have to run, best first."""
     needed: Turn | None
     """What comes next; None once it is decided."""
 
@@ -102,16 +103,7 @@ class Standing:
         """
         if self.played is None:
             return f"Every contender needs its first fold: {sum(self.folds)} of {len(titles)} ran."
-        # Where the whole order is wanted, the best may be placed while others still run.
-        winner = self.played.verdict.winner
-        return verdict_sentence(
-            titles,
-            self.terms,
-            self.played,
-            mean=winner_mean(self.scores[winner], self.played.rounds, winner),
-            on=on,
-            energy=self.played.energy_share,
-        )
+        return verdict_sentence(titles, self.terms, self.played, on=on)
 
 
 @dataclass(frozen=True)
@@ -274,7 +266,7 @@ class SelectPlan:
         assert standing.needed is not None
         # In the current round each contender that is still in needs the same fold.
         fold = standing.needed.fold
-        return [Turn(contender, fold) for contender in sorted(standing.left)]
+        return [Turn(contender, fold) for contender in sorted(standing.still_in)]
 
     def _task(self, standing: Standing, turn: Turn, results: PlanResults) -> FoldTask:
         """A fold of a contender, and of those still in that share work with it and miss it too.
@@ -284,7 +276,7 @@ class SelectPlan:
         spec_of_turn = self.contenders[turn.contender].spec
         shared_work = shares_with(spec_of_turn)
         specs_together = [spec_of_turn]
-        for other in sorted({*standing.left} - {turn.contender}):
+        for other in sorted({*standing.still_in} - {turn.contender}):
             spec = self.contenders[other].spec
             is_missing = np.isnan(standing.scores[other].folds[turn.fold])
             if is_missing and shared_work is not None and shares_with(spec) == shared_work:
@@ -306,24 +298,14 @@ class SelectPlan:
         check_contenders(scores)
         self._paired = PairedScores(scores, before=self._paired)
         followed = follow(scores, range(self.terms.k), self.terms, self._paired)
-        folds_used = tuple(map(len, followed.ran))
-        played = None
-        if followed.verdict is not None:
-            played = Played(
-                rounds=followed.rounds,
-                verdict=followed.verdict,
-                folds_used=folds_used,
-                joules=joules_of(scores, followed.ran),
-                joules_of_all_folds=_expected_joules(scores, followed.ran, self.terms.k),
-                spent=followed.spent,
-            )
+        joules_of_all_folds = _expected_joules(scores, followed.ran, self.terms.k)
         return Standing(
             contenders=self.contenders,
             terms=self.terms,
             scores=scores,
-            played=played,
-            folds=folds_used,
-            left=followed.left,
+            played=played_so_far(scores, followed, joules_of_all_folds),
+            folds=tuple(map(len, followed.ran)),
+            still_in=followed.still_in,
             needed=followed.needed,
         )
 
@@ -635,6 +617,4 @@ def _expected_joules(
         if not folds:
             return None
         total += k * float(scores.fold_joules[list(folds)].mean())
-    if np.isnan(total):
-        return None
-    return total
+    return finite_or_none(total)

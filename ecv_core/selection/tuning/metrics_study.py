@@ -19,7 +19,7 @@ from ecv_core.records.frames import with_columns
 from ecv_core.records.parameters import ParamValue, percent_text
 from ecv_core.records.run import FoldResult, UserScores
 from ecv_core.records.spec import RunSpec
-from ecv_core.selection.contenders import differing
+from ecv_core.selection.contenders import differing_parameters
 from ecv_core.selection.tuning.power import (
     Floats,
     PValueCurve,
@@ -126,9 +126,10 @@ def paired_tests(scores: Configurations) -> PairedTests:
     """
     p_values = {}
     means = {}
-    for metric, values in scores.values.items():
-        p_values[metric] = paired_p_values(values)
-        means[metric] = np.asarray(np.nanmean(values, axis=2, dtype=np.float64)).T
+    for metric, cube in scores.values.items():
+        p_values[metric] = paired_p_values(cube)
+        # Over users; shape (folds, configurations).
+        means[metric] = np.asarray(np.nanmean(cube, axis=2, dtype=np.float64)).T
     return PairedTests(
         spec=scores.spec, configurations=scores.configurations, p_values=p_values, means=means
     )
@@ -157,9 +158,10 @@ def study_metrics(
     if pairs != "all":
         pair_count = p_values[metric].shape[1]
         drawn_pairs = draw(pair_count, seed=seed)
-        p_values = {name: of_pairs[:, drawn_pairs] for name, of_pairs in p_values.items()}
+        # A p value's column is its pair of configurations.
+        p_values = {name: table[:, drawn_pairs] for name, table in p_values.items()}
         make_curve = drawn_curve
-    curves = {name: make_curve(of_pairs) for name, of_pairs in p_values.items()}
+    curves = {name: make_curve(table) for name, table in p_values.items()}
     return MetricsStudy(
         tests=tests,
         p_values=p_values,
@@ -272,7 +274,7 @@ def own_tuning_names(store: Store) -> dict[str, int]:
     Reads no scores of users, so that a metric may still be missing there.
     """
     folds: dict[str, int] = {}
-    for specs in _families(store):
+    for specs in _specs_by_protocol(store):
         if len(specs) > 1:
             first = specs[0]
             name = f"{first.dataset}--{first.algorithm}"
@@ -290,7 +292,7 @@ def own_tuning(store: Store, dataset: str, algorithm: str) -> Configurations | N
     """
     results = Results(store, recorded=False)
     largest: dict[RunSpec, list[FoldResult]] = {}
-    for specs in _families(store):
+    for specs in _specs_by_protocol(store):
         if specs[0].dataset != dataset or specs[0].algorithm != algorithm:
             continue
         runs = {}
@@ -305,13 +307,13 @@ def own_tuning(store: Store, dataset: str, algorithm: str) -> Configurations | N
     return _configurations(largest)
 
 
-def _families(store: Store) -> list[list[RunSpec]]:
+def _specs_by_protocol(store: Store) -> list[list[RunSpec]]:
     """Specs with all folds, those together that differ in parameters only; newest first."""
-    families: defaultdict[str, list[RunSpec]] = defaultdict(list)
-    for spec, folds in store.specs():
-        if folds == spec.k and spec.task.ranks:
-            families[replace(spec, params=()).score_key].append(spec)
-    return list(families.values())
+    specs: defaultdict[str, list[RunSpec]] = defaultdict(list)
+    for spec, fold_count in store.specs():
+        if fold_count == spec.k and spec.task.ranks:
+            specs[replace(spec, params=()).score_key].append(spec)
+    return list(specs.values())
 
 
 def _studied_columns(spec: RunSpec) -> list[str]:
@@ -332,26 +334,25 @@ def _configurations(runs: Mapping[RunSpec, Sequence[FoldResult]]) -> Configurati
     Args:
         runs: at least two; all folds of each, with users' scores by all metrics that are studied.
     """
-    parameters = differing([models.of(spec).every(spec.params) for spec in runs])
-    specs = list(runs)
-    order = sorted(range(len(specs)), key=lambda place: _sort_key(parameters[place]))
-    specs = [specs[place] for place in order]
+    parameters = differing_parameters([models.of(spec).every(spec.params) for spec in runs])
+    by_parameters = sorted(zip(parameters, runs, strict=True), key=_sort_key)
+    specs = [spec for _, spec in by_parameters]
     folds = [runs[spec] for spec in specs]
     scores = []
     joules = []
-    for of_run in folds:
-        scores.append([fold.score for fold in of_run])
-        joules.append([fold.energy.joules for fold in of_run])
+    for folds_of_run in folds:
+        scores.append([fold.score for fold in folds_of_run])
+        joules.append([fold.energy.joules for fold in folds_of_run])
     return Configurations(
         spec=specs[0],
-        configurations=tuple(parameters[place] for place in order),
-        values=_cubes(folds, _studied_columns(specs[0])),
+        configurations=tuple(configuration for configuration, _ in by_parameters),
+        values=_score_cubes(folds, _studied_columns(specs[0])),
         folds=np.array(scores),
         joules=np.array(joules),
     )
 
 
-def _cubes(
+def _score_cubes(
     folds: Sequence[Sequence[FoldResult]], metrics: Sequence[str]
 ) -> dict[str, NDArray[np.float32]]:
     """Metric -> shape (runs, folds, users); NaN where a user has no score in a fold.
@@ -360,23 +361,24 @@ def _cubes(
         folds: of each run; every fold has users' scores by these metrics.
         metrics: 'ndcg@10'.
     """
-    scores: dict[tuple[int, int], UserScores] = {}
-    for run, of_run in enumerate(folds):
-        for index, fold in enumerate(of_run):
+    user_scores: dict[tuple[int, int], UserScores] = {}
+    for run, folds_of_run in enumerate(folds):
+        for index, fold in enumerate(folds_of_run):
             assert fold.user_scores is not None
-            scores[run, index] = fold.user_scores
-    everybody = np.unique(np.concatenate([of_fold.users for of_fold in scores.values()]))
-    shape = (len(folds), len(folds[0]), len(everybody))
+            user_scores[run, index] = fold.user_scores
+    users = np.unique(np.concatenate([scores.users for scores in user_scores.values()]))
+    shape = (len(folds), len(folds[0]), len(users))
     cubes = {metric: np.full(shape, np.nan, dtype=np.float32) for metric in metrics}
-    for (run, index), of_fold in scores.items():
-        columns = np.searchsorted(everybody, of_fold.users)
+    for (run, index), scores in user_scores.items():
+        columns = np.searchsorted(users, scores.users)
         for metric, cube in cubes.items():
-            cube[run, index, columns] = of_fold.of(metric)
+            cube[run, index, columns] = scores.of(metric)
     return cubes
 
 
-def _sort_key(configuration: Mapping[str, ParamValue]) -> list[tuple[bool, float, str]]:
-    """Sorts configurations by their values, parameter by parameter: numbers, then texts."""
+def _sort_key(run: tuple[Mapping[str, ParamValue], RunSpec]) -> list[tuple[bool, float, str]]:
+    """Sorts runs by the values of their parameters, one after the other: numbers, then texts."""
+    configuration, _ = run
     key = []
     for value in configuration.values():
         number = 0.0

@@ -46,30 +46,30 @@ class PValueCurve:
         return float((self.p_values + self.deviations).sum())
 
 
-def paired_p_values(values: NDArray[np.floating]) -> Floats:
+def paired_p_values(user_scores: NDArray[np.floating]) -> Floats:
     """Two-sided p of a paired t test over users, for every pair of configurations in every fold.
 
     The variances of all differences follow from one product of the scores with themselves. Two
     configurations that give every user the same score have p = 1.
 
     Args:
-        values: shape (configurations, folds, users); NaN where a user has no score in a fold, the
-            same for all configurations.
+        user_scores: shape (configurations, folds, users); NaN where a user has no score in a fold,
+            the same for all configurations.
     Returns:
         shape (folds, pairs), pairs in the order of `numpy.triu_indices(configurations, 1)`.
     Raises:
         InputError: for fewer than two configurations, or two users in a fold, or users that
             some configurations have a score of and others not.
     """
-    count, folds, _ = values.shape
-    if count < 2:
+    configurations, folds, _ = user_scores.shape
+    if configurations < 2:
         raise InputError(
-            f"discriminative power needs at least 2 configurations, but got {count}; tune with "
-            "more values"
+            f"discriminative power needs at least 2 configurations, but got {configurations}; "
+            "tune with more values"
         )
     p_values = []
     for fold in range(folds):
-        scores = values[:, fold]
+        scores = user_scores[:, fold]
         missing = np.isnan(scores)
         if (missing != missing[0]).any():
             raise InputError(
@@ -96,31 +96,34 @@ def _p_values_of_fold(scores: Floats) -> Floats:
     scores -= scores.mean(axis=0)  # what is common to all falls out of every difference
     means = scores.mean(axis=1)
     scores -= means[:, None]
+    # The squared distance of two rows, |a - b|^2 = |a|^2 + |b|^2 - 2 ab, for all pairs at once.
     products = scores @ scores.T
     squares = products.diagonal()
-    sums = squares[first] + squares[second] - 2 * products[first, second]
-    # Digits cancel where a pair differs for few users or none: its sum is taken directly.
-    cancelled = np.flatnonzero(sums <= _NEAR * (squares[first] + squares[second]))
+    squares_of_both = squares[first] + squares[second]
+    squared_distances = squares_of_both - 2 * products[first, second]
+    # Digits cancel where a pair differs for few users or none: its distance is taken directly.
+    cancelled = np.flatnonzero(squared_distances <= _NEAR * squares_of_both)
     for pair in cancelled:
-        sums[pair] = np.square(scores[first[pair]] - scores[second[pair]]).sum()
-    return _two_sided(means[first] - means[second], sums, scores.shape[1])
+        squared_distances[pair] = np.square(scores[first[pair]] - scores[second[pair]]).sum()
+    return _t_test_p(means[first] - means[second], squared_distances, scores.shape[1])
 
 
-def _two_sided(differences: Floats, sums: Floats, users: int) -> Floats:
-    """Two-sided p values of t tests.
+def _t_test_p(mean_differences: Floats, squared_deviations: Floats, users: int) -> Floats:
+    """Two-sided p values of paired t tests; shape (pairs,) as of both arrays.
 
     Args:
-        differences: mean difference of each pair.
-        sums: of squared differences, around their mean.
+        mean_differences: over users.
+        squared_deviations: of the users' differences from their mean, summed over users.
         users: how many there are.
     """
-    tiny = 4 * np.finfo(np.float64).eps
-    errors = np.sqrt(np.maximum(sums, 0) / (users - 1) / users)
+    errors = np.sqrt(np.maximum(squared_deviations, 0) / (users - 1) / users)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.abs(differences) / errors
+        t = np.abs(mean_differences) / errors
     t[np.isnan(t)] = 0.0
     p_values = np.minimum(1.0, 2 * stdtr(users - 1, -t))
-    is_same = (np.abs(differences) <= tiny) & (errors <= tiny)
+    # Two that give every user the same score differ by rounding at most, and have no t.
+    rounding = 4 * np.finfo(np.float64).eps
+    is_same = (np.abs(mean_differences) <= rounding) & (errors <= rounding)
     p_values[is_same] = 1.0
     return np.asarray(p_values, dtype=np.float64)
 
@@ -133,7 +136,7 @@ def draw(pairs: int, *, drawn: int = DRAWN, seed: int = 0) -> NDArray[np.intp]:
 
 def drawn_curve(p_values: Floats) -> PValueCurve:
     """The curve of these pairs, as in the paper; `p_values` of shape (folds, pairs)."""
-    return _curve(_largest_first(p_values))
+    return _over_folds(_largest_first(p_values))
 
 
 def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
@@ -158,7 +161,7 @@ def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
     ways_below = _log_choose(pairs - rank_of_all, m - rank_in_draw)
     logs = ways_above + ways_below
     probability = np.exp(logs - _log_choose(np.array(pairs), np.array(m)))
-    return _curve(_largest_first(p_values) @ probability.T)
+    return _over_folds(_largest_first(p_values) @ probability.T)
 
 
 def dominance(
@@ -180,16 +183,19 @@ def dominance(
     if len(names) < 2:
         return {}
     first, second = np.triu_indices(len(configurations), 1)
-    mean = p_values.mean(axis=0)
+    mean_p_of_pairs = p_values.mean(axis=0)
     powers: dict[str, dict[str, float]] = {}
     for name in names:
         values = [configuration[name] for configuration in configurations]
         powers[name] = {}
         for value in dict.fromkeys(values):
             has_value = np.array([each == value for each in values])
-            shared = has_value[first] & has_value[second]
-            if shared.any():  # the expected DP of a draw is so many times the mean p value
-                powers[name][str(value)] = DRAWN * float(mean[shared].mean())
+            both_have_value = has_value[first] & has_value[second]
+            if both_have_value.any():
+                # The DP of a draw is the sum of its p values, so its expectation is their mean
+                # times the number of pairs drawn.
+                mean_p = float(mean_p_of_pairs[both_have_value].mean())
+                powers[name][str(value)] = DRAWN * mean_p
     return powers
 
 
@@ -210,13 +216,13 @@ def _largest_first(p_values: Floats) -> Floats:
     return -np.sort(-p_values, axis=1)
 
 
-def _curve(by_rank: Floats) -> PValueCurve:
+def _over_folds(p_values_by_rank: Floats) -> PValueCurve:
     """The curve of p values of shape (folds, ranks)."""
-    folds, ranks = by_rank.shape
+    folds, ranks = p_values_by_rank.shape
     deviations = np.zeros(ranks)
     if folds > 1:
-        deviations = by_rank.std(axis=0, ddof=1)
-    return PValueCurve(p_values=by_rank.mean(axis=0), deviations=deviations)
+        deviations = p_values_by_rank.std(axis=0, ddof=1)
+    return PValueCurve(p_values=p_values_by_rank.mean(axis=0), deviations=deviations)
 
 
 def _log_choose(n: NDArray[np.integer], k: NDArray[np.integer]) -> Floats:

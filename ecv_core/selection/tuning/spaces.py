@@ -23,14 +23,14 @@ Space = Mapping[str, tuple[ParamValue, ...]]
 
 
 def space_of(
-    algorithm: Algorithm, name: str | None, own: Mapping[str, Sequence[ParamValue]]
+    algorithm: Algorithm, name: str | None, grid: Mapping[str, Sequence[ParamValue]]
 ) -> dict[str, tuple[ParamValue, ...]]:
     """The space that was asked for, every value checked.
 
     Args:
         algorithm: whose parameters they are.
-        name: a declared space; None is the default one, or none at all where `own` is given.
-        own: values by parameter, as numbers or text; they take the place of declared ones.
+        name: a declared space; None is the default one, or none at all where a grid is given.
+        grid: values by parameter, as numbers or text; they take the place of declared ones.
     Raises:
         InputError: for a space or parameter that the algorithm does not have, a bad value, a
             value that is there twice, or a space of fewer than two configurations.
@@ -38,9 +38,9 @@ def space_of(
     space: dict[str, tuple[ParamValue, ...]] = {}
     if name is not None:
         space.update(_declared_space(algorithm, name))
-    elif not own:
+    elif not grid:
         space.update(_declared_space(algorithm, "default"))
-    for parameter, values in own.items():
+    for parameter, values in grid.items():
         space[parameter] = _checked_values(algorithm, parameter, values)
     size = size_of(space)
     if size < 2:
@@ -137,21 +137,21 @@ def _declared_space(algorithm: Algorithm, name: str) -> Space:
 Sampler = Literal["grid", "random", "tpe"]
 USUAL_BUDGET = 20
 """Configurations of a random or TPE search where nothing else is asked for."""
-_PATIENCE = 50
-"""A search ends after so many proposals in a row that were made before."""
+_MOST_REPEATS = 50
+"""A TPE search ends after so many proposals in a row that were made before."""
 
 
-def budget_of(space: Space, sampler: Sampler, asked: int | None) -> int:
+def budget_of(space: Space, sampler: Sampler, wished: int | None) -> int:
     """How many configurations are tried.
 
     Raises:
         InputError: for fewer than two.
     """
-    if asked is not None and asked < 2:
-        raise InputError(f"the budget must be at least 2 configurations, but is {asked}")
+    if wished is not None and wished < 2:
+        raise InputError(f"the budget must be at least 2 configurations, but is {wished}")
     size = size_of(space)
-    if asked is not None:
-        return min(size, asked)
+    if wished is not None:
+        return min(size, wished)
     if sampler == "grid":
         return size
     return min(size, USUAL_BUDGET)
@@ -187,12 +187,12 @@ def sampled(
         for point in itertools.product(*space.values()):
             yield dict(zip(space, point, strict=True))
         return
-    yield from _drawn(
+    yield from _proposed_by_optuna(
         space, sampler, budget, seed=seed, score=score, higher_is_better=higher_is_better
     )
 
 
-def _drawn(
+def _proposed_by_optuna(
     space: Space,
     sampler: Sampler,
     budget: int,
@@ -203,28 +203,29 @@ def _drawn(
 ) -> Iterator[dict[str, ParamValue]]:
     """Configurations as Optuna draws them, each once; arguments as of `sampled`."""
     study = _quiet_study(_sampler(space, sampler, seed), maximize=higher_is_better)
-    places = {name: _places(values) for name, values in space.items()}
+    indices = {name: _indices(values) for name, values in space.items()}
     scores: dict[tuple[ParamValue, ...], float] = {}
     repeats = 0
     while len(scores) < budget:
-        trial = study.ask(places)
+        trial = study.ask(indices)
+        # Optuna draws the index of each value; the value itself need not be a number.
         configuration = {name: space[name][trial.params[name]] for name in space}
         values = tuple(configuration.values())
         if values in scores:
             repeats += 1
-            if sampler == "tpe" and repeats == _PATIENCE:
+            if sampler == "tpe" and repeats == _MOST_REPEATS:
                 return
         else:
             repeats = 0
-            yield configuration
+            yield configuration  # the caller computes it before it asks for the next
             scores[values] = 0.0
             if score is not None:
                 scores[values] = score(configuration)
         study.tell(trial, scores[values])
 
 
-def _places(values: Sequence[ParamValue]) -> BaseDistribution:
-    """The places of a parameter's values, which Optuna draws; in an order for numbers alone."""
+def _indices(values: Sequence[ParamValue]) -> BaseDistribution:
+    """The indices of a parameter's values, which Optuna draws; in an order for numbers alone."""
     from optuna.distributions import CategoricalDistribution, IntDistribution
 
     if all(isinstance(value, int | float) for value in values):
@@ -252,8 +253,8 @@ def _sampler(space: Space, sampler: Sampler, seed: int) -> BaseSampler:
     from optuna import samplers
 
     if sampler == "grid":
-        places = {name: range(len(values)) for name, values in space.items()}
-        return samplers.GridSampler(places, seed=seed)
+        indices = {name: range(len(values)) for name, values in space.items()}
+        return samplers.GridSampler(indices, seed=seed)
     if sampler == "random":
         return samplers.RandomSampler(seed=seed)
     return samplers.TPESampler(seed=seed)

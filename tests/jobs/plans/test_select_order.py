@@ -1,11 +1,12 @@
 """Where the whole order is wanted, numbers are of the best, who may be placed before the others."""
 
 import numpy as np
+import pytest
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.select import Contender, Standing
 from ecv_core.records.run import Scores
-from ecv_core.selection.document import verdict_sentence, winner_mean
+from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.replay import play
 from ecv_core.selection.rounds import Terms
 
@@ -29,8 +30,9 @@ def test_the_sentence_is_of_the_winners_mean_though_others_ran_on():
         scores=tuple(scores),
         played=played,
         folds=played.folds_used,
-        left=(),
+        still_in=(),
         needed=None,
     )
-    mean = winner_mean(scores[0], played.rounds, 0)
-    assert standing.sentence(names) == verdict_sentence(names, terms, played, mean=mean)
+    folds_of_winner = scores[0].folds[: played.folds_used[0]]
+    assert played.winner_mean == pytest.approx(folds_of_winner.mean())
+    assert standing.sentence(names) == verdict_sentence(names, terms, played)
