@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis.orders import exact
-from ecv_core.analysis.orders.drawn import drawn_orders, sampled
+from ecv_core.analysis.orders.drawn import StopsOfOrders, drawn_orders, sampled
 from ecv_core.analysis.orders.outcomes import Curve, Floats, Outcome
 from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.analysis.replay import result_of
@@ -73,19 +73,21 @@ def _set_steps(scores: Scores, subsets: FoldSubsets, rule: SetRule) -> SetSteps:
 def _orders(scores: Scores, subsets: FoldSubsets, rule: SetRule, steps: SetSteps) -> exact.Orders:
     """The orders under a rule, by its own estimates of the k-fold mean where it has some."""
     if steps.means is not None:
-        subsets = subsets.estimated(steps.means)
+        subsets = subsets.with_means(steps.means)
     return exact.Orders(
         subsets, steps.half_widths, steps.step, first=first_stop(rule), costs=scores.costs
     )
 
 
-def fixed(
+def fixed_stops(
     scores: Scores, *, confidence: float = 0.95, within_percent: float | None = None
 ) -> Curve:
     """The baseline: the exact outcome of always using e folds; one row per e, from 1 to k."""
     subsets = FoldSubsets(scores.folds)
     half_widths = subsets.half_widths(confidence)
-    return exact.fixed(subsets, half_widths, costs=scores.costs, within_percent=within_percent)
+    return exact.fixed_stops(
+        subsets, half_widths, costs=scores.costs, within_percent=within_percent
+    )
 
 
 def outcome(
@@ -121,23 +123,25 @@ def outcome(
     if not getattr(rule, "looks", True):
         # The rule stops every order after the same fold, whatever the scores are.
         stop = float(_first_stop(rule, results))
-        curve = fixed(scores, confidence=confidence, within_percent=within_percent)
+        curve = fixed_stops(scores, confidence=confidence, within_percent=within_percent)
         setting = None
         if hasattr(rule, "min_folds"):  # what is set is after which fold it stops
             setting = stop
         return replace(curve.at(stop), setting=setting)
 
-    def stops(shuffled: Floats) -> NDArray[np.intp]:
-        if isinstance(rule, OrderRule):
-            return rule.first_stops(shuffled)
-        first_stops = []
+    def ask_at_every_fold(_scores_in_order: Floats) -> NDArray[np.intp]:
+        """Ask a rule that sees whole results: of the same orders that `sampled` draws."""
+        stops = []
         for order in drawn_orders(len(results), draws, seed).tolist():
-            first_stops.append(_first_stop(rule, [results[fold] for fold in order]))
-        return np.array(first_stops, dtype=np.intp)
+            stops.append(_first_stop(rule, [results[fold] for fold in order]))
+        return np.array(stops, dtype=np.intp)
 
+    stops_of_orders: StopsOfOrders = ask_at_every_fold
+    if isinstance(rule, OrderRule):
+        stops_of_orders = rule.first_stops
     return sampled(
         scores.folds,
-        stops,
+        stops_of_orders,
         confidence=confidence,
         orders=draws,
         seed=seed,

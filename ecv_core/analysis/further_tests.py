@@ -13,7 +13,7 @@ import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike
 
 from ecv_core.analysis.orders.outcomes import Floats
-from ecv_core.analysis.significance import BLOCK_CELLS
+from ecv_core.analysis.significance import BLOCK_CELLS, corrected_error
 from ecv_core.records.errors import InputError
 
 FLIPS = 9_999
@@ -52,8 +52,8 @@ def correlated_bayes(differences: ArrayLike, *, k: int, margin: float) -> Chance
     if not margin >= 0:
         raise InputError(f"a margin of practical equivalence is at least 0, but is {margin}")
     mean = float(values.mean())
-    error = float(values.std(ddof=1)) * math.sqrt(1 / count + 1 / (k - 1))
-    if error == 0:
+    error = corrected_error(values, k)
+    if error == 0:  # all folds differ alike, which leaves no doubt
         first = float(mean > margin)
         second = float(mean < -margin)
     else:
@@ -97,18 +97,18 @@ def randomization_p(differences: ArrayLike, *, flips: int = FLIPS) -> float:
     if not len(values):
         return 1.0
     observed = abs(float(values.sum()))
-    # Sums that only rounding keeps from the one observed count as far out as it is.
-    least = observed - 1e-12 * float(np.abs(values).sum())
+    # Sums that only rounding keeps from the one observed count as extreme as it is.
+    least_extreme = observed - 1e-12 * float(np.abs(values).sum())
     rng = np.random.default_rng(0)
     flips_per_block = max(1, BLOCK_CELLS // len(values))
-    as_far = 1
+    extreme = 1  # the signs as they are
     for start in range(0, flips, flips_per_block):
         drawn = min(flips_per_block, flips - start)
         is_positive = rng.integers(2, size=(drawn, len(values)), dtype=np.int8)
         # A sign is 2 * is_positive - 1, so this is the sum of the values with their signs.
         sums = 2 * (is_positive @ values) - values.sum()
-        as_far += int((np.abs(sums) >= least).sum())
-    return as_far / (flips + 1)
+        extreme += int((np.abs(sums) >= least_extreme).sum())
+    return extreme / (flips + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -158,14 +158,15 @@ def friedman(scores: ArrayLike) -> RankTest:
         outcome = scipy.stats.friedmanchisquare(*ranks.T)
         statistic = float(outcome.statistic)
         p = float(outcome.pvalue)
+    # Nemenyi's test: differences of mean ranks follow the studentized range, over sqrt(2).
     error = math.sqrt(learners * (learners + 1) / (6 * datasets))
-    apart = np.abs(mean_ranks[:, None] - mean_ranks[None, :])
+    rank_differences = np.abs(mean_ranks[:, None] - mean_ranks[None, :])
     studentized = scipy.stats.studentized_range
     quantile = float(studentized.ppf(1 - _LEVEL, learners, np.inf)) / math.sqrt(2)
     return RankTest(
         mean_ranks=mean_ranks,
         statistic=statistic,
         p=p,
-        nemenyi_p=studentized.sf(apart / error * math.sqrt(2), learners, np.inf),
+        nemenyi_p=studentized.sf(rank_differences / error * math.sqrt(2), learners, np.inf),
         critical_difference=quantile * error,
     )

@@ -17,7 +17,7 @@ from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.significance import over_folds
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import percent_text
-from ecv_core.stopping.new_data import new_data_interval
+from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
 MARGIN = 0.01
 """Of the baseline's mean, where nobody says what does not matter."""
@@ -126,18 +126,18 @@ def gate(
     if not higher_is_better:
         differences = -differences
     first_look = 1
-    if differences.ndim == 1:
+    if differences.ndim == 1:  # without users a single fold has no spread
         first_look = 2
         of = "folds"
     if len(differences) < first_look:
         raise InputError("the gate needs at least two folds of each, but there is one")
 
-    def interval_after(n: int) -> tuple[float, float]:
+    def interval_after(n: int) -> NewDataInterval:
         return _interval(
             differences[:n],
             k=k or planned_folds,
-            level=error_of_look,
-            rows=of == "rows",
+            error_of_end=error_of_look,
+            of_rows=of == "rows",
             is_last=n == planned_folds,
         )
 
@@ -146,13 +146,12 @@ def gate(
     while _verdict(interval, margin_in_score) is GateVerdict.UNKNOWN and n < len(differences):
         n += 1
         interval = interval_after(n)
-    low, high = interval
     return Gate(
         verdict=_verdict(interval, margin_in_score),
         folds=n,
         difference=_mean(differences[:n]),
-        low=low,
-        high=high,
+        low=interval.low,
+        high=interval.high,
         margin=margin_in_score,
         baseline_mean=_mean(baseline_scores),
         of=of,
@@ -160,20 +159,16 @@ def gate(
     )
 
 
-def _verdict(interval: tuple[float, float], margin: float) -> GateVerdict:
+def _verdict(interval: NewDataInterval, margin: float) -> GateVerdict:
     """What an interval of the difference says: two one-sided tests."""
-    low, high = interval
-    if low >= -margin:
+    if interval.low >= -margin:
         return GateVerdict.PASSES
-    if high < -margin:
+    if interval.high < -margin:
         return GateVerdict.FAILS
     return GateVerdict.UNKNOWN
 
 
-def _checked(
-    baseline: ArrayLike,
-    candidate: ArrayLike,
-) -> tuple[Floats, Floats]:
+def _checked(baseline: ArrayLike, candidate: ArrayLike) -> tuple[Floats, Floats]:
     """Both as arrays of one shape. Raises: InputError."""
     try:
         first = np.asarray(baseline, dtype=np.float64)
@@ -225,27 +220,25 @@ def margin_of(margin: float | str | None, baseline: ArrayLike) -> float:
 
 
 def _interval(
-    differences: Floats, *, k: float, level: float, rows: bool, is_last: bool
-) -> tuple[float, float]:
-    """Where the difference on new data is, each end with the error `level`.
+    differences: Floats, *, k: float, error_of_end: float, of_rows: bool, is_last: bool
+) -> NewDataInterval:
+    """Where the difference on new data is.
 
     Args:
-        differences: of the folds so far.
+        differences: of the folds so far; shape (folds,) or (folds, users).
         k: into how many parts the data are split.
-        level: the error of each end.
-        rows: whether they are of rows of a table.
+        error_of_end: the probability that it is beyond one end.
+        of_rows: whether they are of rows of a table.
         is_last: whether no fold is to come.
     """
-    confidence = 1 - 2 * level
-    if differences.ndim == 1:
-        zeros = np.zeros_like(differences)
-        test = over_folds(differences, zeros, k=k, confidence=confidence)
-        if np.ptp(differences) <= 1e-9 * np.abs(differences).max():
-            # Folds that differ alike do not tell how others would; that all are equal to the last
-            # one is how a model looks beside itself.
-            if is_last and not differences.any():
-                return 0.0, 0.0
-            return -math.inf, math.inf
-        return test.low, test.high
-    interval = new_data_interval(differences, confidence, k=k, rows=rows)
-    return interval.low, interval.high
+    confidence = 1 - 2 * error_of_end
+    if differences.ndim == 2:
+        return new_data_interval(differences, confidence, k=k, rows=of_rows)
+    if np.ptp(differences) <= 1e-9 * np.abs(differences).max():
+        # Folds that differ alike do not tell how others would; that all are equal to the last
+        # one is how a model looks beside itself.
+        if is_last and not differences.any():
+            return NewDataInterval(low=0.0, high=0.0)
+        return NewDataInterval(low=-math.inf, high=math.inf)
+    test = over_folds(differences, np.zeros_like(differences), k=k, confidence=confidence)
+    return NewDataInterval(low=test.low, high=test.high)

@@ -21,13 +21,12 @@ from ecv_core.store.new_data import usual_new_data
 
 
 class UserTable(NamedTuple):
-    """Users by their numbers, ascending, and the score of each in each fold.
-
-    The scores have the shape (folds, users); they are NaN where a user has none in a fold.
-    """
+    """The score of each user in each fold."""
 
     numbers: NDArray[np.integer]
+    """Of the users, ascending; shape (users,)."""
     scores: NDArray[np.floating]
+    """Shape (folds, users); NaN where a user has none in a fold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,8 +40,8 @@ class GateSide:
     """In the order of the folds of `means`; None where these scores are not known."""
     source: str
     """Within which users have the same numbers: a dataset, or a file."""
-    looks: int
-    """Folds when none is saved."""
+    planned_folds: int
+    """How many run when none is saved."""
     k: float
     """Into how many parts the data are split."""
     higher_is_better: bool
@@ -63,15 +62,15 @@ def side_of_run(run: RunRecord, name: str) -> GateSide:
         )
     means = {str(fold.fold): fold.score for fold in run.folds}
     users = None
-    scores = list(run.user_scores.values())
-    if scores and len(scores) == len(run.folds):
-        users = UserTable(*user_table(scores, run.spec.metric_name))
+    scores_of_folds = list(run.user_scores.values())
+    if scores_of_folds and len(scores_of_folds) == len(run.folds):
+        users = UserTable(*user_table(scores_of_folds, run.spec.metric_name))
     return GateSide(
         name=name,
         means=means,
         users=users,
         source=run.spec.dataset,
-        looks=run.k,
+        planned_folds=run.k,
         k=run.spec.folds_of_a_partition,
         higher_is_better=metric_of(run.spec).higher_is_better,
         of=usual_new_data(run.spec),
@@ -101,13 +100,13 @@ def side_of_file(path: Path, contender: str, metric: str | None) -> GateSide:
         means=dict(zip(file.folds, scores.folds.tolist(), strict=True)),
         users=users,
         source=str(path.resolve()),
-        looks=len(file.folds),
+        planned_folds=len(file.folds),
         k=len(file.folds),
         higher_is_better=scores.higher_is_better,
     )
 
 
-def _paired(baseline: GateSide, candidate: GateSide) -> tuple[Floats, Floats]:
+def _paired_scores(baseline: GateSide, candidate: GateSide) -> tuple[Floats, Floats]:
     """The scores of the folds that both have, of users where both know the same ones.
 
     Raises: InputError where a comparison would not be fair, or they share no fold.
@@ -123,8 +122,8 @@ def _paired(baseline: GateSide, candidate: GateSide) -> tuple[Floats, Floats]:
         numbers = np.union1d(baseline.users.numbers, candidate.users.numbers)
         first = _scores_of_users(baseline, baseline.users, folds, numbers)
         second = _scores_of_users(candidate, candidate.users, folds, numbers)
-        seen = np.isfinite(first).any(axis=0) | np.isfinite(second).any(axis=0)
-        return first[:, seen], second[:, seen]
+        is_scored = np.isfinite(first).any(axis=0) | np.isfinite(second).any(axis=0)
+        return first[:, is_scored], second[:, is_scored]
     first = np.array([baseline.means[fold] for fold in folds])
     second = np.array([candidate.means[fold] for fold in folds])
     return first, second
@@ -182,13 +181,13 @@ def gate_sides(
         confidence: of each of the two statements.
     Raises: InputError where the two cannot be compared, and as of `gate`.
     """
-    first, second = _paired(baseline, candidate)
+    first, second = _paired_scores(baseline, candidate)
     return gate(
         first,
         second,
         margin=margin,
         k=baseline.k,
-        looks=baseline.looks,
+        looks=baseline.planned_folds,
         confidence=confidence,
         higher_is_better=baseline.higher_is_better,
         of=baseline.of,

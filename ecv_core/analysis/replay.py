@@ -64,7 +64,7 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
     ordered = list(folds)
     if seed:
         order = np.random.default_rng(seed).permutation(len(folds))
-        ordered = [folds[place] for place in order]
+        ordered = [folds[index] for index in order]
     k = spec.max_folds
     played = moments(rule_for(spec), ordered, spec.confidence, spec.overlap)
     return Replay(folds=tuple(ordered), moments=tuple(played), stopped_at=stop_of(played, k), k=k)
@@ -96,7 +96,7 @@ def _explanation(played: Replay, moment: Moment) -> str:
 
 
 def _explanation_after_stop(at_stop: Moment, moment: Moment, k: int) -> str:
-    """Say how far the mean has moved since the stop, with folds that ran only to check it."""
+    """How far the mean has moved since the stop, with folds that ran only to check it."""
     percent = difference_percent(at_stop.mean, moment.mean)
     difference = f"{percent:.2f} % from the {at_stop.mean:.4f} at the stop"
     if moment.n == k:

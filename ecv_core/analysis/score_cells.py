@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from ecv_core.analysis.score_columns import numbers_rows, roles_of
+from ecv_core.analysis.score_columns import names_row_numbers, roles_of
 from ecv_core.analysis.score_tables import is_text, texts_of
 
 if TYPE_CHECKING:
@@ -21,14 +21,30 @@ _CELL = re.compile(
 """A score, perhaps with a spread behind it, perhaps in per cent."""
 
 
+class _Cell(NamedTuple):
+    text: str
+    score: float
+    """Divided by 100 where it is in per cent."""
+    in_percent: bool
+    has_spread: bool
+
+
 class PlainNumbers(NamedTuple):
     """A table whose scores are numbers alone, and what stood beside them."""
 
     table: pa.Table
-    percent: str
-    """The first cell in per cent; empty where there is none."""
-    spread: str
-    """The first cell with a spread behind its score; empty where there is none."""
+    cells: list[_Cell]
+    """All that were made numbers, column by column."""
+
+    @property
+    def percent_example(self) -> str:
+        """The first cell in per cent; empty where there is none."""
+        return next((cell.text for cell in self.cells if cell.in_percent), "")
+
+    @property
+    def spread_example(self) -> str:
+        """The first cell with a spread behind its score; empty where there is none."""
+        return next((cell.text for cell in self.cells if cell.has_spread), "")
 
 
 def with_plain_numbers(table: pa.Table) -> PlainNumbers:
@@ -39,40 +55,20 @@ def with_plain_numbers(table: pa.Table) -> PlainNumbers:
     """
     import pyarrow as pa
 
-    labels = set(roles_of(table.column_names).values())
-    percent = ""
-    spread = ""
-    for place, name in enumerate(table.column_names):
-        if not is_text(table, name) or name in labels or numbers_rows(name):
+    label_columns = roles_of(table.column_names).values()
+    every_cell: list[_Cell] = []
+    for index, name in enumerate(table.column_names):
+        if not is_text(table, name) or name in label_columns or names_row_numbers(name):
             continue
-        cells = _cells(texts_of(table, name))
-        if not cells:
-            continue
-        numbers = pa.array([cell.score for cell in cells], pa.float64())
-        table = table.set_column(place, name, numbers)
-        if cells[0].in_percent:
-            percent = percent or cells[0].text
-        spread = spread or _first_with_spread(cells)
-    return PlainNumbers(table, percent, spread)
+        cells = _score_cells(texts_of(table, name))
+        if cells:
+            numbers = pa.array([cell.score for cell in cells], pa.float64())
+            table = table.set_column(index, name, numbers)
+            every_cell += cells
+    return PlainNumbers(table, every_cell)
 
 
-class _Cell(NamedTuple):
-    text: str
-    score: float
-    """Divided by 100 where it is in per cent."""
-    in_percent: bool
-    has_spread: bool
-
-
-def _first_with_spread(cells: list[_Cell]) -> str:
-    """The text of the first cell that has a spread; empty where none has."""
-    for cell in cells:
-        if cell.has_spread:
-            return cell.text
-    return ""
-
-
-def _cells(texts: list[str]) -> list[_Cell]:
+def _score_cells(texts: list[str]) -> list[_Cell]:
     """The cells of a column; none where one is no number, or some alone are in per cent."""
     cells: list[_Cell] = []
     for text in texts:

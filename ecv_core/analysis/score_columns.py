@@ -24,7 +24,7 @@ _ROLES = {
 _METRIC_COLUMNS = {"metric", "metricname", "measure", "metricid"}
 _ROW_NUMBERS = {"", "index", "folds", "split", "n", "i", "row", "#", "nr"}
 """Of a column that numbers the rows."""
-_UNNAMED = re.compile(r"|unnamed: ?\d+|index|level_0|__index_level_0__", re.IGNORECASE)
+_PANDAS_INDEX = re.compile(r"|unnamed: ?\d+|index|level_0|__index_level_0__", re.IGNORECASE)
 """Under these names pandas writes and reads the index of a table."""
 
 
@@ -41,32 +41,34 @@ _TIMES = frozenset(
     )
 )
 _COSTS = frozenset(_words("joules joule wh kwh energy co2 co2e gco2e emissions watts"))
-_OF_TIMES = frozenset(
+_TIME_FILLERS = frozenset(
     _words(
         "fit score test train training predict prediction inference eval evaluate evaluation wall "
         "cpu gpu process mean std avg total sum in s ms min h us ns milliseconds hours per fold n "
         "g kg"
     )
 )
-"""Words beside those of times that make no contender's name of a column: 'fit time (s)'."""
+"""Beside words of times these make no contender's name of a column: 'fit time (s)'."""
 _BOOKKEEPING = frozenset(
     _words(
         "seed seeds random state epoch epochs step steps iteration iterations iter timestamp users "
         "items samples support batch params parameters memory ram mb gb mib gib trial version k"
     )
 )
-_OF_BOOKKEEPING = frozenset(_words("n num number of nr global train test size peak max used count"))
-"""Words beside those of settings and counts that make no contender's name of a column."""
+_BOOKKEEPING_FILLERS = frozenset(
+    _words("n num number of nr global train test size peak max used count")
+)
+"""Beside words of settings and counts these make no contender's name of a column."""
 _UNITS_OF_TIME = frozenset({"s", "ms"})
 """They make a column of times of 'fit (s)', but not of one that is called 'S' alone."""
 _SPREADS = frozenset(_words("std stdv sd stdev stddev sem stderr se var variance deviation"))
 _CENTRES = frozenset(
     _words("mean avg average median total sum min max minimum maximum overall all count rank ø")
 )
-_OF_SUMMARIES = frozenset(
+_SUMMARY_FILLERS = frozenset(
     _words("dev standard error err score scores test of the fold folds cv and ci")
 )
-"""Words beside those of summaries that make no fold's name of a row: 'mean of all folds'."""
+"""Beside words of summaries these make no fold's name of a row: 'mean of all folds'."""
 _FOLD_NAME = re.compile(r"(fold|split|cv|run|repeat|rep)?[ _.#-]*\d+", re.IGNORECASE)
 
 _A_FOLD = r"(?:fold|split|cv|run|repeat|rep)[ _.#-]*\d+"
@@ -89,7 +91,7 @@ def names_metrics(name: str) -> bool:
     return _plain(name) in _METRIC_COLUMNS
 
 
-def parted(names: Iterable[str], holds: Callable[[str], bool]) -> tuple[list[str], list[str]]:
+def divided(names: Iterable[str], holds: Callable[[str], bool]) -> tuple[list[str], list[str]]:
     """The names of which something holds, and the others, both in their order."""
     holding = []
     others = []
@@ -101,14 +103,9 @@ def parted(names: Iterable[str], holds: Callable[[str], bool]) -> tuple[list[str
     return holding, others
 
 
-def numbers_rows(name: str) -> bool:
+def names_row_numbers(name: str) -> bool:
     """Whether a column of whole numbers under this name numbers the rows."""
-    return name.lower() in _ROW_NUMBERS or is_unnamed(name)
-
-
-def is_unnamed(name: str) -> bool:
-    """Whether a column is the index of a table of pandas."""
-    return _UNNAMED.fullmatch(name) is not None
+    return name.lower() in _ROW_NUMBERS or _PANDAS_INDEX.fullmatch(name) is not None
 
 
 def is_time_or_cost(name: str) -> bool:
@@ -117,14 +114,12 @@ def is_time_or_cost(name: str) -> bool:
     measured = _TIMES | _COSTS
     if len(words) > 1:
         measured |= _UNITS_OF_TIME
-    return _says_nothing_but(words, measured, _OF_TIMES)
+    return _consists_of(words, measured, _TIME_FILLERS)
 
 
-def _says_nothing_but(
-    words: Sequence[str], decisive: frozenset[str], beside: frozenset[str]
-) -> bool:
-    """Whether a name has a decisive word, and none but such and those that may stand beside."""
-    return not decisive.isdisjoint(words) and (decisive | beside).issuperset(words)
+def _consists_of(words: Sequence[str], decisive: frozenset[str], fillers: frozenset[str]) -> bool:
+    """Whether a name has a decisive word, and beside such none but fillers."""
+    return not decisive.isdisjoint(words) and (decisive | fillers).issuperset(words)
 
 
 def is_time_of(name: str, contenders: Iterable[str]) -> bool:
@@ -133,20 +128,20 @@ def is_time_of(name: str, contenders: Iterable[str]) -> bool:
     The time has to be at the end, for there are contenders such as 'time-svd'.
     """
     measured = _TIMES | _COSTS
-    words_before = _words(name)
+    words_of_contender = _words(name)
     words_of_time: list[str] = []
-    while words_before and words_before[-1] in measured | _OF_TIMES:
-        words_of_time.append(words_before.pop())
-    if not words_before or measured.isdisjoint(words_of_time):
+    while words_of_contender and words_of_contender[-1] in measured | _TIME_FILLERS:
+        words_of_time.append(words_of_contender.pop())
+    if not words_of_contender or measured.isdisjoint(words_of_time):
         return False
     # What is before the time is a contender's name, or its beginning: 'svd' of 'svd 50 factors'.
-    count = len(words_before)
-    return any(_words(contender)[:count] == words_before for contender in contenders)
+    count = len(words_of_contender)
+    return any(_words(contender)[:count] == words_of_contender for contender in contenders)
 
 
 def is_bookkeeping(name: str) -> bool:
     """Whether a column is of settings or counts, such as 'seed', 'n_users' and 'Step'."""
-    return _says_nothing_but(_words(name), _BOOKKEEPING, _OF_BOOKKEEPING)
+    return _consists_of(_words(name), _BOOKKEEPING, _BOOKKEEPING_FILLERS)
 
 
 def is_spread(name: str, names: Iterable[str]) -> bool:
@@ -158,12 +153,13 @@ def is_spread(name: str, names: Iterable[str]) -> bool:
         name: of the column.
         names: of all columns.
     """
-    *what, last = _words(name) or [""]
-    if last not in _SPREADS or not what:
+    words = _words(name)
+    if len(words) < 2 or words[-1] not in _SPREADS:
         return False
     if metric_named(name) is not None:
         return True
-    return any(_words(other)[:-1] == what for other in names if other != name)
+    measured = words[:-1]
+    return any(_words(other)[:-1] == measured for other in names if other != name)
 
 
 def is_end_of_range(name: str) -> bool:
@@ -175,7 +171,7 @@ def is_summary(label: str) -> bool:
     """Whether a row or a column is a summary of folds, and so no fold: 'Mean', 'Std. dev.'."""
     if re.fullmatch(r"\d+(\.\d+)? ?%", label.strip()):
         return True  # a quantile, as pandas' `describe` writes it
-    return _says_nothing_but(_words(label), _SPREADS | _CENTRES, _OF_SUMMARIES)
+    return _consists_of(_words(label), _SPREADS | _CENTRES, _SUMMARY_FILLERS)
 
 
 def is_fold_name(name: str) -> bool:
@@ -207,16 +203,16 @@ def summarises(name: str, scores: Floats, others: Floats) -> bool:
     if _SPREADS.intersection(_words(name)):
         return True
     # The numbers of a file are rounded, so half of a last digit more or less is the same.
-    nearby = 0.5 * 10.0 ** -_digits(scores) + 1e-12
+    rounding = 0.5 * 10.0 ** -_decimals(scores) + 1e-12
     statistics = (np.mean, np.median, np.sum, np.min, np.max)
     for statistic in statistics:
-        if np.all(np.abs(statistic(others, axis=0) - scores) <= nearby):
+        if np.all(np.abs(statistic(others, axis=0) - scores) <= rounding):
             return True
     return False
 
 
-def _digits(scores: Floats) -> int:
-    """After the point, the most that a score has; at most 12."""
+def _decimals(scores: Floats) -> int:
+    """How many digits a score has after the point, at most; not more than 12."""
     longest = 0
     for score in scores.tolist():
         fraction = f"{score:.12f}".rstrip("0").partition(".")[2]

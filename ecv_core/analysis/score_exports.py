@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ecv_core.analysis.score_columns import is_fold_name, metric_of_fold, roles_of
-from ecv_core.analysis.score_rows import left_out_part
+from ecv_core.analysis.score_rows import UsedPart, left_out_words
 from ecv_core.analysis.score_searches import names_by_parameters
 from ecv_core.analysis.score_tables import texts_of
 from ecv_core.records.errors import InputError
@@ -13,47 +13,48 @@ from ecv_core.records.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_METRIC = "metrics."
-_PARAMETER = "params."
-_RUN_NAME = "tags.mlflow.runName"
+_MLFLOW_METRIC = "metrics."
+_MLFLOW_PARAMETER = "params."
+_MLFLOW_RUN_NAME = "tags.mlflow.runName"
 """The column in which MLflow keeps how a run is called."""
-_TRIAL = {"number", "value", "state"}
+_OPTUNA_COLUMNS = {"number", "value", "state"}
 """Columns that Optuna writes of every trial."""
-_ATTRIBUTE = "user_attrs_"
+_OPTUNA_ATTRIBUTE = "user_attrs_"
+"""Columns of what a user keeps with a trial begin with this."""
 
 
-def with_plain_columns(table: pa.Table, file: str) -> tuple[pa.Table, list[str]]:
-    """The same scores in columns that are named as in other tables, and what is left out.
+def with_plain_columns(table: pa.Table, file: str) -> UsedPart:
+    """The same scores in columns that are named as in other tables.
 
     Args:
         table: of scores; any but an export of MLflow or Optuna stays as it is.
         file: how a sentence names it.
-    Returns: the table, and parts of the sentence about what is left out.
     Raises: InputError for an export that has no folds.
     """
     names = table.column_names
-    if any(name.startswith(_METRIC) for name in names):
-        return _of_mlflow(table)
-    if _TRIAL.issubset(names):
-        return _of_optuna(table, file)
-    return table, []
+    if any(name.startswith(_MLFLOW_METRIC) for name in names):
+        return _runs_of_mlflow(table)
+    if _OPTUNA_COLUMNS.issubset(names):
+        return _trials_of_optuna(table, file)
+    return UsedPart(table, [])
 
 
-def _of_mlflow(table: pa.Table) -> tuple[pa.Table, list[str]]:
+def _runs_of_mlflow(table: pa.Table) -> UsedPart:
     """A run's metrics and parameters without the prefixes of `mlflow.search_runs`."""
-    short = {}
+    plain_names = {}
     for name in table.column_names:
-        for prefix in (_METRIC, _PARAMETER):
+        for prefix in (_MLFLOW_METRIC, _MLFLOW_PARAMETER):
             if name.startswith(prefix):
-                short[name] = name.removeprefix(prefix)
-    if "contender" not in roles_of(list(short.values())) and _RUN_NAME in table.column_names:
-        short[_RUN_NAME] = "contender"
-    others = [name for name in table.column_names if name not in short]
-    runs = table.select(list(short)).rename_columns(list(short.values()))
-    return runs, left_out_part(others, "what MLflow notes of every run")
+                plain_names[name] = name.removeprefix(prefix)
+    has_contenders = "contender" in roles_of(list(plain_names.values()))
+    if not has_contenders and _MLFLOW_RUN_NAME in table.column_names:
+        plain_names[_MLFLOW_RUN_NAME] = "contender"
+    others = [name for name in table.column_names if name not in plain_names]
+    runs = table.select(list(plain_names)).rename_columns(list(plain_names.values()))
+    return UsedPart(runs, left_out_words(others, "what MLflow notes of every run"))
 
 
-def _of_optuna(table: pa.Table, file: str) -> tuple[pa.Table, list[str]]:
+def _trials_of_optuna(table: pa.Table, file: str) -> UsedPart:
     """A row per trial, named by its parameters, with the folds that its attributes hold."""
     import pyarrow as pa
 
@@ -66,25 +67,23 @@ def _of_optuna(table: pa.Table, file: str) -> tuple[pa.Table, list[str]]:
         )
     finished = [state.endswith("COMPLETE") for state in texts_of(table, "state")]
     trials = table.filter(pa.array(finished))
-    unfinished = finished.count(False)
     left_out = []
-    if unfinished:
-        left_out.append(f"{unfinished} trials that are not complete")
+    if len(trials) < len(table):
+        left_out.append(f"{len(table) - len(trials)} trials that are not complete")
     others = []
     for name in table.column_names:
         if name not in folds and not name.startswith("params_"):
             others.append(name)
-    left_out += left_out_part(others, "what Optuna notes of every trial")
-    contenders = pa.array(names_by_parameters(trials, "params_"))
-    columns = {"contender": contenders}
+    left_out += left_out_words(others, "what Optuna notes of every trial")
+    columns = {"contender": pa.array(names_by_parameters(trials, "params_"))}
     for name in folds:
-        columns[name.removeprefix(_ATTRIBUTE)] = trials[name]
-    return pa.table(columns), left_out
+        columns[name.removeprefix(_OPTUNA_ATTRIBUTE)] = trials[name]
+    return UsedPart(pa.table(columns), left_out)
 
 
 def _is_fold(name: str) -> bool:
     """Whether a column is an attribute of a trial that is called as a fold."""
-    attribute = name.removeprefix(_ATTRIBUTE)
-    if attribute == name:
+    if not name.startswith(_OPTUNA_ATTRIBUTE):
         return False
+    attribute = name.removeprefix(_OPTUNA_ATTRIBUTE)
     return is_fold_name(attribute) or bool(metric_of_fold(attribute))

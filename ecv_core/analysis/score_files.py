@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from ecv_core.analysis.orders.subsets import MAX_K
 from ecv_core.analysis.score_cells import with_plain_numbers
 from ecv_core.analysis.score_columns import USER, is_summary, roles_of, summarises
 from ecv_core.analysis.score_exports import with_plain_columns
-from ecv_core.analysis.score_rows import Clue, ScoreRows, left_out_part, rows_as_they_are
+from ecv_core.analysis.score_rows import Clue, ScoreRows, left_out_words, rows_of_long
 from ecv_core.analysis.score_searches import is_search, rows_of_search
 from ecv_core.analysis.score_tables import SHOWN, Labels, table_of
 from ecv_core.analysis.score_wide import rows_of_wide
@@ -154,18 +155,18 @@ def with_varying_scores(scores: ScoreFile, file: str) -> ScoreFile:
 
 def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
     file = f"the file {path.name}"
-    table, dropped = with_plain_columns(table_of(path, file), file)
-    numbers = with_plain_numbers(table)
+    plain = with_plain_columns(table_of(path, file), file)
+    numbers = with_plain_numbers(plain.table)
     rows = _rows_of(numbers.table, file, metric)
-    contenders, folds = _contenders(rows.labels, rows.scores, file)
+    contenders = _contenders(rows.labels, rows.scores, file)
     kept, summaries = _without_summary_contenders(contenders)
-    left_out = [*dropped, *rows.left_out]
-    left_out += left_out_part(summaries, "summaries of the others")
-    if numbers.spread:
-        left_out.append(f"spreads, as in '{numbers.spread}'")
+    left_out = [*plain.left_out, *rows.left_out]
+    left_out += left_out_words(summaries, "summaries of the others")
+    if numbers.spread_example:
+        left_out.append(f"spreads, as in '{numbers.spread_example}'")
     sentences = []
-    if numbers.percent:
-        sentences.append(f"Percentages are read as hundredths, as in '{numbers.percent}'.")
+    if numbers.percent_example:
+        sentences.append(f"Percentages are read as hundredths, as in '{numbers.percent_example}'.")
     if left_out:
         sentences.append(f"Left out: {'; '.join(left_out)}.")
     stem = path.name.partition(".")[0]
@@ -177,7 +178,7 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
         contenders=tuple(
             replace(contender, higher_is_better=direction.higher_is_better) for contender in kept
         ),
-        folds=tuple(folds),
+        folds=tuple(rows.labels["fold"].names),
         metric=metric or rows.metric,
         direction=direction,
         left_out=" ".join(sentences),
@@ -190,7 +191,7 @@ def _rows_of(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
         return rows_of_search(table, file, metric)
     roles = roles_of(table.column_names)
     if {"contender", "fold"} <= roles.keys() or USER in roles:
-        return rows_as_they_are(table, roles, file, metric)
+        return rows_of_long(table, roles, file, metric)
     return rows_of_wide(table, roles, file, metric)
 
 
@@ -201,16 +202,17 @@ def _direction(clues: Sequence[Clue], scores: Sequence[Floats]) -> Direction:
         clues: the surest first.
         scores: of each contender; shape (folds,).
     """
-    some_below_zero = any((of_folds < 0).any() for of_folds in scores)
-    named = _metrics_of(clues)
-    if not named:
+    every_score = np.concatenate(scores)
+    some_below_zero = bool((every_score < 0).any())
+    named_metrics = _metrics_of(clues)
+    if not named_metrics:
         return Direction(
             higher_is_better=True,
             why="because nothing in the file names a known metric",
             bounded=not some_below_zero,
         )
-    clue, metric = named[0]
-    if metric.never_negative and _below_zero(scores):
+    clue, metric = named_metrics[0]
+    if metric.never_negative and some_below_zero and (every_score <= 0).all():
         return Direction(
             higher_is_better=True,
             why=(
@@ -221,7 +223,7 @@ def _direction(clues: Sequence[Clue], scores: Sequence[Floats]) -> Direction:
     why = f"by {clue.source}"
     if metric.never_negative and some_below_zero:
         why += f", although some scores are below zero, which no {metric.words} is"
-    for other, other_metric in named[1:]:
+    for other, other_metric in named_metrics[1:]:
         if other.sure and other_metric.higher_is_better != metric.higher_is_better:
             why += f", although {other.source} suggests the opposite"
             break  # A sentence needs no second contradiction.
@@ -230,22 +232,19 @@ def _direction(clues: Sequence[Clue], scores: Sequence[Floats]) -> Direction:
 
 def _metrics_of(clues: Sequence[Clue]) -> list[tuple[Clue, NamedMetric]]:
     """The metric that each clue names; without those that name none."""
-    named = []
+    named_metrics = []
     for clue in clues:
         metric = metric_named(clue.name)
         if metric is not None:
-            named.append((clue, metric))
-    return named
-
-
-def _below_zero(scores: Sequence[Floats]) -> bool:
-    """Whether no score is above zero, and some are below."""
-    every = np.concatenate(scores)
-    return bool((every <= 0).all() and (every < 0).any())
+            named_metrics.append((clue, metric))
+    return named_metrics
 
 
 def _without_summary_contenders(contenders: Sequence[Scores]) -> tuple[list[Scores], list[str]]:
-    """Without a row or column that is the mean, the spread, ... of the other contenders."""
+    """Without what is the mean, the spread, ... of the other contenders.
+
+    Returns: the contenders, and the names of the summaries.
+    """
     others = np.array(
         [contender.folds for contender in contenders if not is_summary(contender.name)]
     )
@@ -259,60 +258,51 @@ def _without_summary_contenders(contenders: Sequence[Scores]) -> tuple[list[Scor
     return kept, summaries
 
 
-def _contenders(
-    labels: dict[str, Labels], score: Floats, file: str
-) -> tuple[list[Scores], list[str]]:
+def _contenders(labels: dict[str, Labels], row_scores: Floats, file: str) -> list[Scores]:
     """Arrange the scores of rows by contender and fold, and by user where there are users.
 
     Args:
         labels: what each row is of: 'contender', 'fold' and perhaps USER.
-        score: of each row; shape (rows,).
+        row_scores: shape (rows,).
         file: how errors call the file.
-    Returns: the contenders, and the names of the folds.
     Raises: InputError where a score is missing, comes twice, or is no finite number.
     """
-    by_user = USER in labels
-    names, contender = labels["contender"]
-    folds, fold = labels["fold"]
+    names, contender_codes = labels["contender"]
+    folds, fold_codes = labels["fold"]
     # Without users each score is that of one nameless user.
-    users, user = labels.get(USER, ([""], np.zeros(len(score), dtype=np.int32)))
+    nobody = Labels([""], np.zeros(len(row_scores), dtype=np.int32))
+    users, user_codes = labels.get(USER, nobody)
     shape = (len(names), len(folds), len(users))
     _check_size(shape, file)
     _check_names(names, file)
-    _check_finite(labels, score, file)
-    cell = np.ravel_multi_index((contender, fold, user), shape)
-    _check_no_cell_twice(cell, labels, file)
+    _check_finite(labels, row_scores, file)
+    cells = np.ravel_multi_index((contender_codes, fold_codes, user_codes), shape)
+    _check_no_cell_twice(cells, labels, file)
     scores = np.full(shape, np.nan)
-    scores.flat[cell] = score
+    scores.flat[cells] = row_scores
     _check_complete(~np.isnan(scores), names, folds, users, file)
     contenders = []
-    for name, scores_of_contender in zip(names, scores, strict=True):
-        scores_by_user = None
-        if by_user:
-            scores_by_user = scores_of_contender
-        contenders.append(
-            Scores(
-                name=name,
-                folds=np.nanmean(scores_of_contender, axis=1),
-                users=scores_by_user,
-            )
-        )
-    return contenders, folds
+    for name, user_scores in zip(names, scores, strict=True):
+        contender = Scores(name=name, folds=np.nanmean(user_scores, axis=1))
+        if USER in labels:
+            contender = replace(contender, users=user_scores)
+        contenders.append(contender)
+    return contenders
 
 
 def _check_names(names: Sequence[str], file: str) -> None:
     """Refuse names that are the same once they are cut to SHOWN characters."""
-    for at, name in enumerate(names):
-        if name in names[:at]:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise InputError(
                 f"{file} has two contenders whose names begin with '{name}'; only {SHOWN} "
                 "characters of a name are kept, so let them differ there"
             )
 
 
-def _check_finite(labels: Mapping[str, Labels], score: Floats, file: str) -> None:
+def _check_finite(labels: Mapping[str, Labels], row_scores: Floats, file: str) -> None:
     """Refuse a score that is no finite number. Args: as of `_contenders`."""
-    finite = np.isfinite(score)
+    finite = np.isfinite(row_scores)
     if finite.all():
         return
     row = int(np.argmin(finite))
@@ -323,22 +313,22 @@ def _check_finite(labels: Mapping[str, Labels], score: Floats, file: str) -> Non
         way_out = "the users that have nothing held out, in every contender"
     raise InputError(
         f"in {file}, fold {_label(labels, 'fold', row)} of '{_label(labels, 'contender', row)}' "
-        f"has the score {score[row]}{whose}, which is not a finite number; leave out {way_out}"
+        f"has the score {row_scores[row]}{whose}, which is not a finite number; leave out {way_out}"
     )
 
 
-def _check_no_cell_twice(cell: NDArray[np.intp], labels: Mapping[str, Labels], file: str) -> None:
+def _check_no_cell_twice(cells: NDArray[np.intp], labels: Mapping[str, Labels], file: str) -> None:
     """Refuse two rows with the same contender, fold and user.
 
     Args:
-        cell: one number for these three, of each row; shape (rows,).
+        cells: one number for these three, of each row; shape (rows,).
         labels, file: as of `_contenders`.
     """
-    ordered = np.sort(cell)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(twice) == 0:
+    ascending = np.sort(cells)
+    repeated = ascending[1:][ascending[1:] == ascending[:-1]]
+    if len(repeated) == 0:
         return
-    row = int(np.argmax(cell == twice[0]))
+    row = int(np.argmax(cells == repeated[0]))
     way_out = f"; keep one, or add column '{USER}'"
     if USER in labels:
         way_out = f", user {_label(labels, USER, row)}; keep one"
@@ -371,16 +361,23 @@ def _check_size(shape: tuple[int, int, int], file: str) -> None:
 def _check_complete(
     present: NDArray[np.bool_], names: list[str], folds: list[str], users: list[str], file: str
 ) -> None:
-    empty = ~present.any(axis=2)
-    if empty.any():
-        contender, fold = np.argwhere(empty)[0]
+    """Refuse a contender without a fold or a user that another has.
+
+    Args:
+        present: whether there is a score; shape (contenders, folds, users).
+        names: of the contenders; folds and users likewise.
+        file: how errors call the file.
+    """
+    has_no_score = ~present.any(axis=2)
+    if has_no_score.any():
+        contender, fold = np.argwhere(has_no_score)[0]
         raise InputError(
             f"{file} has no row for fold {folds[fold]} of '{names[contender]}'; every contender "
             "needs every fold"
         )
-    apart = present != present[0]
-    if apart.any():
-        contender, fold, user = np.argwhere(apart)[0]
+    differs_from_first = present != present[0]
+    if differs_from_first.any():
+        contender, fold, user = np.argwhere(differs_from_first)[0]
         lacks = names[contender]
         has = names[0]
         if present[contender, fold, user]:

@@ -36,7 +36,7 @@ def table_of_json(text: str, file: str) -> pa.Table:
     """
     import pyarrow as pa
 
-    rows = _rows(_parsed_values(text, file))
+    rows = _rows_of_any_form(_parsed_values(text, file))
     if not rows:
         raise InputError(f"{file} has no table of scores; {_FORMS}")
     try:
@@ -72,7 +72,7 @@ def _parsed_values(text: str, file: str) -> object:
     return rows
 
 
-def _rows(value: object) -> Sequence[Row]:
+def _rows_of_any_form(value: object) -> Sequence[Row]:
     """The rows of a table; none for what is no table."""
     if isinstance(value, list):
         if all(isinstance(row, dict) for row in value):
@@ -80,10 +80,9 @@ def _rows(value: object) -> Sequence[Row]:
         return []
     if not isinstance(value, dict):
         return []
-    columns = list(value.values())
-    if all(isinstance(column, list) for column in columns):
+    if all(isinstance(column, list) for column in value.values()):
         return _rows_of_columns(value)
-    if all(isinstance(contender, dict) for contender in columns):
+    if all(isinstance(scores, dict) for scores in value.values()):
         rows: list[Row] = []
         for name, scores in value.items():
             rows += _rows_of_contender(name, scores)
@@ -93,12 +92,12 @@ def _rows(value: object) -> Sequence[Row]:
 
 def _rows_of_contender(name: str, scores: Mapping[str, Any]) -> Sequence[Row]:
     """One row with a score for each fold, or a row per fold with a score of each metric."""
-    by_metric = all(isinstance(of_metric, list) for of_metric in scores.values())
+    by_metric = all(isinstance(fold_scores, list) for fold_scores in scores.values())
     if not by_metric:
         return [{"contender": name, **scores}]
     rows = []
-    for place, row in enumerate(_rows_of_columns(scores), start=1):
-        rows.append({"contender": name, "fold": place, **row})
+    for fold, scores_of_fold in enumerate(_rows_of_columns(scores), start=1):
+        rows.append({"contender": name, "fold": fold, **scores_of_fold})
     return rows
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.score_columns import (
     USER,
+    divided,
     is_bookkeeping,
     is_fold_name,
     is_summary,
     is_time_or_cost,
     names_metrics,
-    numbers_rows,
-    parted,
+    names_row_numbers,
 )
 from ecv_core.analysis.score_tables import (
     COLUMNS,
@@ -49,6 +49,24 @@ class Clue:
     """Whether it is worth a word where it contradicts another one."""
 
 
+class UsedPart(NamedTuple):
+    """What of a table is used."""
+
+    table: pa.Table
+    left_out: list[str]
+    """What of it is not, as parts of a sentence: 'Mean (no folds)'."""
+
+
+class OneMetric(NamedTuple):
+    """What of a table is of one metric."""
+
+    table: pa.Table
+    clue: Clue | None
+    """What names the metric; None where no column does, so that all of the table is used."""
+    left_out: list[str]
+    """The other metrics, as in `UsedPart`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRows:
     """The scores of a table, whatever its form was."""
@@ -62,7 +80,7 @@ class ScoreRows:
     clues: Sequence[Clue] = ()
     """What may name the metric, the surest first."""
     left_out: Sequence[str] = ()
-    """What of the table is not in these rows, as parts of a sentence."""
+    """What of the table is not in these rows, as in `UsedPart`."""
 
 
 class SeveralMetrics(InputError):
@@ -111,49 +129,52 @@ def first_of_metric(names: Iterable[str], wanted: str | None) -> str | None:
     return None
 
 
-def left_out_part(names: Sequence[str], what: str) -> list[str]:
+def left_out_words(names: Sequence[str], reason: str) -> list[str]:
     """A part of the sentence about what is left out; none for no names.
 
     Args:
         names: of columns or rows.
-        what: they are: 'no folds'.
+        reason: what they are: 'no folds'.
     """
     if not names:
         return []
     shown = listed(names)
     if len(names) > _NAMED:
         shown = f"{len(names)} columns or rows"
-    return [f"{shown} ({what})"]
+    return [f"{shown} ({reason})"]
 
 
-def without_summary_rows(table: pa.Table, fold: str, file: str) -> tuple[pa.Table, list[str]]:
-    """The rows of folds, and the labels of others, such as those that summarise them ('Mean').
+def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> UsedPart:
+    """The rows of folds, without others such as those that summarise them ('Mean').
 
     What stands in a summary, such as '0.30 ± 0.01', makes texts of a column of numbers; without it
     they are numbers again.
 
     Args:
         table: of scores.
-        fold: the column that labels the folds.
+        fold_column: that labels the folds.
         file: how a sentence names it.
     Raises: InputError where there are summaries alone.
     """
     import pyarrow as pa
     from pyarrow import compute
 
-    if not is_text(table, fold):
-        return table, []
-    labels = [label for label in compute.unique(table[fold]).to_pylist() if label is not None]
+    everything = UsedPart(table, [])
+    if not is_text(table, fold_column):
+        return everything
+    fold_labels = table[fold_column]
+    labels = [label for label in compute.unique(fold_labels).to_pylist() if label is not None]
     summaries = _labels_of_no_fold(labels)
     if not summaries:
-        return table, []
+        return everything
     if len(summaries) == len(labels):
         raise InputError(f"{file} has only {listed(summaries)}, and no folds; give a row per fold")
-    folds = table.filter(compute.invert(compute.is_in(table[fold], pa.array(summaries))))
+    is_summary_row = compute.is_in(fold_labels, pa.array(summaries))
+    folds = table.filter(compute.invert(is_summary_row))
     for name in table.column_names:
-        if name != fold:
-            folds = _with_numbers(folds, name)
-    return folds, [label.strip() for label in summaries]
+        if name != fold_column:
+            folds = _with_texts_as_numbers(folds, name)
+    return UsedPart(folds, left_out_words([label.strip() for label in summaries], "no folds"))
 
 
 def _labels_of_no_fold(labels: Sequence[str]) -> list[str]:
@@ -162,13 +183,13 @@ def _labels_of_no_fold(labels: Sequence[str]) -> list[str]:
     Beside two names such as '1' and '2' every other label is none: neither 'Mittelwert' nor
     'p-value' is a fold. Where folds have names of their own, only the usual summaries are none.
     """
-    named, others = parted(labels, is_fold_name)
+    named, others = divided(labels, is_fold_name)
     if len(named) > 1:
         return others
     return [label for label in labels if is_summary(label)]
 
 
-def _with_numbers(table: pa.Table, column: str) -> pa.Table:
+def _with_texts_as_numbers(table: pa.Table, column: str) -> pa.Table:
     """The same with the texts of one column as numbers, where they are such."""
     import pyarrow as pa
 
@@ -176,7 +197,7 @@ def _with_numbers(table: pa.Table, column: str) -> pa.Table:
         return table
     try:
         numbers = table[column].cast(pa.float64())
-    except pa.ArrowException:
+    except pa.ArrowException:  # a text that is no number: the column stays as it is
         return table
     return table.set_column(table.column_names.index(column), column, numbers)
 
@@ -184,7 +205,7 @@ def _with_numbers(table: pa.Table, column: str) -> pa.Table:
 # A table with a row per contender and fold, and perhaps user and metric.
 
 
-def rows_as_they_are(
+def rows_of_long(
     table: pa.Table, roles: dict[str, str], file: str, metric: str | None
 ) -> ScoreRows:
     """The rows of a table that has one for each score.
@@ -198,24 +219,22 @@ def rows_as_they_are(
     """
     for role in ("contender", "fold"):
         if role not in roles:
-            raise _lacks_a_column(file, role)
-    table, summaries = without_summary_rows(table, roles["fold"], file)
-    left_out = left_out_part(summaries, "no folds")
-    without_role = _columns_without_role(table, roles)
-    table, metric_clue, other_metrics = rows_of_one_metric(table, without_role, file, metric)
-    left_out += other_metrics
+            raise _missing_column(file, role)
+    folds = without_summary_rows(table, roles["fold"], file)
+    of_metric = rows_of_one_metric(folds.table, _columns_without_role(table, roles), file, metric)
+    table = of_metric.table
     clues = []
-    if metric_clue is not None:
-        clues.append(metric_clue)
+    if of_metric.clue is not None:
+        clues.append(of_metric.clue)
         # All rows are of this metric now, so the column of scores need not be called after it.
         metric = None
-    without_role = _columns_without_role(table, roles)
-    score = _score_column(table, roles.get("score"), without_role, file, metric)
+    other_columns = _columns_without_role(table, roles)
+    score = _score_column(table, roles.get("score"), other_columns, file, metric)
     clues.append(Clue(f"the column '{score}'", score))
     surest_clue = clues[0]
     # A column called 'score' is not used either, where another is called after the metric.
-    unused = {*without_role, roles.get("score")} - {score}
-    left_out += _unused_columns(name for name in table.column_names if name in unused)
+    unused = {*other_columns, roles.get("score")} - {score}
+    unused_columns = _unused_columns(name for name in table.column_names if name in unused)
     labels = {}
     for role, name in roles.items():
         if role != "score":
@@ -225,7 +244,7 @@ def rows_as_they_are(
         scores=numbers_of(table, score, file),
         metric=surest_clue.name,
         clues=clues,
-        left_out=left_out,
+        left_out=folds.left_out + of_metric.left_out + unused_columns,
     )
 
 
@@ -236,7 +255,7 @@ def _columns_without_role(table: pa.Table, roles: Mapping[str, str]) -> list[str
 
 def rows_of_one_metric(
     table: pa.Table, columns: Sequence[str], file: str, metric: str | None
-) -> tuple[pa.Table, Clue | None, list[str]]:
+) -> OneMetric:
     """The rows of one metric, where a column names the metric of each.
 
     Args:
@@ -244,8 +263,7 @@ def rows_of_one_metric(
         columns: among which that may be.
         file: how a sentence names it.
         metric: that was asked for.
-    Returns: the table without that column; what names the metric; the metrics that are left out.
-        The table as it is, None and nothing where there is no such column.
+    Returns: without that column; all of the table where there is none.
     Raises: SeveralMetrics.
     """
     for column in columns:
@@ -259,14 +277,15 @@ def rows_of_one_metric(
         if others:
             table = table.filter(compute.equal(table[column], chosen))
         clue = Clue(f"'{chosen}' in the column '{column}'", chosen)
-        return table.drop_columns([column]), clue, left_out_part(others, "other metrics")
-    return table, None, []
+        left_out = left_out_words(others, "other metrics")
+        return OneMetric(table.drop_columns([column]), clue, left_out)
+    return OneMetric(table, None, [])
 
 
 def _score_column(
     table: pa.Table,
-    column_score: str | None,
-    without_role: Sequence[str],
+    called_score: str | None,
+    other_columns: Sequence[str],
     file: str,
     metric: str | None,
 ) -> str:
@@ -274,49 +293,49 @@ def _score_column(
 
     Args:
         table: with a row per score.
-        column_score: the column that is called 'score'; None where there is none.
-        without_role: the columns that are neither contender, fold, user nor score.
+        called_score: the column that is called 'score'; None where there is none.
+        other_columns: those that are neither contender, fold, user nor score.
         file: how a sentence names it.
         metric: that was asked for, if any.
     Raises: SeveralMetrics; InputError where no column has scores.
     """
-    columns = []
-    for name in without_role:
+    candidates = []
+    for name in other_columns:
         if not (is_time_or_cost(name) or is_bookkeeping(name)):
-            columns.append(name)
-    numbers = [name for name in columns if _may_be_scores(table, name)]
-    column_of_metric = first_of_metric(numbers, metric)
-    if column_of_metric is not None:
-        return column_of_metric
-    if column_score is not None:
-        return column_score
-    return _unnamed_score_column(columns, numbers, file, metric)
+            candidates.append(name)
+    with_numbers = [name for name in candidates if _may_be_scores(table, name)]
+    called_after_metric = first_of_metric(with_numbers, metric)
+    if called_after_metric is not None:
+        return called_after_metric
+    if called_score is not None:
+        return called_score
+    return _unnamed_score_column(candidates, with_numbers, file, metric)
 
 
 def _unnamed_score_column(
-    columns: list[str], numbers: list[str], file: str, wanted: str | None
+    candidates: list[str], with_numbers: list[str], file: str, wanted: str | None
 ) -> str:
     """The column that has the scores, where neither 'score' nor the metric names it.
 
     Args:
-        columns: that may have scores.
-        numbers: those of them that have numbers.
+        candidates: the columns that may have scores.
+        with_numbers: those of them that have numbers.
         file: how a sentence names it.
         wanted: the metric, if any.
     Raises: as `_score_column`.
     """
     if wanted is None:
-        test_columns = [name for name in numbers if not is_of_training(name)]
-        numbers = test_columns or numbers
-    metrics = list(filter(is_metric_name, numbers))
+        of_test = [name for name in with_numbers if not is_of_training(name)]
+        with_numbers = of_test or with_numbers
+    called_after_metrics = list(filter(is_metric_name, with_numbers))
     # A column is taken where there is no choice: it is the only one with numbers, else the only one
     # called after a metric, else the only one at all. The last may hold texts; reading it says so.
-    for candidates in (numbers, metrics, columns):
-        if len(candidates) == 1:
-            return candidates[0]
-    if not numbers:
-        raise _lacks_a_column(file, "score")
-    return chosen_metric(metrics or numbers, wanted, file)
+    for columns in (with_numbers, called_after_metrics, candidates):
+        if len(columns) == 1:
+            return columns[0]
+    if not with_numbers:
+        raise _missing_column(file, "score")
+    return chosen_metric(called_after_metrics or with_numbers, wanted, file)
 
 
 def is_of_training(name: str) -> bool:
@@ -326,12 +345,12 @@ def is_of_training(name: str) -> bool:
 
 def _may_be_scores(table: pa.Table, name: str) -> bool:
     """Whether a column holds numbers that do not number the rows."""
-    if is_whole(table, name) and numbers_rows(name):
+    if is_whole(table, name) and names_row_numbers(name):
         return False
     return is_number(table, name)
 
 
-def _lacks_a_column(file: str, role: str) -> InputError:
+def _missing_column(file: str, role: str) -> InputError:
     return InputError(
         f"{file} has no column '{role}'; it needs {', '.join(COLUMNS)}, one row per contender and "
         f"fold, or with a column '{USER}' one per user as well"
@@ -343,6 +362,6 @@ def _unused_columns(names: Iterable[str]) -> list[str]:
 
     Those that number the rows lose nothing, and so are not told.
     """
-    times, others = parted(names, is_time_or_cost)
-    others = [name for name in others if not numbers_rows(name)]
-    return left_out_part(times, "times or costs") + left_out_part(others, "other columns")
+    times, others = divided(names, is_time_or_cost)
+    others = [name for name in others if not names_row_numbers(name)]
+    return left_out_words(times, "times or costs") + left_out_words(others, "other columns")

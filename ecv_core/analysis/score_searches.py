@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ecv_core.analysis.score_rows import Clue, ScoreRows, chosen_metric, left_out_part
+from ecv_core.analysis.score_rows import Clue, ScoreRows, chosen_metric, left_out_words
 from ecv_core.analysis.score_tables import SHOWN, in_blocks, numbers_of, repeated, texts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SCORE = re.compile(r"split(\d+)_test_(.+)")
+_SCORE = re.compile(r"split(?P<fold>\d+)_test_(?P<metric>.+)")
 """The column of a fold's scores; 'score' is the metric's name where the search has only one."""
 Params = dict[str, object]
 """Name of a parameter -> its value."""
@@ -36,27 +36,27 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
         metric: that was asked for.
     Raises: SeveralMetrics; InputError for a score that is no number.
     """
-    columns: dict[str, dict[str, str]] = {}  # metric -> fold -> column
+    fold_columns: dict[str, dict[str, str]] = {}  # metric -> fold -> column
     for name in table.column_names:
         match = _SCORE.fullmatch(name)
         if match:
-            columns.setdefault(match[2], {})[match[1]] = name
-    chosen = chosen_metric(list(columns), metric, file)
-    of_folds = columns[chosen]
-    scores = [numbers_of(table, column, file) for column in of_folds.values()]
+            fold_columns.setdefault(match["metric"], {})[match["fold"]] = name
+    chosen = chosen_metric(list(fold_columns), metric, file)
+    folds = list(fold_columns[chosen])
+    scores = [numbers_of(table, column, file) for column in fold_columns[chosen].values()]
     clues = [
         Clue(f"the metric '{chosen}' of the search", chosen),
         Clue("scikit-learn, whose searches rank the highest score first", "higher is better"),
     ]
-    if all((of_fold <= 0).all() for of_fold in scores):
+    if all((scores_of_fold <= 0).all() for scores_of_fold in scores):
         clues.reverse()  # whatever the metric's name, a scorer has turned it round
-    others = [name for name in columns if name != chosen]
-    left_out = left_out_part(others, "other metrics")
+    others = [name for name in fold_columns if name != chosen]
+    left_out = left_out_words(others, "other metrics")
     left_out.append("scikit-learn's means, ranks, times and scores of training")
     return ScoreRows(
         labels={
-            "contender": repeated(names_by_parameters(table, "param_"), len(of_folds)),
-            "fold": in_blocks(list(of_folds), len(table)),
+            "contender": repeated(names_by_parameters(table, "param_"), len(folds)),
+            "fold": in_blocks(folds, len(table)),
         },
         scores=np.concatenate(scores),
         metric=f"test_{chosen}",
@@ -72,11 +72,11 @@ def names_by_parameters(table: pa.Table, prefix: str) -> list[str]:
         table: with a row per candidate.
         prefix: what the columns of its parameters begin with.
     """
-    params = _params(table, prefix)
-    differing = _differing_parameters(params)
+    candidates = _params_of_candidates(table, prefix)
+    differing = _differing_parameters(candidates)
     names = []
-    for row, candidate in enumerate(params):
-        words = [f"{name}={candidate[name]}" for name in differing if name in candidate]
+    for row, params in enumerate(candidates):
+        words = [f"{name}={params[name]}" for name in differing if name in params]
         if "iter" in table.column_names:  # a halving search meets a candidate again, on more data
             words.append(f"iter={table['iter'][row].as_py()}")
         name = ",".join(words) or f"candidate {row + 1}"
@@ -86,30 +86,31 @@ def names_by_parameters(table: pa.Table, prefix: str) -> list[str]:
     return names
 
 
-def _differing_parameters(params: Sequence[Params]) -> list[str]:
+def _differing_parameters(candidates: Sequence[Params]) -> list[str]:
     """The parameters that do not have the same value in all candidates, in their order."""
     values: dict[str, set[str]] = {}
     counts: Counter[str] = Counter()
-    for candidate in params:
-        for name, value in candidate.items():
+    for params in candidates:
+        for name, value in params.items():
             values.setdefault(name, set()).add(repr(value))
             counts[name] += 1
-    return [name for name in values if len(values[name]) > 1 or counts[name] < len(params)]
+    # A parameter that some candidates do not have differs too.
+    return [name for name in values if len(values[name]) > 1 or counts[name] < len(candidates)]
 
 
-def _params(table: pa.Table, prefix: str) -> list[Params]:
+def _params_of_candidates(table: pa.Table, prefix: str) -> list[Params]:
     """The parameters of each candidate: of the column 'params', else of those of each parameter."""
     if "params" in table.column_names:
-        params = [_parsed_params(text) for text in texts_of(table, "params")]
-        if all(params):
-            return params
+        parsed = [_parsed_params(text) for text in texts_of(table, "params")]
+        if all(parsed):
+            return parsed
     candidates: list[Params] = [{} for _ in range(len(table))]
     for column in table.column_names:
         if not column.startswith(prefix):
             continue
-        for candidate, value in zip(candidates, table[column].to_pylist(), strict=True):
-            if value is not None:
-                candidate[column.removeprefix(prefix)] = value
+        for params, value in zip(candidates, table[column].to_pylist(), strict=True):
+            if value is not None:  # the candidate does not have this parameter
+                params[column.removeprefix(prefix)] = value
     return candidates
 
 

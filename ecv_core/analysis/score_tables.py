@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Sequence
 from io import BufferedIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,15 @@ SHOWN = 60
 """Characters of a name that are kept."""
 _GZIP = b"\x1f\x8b"
 """What a packed file begins with."""
-Labels = tuple[list[str], NDArray[np.int32]]
-"""What rows are of: the different texts as they first appear, and each row's place among them."""
+
+
+class Labels(NamedTuple):
+    """What each row of a table is of."""
+
+    names: list[str]
+    """The different ones, as they first appear."""
+    codes: NDArray[np.int32]
+    """Of each row, the place of its name among them; shape (rows,)."""
 
 
 def table_of(path: Path, file: str) -> pa.Table:
@@ -87,19 +94,21 @@ def _csv(path: Path, head: bytes, file: str) -> pa.Table:
     from pyarrow import csv
 
     text = head.decode("utf-8", errors="replace")
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    below = text[text.index(first) + len(first) :]
-    separator = max(",;\t", key=first.count)
-    _check_columns(first.count(separator) + 1, file)
-    decimal_comma = r"\d,\d"
-    if separator == ",":
-        decimal_comma = r'"\d+,\d+"'
-    comma = re.search(decimal_comma, below)
+    first_line = next((line for line in text.splitlines() if line.strip()), "")
+    rows = text[text.index(first_line) + len(first_line) :]
+    separator = max(",;\t", key=first_line.count)
+    _check_columns(first_line.count(separator) + 1, file)
+    number_with_comma = r"\d,\d"
+    if separator == ",":  # a number in quotation marks alone can have one
+        number_with_comma = r'"\d+,\d+"'
+    decimal_point = "."
+    if re.search(number_with_comma, rows):
+        decimal_point = ","
     try:
         table = csv.read_csv(  # .gz is recognised by its ending
             path,
             parse_options=csv.ParseOptions(delimiter=separator),
-            convert_options=csv.ConvertOptions(decimal_point="," if comma else "."),
+            convert_options=csv.ConvertOptions(decimal_point=decimal_point),
         )
         "".join(table.column_names)  # refuses names that are no text
         return table
@@ -191,13 +200,13 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> Labels:
             f"the column '{role}' of {file} has values that cannot be names ({values.type}); "
             "give texts or numbers"
         ) from None
-    # 32 bits will do: there are at most MAX_SCORES places.
-    places = np.from_dlpack(encoded.indices).astype(np.int32, copy=False)
+    # 32 bits will do: there are at most MAX_SCORES names.
+    codes = np.from_dlpack(encoded.indices).astype(np.int32, copy=False)
     if not pa.types.is_dictionary(values.type):
-        return names, places
+        return Labels(names, codes)
     # A category of pandas lists values that no row has.
-    used, compact = np.unique(places, return_inverse=True)
-    return [names[place] for place in used], compact.astype(np.int32)
+    used, codes_of_used = np.unique(codes, return_inverse=True)
+    return Labels([names[code] for code in used], codes_of_used.astype(np.int32))
 
 
 def numbers_of(table: pa.Table, column: str, file: str) -> Floats:
@@ -259,13 +268,13 @@ def is_numeric(text: str) -> bool:
     return re.fullmatch(r"[-+.\deE]+", text) is not None
 
 
-def repeated(labels: Sequence[str], times: int) -> Labels:
+def repeated(names: Sequence[str], times: int) -> Labels:
     """Labels of rows of a table that are gone through once for each of some columns."""
-    places = np.arange(len(labels), dtype=np.int32)
-    return list(labels), np.tile(places, times)
+    codes = np.arange(len(names), dtype=np.int32)
+    return Labels(list(names), np.tile(codes, times))
 
 
-def in_blocks(labels: Sequence[str], length: int) -> Labels:
+def in_blocks(names: Sequence[str], length: int) -> Labels:
     """Labels of columns, each of which gives so many rows."""
-    places = np.arange(len(labels), dtype=np.int32)
-    return list(labels), np.repeat(places, length)
+    codes = np.arange(len(names), dtype=np.int32)
+    return Labels(list(names), np.repeat(codes, length))

@@ -80,12 +80,12 @@ def over_users(
     Raises: InputError for fewer than two users, or scores that are not finite.
     Source: Smucker, Allan, Carterette (2007) on paired tests in retrieval; Efron (1979).
     """
-    values = _finite_scores(scores, unit)
-    means = bootstrap_means(values, resamples=resamples)
+    user_scores = _finite_scores(scores, unit)
+    bootstrapped = bootstrap_means(user_scores, resamples=resamples)
     tests = []
     for first, second in pairs:
-        differences = values[first] - values[second]
-        low, high = np.quantile(means[first] - means[second], [0.025, 0.975])
+        differences = user_scores[first] - user_scores[second]
+        low, high = np.quantile(bootstrapped[first] - bootstrapped[second], [0.025, 0.975])
         test = _paired_test(
             differences,
             over=unit,
@@ -116,14 +116,24 @@ def over_folds(
     Raises: InputError for fewer than two folds, or scores that are not finite.
     Source: Nadeau and Bengio (2003), Inference for the generalization error.
     """
-    values = _finite_scores(np.array([first, second]), "folds")
-    differences = values[0] - values[1]
-    count = len(differences)
-    error = _standard_deviation(differences) * math.sqrt(1 / count + 1 / (k - 1))
-    reach = t_quantile(count - 1, confidence) * error
+    scores = _finite_scores(np.array([first, second]), "folds")
+    differences = scores[0] - scores[1]
+    error = corrected_error(differences, k)
+    half_width = t_quantile(len(differences) - 1, confidence) * error
     mean = float(differences.mean())
-    interval = (mean - reach, mean + reach)
+    interval = (mean - half_width, mean + half_width)
     return _paired_test(differences, over="folds", error=error, interval=interval)
+
+
+def corrected_error(differences: Floats, k: float) -> float:
+    """The standard error of a mean over folds, corrected for the training data that they share.
+
+    Args:
+        differences: of each fold that ran; shape (folds,), at least two.
+        k: folds of the whole cross-validation.
+    Source: Nadeau and Bengio (2003): test/train, which is 1 / (k - 1), is added to 1/J.
+    """
+    return _standard_deviation(differences) * math.sqrt(1 / len(differences) + 1 / (k - 1))
 
 
 def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES) -> Floats:
@@ -159,8 +169,8 @@ def holm(p_values: ArrayLike) -> Floats:
     values = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(values, axis=-1)
     ascending = np.take_along_axis(values, order, axis=-1)
-    comparisons_left = np.arange(values.shape[-1], 0, -1)
-    multiplied = np.minimum(1.0, comparisons_left * ascending)
+    hypotheses_left = np.arange(values.shape[-1], 0, -1)
+    multiplied = np.minimum(1.0, hypotheses_left * ascending)
     corrected = np.empty_like(values)
     np.put_along_axis(corrected, order, np.maximum.accumulate(multiplied, axis=-1), axis=-1)
     return corrected

@@ -208,7 +208,7 @@ def summary(
         ranked: whether with ranks, which take twice the time of all the rest.
     Raises: InputError for scores that cannot be explored.
     """
-    explored = tradeoff(systems, within_percent=WITHIN_PERCENT, fine=alpha is not None)
+    explored = tradeoff(systems, within_percent=WITHIN_PERCENT, every_alpha=alpha is not None)
     alphas = slider_alphas(explored.alphas)
     if alpha is not None:
         alphas = [explored.alpha_at(alpha)]

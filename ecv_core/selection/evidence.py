@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
+from ecv_core.analysis.orders.subsets import moments_by_mask
 from ecv_core.records.run import Scores
 from ecv_core.stopping.fold_variance import Floats, user_variance, variance_over_all_folds
 
@@ -166,13 +167,12 @@ class EverySubset(PairedScores):
         every_set = np.arange(1, 2**k)[:, None]
         self._has_fold = (every_set >> np.arange(k) & 1).astype(np.bool_)
         """Whether a set has a fold; shape (sets, k)."""
-        self._sizes = self._has_fold.sum(axis=1)
         self._pairs: dict[tuple[int, int], _OverSubsets] = {}
-        self._means = [self._has_fold @ contender.folds / self._sizes for contender in contenders]
-        """Of each contender over every set; shape (sets,)."""
+        self._means = [moments_by_mask(contender.folds).means for contender in contenders]
+        """Of each contender over every set, the empty one too; shape (2^k,)."""
 
     def mean(self, contender: int, fold_bits: int) -> float:
-        return float(self._means[contender][fold_bits - 1])
+        return float(self._means[contender][fold_bits])
 
     def _difference(self, contender: int, other: int, fold_bits: int) -> Difference:
         if (contender, other) not in self._pairs:
@@ -189,22 +189,15 @@ class EverySubset(PairedScores):
     def _over_subsets(self, contender: int, other: int) -> _OverSubsets:
         first = self._contenders[contender]
         second = self._contenders[other]
-        difference_by_fold = first.folds - second.folds
-        sizes = self._sizes
-        freedom = sizes - 1.0
-        means = self._has_fold @ difference_by_fold / sizes
-        # The sum of squares about each set's mean (Steiner's theorem): that about the overall mean,
-        # which keeps the digits, less what the set's mean is off it.
-        overall = difference_by_fold.mean()
-        squares_about_overall = self._has_fold @ (difference_by_fold - overall) ** 2
-        squares = squares_about_overall - sizes * (means - overall) ** 2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            fold_variances = np.where(freedom > 0, np.maximum(squares, 0.0) / freedom, np.nan)
-        user_variances = np.full(len(means), np.nan)
+        moments = moments_by_mask(first.folds - second.folds)
+        freedom = self._has_fold.sum(axis=1) - 1.0
+        with np.errstate(invalid="ignore"):  # a single fold has no variance: 0 / 0
+            fold_variances = moments.squares[1:] / freedom
+        user_variances = np.full(len(freedom), np.nan)
         if first.users is not None and second.users is not None:
             user_variances, _ = user_variance(first.users - second.users, self._has_fold)
         return _OverSubsets(
-            means=means, user_variances=user_variances, fold_variances=fold_variances
+            means=moments.means[1:], user_variances=user_variances, fold_variances=fold_variances
         )
 
 

@@ -361,7 +361,7 @@ class Selection:
         """Of each contender, the set of the folds that it has run, one bit per fold."""
         self._ran_since_look: list[Turn] = []
         self._settled: set[tuple[int, int]] = set()
-        """Until 'order': pairs of contenders, better mean first, that need no more folds."""
+        """Until 'order': pairs of contenders, either way round, that need no more folds."""
         self._wins = [0] * contenders
         """Until 'order': how many others each is shown to be better than."""
         self._ties: list[tuple[int, int]] = []
@@ -647,7 +647,7 @@ class Selection:
         unsettled = []
         for other, behind, half_width in zip(others_after, spread.means, half_widths, strict=True):
             pair = (contender, other)
-            if pair in self._settled or pair[::-1] in self._settled:  # at an earlier look
+            if pair in self._settled:  # at an earlier look
                 continue
             # Equivalence is shown by two one-sided tests, as in `_equivalent_ties`.
             is_equivalent = abs(behind) + half_width <= margin
@@ -655,15 +655,21 @@ class Selection:
             if not (all_ran or is_equivalent or is_shown_behind):
                 unsettled.append(other)
                 continue
-            self._settled.add(pair)
+            is_tied = is_equivalent
+            if all_ran and other not in worse_on_new_data:
+                is_tied = True  # no fold is left that could show a difference
+            self._settle_pair(contender, other, is_tied=is_tied)
             if is_equivalent:
                 self._equivalent.append(pair)
-            # Once all folds have run, none could show a difference that is not shown by now.
-            if is_equivalent or (all_ran and other not in worse_on_new_data):
-                self._ties.append(pair)
-            else:
-                self._wins[contender] += 1
         return unsettled
+
+    def _settle_pair(self, better: int, other: int, *, is_tied: bool) -> None:
+        """Take down that of a pair the first is better, or that neither is."""
+        self._settled |= {(better, other), (other, better)}
+        if is_tied:
+            self._ties.append((better, other))
+        else:
+            self._wins[better] += 1
 
     def _next_counts(self, comparison: _Comparison, undecided: Sequence[int]) -> dict[int, int]:
         """Who of the undecided runs before the next look -> how many folds it is to have then.

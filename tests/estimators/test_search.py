@@ -719,7 +719,7 @@ def test_samples_predicted_alike_tell_that_half_a_sample_may_not_be():
     alike = {0: fold_of([1.0, 0.0, 1.0, 1.0], reach=3.0)}
     differences = SampleDifferences([alike, alike], [(), ()], held_out_once=True)
     # Half a sample that moves by 3 has a square of 4.5, over 3 degrees of freedom and 4 samples.
-    assert differences.between(0, 1, 0b1).users == pytest.approx(4.5 / 3 / 4)
+    assert differences.between(0, 1, 0b1).user_variance == pytest.approx(4.5 / 3 / 4)
 
 
 def test_to_be_certain_one_more_sample_is_expected_than_has_differed():
@@ -730,20 +730,20 @@ def test_to_be_certain_one_more_sample_is_expected_than_has_differed():
         differences = SampleDifferences(
             [first, second], [(), ()], held_out_once=True, certain=certain
         )
-        assert differences.between(0, 1, 0b1).users == pytest.approx(squares / 3 / 4)
+        assert differences.between(0, 1, 0b1).user_variance == pytest.approx(squares / 3 / 4)
 
 
 def test_a_calm_fold_is_no_proof_against_a_sample_that_moves_far():
     first = {0: fold_of([0.1, 0.2, 0.1, 0.2], reach=36.0)}
     second = {0: fold_of([0.2, 0.2, 0.2, 0.2], reach=0.2)}
     differences = SampleDifferences([first, second], [(), ()], held_out_once=True)
-    assert differences.between(0, 1, 0b1).users == pytest.approx(36**2 / 2 / 3 / 4)
+    assert differences.between(0, 1, 0b1).user_variance == pytest.approx(36**2 / 2 / 3 / 4)
 
 
 def test_where_nothing_is_known_of_samples_that_agree_folds_have_to_tell():
     alike = {0: fold_of([1.5, 0.5, 2.0], reach=0.0)}
     differences = SampleDifferences([alike, alike], [(), ()], held_out_once=True)
-    assert np.isnan(differences.between(0, 1, 0b1).users)
+    assert np.isnan(differences.between(0, 1, 0b1).user_variance)
 
 
 def test_of_predicted_numbers_nothing_is_certain_before_all_folds_have_run():

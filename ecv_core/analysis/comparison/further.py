@@ -81,14 +81,14 @@ def _further_tests(
     if len(folds) > 1:
         differences = fold_scores - second.fold_scores(folds)
         chances = correlated_bayes(differences, k=first.spec.k, margin=margin)
-    of_users = np.empty(0)
+    user_differences = np.empty(0)
     if first.has_users(folds) and second.has_users(folds):
-        of_users = _user_differences(first, second, folds)
+        user_differences = _user_differences(first, second, folds)
     ranks_p = None
     signs_p = None
-    if len(of_users):
-        ranks_p = signed_rank_p(of_users)
-        signs_p = randomization_p(of_users)
+    if len(user_differences):
+        ranks_p = signed_rank_p(user_differences)
+        signs_p = randomization_p(user_differences)
     return FurtherTests(
         first=comparison.first,
         second=comparison.second,
@@ -96,7 +96,7 @@ def _further_tests(
         chances=chances,
         signed_rank_p=ranks_p,
         randomization_p=signs_p,
-        pairs=len(of_users),
+        pairs=len(user_differences),
     )
 
 
@@ -104,10 +104,10 @@ def _user_differences(first: ScoredRun, second: ScoredRun, folds: tuple[int, ...
     """First minus second, of each user who has a mean in both; shape (users,)."""
     users, means = first.user_means(folds)
     other_users, other_means = second.user_means(folds)
-    _, places, other_places = np.intersect1d(
+    _, rows, other_rows = np.intersect1d(
         users, other_users, assume_unique=True, return_indices=True
     )
-    return means[places] - other_means[other_places]
+    return means[rows] - other_means[other_rows]
 
 
 class DatasetRanks(NamedTuple):
@@ -135,96 +135,102 @@ def rank_over_datasets(
     Returns:
         A test for each metric of which there are two datasets and three learners on all of them.
     """
-    by_metric: defaultdict[str, list[RunRecord]] = defaultdict(list)
+    runs_by_metric: defaultdict[str, list[RunRecord]] = defaultdict(list)
     for run in runs:
         if run.folds:
-            by_metric[run.spec.metric_name].append(run)
-    tests = []
-    for metric, of_metric in by_metric.items():
-        ranks = _ranks_by(metric, of_metric, title)
+            runs_by_metric[run.spec.metric_name].append(run)
+    ranks_by_metric = []
+    for metric, runs_of_metric in runs_by_metric.items():
+        ranks = _ranks_by_metric(metric, runs_of_metric, title)
         if ranks is not None:
-            tests.append(ranks)
-    return tests
+            ranks_by_metric.append(ranks)
+    return ranks_by_metric
 
 
-def _ranks_by(
+def _ranks_by_metric(
     metric: str, runs: Sequence[RunRecord], title: Callable[[str], str]
 ) -> DatasetRanks | None:
     """The test of one metric; None where too few learners ran on all its datasets."""
-    tables, left_out = _by_dataset(runs, title)
-    learners = _on_all(tables)
-    for dataset, of_dataset in tables.items():
-        for learner in of_dataset:
+    fair = _fair_runs(runs, title)
+    left_out = list(fair.left_out)
+    learners = _on_every_dataset(fair.by_dataset)
+    for dataset, runs_by_learner in fair.by_dataset.items():
+        for learner in runs_by_learner:
             if learner not in learners:
                 left_out.append(
                     f"{learner} on {dataset}: this learner did not run on every dataset"
                 )
+    if len(learners) < 3:
+        return None
     scores = {}
-    for dataset, of_dataset in tables.items():
-        means = _means_of(of_dataset, learners)
+    for dataset, runs_by_learner in fair.by_dataset.items():
+        means = _means_over_common_folds([runs_by_learner[learner] for learner in learners])
         if means is None:
             left_out.append(f"{dataset}: its runs have no fold in common")
         else:
             scores[dataset] = means
-    if len(scores) < 2 or len(learners) < 3:
+    if len(scores) < 2:
         return None
     return DatasetRanks(
         metric=metric,
-        learners=learners,
+        learners=tuple(learners),
         datasets=tuple(scores),
         test=friedman(list(scores.values())),
         left_out=tuple(left_out),
     )
 
 
-def _by_dataset(
-    runs: Sequence[RunRecord], title: Callable[[str], str]
-) -> tuple[dict[str, dict[str, RunRecord]], list[str]]:
-    """Dataset -> learner -> its run; all runs of a dataset share their folds with its first.
+def _on_every_dataset(by_dataset: Mapping[str, Mapping[str, RunRecord]]) -> list[str]:
+    """The learners that ran on all datasets, in the order of the first."""
+    first_dataset, *other_datasets = by_dataset.values()
+    learners = []
+    for learner in first_dataset:
+        if all(learner in runs_by_learner for runs_by_learner in other_datasets):
+            learners.append(learner)
+    return learners
+
+
+class _FairRuns(NamedTuple):
+    """Runs that may be ranked on each dataset."""
+
+    by_dataset: Mapping[str, Mapping[str, RunRecord]]
+    """Dataset -> learner -> its run; all runs of a dataset share their folds with its first."""
+    left_out: list[str]
+    """The other runs in words, each with the reason."""
+
+
+def _fair_runs(runs: Sequence[RunRecord], title: Callable[[str], str]) -> _FairRuns:
+    """Sort runs by dataset and learner, one of each.
 
     Args:
         runs: by one metric.
         title: of an algorithm's id.
-    Returns: also the other runs in words, each with the reason why it is left out.
     """
     left_out = []
-    tables: defaultdict[str, dict[str, RunRecord]] = defaultdict(dict)
+    by_dataset: defaultdict[str, dict[str, RunRecord]] = defaultdict(dict)
     for run in runs:
-        of_dataset = tables[run.spec.dataset]
+        runs_by_learner = by_dataset[run.spec.dataset]
         learner = _learner(run, title)
         reason = ""
-        if of_dataset:
-            first = next(iter(of_dataset.values()))
+        if runs_by_learner:
+            first = next(iter(runs_by_learner.values()))
             reason = why_unfair(first.spec, run.spec)
-        if learner in of_dataset:
+        if learner in runs_by_learner:
             reason = "another run of the same learner is ranked instead"
         if reason:
             left_out.append(f"{learner} on {run.spec.dataset} ({run.run_id[:6]}): {reason}")
         else:
-            of_dataset[learner] = run
-    return tables, left_out
+            runs_by_learner[learner] = run
+    return _FairRuns(by_dataset, left_out)
 
 
-def _means_of(of_dataset: Mapping[str, RunRecord], learners: Sequence[str]) -> list[float] | None:
-    """Each learner's mean over the folds that all have; None where there is none, or no learner."""
-    scored = [ScoredRun(of_dataset[learner]) for learner in learners]
-    if not scored:
-        return None
-    folds = scored[0].folds
-    for run in scored[1:]:
-        folds = folds & run.folds
+def _means_over_common_folds(runs: Sequence[RunRecord]) -> list[float] | None:
+    """The mean of each run over the folds that all have; None where there is no such fold."""
+    scored_runs = [ScoredRun(run) for run in runs]
+    folds = set.intersection(*[run.folds for run in scored_runs])
     if not folds:
         return None
-    return [float(run.fold_scores(sorted(folds)).mean()) for run in scored]
-
-
-def _on_all(tables: Mapping[str, Mapping[str, RunRecord]]) -> tuple[str, ...]:
-    """The learners that ran on every dataset, in the order of the first."""
-    learners = []
-    for learner in next(iter(tables.values())):
-        if all(learner in of_dataset for of_dataset in tables.values()):
-            learners.append(learner)
-    return tuple(learners)
+    return [float(run.fold_scores(sorted(folds)).mean()) for run in scored_runs]
 
 
 def _learner(run: RunRecord, title: Callable[[str], str]) -> str:

@@ -147,12 +147,12 @@ class _Pair(NamedTuple):
 
 
 class _TestedPair(NamedTuple):
-    """Two runs, the better first, and what the test of them says."""
+    """Two runs, the better first, and what the tests of them say."""
 
     runs: _Pair
     test: PairedTest
-    fitted: PairedTest | None = None
-    """As of Comparison."""
+    test_of_fitted: PairedTest | None = None
+    """See `Comparison.fitted`."""
 
 
 def comparisons_with_best(best: RunRecord, runs: Sequence[RunRecord]) -> dict[str, Comparison]:
@@ -186,7 +186,8 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
     """
     untested: list[Untested] = []
     tested: list[_TestedPair] = []
-    with_users: defaultdict[Hashable, list[_Pair]] = defaultdict(list)
+    # Pairs whose users are the same in the same folds are tested together.
+    pairs_with_users: defaultdict[Hashable, list[_Pair]] = defaultdict(list)
     for first, second in combinations([ScoredRun(run) for run in runs], 2):
         pair = _Pair(first, second, tuple(sorted(first.folds & second.folds)))
         reason = why_unfair(first.spec, second.spec) or _why_too_little(pair)
@@ -200,18 +201,19 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
                 )
             )
         elif pair.has_users:
-            with_users[fair_key(first.spec), pair.folds].append(pair)
+            pairs_with_users[fair_key(first.spec), pair.folds].append(pair)
         else:
             tested.append(_test_over_folds(pair))
-    for pairs in with_users.values():
-        for pair_over_users in _test_over_users(pairs):
-            if pair_over_users.runs.compares_learners:
-                tested.append(_with_learners(pair_over_users))
+    for pairs in pairs_with_users.values():
+        for tested_over_users in _test_over_users(pairs):
+            if tested_over_users.runs.compares_learners:
+                tested.append(_test_learners(tested_over_users))
             else:
-                tested.append(pair_over_users)
+                tested.append(tested_over_users)
     places = {run.run_id: place for place, run in enumerate(runs)}
 
     def order(tested_pair: _TestedPair) -> list[int]:
+        """The order of the runs that were given, whichever of a pair is better."""
         pair = tested_pair.runs
         return sorted((places[pair.first.run_id], places[pair.second.run_id]))
 
@@ -251,14 +253,18 @@ def _test_over_folds(pair: _Pair) -> _TestedPair:
     return _TestedPair(pair, over_folds(scores, other_scores, k=pair.first.spec.k))
 
 
-def _with_learners(over_samples: _TestedPair) -> _TestedPair:
-    """Test the learners over folds, and keep the test of the fitted models beside it."""
-    over_folds = _test_over_folds(over_samples.runs)
-    fitted = over_samples.test
-    if over_folds.runs.first is not over_samples.runs.first:
+def _test_learners(fitted_models: _TestedPair) -> _TestedPair:
+    """Test the learners over folds, and keep the test of their fitted models beside it.
+
+    Args:
+        fitted_models: of a pair on a table, tested over its samples.
+    """
+    learners = _test_over_folds(fitted_models.runs)
+    test_of_fitted = fitted_models.test
+    if learners.runs.first is not fitted_models.runs.first:
         # Folds of unequal sizes can have another better mean than samples.
-        fitted = fitted.reversed()
-    return over_folds._replace(fitted=fitted)
+        test_of_fitted = test_of_fitted.reversed()
+    return learners._replace(test_of_fitted=test_of_fitted)
 
 
 def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
@@ -269,27 +275,27 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
             serves all. Users count who have a mean in every run.
     """
     folds = pairs[0].folds
-    rows: dict[ScoredRun, int] = {}
+    row_of: dict[ScoredRun, int] = {}
     for pair in pairs:
         for run in (pair.first, pair.second):
-            rows.setdefault(run, len(rows))
-    means = [run.user_means(folds) for run in rows]
-    common = means[0].users
-    for of_run in means[1:]:
-        common = np.intersect1d(common, of_run.users, assume_unique=True)
-    scores = np.empty((len(rows), len(common)))
-    for row, of_run in enumerate(means):
-        scores[row] = of_run.means[np.searchsorted(of_run.users, common)]
-    mean_scores = scores.mean(axis=1)
+            row_of.setdefault(run, len(row_of))
+    means_of_runs = [run.user_means(folds) for run in row_of]
+    common_users = means_of_runs[0].users
+    for of_run in means_of_runs[1:]:
+        common_users = np.intersect1d(common_users, of_run.users, assume_unique=True)
+    scores = np.empty((len(row_of), len(common_users)))
+    for row, of_run in enumerate(means_of_runs):
+        scores[row] = of_run.means[np.searchsorted(of_run.users, common_users)]
+    run_means = scores.mean(axis=1)
     better_first = []
     rows_of_pairs = []
     for pair in pairs:
-        if mean_scores[rows[pair.first]] < mean_scores[rows[pair.second]]:
+        if run_means[row_of[pair.first]] < run_means[row_of[pair.second]]:
             pair = pair.reversed()
         better_first.append(pair)
-        rows_of_pairs.append((rows[pair.first], rows[pair.second]))
+        rows_of_pairs.append((row_of[pair.first], row_of[pair.second]))
     unit = f"{pairs[0].first.spec.task.unit}s"
-    if all(map(_has_clusters, rows)):
+    if all(map(_has_clusters, row_of)):
         unit = "clusters of users"
     tests = over_users(scores, rows_of_pairs, unit=unit)
     return list(map(_TestedPair, better_first, tests))
@@ -302,14 +308,14 @@ def _has_clusters(run: ScoredRun) -> bool:
 
 def _corrected_comparisons(tested: Sequence[_TestedPair]) -> list[Comparison]:
     """Correct the tests for being several."""
-    corrected_p_values = holm([test.p for _, test, _ in tested]).tolist()
+    p_values = holm([test.p for _, test, _ in tested]).tolist()
     # Tests of the fitted models answer another question than those of the learners, so they are
     # corrected among themselves.
-    fitted_tests = {pair: fitted for pair, _, fitted in tested if fitted is not None}
-    corrected_of_fitted = holm([fitted.p for fitted in fitted_tests.values()]).tolist()
-    fitted_p_values = dict(zip(fitted_tests, corrected_of_fitted, strict=True))
+    tests_of_fitted = {pair: fitted for pair, _, fitted in tested if fitted is not None}
+    corrected_of_fitted = holm([fitted.p for fitted in tests_of_fitted.values()]).tolist()
+    p_values_of_fitted = dict(zip(tests_of_fitted, corrected_of_fitted, strict=True))
     comparisons = []
-    for (pair, test, fitted), p_holm in zip(tested, corrected_p_values, strict=True):
+    for (pair, test, fitted), p_holm in zip(tested, p_values, strict=True):
         dataset, metric = dataset_and_metric(pair.first.spec)
         comparison = Comparison(
             first=pair.first.run_id,
@@ -320,7 +326,7 @@ def _corrected_comparisons(tested: Sequence[_TestedPair]) -> list[Comparison]:
             test=test,
             p_holm=p_holm,
             fitted=fitted,
-            fitted_p_holm=fitted_p_values.get(pair),
+            fitted_p_holm=p_values_of_fitted.get(pair),
         )
         comparisons.append(comparison)
     return comparisons

@@ -51,7 +51,9 @@ def differences(specs: Sequence[RunSpec]) -> list[Field]:
 def spec_fields(spec: RunSpec) -> dict[str, str]:
     """Every setting that means something for a run, as text, in the order of the stages."""
     rule = RULES.get(spec.rule)
-    used_by_rule = rule.run_settings if rule else ()
+    settings_of_rule: Sequence[str] = ()
+    if rule is not None:
+        settings_of_rule = rule.run_settings
     fields: dict[str, str] = {}
     for name, setting in SETTINGS.items():
         if name == "params":
@@ -60,7 +62,7 @@ def spec_fields(spec: RunSpec) -> dict[str, str]:
             fields |= _parameter_fields(spec.split, spec.split_params)
         elif name == "rule_params":
             fields |= rule_parameter_fields(spec)
-        elif setting.row != _NO_ROW and (not setting.of_rule or name in used_by_rule):
+        elif setting.row != _NO_ROW and (not setting.of_rule or name in settings_of_rule):
             fields[setting.words] = _setting_text(spec, name)
     return fields
 
@@ -71,16 +73,19 @@ def rule_parameter_fields(spec: RunSpec) -> dict[str, str]:
     Returns: a parameter with an option of its own, such as alpha, stands under its own name; any
         other under the rule's and its name.
     """
-    names = {}
+    own_names = {}  # of parameters that have an option of their own
     rule = RULES.get(spec.rule)
     if rule is not None:
         for parameter in rule.parameters:
             if parameter.flag:
-                names[parameter.name] = parameter.words
+                own_names[parameter.name] = parameter.words
     fields = {}
     for name, value in spec.rule_params:
-        text = f"{value:g}" if isinstance(value, float) else str(value)
-        fields[names.get(name, f"{spec.rule}: {name}")] = text or "none"
+        field = own_names.get(name, f"{spec.rule}: {name}")
+        text = str(value)
+        if isinstance(value, float):
+            text = f"{value:g}"
+        fields[field] = text or "none"
     return fields
 
 

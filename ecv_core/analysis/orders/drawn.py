@@ -16,14 +16,14 @@ from ecv_core.analysis.orders.subsets import checked_scores
 from ecv_core.records.errors import InputError
 from ecv_core.stopping.interval import differences_percent, running_means_and_deviations, t_factors
 
-Stops = Callable[[Floats], NDArray[np.intp]]
-"""Scores in the order in which they come, shape (orders, k), -> the fold after which each order
-stops, 1 to k; shape (orders,)."""
+StopsOfOrders = Callable[[Floats], NDArray[np.intp]]
+"""A rule: scores in the order in which they come, shape (orders, k), -> the fold after which each
+order stops, 1 to k; shape (orders,)."""
 
 
 def sampled(
     scores: ArrayLike,
-    stops: Stops,
+    stops_of_orders: StopsOfOrders,
     *,
     confidence: float = 0.95,
     orders: int = 5000,
@@ -35,7 +35,7 @@ def sampled(
 
     Args:
         scores: one per fold; shape (k,).
-        stops: the rule.
+        stops_of_orders: the rule.
         confidence: of the interval at the stop, for the coverage.
         orders: how many to draw, each independent of the others; at least 2.
         seed: same seed, same orders.
@@ -48,35 +48,36 @@ def sampled(
     k = len(values)
     if orders < 2:
         raise InputError(f"at least 2 orders must be drawn, but got {orders}; the paper draws 5000")
-    drawn = drawn_orders(k, orders, seed)
-    shuffled = values[drawn]
-    stop = stops(shuffled)
-    at_stop = (np.arange(orders), stop - 1)
-    means, deviations = running_means_and_deviations(shuffled)
+    folds_in_order = drawn_orders(k, orders, seed)
+    scores_in_order = values[folds_in_order]
+    stops = stops_of_orders(scores_in_order)
+    # After each fold of each order; what counts is the entry at the order's stop.
+    means, deviations = running_means_and_deviations(scores_in_order)
+    at_stop = (np.arange(orders), stops - 1)
     k_fold_mean = _k_fold_mean(values)
-    half_widths = t_factors(k, confidence)[stop - 1] * deviations[at_stop]
+    half_widths = t_factors(k, confidence)[stops - 1] * deviations[at_stop]
     # An order that uses all folds has the k-fold mean itself, which sums may miss by a rounding.
-    uses_all = stop == k
+    uses_all = stops == k
     differences = np.where(uses_all, 0.0, differences_percent(means[at_stop], k_fold_mean))
-    covered = (np.abs(means[at_stop] - k_fold_mean) <= half_widths) | uses_all
+    covers_k_fold_mean = (np.abs(means[at_stop] - k_fold_mean) <= half_widths) | uses_all
     if costs is None:
         costs = np.ones(k)
     fold_costs = np.asarray(costs, dtype=np.float64)
-    spent = np.cumsum(fold_costs[drawn], axis=1)[at_stop]
-    columns = {
-        "mean_stop": stop.astype(np.float64),
+    spent = np.cumsum(fold_costs[folds_in_order], axis=1)[at_stop]
+    measures = {
+        "mean_stop": stops.astype(np.float64),
         "mean_difference_percent": differences,
-        "coverage": covered.astype(np.float64),
+        "coverage": covers_k_fold_mean.astype(np.float64),
         "cost_percent": spent / fold_costs.sum() * 100,
     }
     if within_percent is not None:
-        columns["within"] = (differences <= within_percent).astype(np.float64)
-    means_of_orders = {}
+        measures["within"] = (differences <= within_percent).astype(np.float64)
+    means_over_orders = {}
     standard_errors = {}
-    for name, column in columns.items():
-        means_of_orders[name] = float(column.mean())
-        standard_errors[name] = float(column.std(ddof=1)) / math.sqrt(orders)
-    shares = np.bincount(stop, minlength=k + 1) / orders
+    for name, measure in measures.items():
+        means_over_orders[name] = float(measure.mean())
+        standard_errors[name] = float(measure.std(ddof=1)) / math.sqrt(orders)
+    shares = np.bincount(stops, minlength=k + 1) / orders
     quantiles = np.quantile(differences, QUANTILES, method="inverted_cdf")
     return Outcome(
         k=k,
@@ -85,7 +86,7 @@ def sampled(
         difference_quantiles=dict(zip(QUANTILES, quantiles.tolist(), strict=True)),
         orders=orders,
         standard_errors=standard_errors,
-        **means_of_orders,
+        **means_over_orders,
     )
 
 

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.analysis.orders.outcomes import QUANTILES, Curve, Floats, Outcome, joined
+from ecv_core.analysis.orders.outcomes import QUANTILES, Curve, Floats, Outcome, combined
 from ecv_core.analysis.orders.subsets import FoldSubsets, Lattice
 from ecv_core.stopping.base import Step
 
 _ROUNDING = 1e-12
-_BLOCK = 2**16
-"""Numbers per block of the walk: few enough to stay in the processor's cache."""
+_BLOCK_CELLS = 2**16
+"""Sets times settings in a block: few enough to stay in the processor's cache."""
 
 
 class SetMeasures:
@@ -42,7 +42,7 @@ class SetMeasures:
         """
         self.subsets = subsets
         with np.errstate(invalid="ignore"):
-            self.covered = np.abs(subsets.means - subsets.mean) <= half_widths
+            self.covers_k_fold_mean = np.abs(subsets.means - subsets.mean) <= half_widths
         if costs is None:
             costs = np.ones(subsets.k)
         fold_costs = np.asarray(costs, dtype=np.float64)
@@ -51,56 +51,56 @@ class SetMeasures:
         for cost in fold_costs / fold_costs.sum() * 100:
             cost_by_mask = np.concatenate([cost_by_mask, cost_by_mask + cost])
         self.cost_percent = cost_by_mask[subsets.lattice.masks]
-        self.ranking = np.argsort(subsets.differences, kind="stable")
-        self.within: NDArray[np.bool_] | None = None
+        self.least_difference_first = np.argsort(subsets.differences, kind="stable")
+        self.is_within: NDArray[np.bool_] | None = None
         if within_percent is not None:
-            self.within = subsets.differences <= within_percent
+            self.is_within = subsets.differences <= within_percent
 
-    def curve(self, settings: Floats, stops: Floats) -> Curve:
+    def curve(self, settings: Floats, stop_probabilities: Floats) -> Curve:
         """Sum up where orders stop.
 
         Args:
             settings: ascending; shape (settings,).
-            stops: the probability of stopping at each set; shape (2^k, settings).
+            stop_probabilities: of each set, that an order stops at it; shape (2^k, settings).
         """
         # The empty set is no stop.
-        levels = self.subsets.lattice.levels[1:]
-        stop_distribution = np.stack([stops[level].sum(axis=0) for level in levels], axis=1)
+        stops_by_size = []
+        for level in self.subsets.lattice.levels[1:]:
+            stops_by_size.append(stop_probabilities[level].sum(axis=0))
         differences = np.nan_to_num(self.subsets.differences)  # the empty set has none
         within = None
-        if self.within is not None:
-            within = _probability(self.within, stops)
+        if self.is_within is not None:
+            within = _probability(self.is_within, stop_probabilities)
         return Curve(
             k=self.subsets.k,
             settings=settings,
-            stop_distribution=stop_distribution,
-            mean_difference_percent=differences @ stops,
-            difference_quantiles=self._difference_quantiles(stops),
-            coverage=_probability(self.covered, stops),
-            cost_percent=self.cost_percent @ stops,
+            stop_distribution=np.stack(stops_by_size, axis=1),
+            mean_difference_percent=differences @ stop_probabilities,
+            difference_quantiles=self._difference_quantiles(stop_probabilities),
+            coverage=_probability(self.covers_k_fold_mean, stop_probabilities),
+            cost_percent=self.cost_percent @ stop_probabilities,
             within=within,
         )
 
-    def _difference_quantiles(self, stops: Floats) -> Floats:
+    def _difference_quantiles(self, stop_probabilities: Floats) -> Floats:
         """The least difference that holds each share of the orders; (settings, quantiles)."""
-        ranked = stops[self.ranking]
-        # The worst difference of any order, however rare: the last rank with a probability.
-        worst = len(ranked) - 1 - np.argmax(ranked[::-1] > 0, axis=0)
-        reached = np.cumsum(ranked, axis=0, out=ranked)
-        differences = self.subsets.differences[self.ranking]
+        differences = self.subsets.differences[self.least_difference_first]
+        probabilities = stop_probabilities[self.least_difference_first]
+        # The worst difference of any order, however rare: the last one with a probability.
+        worst = len(probabilities) - 1 - np.argmax(probabilities[::-1] > 0, axis=0)
+        cumulated = np.cumsum(probabilities, axis=0, out=probabilities)
         quantiles = []
         for share in QUANTILES:
-            if share == 1:
-                ranks = worst
-            else:
-                ranks = np.sum(reached < share - _ROUNDING, axis=0)
-            quantiles.append(differences[ranks])
+            rows = worst
+            if share < 1:
+                rows = np.sum(cumulated < share - _ROUNDING, axis=0)
+            quantiles.append(differences[rows])
         return np.stack(quantiles, axis=1)
 
 
-def _probability(chosen: NDArray[np.bool_], stops: Floats) -> Floats:
+def _probability(is_chosen: NDArray[np.bool_], stop_probabilities: Floats) -> Floats:
     """The probability of stopping at a chosen set; its sums may round to just above 1."""
-    return np.minimum(chosen.astype(np.float64) @ stops, 1.0)
+    return np.minimum(is_chosen.astype(np.float64) @ stop_probabilities, 1.0)
 
 
 class Orders:
@@ -149,38 +149,38 @@ class Orders:
         lattice = self.subsets.lattice
         measures = SetMeasures(self.subsets, self.half_widths, self.costs, within_percent)
         largest_level = max(level.stop - level.start for level in lattice.levels)
-        block = max(1, _BLOCK // largest_level)
+        settings_per_block = max(1, _BLOCK_CELLS // largest_level)
         curves = []
-        for start in range(0, len(all_settings), block):
-            part = all_settings[start : start + block]
-            stops = _stop_probabilities(lattice, self._thresholds, part)
-            curves.append(measures.curve(part, stops))
-        return joined(curves, all_settings, np.concatenate)
+        for start in range(0, len(all_settings), settings_per_block):
+            block = all_settings[start : start + settings_per_block]
+            stop_probabilities = _stop_probabilities(lattice, self._thresholds, block)
+            curves.append(measures.curve(block, stop_probabilities))
+        return combined(curves, all_settings, np.concatenate)
 
     def mean_stop(self, settings: Floats) -> Floats:
         """Expected number of folds used at a few settings, without the rest of a curve."""
         lattice = self.subsets.lattice
         return lattice.sizes @ _stop_probabilities(lattice, self._thresholds, settings)
 
-    def highest_change(self) -> float:
+    def highest_setting_that_matters(self) -> float:
         """The highest setting at which anything changes for some order; 0 where nothing does."""
         lattice = self.subsets.lattice
         # A set is reached, in some order, up to a highest setting; above it every order stops
         # before. Steps that stop only beyond that setting do not matter.
-        highest_setting = np.zeros(len(lattice.masks))
-        highest_setting[0] = np.inf
-        highest_change = 0.0
+        reached_up_to = np.zeros(len(lattice.masks))
+        reached_up_to[0] = np.inf  # the empty set, from which every order begins
+        highest = 0.0
         for n, thresholds in enumerate(self._thresholds, start=1):
-            highest_of_smaller_sets = highest_setting[lattice.before[n]]
+            smaller_set_reached_up_to = reached_up_to[lattice.before[n]]
             # A step that stops at no setting has an infinite threshold.
-            changes = thresholds[np.isfinite(thresholds) & (thresholds < highest_of_smaller_sets)]
-            highest_change = max(highest_change, float(changes.max(initial=0.0)))
-            highest_of_steps = np.minimum(highest_of_smaller_sets, thresholds)
-            highest_setting[lattice.levels[n]] = highest_of_steps.max(axis=0)
-        return highest_change
+            matters = np.isfinite(thresholds) & (thresholds < smaller_set_reached_up_to)
+            highest = max(highest, float(thresholds[matters].max(initial=0.0)))
+            step_taken_up_to = np.minimum(smaller_set_reached_up_to, thresholds)
+            reached_up_to[lattice.levels[n]] = step_taken_up_to.max(axis=0)
+        return highest
 
 
-def fixed(
+def fixed_stops(
     subsets: FoldSubsets,
     half_widths: Floats,
     *,
@@ -197,13 +197,13 @@ def fixed(
     Returns: one row for each e; `settings` are the e.
     """
     lattice = subsets.lattice
-    stops = np.zeros((len(lattice.masks), subsets.k))
+    # A column for each e. The first e folds of an order are any set of e folds, each as often.
+    stop_probabilities = np.zeros((len(lattice.masks), subsets.k))
     for e in range(1, subsets.k + 1):
-        # The first e folds of an order are any set of e folds, each as often.
         level = lattice.levels[e]
-        stops[level, e - 1] = 1 / (level.stop - level.start)
+        stop_probabilities[level, e - 1] = 1 / (level.stop - level.start)
     measures = SetMeasures(subsets, half_widths, costs, within_percent)
-    return measures.curve(np.arange(1.0, subsets.k + 1), stops)
+    return measures.curve(np.arange(1.0, subsets.k + 1), stop_probabilities)
 
 
 def _thresholds(lattice: Lattice, step: Step, first: int) -> list[Floats]:
@@ -224,26 +224,35 @@ def _thresholds(lattice: Lattice, step: Step, first: int) -> list[Floats]:
 
 
 def _stop_probabilities(lattice: Lattice, thresholds: Sequence[Floats], settings: Floats) -> Floats:
-    """The probability of stopping at each set; shape (2^k, settings)."""
-    stops = np.zeros((len(lattice.masks), len(settings)))
-    # The probability of arriving unstopped at each set of the level below, the empty set at first.
-    unstopped_below = np.ones((1, len(settings)))
+    """The probability that an order stops at each set; shape (2^k, settings).
+
+    Orders are followed from level to level: those that come unstopped to a set of n - 1 folds come,
+    with the next fold, to a set of n, where they stop or go on.
+
+    Args:
+        lattice: the sets.
+        thresholds: as `_thresholds` gives them.
+        settings: ascending; shape (settings,).
+    """
+    stop_probabilities = np.zeros((len(lattice.masks), len(settings)))
+    # The probability of going on from each set of the level below, the empty set at first.
+    going_on_below = np.ones((1, len(settings)))
     for n in range(1, lattice.k + 1):
-        arriving = stops[lattice.levels[n]]  # a view: what is added here is added to `stops`
-        going_on = np.zeros_like(arriving)
+        stopping = stop_probabilities[lattice.levels[n]]  # a view: adding to it fills the array
+        going_on = np.zeros_like(stopping)
         # Numbers within the level below, instead of among all sets.
         before_in_level = lattice.before[n] - lattice.levels[n - 1].start
         for before, threshold in zip(before_in_level, thresholds[n - 1], strict=True):
-            coming = unstopped_below[before]
-            arriving += coming
+            arriving = going_on_below[before]
+            stopping += arriving
             # Orders go on only where the setting is below the threshold of this step.
-            np.copyto(coming, 0.0, where=threshold[:, None] <= settings)
-            going_on += coming
+            np.copyto(arriving, 0.0, where=threshold[:, None] <= settings)
+            going_on += arriving
         if n < lattice.k:  # the last fold ends it, whatever the rule says
             # Sums of the same numbers in the same order: exactly 0 where no step stops.
-            arriving -= going_on
+            stopping -= going_on
         # Each fold not seen yet is as likely to come next.
         probability_of_step = 1 / (lattice.k - n + 1)
-        arriving *= probability_of_step
-        unstopped_below = going_on * probability_of_step
-    return stops
+        stopping *= probability_of_step
+        going_on_below = going_on * probability_of_step
+    return stop_probabilities

@@ -119,27 +119,28 @@ def curve_of_outcomes(outcomes: Sequence[Outcome], settings: Sequence[float]) ->
     )
 
 
-def joined(
-    curves: Sequence[Curve], settings: Floats, join: Callable[[list[Floats]], Floats]
+def combined(
+    curves: Sequence[Curve], settings: Floats, combine: Callable[[list[Floats]], Floats]
 ) -> Curve:
-    """Join what several curves say, such as their mean, into one curve without standard errors.
+    """Combine what several curves say, as by their mean, into one curve without standard errors.
 
     Args:
         curves: k may differ, then `stop_distribution` has the most folds.
         settings: of the new curve.
-        join: makes one array of those of the curves, which have one row per setting each.
+        combine: makes one array of those of the curves, which have one row per setting each.
     """
     k = max(curve.k for curve in curves)
-    stops = []
+    stop_distributions = []
     within = []
     for curve in curves:
-        no_more_folds = np.zeros((len(curve.settings), k - curve.k))
-        stops.append(np.hstack([curve.stop_distribution, no_more_folds]))
+        # A curve of fewer folds stops never after more.
+        more_folds = np.zeros((len(curve.settings), k - curve.k))
+        stop_distributions.append(np.hstack([curve.stop_distribution, more_folds]))
         if curve.within is not None:
             within.append(curve.within)
     columns: dict[str, Any] = {}
     for name in ("mean_difference_percent", "difference_quantiles", "coverage", "cost_percent"):
-        columns[name] = join([getattr(curve, name) for curve in curves])
+        columns[name] = combine([getattr(curve, name) for curve in curves])
     if len(within) == len(curves):
-        columns["within"] = join(within)
-    return Curve(k=k, settings=settings, stop_distribution=join(stops), **columns)
+        columns["within"] = combine(within)
+    return Curve(k=k, settings=settings, stop_distribution=combine(stop_distributions), **columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,51 +54,65 @@ def lattice(k: int) -> Lattice:
             f"the exact method takes at most {MAX_K} folds, but there are {k}; draw random "
             "orders instead (orders.drawn.sampled)"
         )
-    by_value = np.arange(2**k, dtype=np.int32)
-    sizes = np.bitwise_count(by_value).astype(np.int8)
-    masks = by_value[np.argsort(sizes, kind="stable")]
-    number_of_mask = np.empty_like(by_value)
-    number_of_mask[masks] = by_value
+    ascending_masks = np.arange(2**k, dtype=np.int32)
+    sizes = np.bitwise_count(ascending_masks).astype(np.int8)
+    masks = ascending_masks[np.argsort(sizes, kind="stable")]
+    set_of_mask = np.empty_like(masks)  # the inverse: mask -> number of the set
+    set_of_mask[masks] = np.arange(2**k)
     levels = []
-    begin = 0
-    for sets_of_size in np.bincount(sizes, minlength=k + 1).tolist():
-        levels.append(slice(begin, begin + sets_of_size))
-        begin += sets_of_size
     before = []
-    for n, level in enumerate(levels):
-        before.append(_sets_without_a_fold(masks[level], n, number_of_mask))
+    begin = 0
+    for n, set_count in enumerate(np.bincount(sizes).tolist()):
+        level = slice(begin, begin + set_count)
+        levels.append(level)
+        before.append(_sets_without_a_fold(masks[level], n, set_of_mask))
+        begin = level.stop
     return Lattice(k=k, masks=masks, sizes=sizes[masks], levels=tuple(levels), before=tuple(before))
 
 
 def _sets_without_a_fold(
-    masks: NDArray[np.int32], n: int, number_of_mask: NDArray[np.int32]
+    masks: NDArray[np.int32], n: int, set_of_mask: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """`Lattice.before` of the sets of n folds that have these masks; shape (n, sets)."""
+    """`Lattice.before` of the sets of n folds that have these masks; shape (n, sets).
+
+    Args:
+        masks: of the sets; shape (sets,).
+        n: how many bits are set in each.
+        set_of_mask: mask -> number of its set; shape (2^k,).
+    """
     remaining = masks.copy()
-    numbers = np.empty((n, len(masks)), dtype=np.int32)
+    smaller_sets = np.empty((n, len(masks)), dtype=np.int32)
     for j in range(n):
         lowest = remaining & -remaining  # the lowest bit that is set: the j-th fold of the set
-        numbers[j] = number_of_mask[masks ^ lowest]
+        smaller_sets[j] = set_of_mask[masks ^ lowest]
         remaining ^= lowest
-    return numbers
+    return smaller_sets
 
 
-def _moments_by_mask(values: Floats) -> tuple[Floats, Floats]:
-    """The mean of every set of values, and the sum of its squared distances from that mean.
+class SetMoments(NamedTuple):
+    """What is known of every set of k values; shape (2^k,), the set of the bits b in row b."""
+
+    means: Floats
+    """0 for the empty set."""
+    squares: Floats
+    """The sum of the squared distances from the mean; 0 for fewer than two values."""
+
+
+def moments_by_mask(values: Floats) -> SetMoments:
+    """The moments of every set of values, as bit j of a row says whether value j is in its set.
 
     The values join the sets one at a time, as in Welford's method: no difference of nearly equal
     squares is taken, so equal values have no spread at all.
 
     Args:
         values: shape (k,).
-    Returns: both of shape (2^k,); bit j of a place says whether value j is in its set. Both are 0
-        for the empty set.
     """
     means = np.zeros(1)
     squares = np.zeros(1)
     sizes = np.zeros(1)
     for value in values:
         # Each set so far stays, and comes again with this value, whose bit is the next higher one.
+        # Its moments follow by Welford's update.
         distances = value - means
         larger_sizes = sizes + 1
         means_with_value = means + distances / larger_sizes
@@ -105,7 +120,7 @@ def _moments_by_mask(values: Floats) -> tuple[Floats, Floats]:
         means = np.concatenate([means, means_with_value])
         squares = np.concatenate([squares, squares_with_value])
         sizes = np.concatenate([sizes, larger_sizes])
-    return means, squares
+    return SetMoments(means, squares)
 
 
 class FoldSubsets:
@@ -123,28 +138,29 @@ class FoldSubsets:
         self.scores = checked_scores(scores)
         self.lattice: Lattice = lattice(len(self.scores))
         low = float(self.scores.min())
-        unit = float(self.scores.max()) - low or 1.0
-        # All is computed from distances to the lowest score, in units of the range.
-        means, squares = _moments_by_mask((self.scores - low) / unit)
+        score_range = float(np.ptp(self.scores)) or 1.0
+        # All is computed from distances to the lowest score, in units of the range: so it is as
+        # exact for scores near 1000 as near 0.
+        means, squares = moments_by_mask((self.scores - low) / score_range)
         masks = self.lattice.masks
         sizes = self.lattice.sizes
-        self.means: Floats = low + unit * means[masks]
+        self.means: Floats = low + score_range * means[masks]
         self.means[0] = np.nan  # the empty set comes first
         self.deviations: Floats = np.full(len(masks), np.nan)
         has_spread = sizes >= 2
         variances = squares[masks][has_spread] / (sizes[has_spread] - 1.0)
-        self.deviations[has_spread] = unit * np.sqrt(variances)
+        self.deviations[has_spread] = score_range * np.sqrt(variances)
         self.differences = differences_percent(self.means, self.means[-1])
 
-    def estimated(self, means: Floats) -> FoldSubsets:
+    def with_means(self, means: Floats) -> FoldSubsets:
         """The same sets, with these estimates of the k-fold mean in place of their plain means.
 
         Args: means: shape (2^k,); that of all folds must be the k-fold mean.
         """
-        estimated = copy(self)
-        estimated.means = means
-        estimated.differences = differences_percent(means, means[-1])
-        return estimated
+        subsets = copy(self)
+        subsets.means = means
+        subsets.differences = differences_percent(means, means[-1])
+        return subsets
 
     @property
     def k(self) -> int:

@@ -62,26 +62,29 @@ def largest_block(runs: Iterable[RunRecord], algorithms: Sequence[str] = ()) -> 
     """
     runs = list(runs)
     _refuse_mixed_protocols(runs)
-    run_by_cell: dict[tuple[str, str], RunRecord] = {}
+    every_run: dict[tuple[str, str], RunRecord] = {}
     algorithms_by_split: dict[str, set[str]] = {}
     for run in runs:
         split = split_label(run.spec)
-        run_by_cell[split, run.spec.algorithm] = run
+        every_run[split, run.spec.algorithm] = run
         algorithms_by_split.setdefault(split, set()).add(run.spec.algorithm)
-    kept = _largest_cells(algorithms_by_split)
-    order = [*algorithms, *sorted(kept.algorithms.difference(algorithms))]
+    kept = _largest_without_gap(algorithms_by_split)
     kept_runs = {}
-    for (split, algorithm), run in run_by_cell.items():
+    left_out_splits = set()
+    left_out_algorithms = set()
+    for (split, algorithm), run in every_run.items():
+        if split not in kept.splits:
+            left_out_splits.add(split)
+        if algorithm not in kept.algorithms:
+            left_out_algorithms.add(algorithm)
         if split in kept.splits and algorithm in kept.algorithms:
             kept_runs[split, algorithm] = run
-    missing_splits = algorithms_by_split.keys() - set(kept.splits)
-    every_algorithm = set[str]().union(*algorithms_by_split.values())
-    left_out = sorted(missing_splits, key=_place_in_registry)
-    left_out += sorted(every_algorithm - kept.algorithms)
+    named_first = [*algorithms, *sorted(kept.algorithms.difference(algorithms))]
+    left_out = sorted(left_out_splits, key=_registry_order) + sorted(left_out_algorithms)
     return Block(
         dataset=runs[0].spec.dataset,
-        splits=tuple(sorted(kept.splits, key=_place_in_registry)),
-        algorithms=tuple(name for name in order if name in kept.algorithms),
+        splits=tuple(sorted(kept.splits, key=_registry_order)),
+        algorithms=tuple(name for name in named_first if name in kept.algorithms),
         runs=kept_runs,
         left_out=tuple(left_out),
     )
@@ -103,26 +106,26 @@ def _refuse_mixed_protocols(runs: Sequence[RunRecord]) -> None:
         )
 
 
-class _Cells(NamedTuple):
-    """Splits, and the algorithms that ran under all of them."""
+class _SplitsAndAlgorithms(NamedTuple):
+    """Splits, and algorithms that ran under all of them."""
 
     splits: list[str]
     algorithms: frozenset[str]
 
 
-def _largest_cells(algorithms_by_split: Mapping[str, set[str]]) -> _Cells:
-    """Choose splits and the algorithms they share, so that the block has the most cells."""
+def _largest_without_gap(algorithms_by_split: Mapping[str, set[str]]) -> _SplitsAndAlgorithms:
+    """Choose splits and the algorithms they share, so that the block has the most runs."""
     # The algorithms of a largest block are those of one split, or what several splits share.
-    shared: set[frozenset[str]] = set()
+    shared_algorithms: set[frozenset[str]] = set()
     for names in algorithms_by_split.values():
         algorithms = frozenset(names)
-        shared |= {algorithms & others for others in shared}
-        shared.add(algorithms)
+        shared_algorithms |= {algorithms & others for others in shared_algorithms}
+        shared_algorithms.add(algorithms)
     candidates = []
-    for algorithms in shared:
+    for algorithms in shared_algorithms:
         splits = [split for split, names in algorithms_by_split.items() if algorithms <= names]
         if len(splits) >= FEWEST and len(algorithms) >= FEWEST:
-            candidates.append(_Cells(splits, algorithms))
+            candidates.append(_SplitsAndAlgorithms(splits, algorithms))
     if not candidates:
         raise InputError(
             "ranks can be compared once at least two algorithms have complete runs under at "
@@ -131,13 +134,13 @@ def _largest_cells(algorithms_by_split: Mapping[str, set[str]]) -> _Cells:
     return max(candidates, key=_preference)
 
 
-def _preference(cells: _Cells) -> tuple[int, int, list[str]]:
-    """More cells are better, then more splits; the names settle what is still equal."""
-    splits = len(cells.splits)
-    return splits * len(cells.algorithms), splits, sorted(cells.algorithms)
+def _preference(candidate: _SplitsAndAlgorithms) -> tuple[int, int, list[str]]:
+    """More runs are better, then more splits; the names settle what is still equal."""
+    splits = len(candidate.splits)
+    return splits * len(candidate.algorithms), splits, sorted(candidate.algorithms)
 
 
-def _place_in_registry(label: str) -> tuple[int, str]:
+def _registry_order(label: str) -> tuple[int, str]:
     """Sort splits, by their labels, in the order of the registry; unknown ones come last."""
     registered = list(SPLITS)
     split = label.partition(",")[0]

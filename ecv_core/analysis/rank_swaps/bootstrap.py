@@ -31,10 +31,10 @@ def user_cube(scores: Sequence[Mapping[int, UserScores]], metric: str, n_users: 
     """
     folds = sorted(scores[0])
     cube = np.full((len(scores), len(folds), n_users), np.nan, dtype=np.float32)
-    for of_algorithm, scores_by_fold in zip(cube, scores, strict=True):
-        for of_fold, fold in zip(of_algorithm, folds, strict=True):
+    for row, scores_by_fold in enumerate(scores):
+        for column, fold in enumerate(folds):
             user_scores = scores_by_fold[fold]
-            of_fold[user_scores.users] = user_scores.of(metric)
+            cube[row, column, user_scores.users] = user_scores.of(metric)
     # Algorithms are compared on the same users: a score that one of them lacks counts for none.
     cube[:, np.isnan(cube).any(axis=0)] = np.nan
     return cube
@@ -55,25 +55,27 @@ def resampled_scores(cubes: Sequence[UserCube], *, resamples: int = RESAMPLES) -
     """
     if not cubes:
         return []
-    # Of each split a block: a row of scores for every algorithm and fold, with 0 for users without
-    # a score; then a row for every fold, with 1 for users who have one. Their means over the users
-    # drawn are a fold's sum of scores and its number of users, both divided by the number of all.
+    # A fold's mean over the users drawn is a ratio: the sum of their scores over how many have one.
+    # Both are means of rows that all users have: of each split a block with a row of scores for
+    # every algorithm and fold, 0 for users without one; then a row for every fold, 1 for users who
+    # have one. All blocks are drawn at once, so that the users are the same.
     blocks = []
     for cube in cubes:
         scores = np.nan_to_num(cube, nan=0.0).astype(np.float64)
         has_score = ~np.isnan(cube[0])
         blocks.append(np.concatenate([scores.reshape(-1, cube.shape[-1]), has_score]))
-    drawn = bootstrap_means(np.concatenate(blocks), resamples=resamples)
-    ends = np.cumsum([len(block) for block in blocks])
+    means_of_rows = bootstrap_means(np.concatenate(blocks), resamples=resamples)
+    block_ends = np.cumsum([len(block) for block in blocks])
+    means_of_blocks = np.split(means_of_rows, block_ends[:-1])
     samples = []
-    for cube, means in zip(cubes, np.split(drawn, ends[:-1]), strict=True):
+    for cube, means in zip(cubes, means_of_blocks, strict=True):
         algorithms, folds, _ = cube.shape
-        sums = means[:-folds].reshape(algorithms, folds, resamples)
-        user_shares = means[-folds:]
-        has_users = user_shares > 0
+        mean_scores = means[:-folds].reshape(algorithms, folds, resamples)
+        shares_with_score = means[-folds:]
+        counts = shares_with_score > 0  # a fold none of whose users is drawn does not
         with np.errstate(invalid="ignore", divide="ignore"):
-            fold_means = np.where(has_users, sums / user_shares, 0.0)
-            samples.append(fold_means.sum(axis=1) / has_users.sum(axis=0))
+            fold_means = np.where(counts, mean_scores / shares_with_score, 0.0)
+            samples.append(fold_means.sum(axis=1) / counts.sum(axis=0))
     return samples
 
 
@@ -84,9 +86,9 @@ def percentile_interval(samples: Floats) -> tuple[Floats, Floats]:
         samples: shape (..., resamples); NaN does not count.
     Returns: the lower and the upper ends, each of shape (...); NaN where there is no sample.
     """
-    sampled = ~np.isnan(samples).all(axis=-1)
-    ends = np.full((2, *sampled.shape), np.nan)
-    if sampled.any():
-        ends[:, sampled] = np.nanquantile(samples[sampled], [0.025, 0.975], axis=-1)
+    has_samples = ~np.isnan(samples).all(axis=-1)  # without any, numpy would warn
+    ends = np.full((2, *has_samples.shape), np.nan)
+    if has_samples.any():
+        ends[:, has_samples] = np.nanquantile(samples[has_samples], [0.025, 0.975], axis=-1)
     low, high = ends
     return low, high

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -50,30 +52,29 @@ def ranks_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     reference_row = swaps.row_of(reference)
     ranks = swaps.ranks
     low, high = percentile_interval(swaps.samples)
-    order = np.argsort(ranks[reference_row], kind="stable")
-    algorithms = np.array(swaps.algorithms)[order]
-    reference_ranks = ranks[reference_row, order]
-    splits = list(range(len(swaps.splits)))
-    splits.remove(reference_row)
-    parts = []
-    for split in [reference_row, *splits]:
-        parts.append(
-            pd.DataFrame(
-                {
-                    "dataset": swaps.dataset,
-                    "metric": swaps.metric,
-                    "split": swaps.splits[split],
-                    "algorithm": algorithms,
-                    "score": swaps.scores[split, order],
-                    "low": low[split, order],
-                    "high": high[split, order],
-                    "rank": ranks[split, order],
-                    "reference_rank": reference_ranks,
-                    "up": reference_ranks - ranks[split, order],
-                }
-            )
+    best_first = np.argsort(ranks[reference_row], kind="stable")
+    algorithms = np.array(swaps.algorithms)[best_first]
+    reference_ranks = ranks[reference_row, best_first]
+    other_rows = list(range(len(swaps.splits)))
+    other_rows.remove(reference_row)
+    frames = []
+    for row in [reference_row, *other_rows]:
+        frame = pd.DataFrame(
+            {
+                "dataset": swaps.dataset,
+                "metric": swaps.metric,
+                "split": swaps.splits[row],
+                "algorithm": algorithms,
+                "score": swaps.scores[row, best_first],
+                "low": low[row, best_first],
+                "high": high[row, best_first],
+                "rank": ranks[row, best_first],
+                "reference_rank": reference_ranks,
+                "up": reference_ranks - ranks[row, best_first],
+            }
         )
-    return pd.concat(parts, ignore_index=True)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
 
 
 @with_columns(TAUS_COLUMNS)
@@ -113,20 +114,16 @@ def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     # Whether a sample orders a pair as all users do; shape (splits, resamples, pairs).
     keeps_order: NDArray[np.bool_] = np.equal(sample_signs, signs[:, None])
     # Whether there is a sample at all, of every algorithm; shape (splits, resamples).
-    sampled = np.logical_and.reduce(np.isfinite(sample_signs), axis=2)
+    has_sample = np.logical_and.reduce(np.isfinite(sample_signs), axis=2)
     rows = []
     for split, pair in np.argwhere(signs * signs[reference_row] < 0).tolist():
         ahead, behind = swaps.pairs[pair]
         if signs[reference_row, pair] < 0:
             ahead, behind = behind, ahead
-        both = keeps_order[reference_row, :, pair] & keeps_order[split, :, pair]
-        percent = _percent_of_samples(both, sampled[reference_row] & sampled[split])
+        both_keep_order = keeps_order[reference_row, :, pair] & keeps_order[split, :, pair]
+        both_have_sample = has_sample[reference_row] & has_sample[split]
+        percent = math.nan
+        if both_have_sample.any():
+            percent = 100.0 * float(both_keep_order[both_have_sample].mean())
         rows.append((swaps.splits[split], ahead, behind, percent))
     return pd.DataFrame(rows, columns=["split", "ahead", "behind", "both_percent"])
-
-
-def _percent_of_samples(holds: NDArray[np.bool_], sampled: NDArray[np.bool_]) -> float:
-    """In how many percent of the samples that count something holds; NaN where none counts."""
-    if not sampled.any():
-        return float("nan")
-    return 100.0 * float(holds[sampled].mean())

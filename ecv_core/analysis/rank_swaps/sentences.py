@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ecv_core.analysis.rank_swaps.frames import swapped_frame
 from ecv_core.analysis.rank_swaps.swaps import Swaps
 from ecv_core.records.parameters import listed
@@ -16,35 +18,32 @@ def winners(swaps: Swaps) -> str:
     Returns: 'ease wins under 8 of 10 splits; neu-mf under 'temporal-global' and ...': the algorithm
         that wins most often comes first, with a count; the others with their splits.
     """
-    splits_by_winner: dict[str, list[str]] = {}
+    # Those that share the first rank under a split are its winners together.
+    splits_won: dict[tuple[str, ...], list[str]] = {}
     for split, ranks in zip(swaps.splits, swaps.ranks, strict=True):
-        best_rank = ranks.min()
-        best = []
-        for algorithm, rank in zip(swaps.algorithms, ranks, strict=True):
-            if rank == best_rank:
-                best.append(algorithm)
-        splits_by_winner.setdefault(listed(best), []).append(f"'{split}'")
+        first = np.flatnonzero(ranks == ranks.min())
+        algorithms = tuple(swaps.algorithms[number] for number in first)
+        splits_won.setdefault(algorithms, []).append(f"'{split}'")
 
-    def wins(winner: str) -> int:
-        return len(splits_by_winner[winner])
+    def wins(algorithms: tuple[str, ...]) -> int:
+        return len(splits_won[algorithms])
 
-    most_frequent, *others = sorted(splits_by_winner, key=wins, reverse=True)
-    won = splits_by_winner[most_frequent]
+    most_frequent, *others = sorted(splits_won, key=wins, reverse=True)
     count = len(swaps.splits)
-    where = f"{len(won)} of {count} splits"
-    if len(won) == count:
-        where = f"all {count} splits"
+    won_splits = f"{wins(most_frequent)} of {count} splits"
+    if wins(most_frequent) == count:
+        won_splits = f"all {count} splits"
         if count == 2:
-            where = "both splits"
-    elif len(won) == 1:
-        where = won[0]
+            won_splits = "both splits"
+    elif wins(most_frequent) == 1:
+        won_splits = splits_won[most_frequent][0]
     verb = "wins"
-    if " and " in most_frequent:
+    if len(most_frequent) > 1:
         verb = "share the first rank"
-    parts = [f"{most_frequent} {verb} under {where}"]
-    for winner in others:
-        parts.append(f"{winner} under {listed(splits_by_winner[winner])}")
-    return f"{'; '.join(parts)}."
+    clauses = [f"{listed(most_frequent)} {verb} under {won_splits}"]
+    for algorithms in others:
+        clauses.append(f"{listed(algorithms)} under {listed(splits_won[algorithms])}")
+    return f"{'; '.join(clauses)}."
 
 
 def headline(swaps: Swaps, reference: str) -> str:

@@ -120,13 +120,13 @@ def rank_block(block: Block, metric: str, users_of: UsersOf) -> Swaps:
             user_scores[split] = scores_of_runs
     spec = next(iter(block.runs.values())).spec
     if spec.metric_name == metric:
-        description = evaluation.metric_of(spec)
-    else:
-        description = evaluation.metric(metric.partition("@")[0])
+        metric_info = evaluation.metric_of(spec)
+    else:  # another one that the folds have, with its cut-off
+        metric_info = evaluation.metric(metric.partition("@")[0])
     return Swaps(
         dataset=block.dataset,
         metric=metric,
-        higher_is_better=description.higher_is_better,
+        higher_is_better=metric_info.higher_is_better,
         splits=block.splits,
         algorithms=block.algorithms,
         scores=np.array(scores),
@@ -144,12 +144,12 @@ def _complete_user_scores(
     """Per-user scores of each run's own folds; None where a run lacks those of a fold."""
     scores_of_runs: list[ScoresByFold] = []
     for run in runs:
-        kept = users_of(run)
+        stored = users_of(run)
         scores_by_fold = {}
         for fold in run.folds:
-            if fold.fold not in kept or metric not in kept[fold.fold].metrics:
+            if fold.fold not in stored or metric not in stored[fold.fold].metrics:
                 return None
-            scores_by_fold[fold.fold] = kept[fold.fold]
+            scores_by_fold[fold.fold] = stored[fold.fold]
         scores_of_runs.append(scores_by_fold)
     return scores_of_runs
 
@@ -165,6 +165,7 @@ def _bootstrap_samples(
         user_scores: for each split that has them, per-user scores in the order of the algorithms.
     Returns: shape (splits, algorithms, resamples); NaN for splits without per-user scores.
     """
+    # A user has the same code, and so the same column, under every split.
     highest_code = -1
     for scores_of_runs in user_scores.values():
         for scores_by_fold in scores_of_runs:

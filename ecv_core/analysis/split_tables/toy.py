@@ -98,14 +98,17 @@ def toy_split(
     chosen = strategy(split_id)
     settings = dict(chosen.resolve(params or {}))
     least = max(chosen.least_k, 1)
+    # As many folds as the toy has room for, at most k.
     for folds in range(min(k, MOST_FOLDS), least, -1):
-        with suppress(FoldsError):  # the toy has no room for so many
-            return _split(chosen, folds, seed, settings)
+        with suppress(FoldsError):
+            return _split_into(chosen, folds, seed, settings)
     # The error says why the toy, or a k below the least, cannot serve.
-    return _split(chosen, min(k, least), seed, settings)
+    return _split_into(chosen, min(k, least), seed, settings)
 
 
-def _split(chosen: Strategy, k: int, seed: int, settings: Mapping[str, ParamValue]) -> ToySplit:
+def _split_into(
+    chosen: Strategy, k: int, seed: int, settings: Mapping[str, ParamValue]
+) -> ToySplit:
     """Split the toy into exactly k folds. Raises: FoldsError if it has no room for them."""
     folds = split(toy(), chosen.id, k, seed, settings)
     marks_of_folds = []
@@ -143,7 +146,7 @@ def _marks(index: int, part_words: NDArray[np.str_]) -> pd.DataFrame:
             "user": data.users,
             "name": data.user_ids[data.users],
             "day": _days(),
-            "level": _heights_in_baskets(),
+            "level": _levels_in_baskets(),
             "item": data.item_ids[data.items],
             "part": part_words,
         }
@@ -151,8 +154,8 @@ def _marks(index: int, part_words: NDArray[np.str_]) -> pd.DataFrame:
 
 
 @cache
-def _heights_in_baskets() -> Floats:
-    """How far above its user's line each interaction is drawn; shape (interactions,).
+def _levels_in_baskets() -> Floats:
+    """How far above its user's line a figure draws each interaction; shape (interactions,).
 
     Those of one basket are drawn one above the other, with their middle on the line: three are at
     -1, 0 and 1. The figure chooses the unit.
@@ -160,9 +163,10 @@ def _heights_in_baskets() -> Floats:
     data = toy()
     table = pd.DataFrame({"user": data.users, "basket": data.baskets})
     baskets = table.groupby(["user", "basket"])
-    place_in_basket = baskets.cumcount()
+    number_in_basket = baskets.cumcount()
     basket_size = baskets["user"].transform("size")
-    return (place_in_basket - (basket_size - 1) / 2).to_numpy()
+    middle = (basket_size - 1) / 2
+    return (number_in_basket - middle).to_numpy()
 
 
 @cache
@@ -197,8 +201,8 @@ def _widest_leak(marks: pd.DataFrame) -> pd.DataFrame | None:
     learnt = marks[marks["part"].isin(["training", "fold-in"])].reset_index()
     tested = marks[marks["part"] == "test"].reset_index()
     pairs = learnt.merge(tested, on="item", suffixes=("_learnt", "_tested"))
-    gaps = pairs["day_learnt"] - pairs["day_tested"]
-    if gaps.empty or gaps.max() <= 0:
+    days_learnt_after_test = pairs["day_learnt"] - pairs["day_tested"]
+    if days_learnt_after_test.empty or days_learnt_after_test.max() <= 0:
         return None
-    widest = pairs.iloc[int(gaps.argmax())]
+    widest = pairs.iloc[int(days_learnt_after_test.argmax())]
     return marks.loc[[widest["index_learnt"], widest["index_tested"]]]

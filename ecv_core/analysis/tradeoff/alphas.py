@@ -12,7 +12,7 @@ from ecv_core.analysis.orders.outcomes import Floats
 
 PER_DECADE = 40
 """Alphas of a curve per factor of ten: neighbours differ by 6 %."""
-PER_STEP = 4
+POINTS_PER_STEP = 4
 """Every fourth of them is a step of a slider: ten per factor of ten."""
 _MOST_DECADES = 9
 _NEARLY_ALL = 0.97
@@ -26,15 +26,16 @@ def alpha_grid(orders: Sequence[Orders]) -> Floats:
 
     Args:
         orders: of each system under the paper's rule.
-    Returns: ascending; every PER_STEP-th is a round number, the first and the last too.
+    Returns: ascending; every POINTS_PER_STEP-th is a round number, the first and the last too.
     """
-    highest_change = max(of_system.highest_change() for of_system in orders)
+    highest_alpha = max(system_orders.highest_setting_that_matters() for system_orders in orders)
     # Above 10^top every order stops as early as it can.
-    top = math.ceil(math.log10(max(highest_change, 1e-12)) - 1e-9)
+    top = math.ceil(math.log10(max(highest_alpha, 1e-12)) - 1e-9)
     lowest = top - _MOST_DECADES
     decades = np.array([10.0**exponent for exponent in range(lowest, top)])
-    used = np.array([of_system.mean_stop(decades) for of_system in orders])
-    uses_nearly_all = (used >= _NEARLY_ALL * used[:, :1]).all(axis=0)
+    folds_used = np.array([system_orders.mean_stop(decades) for system_orders in orders])
+    most_folds_used = folds_used[:, :1]  # at the lowest alpha
+    uses_nearly_all = (folds_used >= _NEARLY_ALL * most_folds_used).all(axis=0)
     bottom = lowest + int(np.flatnonzero(uses_nearly_all).max(initial=0))
     points = range(bottom * PER_DECADE, top * PER_DECADE + 1)
     return np.array([_alpha_of_point(point) for point in points])
@@ -48,12 +49,12 @@ def slider_alphas(alphas: Floats) -> list[float]:
 def _alpha_of_point(point: int) -> float:
     """Three digits, so that an alpha means what is read; two for a step of a slider."""
     exact = 10.0 ** (point / PER_DECADE)
-    if point % PER_STEP == 0:
+    if point % POINTS_PER_STEP == 0:
         return float(f"{exact:.1e}")
     return float(f"{exact:.2e}")
 
 
 def _nearest_step(alpha: float) -> float:
     """The step of a slider that is nearest to an alpha."""
-    steps_per_decade = PER_DECADE // PER_STEP
-    return _alpha_of_point(round(math.log10(alpha) * steps_per_decade) * PER_STEP)
+    steps_per_decade = PER_DECADE // POINTS_PER_STEP
+    return _alpha_of_point(round(math.log10(alpha) * steps_per_decade) * POINTS_PER_STEP)

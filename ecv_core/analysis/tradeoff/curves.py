@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Floats, joined
-from ecv_core.analysis.tradeoff.alphas import PER_STEP, alpha_grid
+from ecv_core.analysis.orders.outcomes import Curve, Floats, combined
+from ecv_core.analysis.tradeoff.alphas import POINTS_PER_STEP, alpha_grid
 from ecv_core.analysis.tradeoff.recorded import recorded_curve
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -58,7 +58,7 @@ class Tradeoff:
             return None
         curves = []
         for system in self.systems:
-            curves.append(exploration.fixed(system, within_percent=self.within_percent))
+            curves.append(exploration.fixed_stops(system, within_percent=self.within_percent))
         return averaged(curves)
 
     def alpha_at(self, alpha: float) -> float:
@@ -81,13 +81,16 @@ def explorable(run: _RunOrRow) -> bool:
     return run.whole and exchangeable(run.spec.split)
 
 
-def tradeoff(systems: Sequence[Scores], *, within_percent: float, fine: bool = True) -> Tradeoff:
+def tradeoff(
+    systems: Sequence[Scores], *, within_percent: float, every_alpha: bool = True
+) -> Tradeoff:
     """Work out every curve, exactly, at the alphas of `alpha_grid`; intervals are of 95 %.
 
     Args:
         systems: at least one.
         within_percent: the difference to count as close enough.
-        fine: whether at every alpha of the grid, up to _FINE_K folds, or at a slider's steps only.
+        every_alpha: whether at every one of the grid, up to _FINE_K folds, or at a slider's steps
+            only.
     Raises: InputError for scores that cannot be explored.
     """
     k = most_folds(systems)
@@ -98,8 +101,8 @@ def tradeoff(systems: Sequence[Scores], *, within_percent: float, fine: bool = T
         )
     orders_of_systems = [exploration.explore(system) for system in systems]
     alphas = alpha_grid(orders_of_systems)
-    if k > _FINE_K or not fine:
-        alphas = alphas[::PER_STEP]
+    if k > _FINE_K or not every_alpha:
+        alphas = alphas[::POINTS_PER_STEP]
     curves = []
     for system, orders in zip(systems, orders_of_systems, strict=True):
         curve = recorded_curve(system, PAPERS_RULE, alphas, within_percent)
@@ -125,14 +128,14 @@ def joules_of(systems: Sequence[Scores]) -> Floats | None:
     Returns: shape (systems,); 0 for those with other work in their costs, unless all are so.
     """
     joules = np.zeros(len(systems))
-    disturbed = np.zeros(len(systems), dtype=bool)
+    has_other_work = np.zeros(len(systems), dtype=bool)
     for number, system in enumerate(systems):
         if system.costs is None:
             return None
         joules[number] = system.costs.sum()
-        disturbed[number] = system.other_work
-    if not disturbed.all():
-        joules[disturbed] = 0
+        has_other_work[number] = system.other_work
+    if not has_other_work.all():
+        joules[has_other_work] = 0  # other programs used some of it
     return joules
 
 
@@ -140,10 +143,10 @@ def averaged(curves: Sequence[Curve]) -> Curve:
     """The mean over systems of everything a curve says, row by row.
 
     Args:
-        curves: of equal settings; k may differ, as of `joined`.
+        curves: of equal settings; k may differ, as of `combined`.
     """
 
     def mean(arrays: list[Floats]) -> Floats:
         return np.mean(arrays, axis=0)
 
-    return joined(curves, curves[0].settings, mean)
+    return combined(curves, curves[0].settings, mean)

@@ -7,13 +7,13 @@ chosen without a dataset does on that dataset.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Floats, Outcome, joined
+from ecv_core.analysis.orders.outcomes import Curve, Floats, Outcome, combined
 from ecv_core.analysis.tradeoff.curves import averaged, most_folds
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.records.errors import InputError
@@ -38,25 +38,25 @@ class CarryOver:
     """Whether that is the share that was promised."""
 
 
-def cheapest(curve: Curve, share: float) -> Outcome | None:
+def cheapest(curve: Curve, promised_share: float) -> Outcome | None:
     """Find what spends least among the settings at which enough orders end close enough.
 
     Args:
         curve: with `within`.
-        share: of orders, in (0, 1].
+        promised_share: of orders, in (0, 1].
     Returns: None if no setting keeps the promise; of equal costs the smallest setting, which is the
         most careful one.
     """
-    assert curve.within is not None
-    keeping = np.flatnonzero(curve.within >= share - ROUNDING)
-    if not len(keeping):
+    assert curve.within is not None  # the share of orders that end close enough, at each setting
+    keeping_rows = np.flatnonzero(curve.within >= promised_share - ROUNDING)
+    if not len(keeping_rows):
         return None
-    row = keeping[np.argmin(curve.cost_percent[keeping])]
-    return curve.at(float(curve.settings[row]))
+    cheapest_row = keeping_rows[np.argmin(curve.cost_percent[keeping_rows])]
+    return curve.at(float(curve.settings[cheapest_row]))
 
 
 def leave_one_dataset_out(
-    systems: Sequence[Scores], curves: Sequence[Curve], share: float
+    systems: Sequence[Scores], curves: Sequence[Curve], promised_share: float
 ) -> list[CarryOver]:
     """Choose the setting on all datasets but one and use it there, for each.
 
@@ -65,7 +65,7 @@ def leave_one_dataset_out(
     Args:
         systems: what was evaluated on which dataset.
         curves: of one rule, one per system, all with the same settings and with `within`.
-        share: of orders, in (0, 1].
+        promised_share: of orders, in (0, 1].
     Returns: empty below two datasets.
     """
     curves_by_dataset: dict[str, list[Curve]] = {}
@@ -73,27 +73,23 @@ def leave_one_dataset_out(
         curves_by_dataset.setdefault(system.dataset, []).append(curve)
     if len(curves_by_dataset) < 2:
         return []
-    average_by_dataset = {}
-    for dataset, of_dataset in curves_by_dataset.items():
-        average_by_dataset[dataset] = averaged(of_dataset)
+    curve_by_dataset = {}
+    for dataset, curves_of_dataset in curves_by_dataset.items():
+        curve_by_dataset[dataset] = averaged(curves_of_dataset)
     checks = []
-    for dataset in average_by_dataset:
-        checks.append(_carry_over(average_by_dataset, dataset, share))
+    for dataset, curve in curve_by_dataset.items():
+        others = [other for name, other in curve_by_dataset.items() if name != dataset]
+        chosen = cheapest(averaged(others), promised_share)
+        if chosen is None:
+            # No setting keeps the promise, so all folds are used, whose mean is the k-fold mean.
+            checks.append(CarryOver(dataset=dataset, setting=None, within=1.0, kept=True))
+            continue
+        assert chosen.setting is not None  # a curve has a setting in each row
+        within = curve.at(chosen.setting).within
+        assert within is not None
+        kept = within >= promised_share - ROUNDING
+        checks.append(CarryOver(dataset=dataset, setting=chosen.setting, within=within, kept=kept))
     return checks
-
-
-def _carry_over(curve_by_dataset: Mapping[str, Curve], dataset: str, share: float) -> CarryOver:
-    """Choose the setting on the other datasets and use it on this one."""
-    others = [curve for name, curve in curve_by_dataset.items() if name != dataset]
-    chosen = cheapest(averaged(others), share)
-    if chosen is None or chosen.setting is None:
-        # No setting keeps the promise, so all folds are used, whose mean is the k-fold mean.
-        return CarryOver(dataset=dataset, setting=None, within=1.0, kept=True)
-    within = curve_by_dataset[dataset].at(chosen.setting).within
-    assert within is not None
-    return CarryOver(
-        dataset=dataset, setting=chosen.setting, within=within, kept=within >= share - ROUNDING
-    )
 
 
 ALL_FOLDS = NEVER_STOPS
@@ -178,7 +174,8 @@ def decide(
     failing = []
     for candidate in candidates:
         outcome = cheapest(candidate.average, share)
-        if outcome is None or outcome.cost_percent >= 100 - _SAVES:
+        saves_nothing = outcome is not None and outcome.cost_percent >= 100 - _SAVES
+        if outcome is None or saves_nothing:
             failing.append(candidate.rule)
         else:
             options.append(_option(candidate, outcome, systems, share))
@@ -203,20 +200,20 @@ def fixed_folds(systems: Sequence[Scores], *, within_percent: float) -> RuleCurv
     settings = np.arange(1.0, most_folds(systems) + 1)
     curves = {}
     for number, system in enumerate(systems):
-        curve = exploration.fixed(system, within_percent=within_percent)
-        curves[number] = _at_settings(curve, settings)
+        curve = exploration.fixed_stops(system, within_percent=within_percent)
+        curves[number] = _with_row_for_each(settings, curve)
     return RuleCurve(rule=BASELINE, curves=curves)
 
 
-def _at_settings(curve: Curve, settings: Floats) -> Curve:
-    """The curve with a row for each of these settings: the row that holds there."""
+def _with_row_for_each(settings: Floats, curve: Curve) -> Curve:
+    """The curve with the row that holds at each of these settings."""
     rows = curve.rows(settings)
 
-    def take(arrays: list[Floats]) -> Floats:
-        (array,) = arrays
+    def rows_of_curve(arrays: list[Floats]) -> Floats:
+        (array,) = arrays  # there is a single curve
         return array[rows]
 
-    return joined([curve], settings, take)
+    return combined([curve], settings, rows_of_curve)
 
 
 def percent_needed(systems: Sequence[Scores], share: float) -> float:
@@ -230,16 +227,11 @@ def percent_needed(systems: Sequence[Scores], share: float) -> float:
         k = system.k
         k_fold_mean = float(np.mean(system.folds))
         # The first k - 1 folds of an order are all but one, and each is left out as often.
-        for left_out in system.folds.tolist():
-            mean = (k * k_fold_mean - left_out) / (k - 1)
+        for score_left_out in system.folds.tolist():
+            mean = (k * k_fold_mean - score_left_out) / (k - 1)
             differences.append(difference_percent(mean, k_fold_mean))
-            weights.append(1 / k / len(systems))
-    order = np.argsort(differences, kind="stable")
-    reached = np.cumsum(np.array(weights)[order])
-    place = int(np.searchsorted(reached, share - ROUNDING))
-    # The weights may sum up to just below 1.
-    place = min(place, len(order) - 1)
-    return differences[order[place]]
+            weights.append(1 / k)
+    return float(np.quantile(differences, share - ROUNDING, weights=weights, method="inverted_cdf"))
 
 
 _SAVES = 1e-6
@@ -250,12 +242,11 @@ def _option(
     candidate: RuleCurve, outcome: Outcome, systems: Sequence[Scores], share: float
 ) -> Option:
     """Describe a rule at its cheapest setting, with how the setting carries over to other data."""
-    setting = outcome.setting
-    assert setting is not None
+    assert outcome.setting is not None  # a curve has a setting in each row
     curves = list(candidate.curves.values())
     kept_by = 0
     for curve in curves:
-        within = curve.at(setting).within
+        within = curve.at(outcome.setting).within
         if within is not None and within >= share - ROUNDING:
             kept_by += 1
     return Option(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve, Floats
 from ecv_core.analysis.tradeoff.curves import (
@@ -216,8 +217,20 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     """One row for each alpha, with the HEADLINE_COLUMNS."""
     average = explored.average
     rows = average.rows(alphas)  # those of the alphas, the same in every curve
-    processor_percent, timed_runs = _processor_percent(explored, rows)
-    joules_percent, metered_runs = _joules_percent(explored, rows)
+    # Of processor seconds every fold of a run has an equal share; joules are known of each fold.
+    used_folds_percent = []
+    used_energy_percent = []
+    seconds = []
+    for system, curve in zip(explored.systems, explored.curves, strict=True):
+        used_folds_percent.append(100 * curve.mean_stop[rows] / curve.k)
+        used_energy_percent.append(curve.cost_percent[rows])
+        # A run that was not timed has no costs: it adds 0 seconds, and so weighs nothing.
+        seconds.append(sum(processor_costs(system.results or ()), 0.0))
+    joules = joules_of(explored.systems)
+    if joules is None:
+        joules = np.zeros(len(explored.systems))
+    processor_percent = _percent_of_sum(used_folds_percent, seconds)
+    joules_percent = _percent_of_sum(used_energy_percent, joules)
     return pd.DataFrame(
         {
             "alpha": list(alphas),
@@ -225,37 +238,22 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
             "mean_stop": average.mean_stop[rows],
             "energy_percent": average.cost_percent[rows],
             "processor_percent": processor_percent,
-            "processor_runs": timed_runs,
+            "processor_runs": np.count_nonzero(seconds),
             "joules_percent": joules_percent,
-            "joules_runs": metered_runs,
+            "joules_runs": np.count_nonzero(joules),
         }
     )
 
 
-def _processor_percent(explored: Tradeoff, rows: Sequence[int]) -> tuple[Floats | float, int]:
-    """The processor time that is used until the stop, in percent of that of all folds.
+def _percent_of_sum(used_percent: Sequence[Floats], costs: ArrayLike) -> Floats | float:
+    """How many percent of the cost of all runs is used until the stop.
 
     Args:
-        explored: the runs and what the rule does to them.
-        rows: of the alphas in the curves.
-    Returns: the percent over all runs, shape (alphas,), or NaN where no run was timed; how many
-        runs were timed.
+        used_percent: of the cost of each run; shape (runs, alphas).
+        costs: of all folds of each run, in any unit; shape (runs,).
+    Returns: shape (alphas,); NaN where no cost is known.
     """
-    seconds = []
-    for system in explored.systems:
-        # A run that was not timed has no costs: it adds 0 seconds, and so weighs nothing.
-        seconds.append(sum(processor_costs(system.results or ()), 0.0))
-    timed_runs = int(np.count_nonzero(seconds))
-    if not timed_runs:
-        return np.nan, 0
-    used_shares = np.array([curve.mean_stop[rows] / curve.k for curve in explored.curves])
-    return 100 * np.array(seconds) @ used_shares / np.sum(seconds), timed_runs
-
-
-def _joules_percent(explored: Tradeoff, rows: Sequence[int]) -> tuple[Floats | float, int]:
-    """The energy that is used until the stop; arguments and results as of `_processor_percent`."""
-    joules = joules_of(explored.systems)
-    if joules is None:
-        return np.nan, 0
-    used_percent = np.array([curve.cost_percent[rows] for curve in explored.curves])
-    return joules @ used_percent / joules.sum(), int(np.count_nonzero(joules))
+    total = np.sum(costs)
+    if not total:
+        return np.nan
+    return np.asarray(costs) @ np.array(used_percent) / total

@@ -63,9 +63,9 @@ def rankings(systems: Sequence[Scores], alphas: ArrayLike) -> list[Ranking]:
     for system in systems:
         systems_by_dataset.setdefault(system.dataset, []).append(system)
     ranked = []
-    for on_dataset in systems_by_dataset.values():
-        if len(on_dataset) > 1:
-            ranked.append(_ranking(on_dataset, np.asarray(alphas)))
+    for systems_of_dataset in systems_by_dataset.values():
+        if len(systems_of_dataset) > 1:
+            ranked.append(_ranking(systems_of_dataset, np.asarray(alphas)))
     return ranked
 
 
@@ -73,13 +73,13 @@ def _ranking(systems: Sequence[Scores], alphas: Floats) -> Ranking:
     """Rank the systems of one dataset. Raises: InputError if they differ in k."""
     _check_same_k(systems)
     orders = _orders(systems[0].k)
-    courses = []
+    runs_of_rule = []
     directions = []
     k_fold_scores = []
     names = []
     for system in systems:
         direction = 1.0 if system.higher_is_better else -1.0
-        courses.append(_course(system.folds[orders]))
+        runs_of_rule.append(_rule_in_orders(system.folds[orders]))
         directions.append(direction)
         k_fold_scores.append(direction * fmean(system.folds.tolist()))
         names.append(system.algorithm or system.name)
@@ -93,7 +93,7 @@ def _ranking(systems: Sequence[Scores], alphas: Floats) -> Ranking:
     same_order = np.empty(len(alphas))
     same_winner = np.empty(len(alphas))
     for row, alpha in enumerate(alphas):
-        scores = np.stack([course.means_at_stop(alpha) for course in courses], axis=1)
+        scores = np.stack([run.means_at_stop(alpha) for run in runs_of_rule], axis=1)
         signs = pair_signs(scores * directions)
         # Ranks are linear in signs, so the ranks of the mean signs are the mean ranks.
         mean_ranks[row] = ranks_of(signs.mean(axis=0), count)
@@ -130,7 +130,7 @@ def _orders(k: int) -> NDArray[np.intp]:
     return drawn_orders(k, DRAWS, seed=0)
 
 
-class _Course(NamedTuple):
+class _RuleInOrders(NamedTuple):
     """A system's means fold by fold in each order, and when the rule stops."""
 
     means: Floats
@@ -141,14 +141,21 @@ class _Course(NamedTuple):
     def means_at_stop(self, alpha: float) -> Floats:
         """The mean at the stop of each order; shape (orders,)."""
         # Folds before the stop, which is the next one; the last fold ends an order in any case.
-        before = np.count_nonzero(self.least_alphas[:-1] > alpha, axis=0)
-        return self.means[before, np.arange(self.means.shape[1])]
+        folds_before_stop = np.count_nonzero(self.least_alphas[:-1] > alpha, axis=0)
+        orders = np.arange(self.means.shape[1])
+        return self.means[folds_before_stop, orders]
 
 
-def _course(shuffled: Floats) -> _Course:
-    """Follow the rule through each order; `shuffled` are scores of shape (orders, k)."""
-    means, deviations = running_means_and_deviations(shuffled)
-    means[:, -1] = fmean(shuffled[0].tolist())  # the same in every order, to the last digit
-    least = np.minimum.accumulate(least_alphas(deviations, _CONFIDENCE), axis=1)
+def _rule_in_orders(scores_in_order: Floats) -> _RuleInOrders:
+    """Follow the rule through each order.
+
+    Args:
+        scores_in_order: as the folds come; shape (orders, k).
+    """
+    means, deviations = running_means_and_deviations(scores_in_order)
+    # The k-fold mean is the same in every order, to the last digit.
+    means[:, -1] = fmean(scores_in_order[0].tolist())
+    stops_at = least_alphas(deviations, _CONFIDENCE)
+    has_stopped_at = np.minimum.accumulate(stops_at, axis=1)
     # Copied, so that the orders at one fold lie side by side in memory.
-    return _Course(means.T.copy(), least.T.copy())
+    return _RuleInOrders(means.T.copy(), has_stopped_at.T.copy())

@@ -35,7 +35,7 @@ def recorded_curve(
     scores: Scores, rule: str, settings: ArrayLike, within_percent: float | None
 ) -> Curve | None:
     """What a rule does to a recorded run at some settings; None where that is not kept."""
-    # The kept share of orders that are close enough is of this one difference.
+    # What is stored as `within` is of this one difference.
     if within_percent != WITHIN_PERCENT:
         return None
     stored = _stored_curves()
@@ -43,18 +43,18 @@ def recorded_curve(
     fields = stored.fields_by_rule.get(rule)
     if run_row is None or fields is None:
         return None
-    kept_settings = fields["settings"][run_row]
-    # Where each setting would be among the kept ones; one beyond all is compared with the last.
-    places = np.searchsorted(kept_settings, settings).clip(max=len(kept_settings) - 1)
-    if not np.array_equal(kept_settings[places], settings):
+    stored_settings = fields["settings"][run_row]
+    # Where each setting would be among the stored ones; one beyond all is compared with the last.
+    rows = np.searchsorted(stored_settings, settings).clip(max=len(stored_settings) - 1)
+    if not np.array_equal(stored_settings[rows], settings):
         return None
     values = {}
     errors = {}
-    for name, arrays in fields.items():
+    for name, array in fields.items():  # of shape (runs, settings, ...)
         if name.startswith(ERRORS):
-            errors[name.removeprefix(ERRORS)] = arrays[run_row, places]
+            errors[name.removeprefix(ERRORS)] = array[run_row, rows]
         else:
-            values[name] = arrays[run_row, places]
+            values[name] = array[run_row, rows]
     return Curve(k=scores.k, **values, standard_errors=errors)
 
 

@@ -95,9 +95,9 @@ def curve_of_rule(
     Raises: InputError for scores that cannot be explored, or where the rule needs what this system
         lacks, such as users' scores.
     """
-    kept = recorded_curve(system, rule.id, settings, within_percent)
-    if kept is not None:
-        return kept
+    curve = recorded_curve(system, rule.id, settings, within_percent)
+    if curve is not None:
+        return curve
     if rule.by_sets:
         orders = exploration.explore(system, rule.id, min_folds=rule.default_folds)
         return orders.curve(settings, within_percent=within_percent)
@@ -105,7 +105,7 @@ def curve_of_rule(
     for setting in settings:
         outcome = exploration.outcome(
             system,
-            _built_at(rule, system, setting),
+            _rule_at_setting(rule, system, setting),
             draws=draws,
             seed=seed,
             within_percent=within_percent,
@@ -114,7 +114,7 @@ def curve_of_rule(
     return curve_of_outcomes(outcomes, settings)
 
 
-def _built_at(rule: Rule, system: Scores, setting: float) -> StoppingRule:
+def _rule_at_setting(rule: Rule, system: Scores, setting: float) -> StoppingRule:
     """The rule for this system, with its axis at this setting."""
     spec = RunSpec(
         dataset=system.dataset,
@@ -179,6 +179,7 @@ def rule_on_systems(
         within_percent: the difference to count as close enough.
     """
     if rule.by_sets and rule.needs_user_scores:
+        # Its curves take long, so `curves_of_run` has worked them out run by run.
         return RuleCurve(rule=rule.id, curves=curves_by_users.get(rule.id, {}))
     settings = axis_values(rule, most_folds(systems))
     curves: dict[int, Curve] = {}

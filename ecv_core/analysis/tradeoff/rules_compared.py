@@ -79,8 +79,8 @@ class Line:
         """
         curves = list(rule.curves.values())
         order = _cheapest_first(rule)
-        own_weights = weights[list(rule.curves)]
-        cost_weights = own_weights / own_weights.sum()
+        weights_of_rule = weights[list(rule.curves)]  # of the systems that the rule has a curve of
+        cost_weights = weights_of_rule / weights_of_rule.sum()
         equal_weights = np.full(len(curves), 1 / len(curves))
         cost_errors = _errors(curves, "cost_percent")[:, order]
         difference_errors = _errors(curves, "mean_difference_percent")[:, order]
@@ -91,9 +91,11 @@ class Line:
             cost_error=_error_of_mean(cost_weights, cost_errors),
             difference_error=_error_of_mean(equal_weights, difference_errors),
         )
-        if not RULES[rule.rule].by_sets and _uses_all_folds(rule, order[-1]):
+        ends_with_all_folds = _uses_all_folds(rule, order[-1])
+        if ends_with_all_folds and not RULES[rule.rule].by_sets:
             return line
-        # A share of all folds in the mix makes any rule as careful as k-fold.
+        # The line goes on to all folds, at setting 0: a share of them in the mix makes any rule as
+        # careful as k-fold.
         return cls(
             settings=np.append(line.settings, 0.0),
             cost=np.append(line.cost, 100.0),
@@ -104,39 +106,33 @@ class Line:
 
     def at_cost(self, cost: float) -> Mix:
         """Find the setting and the difference at a cost; NaN if the rule cannot be so cheap."""
-        if cost < self.cost[0] * (1 - 1e-9):
+        if cost < self.cost[0] * (1 - 1e-9):  # beyond what rounding explains
             return Mix(np.nan, np.nan, np.nan)
-        # The mix lies between the setting at `place` and the cheaper one before it.
-        dearer = np.searchsorted(self.cost, cost, side="right")
-        place = int(np.clip(dearer, 1, len(self.cost) - 1))
-        gap = self.cost[place] - self.cost[place - 1]
-        share = 1.0
-        if gap > 0:
-            share = float(np.clip((cost - self.cost[place - 1]) / gap, 0, 1))
+        # The mix of the next cheaper and the next dearer setting.
         return Mix(
-            setting=_interpolated(self.settings, place, share),
-            value=_interpolated(self.difference, place, share),
-            error=_interpolated(self.difference_error, place, share),
+            setting=float(np.interp(cost, self.cost, self.settings)),
+            value=float(np.interp(cost, self.cost, self.difference)),
+            error=float(np.interp(cost, self.cost, self.difference_error)),
         )
 
     def at_difference(self, difference: float) -> Mix:
         """Find the setting and the cost of the cheapest mix that is no further off."""
         # The settings ascend in cost, and the last uses all folds and is never off, so that there
         # is a first one that is close enough.
-        place = int(np.argmax(self.difference <= difference))
-        if place == 0:
+        first = int(np.argmax(self.difference <= difference))
+        if first == 0:
             # The cheapest setting is close enough by itself, so nothing is mixed.
             return Mix(float(self.settings[0]), float(self.cost[0]), float(self.cost_error[0]))
-        drop = self.difference[place - 1] - self.difference[place]
+        drop = self.difference[first - 1] - self.difference[first]
         # The crossing lies between this setting and the one before, which is too far off.
-        share = float((self.difference[place - 1] - difference) / drop)
+        share = float((self.difference[first - 1] - difference) / drop)
         # An error of the difference shifts the crossing, and the cost with it.
-        cost_of_difference = (self.cost[place] - self.cost[place - 1]) / drop
-        error = _interpolated(self.cost_error, place, share)
-        error += cost_of_difference * _interpolated(self.difference_error, place, share)
+        cost_per_difference = (self.cost[first] - self.cost[first - 1]) / drop
+        error = _interpolated(self.cost_error, first, share)
+        error += cost_per_difference * _interpolated(self.difference_error, first, share)
         return Mix(
-            setting=_interpolated(self.settings, place, share),
-            value=_interpolated(self.cost, place, share),
+            setting=_interpolated(self.settings, first, share),
+            value=_interpolated(self.cost, first, share),
             error=error,
         )
 
@@ -209,13 +205,14 @@ def _rows_of_rule(
         alphas: settings of the paper's rule, a row each.
         weights: of the energy of every system; shape (systems,).
     """
-    curves = {number: explored.curves[number] for number in rule.curves}
-    paper = RuleCurve(rule=PAPERS_RULE, curves=curves)
+    # Both are compared on the systems that the other rule has a curve of.
+    papers_curves = {number: explored.curves[number] for number in rule.curves}
+    paper = RuleCurve(rule=PAPERS_RULE, curves=papers_curves)
     rows_of_alphas = explored.average.rows(alphas)
     costs = paper.costs.take(rows_of_alphas, axis=1)
     differences = paper.differences.take(rows_of_alphas, axis=1)
-    own_weights = weights[list(rule.curves)]
-    energy_percent = (own_weights / own_weights.sum()) @ costs
+    weights_of_rule = weights[list(rule.curves)]
+    energy_percent = (weights_of_rule / weights_of_rule.sum()) @ costs
     difference_percent = differences.mean(axis=0)
     line = Line.of(rule, weights)
     rows = []
@@ -229,7 +226,7 @@ def _rows_of_rule(
         rows.append((alpha, energy, difference, *equal_energy, *equal_difference))
     columns = [name for name in RULES_COLUMNS if name not in _OF_EVERY_ROW]
     frame = pd.DataFrame(rows, columns=columns)
-    return frame.assign(rule=rule.rule, cells=len(curves), least_energy_percent=line.cost[0])
+    return frame.assign(rule=rule.rule, cells=len(papers_curves), least_energy_percent=line.cost[0])
 
 
 _OF_EVERY_ROW = ("weighting", "rule", "cells", "least_energy_percent")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from ecv_core.analysis.exploration import explore, fixed
+from ecv_core.analysis.exploration import explore, fixed_stops
 from ecv_core.analysis.orders.exact import SetMeasures
 from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.records.run import Scores
@@ -85,7 +85,7 @@ def test_the_precision_rule_is_brute_force_over_every_order(brute_force, seed, k
 @settings(max_examples=40)
 @given(scores=some_scores)
 def test_the_baseline_is_brute_force_over_every_order(brute_force, scores):
-    curve = fixed(Scores(folds=np.array(scores)), within_percent=math.e)
+    curve = fixed_stops(Scores(folds=np.array(scores)), within_percent=math.e)
     assert curve.settings.tolist() == list(range(1, len(scores) + 1))
     for e in range(1, min(len(scores), 4) + 1):
         expected = brute_force(scores, Fixed(folds=e), within=math.e)
@@ -155,7 +155,7 @@ def test_the_order_in_which_scores_are_given_does_not_matter(scores, alpha, data
 @given(scores=some_scores)
 def test_a_larger_alpha_never_stops_later(scores):
     found = explore(Scores(folds=np.array(scores)))
-    curve = found.curve(np.linspace(0, found.highest_change(), 50))
+    curve = found.curve(np.linspace(0, found.highest_setting_that_matters(), 50))
     beyond = 1 - np.cumsum(curve.stop_distribution, axis=1)  # P(stop > n)
     assert np.all(np.diff(beyond, axis=0) <= 1e-12)
 
@@ -164,7 +164,7 @@ def test_a_larger_alpha_never_stops_later(scores):
 @given(scores=st.lists(score, min_size=4, max_size=6))
 def test_beyond_the_highest_change_every_order_stops_at_once(scores):
     found = explore(Scores(folds=np.array(scores)))
-    highest = found.highest_change()
+    highest = found.highest_setting_that_matters()
     at_it, beyond = found.curve([highest, 2 * highest + 1]).stop_distribution
     assert at_it == pytest.approx(beyond)
     assert beyond[2] == pytest.approx(1)  # the third fold is the first with two widths to compare

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ecv_core.analysis.exploration import explore, fixed, outcome
+from ecv_core.analysis.exploration import explore, fixed_stops, outcome
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
 from ecv_core.analysis.tradeoff.alphas import slider_alphas
 from ecv_core.analysis.tradeoff.curves import tradeoff
@@ -121,7 +121,7 @@ def test_a_fixed_number_of_folds_costs_its_share_in_every_cell():
     for one in found.curves.values():
         assert one.cost_percent == pytest.approx(np.arange(10, 101, 10))
     assert found.curves[0].mean_difference_percent == pytest.approx(
-        fixed(Scores(folds=NOISY)).mean_difference_percent
+        fixed_stops(Scores(folds=NOISY)).mean_difference_percent
     )
     assert not found.sampled
 

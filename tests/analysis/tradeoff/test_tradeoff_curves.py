@@ -84,7 +84,7 @@ def test_scores_that_stop_at_any_alpha_do_not_stretch_the_grid():
 
 def test_a_coarse_grid_has_the_steps_of_a_slider_and_the_values_of_the_fine_one():
     fine = tradeoff([system()], within_percent=2.0)
-    coarse = tradeoff([system()], within_percent=2.0, fine=False)
+    coarse = tradeoff([system()], within_percent=2.0, every_alpha=False)
     assert coarse.alphas.tolist() == slider_alphas(fine.alphas)
     rows = fine.average.rows(coarse.alphas)
     assert np.array_equal(coarse.average.mean_stop, fine.average.mean_stop[rows])
