@@ -20,7 +20,7 @@ from ecv_core.analysis.score_columns import USER, is_summary, roles_of, summaris
 from ecv_core.analysis.score_exports import with_plain_columns
 from ecv_core.analysis.score_rows import Clue, ScoreRows, left_out_words, rows_of_long
 from ecv_core.analysis.score_searches import is_search, rows_of_search
-from ecv_core.analysis.score_tables import SHOWN, Labels, table_of
+from ecv_core.analysis.score_tables import SHOWN, RowLabels, table_of
 from ecv_core.analysis.score_wide import rows_of_wide
 from ecv_core.evaluation.directions import NamedMetric, metric_named, same_metric
 from ecv_core.records.errors import InputError
@@ -258,7 +258,7 @@ def _without_summary_contenders(contenders: Sequence[Scores]) -> tuple[list[Scor
     return kept, summaries
 
 
-def _contenders(labels: dict[str, Labels], row_scores: Floats, file: str) -> list[Scores]:
+def _contenders(labels: dict[str, RowLabels], row_scores: Floats, file: str) -> list[Scores]:
     """Arrange the scores of rows by contender and fold, and by user where there are users.
 
     Args:
@@ -270,7 +270,7 @@ def _contenders(labels: dict[str, Labels], row_scores: Floats, file: str) -> lis
     names, contender_codes = labels["contender"]
     folds, fold_codes = labels["fold"]
     # Without users each score is that of one nameless user.
-    nobody = Labels([""], np.zeros(len(row_scores), dtype=np.int32))
+    nobody = RowLabels([""], np.zeros(len(row_scores), dtype=np.int32))
     users, user_codes = labels.get(USER, nobody)
     shape = (len(names), len(folds), len(users))
     _check_size(shape, file)
@@ -300,7 +300,7 @@ def _check_names(names: Sequence[str], file: str) -> None:
             )
 
 
-def _check_finite(labels: Mapping[str, Labels], row_scores: Floats, file: str) -> None:
+def _check_finite(labels: Mapping[str, RowLabels], row_scores: Floats, file: str) -> None:
     """Refuse a score that is no finite number. Args: as of `_contenders`."""
     finite = np.isfinite(row_scores)
     if finite.all():
@@ -317,7 +317,9 @@ def _check_finite(labels: Mapping[str, Labels], row_scores: Floats, file: str) -
     )
 
 
-def _check_no_cell_twice(cells: NDArray[np.intp], labels: Mapping[str, Labels], file: str) -> None:
+def _check_no_cell_twice(
+    cells: NDArray[np.intp], labels: Mapping[str, RowLabels], file: str
+) -> None:
     """Refuse two rows with the same contender, fold and user.
 
     Args:
@@ -338,7 +340,7 @@ def _check_no_cell_twice(cells: NDArray[np.intp], labels: Mapping[str, Labels], 
     )
 
 
-def _label(labels: Mapping[str, Labels], role: str, row: int) -> str:
+def _label(labels: Mapping[str, RowLabels], role: str, row: int) -> str:
     """What a row has in a column of labels."""
     names, codes = labels[role]
     return names[codes[row]]

@@ -19,7 +19,7 @@ from ecv_core.analysis.score_columns import (
 )
 from ecv_core.analysis.score_tables import (
     COLUMNS,
-    Labels,
+    RowLabels,
     is_number,
     is_text,
     is_whole,
@@ -71,7 +71,7 @@ class OneMetric(NamedTuple):
 class ScoreRows:
     """The scores of a table, whatever its form was."""
 
-    labels: dict[str, Labels]
+    labels: dict[str, RowLabels]
     """Contender, fold and perhaps user of each row."""
     scores: Floats
     """Of each row; NaN where one is missing."""

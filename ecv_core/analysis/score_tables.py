@@ -30,7 +30,7 @@ _GZIP = b"\x1f\x8b"
 """What a packed file begins with."""
 
 
-class Labels(NamedTuple):
+class RowLabels(NamedTuple):
     """What each row of a table is of."""
 
     names: list[str]
@@ -173,7 +173,7 @@ def _packed_twice(path: Path) -> bool:
         return False
 
 
-def labels_of(table: pa.Table, column: str, role: str, file: str) -> Labels:
+def labels_of(table: pa.Table, column: str, role: str, file: str) -> RowLabels:
     """Of a column that says what each row is of.
 
     Args:
@@ -203,10 +203,10 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> Labels:
     # 32 bits will do: there are at most MAX_SCORES names.
     codes = np.from_dlpack(encoded.indices).astype(np.int32, copy=False)
     if not pa.types.is_dictionary(values.type):
-        return Labels(names, codes)
+        return RowLabels(names, codes)
     # A category of pandas lists values that no row has.
     used, codes_of_used = np.unique(codes, return_inverse=True)
-    return Labels([names[code] for code in used], codes_of_used.astype(np.int32))
+    return RowLabels([names[code] for code in used], codes_of_used.astype(np.int32))
 
 
 def numbers_of(table: pa.Table, column: str, file: str) -> Floats:
@@ -268,13 +268,13 @@ def is_numeric(text: str) -> bool:
     return re.fullmatch(r"[-+.\deE]+", text) is not None
 
 
-def repeated(names: Sequence[str], times: int) -> Labels:
-    """Labels of rows of a table that are gone through once for each of some columns."""
+def repeated(names: Sequence[str], times: int) -> RowLabels:
+    """RowLabels of rows of a table that are gone through once for each of some columns."""
     codes = np.arange(len(names), dtype=np.int32)
-    return Labels(list(names), np.tile(codes, times))
+    return RowLabels(list(names), np.tile(codes, times))
 
 
-def in_blocks(names: Sequence[str], length: int) -> Labels:
-    """Labels of columns, each of which gives so many rows."""
+def in_blocks(names: Sequence[str], length: int) -> RowLabels:
+    """RowLabels of columns, each of which gives so many rows."""
     codes = np.arange(len(names), dtype=np.int32)
-    return Labels(list(names), np.repeat(codes, length))
+    return RowLabels(list(names), np.repeat(codes, length))

@@ -39,7 +39,7 @@ from ecv_core.analysis.score_rows import (
 from ecv_core.analysis.score_tables import (
     COLUMNS,
     SHOWN,
-    Labels,
+    RowLabels,
     in_blocks,
     is_number,
     is_numeric,
@@ -216,7 +216,7 @@ def _rows_of_cells(
         row_labels = repeated(row_names, len(column_labels))
     else:
         names, codes = labels_of(table, label_column, row_role, file)
-        row_labels = Labels(names, np.tile(codes, len(column_labels)))
+        row_labels = RowLabels(names, np.tile(codes, len(column_labels)))
     metric = ""
     clues = []
     if columns.clue is not None:
