@@ -44,9 +44,9 @@ class Handling:
         self.check_upload()
         return own.take_in(write, file_name)
 
-    def work_out(self, plain: PlainFile, layout: Layout, token: str, report: Report) -> About:
+    def build_dataset(self, plain: PlainFile, layout: Layout, token: str, report: Report) -> About:
         self.check_upload()
-        return own.work_out(plain, layout, own.folder_of(token), report)
+        return own.build_dataset(plain, layout, own.folder_of(token), report)
 
     def keep(self, token: str, name: str) -> About:
         self.check_upload()

@@ -13,7 +13,7 @@ from ecv_core.cli import program, say
 from ecv_core.cli.options import DATASET, add_split_options, named_values
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import ENCODINGS, NONE, OPTIONS, SEPARATORS, TimeUnit
-from ecv_core.dataset.own.recognise import Recognised, first_look, rows_not_above_zero
+from ecv_core.dataset.own.recognise import Recognised, first_rows_sentences, rows_not_above_zero
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.tasks import Task
@@ -185,9 +185,9 @@ def add_command(options: argparse.Namespace) -> None:
     unit = None
     if options.time_unit is not None:
         unit = TimeUnit(options.time_unit)
-    form = _values_of(options, ("encoding", "header", "quotes"))
+    layout_fields = _values_of(options, ("encoding", "header", "quotes"))
     if options.separator is not None:
-        form["separator"] = SEPARATOR_NAMES[options.separator]
+        layout_fields["separator"] = SEPARATOR_NAMES[options.separator]
     bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
     with tqdm(total=1000, bar_format=bar_format, disable=None, leave=False) as bar:
 
@@ -204,13 +204,13 @@ def add_command(options: argparse.Namespace) -> None:
             _values_of(options, OPTIONS),
             report,
             unit=unit,
-            form=form,
+            layout_fields=layout_fields,
             leave_out=own.LeaveOut(options.above_zero, options.no_bots),
             lossy=options.yes,
         )
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
     say(f"{recognised.layout.form.value}: {columns}")
-    say("\n".join(first_look(recognised)))
+    say("\n".join(first_rows_sentences(recognised)))
     _offer_to_leave_out(recognised)
     print("\n".join(summary(about)))
     algorithm = (about.task or Task.TOP_N).usual_algorithm

@@ -229,9 +229,9 @@ def settings_of_folds(options: argparse.Namespace, dataset: str, task: Task) -> 
     """What -k and --folds say of the folds of a dataset, for `make_spec`. Raises: InputError."""
     if not options.folds:
         return {"k": options.k}
-    from ecv_core.fold import known_folds
+    from ecv_core.fold import import_folds
 
-    sha256, k = known_folds(dataset, options.folds, task)
+    sha256, k = import_folds(dataset, options.folds, task)
     if options.k not in (None, k):
         raise InputError(
             f"-k is {options.k}, but the file {options.folds} has {k} folds; leave -k out"

@@ -10,7 +10,7 @@ from ecv_core.dataset.folders import data_dir as data_dir
 from ecv_core.dataset.folders import search_dirs as search_dirs
 from ecv_core.dataset.loading import load as load
 from ecv_core.dataset.sources import available as available
-from ecv_core.dataset.sources import changed as changed
+from ecv_core.dataset.sources import change_sentence as change_sentence
 from ecv_core.dataset.sources import check_content as check_content
 from ecv_core.dataset.sources import file_sha256 as file_sha256
 from ecv_core.dataset.sources import how_to_supply as how_to_supply

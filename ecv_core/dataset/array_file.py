@@ -60,10 +60,11 @@ def _write(path: Path, interactions: Interactions) -> None:
         with part.open("wb") as stream:
             for array in (interactions.dataset, list(arrays), *arrays.values()):
                 np.save(stream, np.asarray(array), allow_pickle=False)
-                stream.write(bytes(-stream.tell() % _ALIGNED))
-        total = np.memmap(part, np.uint64, "r").sum()
+                padding = -stream.tell() % _ALIGNED
+                stream.write(bytes(padding))
+        checksum = np.memmap(part, np.uint64, "r").sum()
         with part.open("ab") as stream:
-            stream.write(total.tobytes())
+            stream.write(checksum.tobytes())
 
 
 def _map(path: Path) -> Interactions | None:
@@ -71,7 +72,8 @@ def _map(path: Path) -> Interactions | None:
     try:
         with opened(path) as stream:
             words = np.asarray(np.memmap(stream, np.uint64, "c"))
-            if words[:-1].sum() != words[-1]:
+            checksum = words[-1]
+            if words[:-1].sum() != checksum:
                 return None
             stream.seek(0)
             dataset = _next_array(stream, words)

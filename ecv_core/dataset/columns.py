@@ -8,18 +8,12 @@ import pyarrow.compute as pc
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.dates import unix_seconds
-from ecv_core.dataset.layout import TimeUnit, Unreadable
+from ecv_core.dataset.layout import UNITS_A_SECOND, TimeUnit, Unreadable
 from ecv_core.records.arrays import Floats
 
 _WORDS_FOR_MISSING = r"NULL Null null NA <NA> N/A n/a #N/A None none NaN nan NaT \N"
 _MISSING = _WORDS_FOR_MISSING.split()
 """What programs write where an id is missing; an array of Arrow's here would load pandas."""
-_UNITS_A_SECOND = {
-    TimeUnit.SECONDS: 1,
-    TimeUnit.MILLISECONDS: 10**3,
-    TimeUnit.MICROSECONDS: 10**6,
-    TimeUnit.NANOSECONDS: 10**9,
-}
 _SECONDS_A_DAY = 86400
 _EXCEL_DAYS_TO_1970 = 25569
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
@@ -110,8 +104,8 @@ def read_seconds(values: pa.Array, unit: TimeUnit) -> Floats:
     """Whole Unix seconds; NaN where there is no time, or one beyond the limits. Shape (rows,)."""
     if pa.types.is_temporal(values.type):
         seconds = _seconds_of_moments(values)
-    elif unit in _UNITS_A_SECOND:
-        seconds = read_numbers(values) / _UNITS_A_SECOND[unit]
+    elif unit in UNITS_A_SECOND:
+        seconds = read_numbers(values) / UNITS_A_SECOND[unit]
     elif unit is TimeUnit.EXCEL_DAYS:
         days = read_numbers(values) - _EXCEL_DAYS_TO_1970
         seconds = np.round(days * _SECONDS_A_DAY)  # a day has no exact fractions

@@ -21,23 +21,21 @@ def open_content(source: FileSource) -> io.BufferedIOBase:
     Raises: Unreadable if it is not what its name says, or fails its checksum; and what
         `plain.unreadable_reasons` turns into that.
     """
-    form = source.form
-    if form.member is not None:
-        content = _member_content(source.path, form.member)
-    elif form.sha256 is not None:
+    member = source.form.member
+    expected = source.form.sha256
+    if member is None and expected is None:
+        return _open_unpacked(source.path)
+    if member is not None:
+        content = _member_content(source.path, member)
+    else:
         with _open_unpacked(source.path) as stream:
             content = stream.read()
-    else:
-        return _open_unpacked(source.path)
-    if form.sha256 is not None:
-        _check_sha256(content, form.sha256, form.member or "the content")
+    if expected is not None:
+        sha256 = hashlib.sha256(content).hexdigest()
+        if sha256 != expected:
+            name = member or "the content"
+            raise Unreadable(f"{name} has SHA-256 {sha256[:12]}..., expected {expected[:12]}...")
     return io.BytesIO(content)
-
-
-def _check_sha256(content: bytes, expected: str, name: str) -> None:
-    sha256 = hashlib.sha256(content).hexdigest()
-    if sha256 != expected:
-        raise Unreadable(f"{name} has SHA-256 {sha256[:12]}..., expected {expected[:12]}...")
 
 
 def _member_content(path: Path, member: str) -> bytes:

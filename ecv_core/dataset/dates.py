@@ -103,7 +103,9 @@ def _year_first(texts: pa.Array, unit: TimeUnit) -> pa.Array:
         changes.append(_YEAR_LAST[unit])
         changes.extend(_CENTURIES)
     changes.extend(_AFTER_DATE)
-    if pc.any(pc.match_substring_regex(texts, r"[A-Za-z\x{e4}]{3}")).as_py():
+    # Twelve more patterns take time, so they are for texts with the name of a month at most.
+    has_words = pc.any(pc.match_substring_regex(texts, r"[A-Za-z\x{e4}]{3}")).as_py()
+    if has_words:
         for number, name in enumerate(_MONTHS, start=1):
             changes.append((rf"(?i)^(\d{{4}})-{name}-", rf"\1-{number:02}-"))
     for pattern, replacement in changes:

@@ -11,7 +11,7 @@ from ecv_core.dataset.entries import DatasetEntry, SourceFile
 from ecv_core.dataset.folders import data_dir
 from ecv_core.dataset.layout import Unreadable
 from ecv_core.dataset.loading import read_file
-from ecv_core.dataset.sources import FileSource, how_to_supply
+from ecv_core.dataset.sources import FileSource, how_to_supply, own_copy_words
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import replacing
 
@@ -96,6 +96,6 @@ def _reason(error: OSError) -> str:
 
 def _download_error(dataset: DatasetEntry, reason: str) -> DatasetError:
     return DatasetError(
-        f"downloading {dataset.id} from {dataset.url} failed: {reason}; try again, or put your own "
-        f"copy into {data_dir()} as {dataset.file_names[0]} or {dataset.id}.csv"
+        f"downloading {dataset.id} from {dataset.url} failed: {reason}; try again, or "
+        f"{own_copy_words(dataset)}"
     )

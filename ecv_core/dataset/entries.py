@@ -110,7 +110,7 @@ class DatasetEntry:
     """Official file first, the plain CSV and Parquet forms last; none for `synthetic`."""
     about: About | None = None
     """Of a dataset that was added: where it came from, and what could not be used."""
-    held: InMemory | None = None
+    in_memory: InMemory | None = None
     """Of data that are in memory, which need no file."""
 
     @property
@@ -121,7 +121,7 @@ class DatasetEntry:
     @property
     def generated(self) -> bool:
         """True for a dataset that is made by code, or comes with it."""
-        return not self.files and self.held is None
+        return not self.files and self.in_memory is None
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -214,13 +214,13 @@ def entry(dataset_id: str) -> DatasetEntry:
     Raises: UnknownName if neither the catalogue nor a folder of `search_dirs()` has it.
     """
     official = _official()
-    if dataset_id in official:  # without a look into the folders
+    if dataset_id in official:
         return official[dataset_id]
     if dataset_id in _in_memory:
         return _in_memory[dataset_id]
     if synthetic.size_of(dataset_id):
         return _large_synthetic_entry(dataset_id)
-    entries = catalogue()
+    entries = catalogue()  # last, as it reads folders
     if dataset_id not in entries:
         raise UnknownName("dataset", dataset_id, entries)
     return entries[dataset_id]
@@ -278,10 +278,10 @@ def _names_in(folder: Path) -> set[str]:
 
 
 _in_memory: dict[str, DatasetEntry] = {}
-"""What `hold` was given, by id; gone with this process."""
+"""What `register_in_memory` was given, by id; gone with this process."""
 
 
-def hold(interactions: Interactions, sha256: str) -> str:
+def register_in_memory(interactions: Interactions, sha256: str) -> str:
     """Make data in memory a dataset of this process; its content names it.
 
     Args:
@@ -290,9 +290,9 @@ def hold(interactions: Interactions, sha256: str) -> str:
     Returns: its id, the same for the same content.
     """
     dataset_id = f"memory-{sha256[:12]}"
-    held = InMemory(interactions=replace(interactions, dataset=dataset_id), sha256=sha256)
+    in_memory = InMemory(interactions=replace(interactions, dataset=dataset_id), sha256=sha256)
     _in_memory[dataset_id] = replace(
-        _own_entry(dataset_id), description="Data in memory.", files=(), held=held
+        _own_entry(dataset_id), description="Data in memory.", files=(), in_memory=in_memory
     )
     return dataset_id
 
@@ -358,6 +358,7 @@ def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
     added = replace(_own_entry(dataset_id), files=(file, *_plain_files(dataset_id)), about=about)
     if about is None:
         return added
+    # Counts of 0 say that nothing survives pruning: then they are no promise of the entry.
     added = replace(
         added,
         description=f"Your own data, added on {about.added_on} from {about.source}.",
@@ -368,6 +369,7 @@ def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
     )
     if about.task is None:
         return added
+    # What is known of a table counts its samples as users and its features as items.
     return replace(
         added,
         task=about.task,

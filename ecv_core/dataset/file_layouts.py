@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 
 from ecv_core.dataset.entries import SourceFile
-from ecv_core.dataset.layout import Form, Layout, Unreadable
+from ecv_core.dataset.layout import Form, Layout, Unreadable, rows_of_fields
 from ecv_core.dataset.sources import FileSource
 
 
@@ -68,11 +68,7 @@ def _first_fields(start: bytes, separator: str) -> list[str]:
     lines = start.decode("utf-8-sig", "replace").splitlines()
     if not lines:
         return []
-    line = lines[0]
-    if len(separator) > 1:  # the csv module takes one character
-        line = line.replace(separator, "\x1f")
-        separator = "\x1f"
     try:
-        return next(csv.reader([line], delimiter=separator), [])
+        return next(rows_of_fields(lines[:1], separator), [])
     except csv.Error as error:
         raise Unreadable(f"the first line is not a row of delimited text ({error})") from error

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Literal
 
 from ecv_core.records.errors import InputError, UnknownName
 
@@ -30,6 +32,8 @@ SEPARATORS = {
     "::": "double colon",
     " ": "space",
 }
+ONE_SIGN = "\x1f"
+"""Stands for a separator of two signs, which parsers cannot take: the unit separator of ASCII."""
 ENCODINGS = {
     "utf-8": "UTF-8",
     "cp1252": "Windows-1252",
@@ -71,6 +75,13 @@ class TimeUnit(StrEnum):
     MONTH_FIRST = "month-first"
 
 
+UNITS_A_SECOND = {
+    TimeUnit.SECONDS: 1,
+    TimeUnit.MILLISECONDS: 10**3,
+    TimeUnit.MICROSECONDS: 10**6,
+    TimeUnit.NANOSECONDS: 10**9,
+}
+"""How many of a unit are a second, of those that count from 1970; coarsest first."""
 UNIT_TEXTS = {
     TimeUnit.SECONDS: "seconds since 1970",
     TimeUnit.MILLISECONDS: "milliseconds since 1970",
@@ -139,17 +150,17 @@ class Layout:
         A column that is given a new role loses the one that it had. With a target no other column
         has a role: all of them are learnt from.
         """
-        new = {role: place for role, place in roles.items() if place is not None}
-        if "target" in new:
-            return replace(self, roles=(("target", new["target"]),))
-        if len(set(new.values())) < len(new):
+        new_roles = {role: place for role, place in roles.items() if place is not None}
+        if "target" in new_roles:  # of a table of samples, whose other columns are features
+            return replace(self, roles=(("target", new_roles["target"]),))
+        if len(set(new_roles.values())) < len(new_roles):
             raise InputError(
                 "a column can be only one of user, item, rating, time, basket and cluster"
             )
         for role, place in self.roles:
-            if role not in roles and place not in new.values():
-                new[role] = place
-        return replace(self, roles=in_order(new))
+            if role not in roles and place not in new_roles.values():
+                new_roles[role] = place
+        return replace(self, roles=in_order(new_roles))
 
     def place(self, column: str) -> int:
         """The column that somebody names: by its name, whatever its case, or its number from 1.
@@ -164,6 +175,19 @@ class Layout:
         if column.isascii() and column.isdigit() and 1 <= int(column[:9]) <= len(self.names):
             return int(column) - 1
         raise UnknownName("column", column[:100], self.names[:20])
+
+
+def rows_of_fields(
+    lines: Sequence[str], separator: str, *, quotes: bool = True
+) -> Iterator[list[str]]:
+    """The fields of delimited text, row by row; what is iterated over raises csv.Error."""
+    if len(separator) > 1:
+        lines = [line.replace(separator, ONE_SIGN) for line in lines]
+        separator = ONE_SIGN
+    quoting: Literal[0, 3] = csv.QUOTE_NONE
+    if quotes:
+        quoting = csv.QUOTE_MINIMAL
+    return csv.reader(lines, delimiter=separator, quoting=quoting)
 
 
 def in_order(roles: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

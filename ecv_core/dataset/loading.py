@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +16,6 @@ from ecv_core.dataset.sources import FileSource, Source, how_to_supply, source_o
 from ecv_core.records.arrays import Codes
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
-
-if TYPE_CHECKING:
-    from ecv_core.dataset.reading import FileContent
 
 _CORRECT_IT = (
     "correct it: the first line must be user_id,item_id and, where known, rating, timestamp "
@@ -47,8 +43,8 @@ def load_source(source: Source) -> Interactions:
             f"{dataset.id} is a table of samples without interactions; choose another dataset, "
             "or an algorithm for tables, such as random-forest"
         )
-    if dataset.held is not None:
-        return dataset.held.interactions
+    if dataset.in_memory is not None:
+        return dataset.in_memory.interactions
     if source.file is None:
         return synthetic.generate_by_id(dataset.id)
     try:
@@ -74,13 +70,19 @@ def read_file(source: FileSource, name: str, in_order_sha256: str | None = None)
     import pyarrow as pa
 
     from ecv_core.dataset.plain import unreadable_reasons
+    from ecv_core.dataset.reading import read_strictly
+    from ecv_core.dataset.rows import parquet_batches, text_batches
 
     with unreadable_reasons():
         if source.form.format == "parquet":
-            content = _parquet_content(source, name)
+            layout = parquet_layout(source)
+            batches = parquet_batches(source.path, layout, limited=False)
+            content = read_strictly(batches, layout, name)
         else:
-            content = _text_content(source, name)
-        in_order = in_order_sha256 is not None and _sha256(source) == in_order_sha256
+            with open_content(source) as stream:
+                layout = text_layout(stream, source.form)
+                content = read_strictly(text_batches(stream, layout), layout, name)
+        is_in_order = in_order_sha256 is not None and _sha256(source) == in_order_sha256
     published = source.form.rows
     if published is not None and content.rows != published:
         raise Unreadable(
@@ -91,26 +93,9 @@ def read_file(source: FileSource, name: str, in_order_sha256: str | None = None)
     interactions = content.interactions
     # Content with this hash lists each user's rows in the order of time, so that the place of a row
     # among them stands for its time.
-    if in_order:
+    if is_in_order:
         return replace(interactions, sequence=_places_in_history(interactions.users))
     return interactions
-
-
-def _parquet_content(source: FileSource, name: str) -> FileContent:
-    from ecv_core.dataset.reading import read_strictly
-    from ecv_core.dataset.rows import parquet_batches
-
-    layout = parquet_layout(source)
-    return read_strictly(parquet_batches(source.path, layout, limited=False), layout, name)
-
-
-def _text_content(source: FileSource, name: str) -> FileContent:
-    from ecv_core.dataset.reading import read_strictly
-    from ecv_core.dataset.rows import text_batches
-
-    with open_content(source) as stream:
-        layout = text_layout(stream, source.form)
-        return read_strictly(text_batches(stream, layout), layout, name)
 
 
 def _sha256(source: FileSource) -> str:
@@ -121,9 +106,7 @@ def _sha256(source: FileSource) -> str:
 
 def _places_in_history(users: Codes) -> Codes:
     """How many rows of the same user come before each row; shape (rows,)."""
-    by_user = np.argsort(users, kind="stable")
-    sizes = np.bincount(users)
-    starts = np.cumsum(sizes) - sizes
-    places = np.empty(len(users), dtype=np.int32)
-    places[by_user] = np.arange(len(users)) - np.repeat(starts, sizes)
-    return places
+    import pandas as pd
+
+    places = pd.Series(users).groupby(users, sort=False).cumcount()
+    return places.to_numpy().astype(np.int32)

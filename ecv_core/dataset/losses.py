@@ -56,7 +56,7 @@ def way_out(reason: str) -> str:
     return _WAYS_OUT.get(reason, "check whether the columns have the right roles")
 
 
-def lost(unused: Mapping[str, int]) -> int:
+def count_lost(unused: Mapping[str, int]) -> int:
     """How many rows are lost; those that repeat others or were to be left out are not."""
     return sum(unused.values()) - sum(unused.get(reason, 0) for reason in _NO_LOSS)
 
@@ -67,7 +67,7 @@ def reason_of(role: str, unit: TimeUnit) -> str:
     return reasons.get(role, "")
 
 
-def loss(unused: Mapping[str, int], rows: int) -> str:
+def loss_sentence(unused: Mapping[str, int], rows: int) -> str:
     """Why more than MOST_LOST of the rows would be lost, and the way out; empty where they are not.
 
     Rows that repeat a user and an item are not lost, for what they say is kept once; neither are
@@ -77,20 +77,20 @@ def loss(unused: Mapping[str, int], rows: int) -> str:
         unused: reason -> rows that cannot be used.
         rows: of the file.
     """
-    lost_rows = lost(unused)
+    lost_rows = count_lost(unused)
     if not lost_rows or lost_rows <= MOST_LOST * rows:
         return ""
-    reasons = Counter(unused)
-    for no_loss in _NO_LOSS:
-        del reasons[no_loss]
-    reason, count = reasons.most_common(1)[0]
+    counts = Counter(unused)
+    for reason in _NO_LOSS:
+        del counts[reason]  # a Counter lets one delete what is not in it
+    ((reason, count),) = counts.most_common(1)
     return (
         f"{lost_rows:,} of {rows:,} rows ({100 * lost_rows / rows:.0f} %) would be lost: "
-        f"{count:,} {have(count)} {reason}; {way_out(reason)}"
+        f"{count:,} {has_or_have(count)} {reason}; {way_out(reason)}"
     )
 
 
-def have(count: int) -> str:
+def has_or_have(count: int) -> str:
     """The verb of so many rows."""
     if count == 1:
         return "has"

@@ -150,7 +150,7 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> PlainFi
         else:
             unpacked = _open_only_member(file)
         with target.open("wb") as out, unpacked as stream:
-            _copy(stream.read, out, report)
+            _copy_within_limits(stream, out, report)
         return _look_through(target, name, report, given_bytes=size)
 
 
@@ -160,20 +160,22 @@ def _size(file: io.BufferedReader) -> int:
     return size
 
 
-def _copy(read: Callable[[int], bytes], out: BinaryIO, report: Report) -> None:
-    """Write what is read, and stop beyond the limits. Raises: Unreadable."""
-    done = 0
-    lines = 0
+def _copy_within_limits(
+    source: IO[bytes] | gzip.GzipFile, target: BinaryIO, report: Report
+) -> None:
+    """Copy a file, and stop beyond the limits. Raises: Unreadable."""
+    size = 0
+    line_count = 0
     is_text = True
-    while chunk := read(_CHUNK):
-        if done == 0:
+    while chunk := source.read(_CHUNK):
+        if size == 0:
             is_text = not chunk.startswith(_PARQUET)
-        done += len(chunk)
+        size += len(chunk)
         if is_text:
-            lines += chunk.count(b"\n")
-        check_limits(rows=lines - 1, size=done)  # a line may name the columns
-        out.write(chunk)
-        report("unpack", done, 0)
+            line_count += chunk.count(b"\n")
+        check_limits(rows=line_count - 1, size=size)  # One line may name the columns.
+        target.write(chunk)
+        report("unpack", size, 0)  # How much it will be is not known.
 
 
 class _ShortReads(io.RawIOBase):
@@ -183,7 +185,7 @@ class _ShortReads(io.RawIOBase):
         self._file = file
 
     def read(self, size: int = -1, /) -> bytes:
-        if size < 0:
+        if size < 0:  # All that is left is asked for: enough of it shows whether it is too much.
             size = limits.MAX_ARCHIVE_TABLE + 1
         content = self._file.read(size)
         if len(content) > limits.MAX_ARCHIVE_TABLE:

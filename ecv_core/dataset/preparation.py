@@ -9,7 +9,7 @@ from ecv_core.dataset.array_file import cached
 from ecv_core.dataset.entries import DatasetEntry, entry
 from ecv_core.dataset.folders import cache_dir
 from ecv_core.dataset.loading import load_source
-from ecv_core.dataset.pruning import CORE, prepare
+from ecv_core.dataset.pruning import CORE, WITHOUT_PRUNING, prepare
 from ecv_core.dataset.rating_scale import scale_of
 from ecv_core.dataset.sources import Source, source_of
 from ecv_core.dataset.tables import read_table
@@ -31,7 +31,7 @@ def for_task(dataset: DatasetEntry, task: Task) -> Interactions:
     Raises: DatasetError if it is not on disk, damaged, or cannot serve.
     """
     source = source_of(dataset)
-    return _prepared(_Wanted(key=source.key, task=task, source=source))
+    return _load_for_task(_KeyedSource(key=source.key, task=task, source=source))
 
 
 def filtering(dataset: DatasetEntry, task: Task) -> str:
@@ -51,8 +51,8 @@ def filtering(dataset: DatasetEntry, task: Task) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
-    """A dataset as a task needs it; equal to another of the same content, whatever its entry."""
+class _KeyedSource:
+    """A source and a task, equal to another of the same content and task, whatever its entry."""
 
     key: str
     """Of its content, see `Source.key`."""
@@ -61,27 +61,27 @@ class _Wanted:
 
 
 @lru_cache(maxsize=4)
-def _prepared(wanted: _Wanted) -> Interactions:
-    dataset = wanted.source.dataset
-    if wanted.task.of_table:
-        return read_table(wanted.source)
-    if wanted.task.ranks:
+def _load_for_task(keyed: _KeyedSource) -> Interactions:
+    dataset = keyed.source.dataset
+    if keyed.task.of_table:
+        return read_table(keyed.source)
+    if keyed.task.ranks:
         # Every interaction counts as positive feedback, whatever its rating: ratings, timestamps,
         # baskets and sequence travel along for splits and exports, and no model sees them.
-        interactions = _k_core(wanted.source, f"{wanted.key}-{CORE}core", CORE)
+        interactions = _load_k_core(keyed.source, f"{keyed.key}-{CORE}core", CORE)
     else:
-        interactions = _k_core(wanted.source, f"{wanted.key}-ratings", 0)
-        scale_of(interactions, dataset.scale)
-    dataset.check_counts(wanted.task, interactions)
+        interactions = _load_k_core(keyed.source, f"{keyed.key}-ratings", WITHOUT_PRUNING)
+        scale_of(interactions, dataset.scale)  # refuses data without ratings, or beyond the scale
+    dataset.check_counts(keyed.task, interactions)
     return interactions
 
 
-def _k_core(source: Source, key: str, core: int) -> Interactions:
+def _load_k_core(source: Source, key: str, core: int) -> Interactions:
     """The k-core of a dataset, kept on disk under this key where the data are not in memory."""
 
     def make() -> Interactions:
         return prepare(load_source(source), core)
 
-    if source.dataset.held is not None:
+    if source.dataset.in_memory is not None:
         return make()
     return cached(key, cache_dir(), make)

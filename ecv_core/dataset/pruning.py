@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from ecv_core.records.arrays import Codes, Ids, Indices
 from ecv_core.records.errors import DatasetError
-from ecv_core.records.interactions import SOMETIMES, Interactions
+from ecv_core.records.interactions import Interactions
 
 CORE = 5
 """Users and items with fewer interactions are pruned, as in the paper."""
+WITHOUT_PRUNING = 0
+"""The k of a k-core that has all interactions."""
 
 
 def prepare(interactions: Interactions, core: int = CORE) -> Interactions:
@@ -35,40 +37,34 @@ def prepare(interactions: Interactions, core: int = CORE) -> Interactions:
         )
     users, user_ids = _recode(interactions.users[kept], interactions.user_ids)
     items, item_ids = _recode(interactions.items[kept], interactions.item_ids)
-    order = ascending_places(users.astype(np.int64) * len(item_ids) + items)
-    rows = kept[order]
-    attributes = {}
-    for name in SOMETIMES:
-        values = getattr(interactions, name)
-        if values is not None:
-            attributes[name] = values[rows]
+    by_user_and_item = ascending_places(users.astype(np.int64) * len(item_ids) + items)
     return replace(
-        interactions,
-        users=users[order],
-        items=items[order],
+        interactions.take(kept[by_user_and_item]),
+        users=users[by_user_and_item],
+        items=items[by_user_and_item],
         user_ids=user_ids,
         item_ids=item_ids,
-        **attributes,
     )
 
 
 def ascending_places(numbers: NDArray[np.int64]) -> Indices:
     """The places of numbers that all differ, in the order in which the numbers ascend.
 
-    Numbers sort several times faster than places by the numbers there: so each is sorted with its
-    place in its last bits, where 63 bits hold both.
-
     Args:
         numbers: at least 0; shape (places,).
     """
     if (numbers[1:] > numbers[:-1]).all():  # as of rows that are in order, which many files have
         return np.arange(len(numbers))
-    bits = len(numbers).bit_length()
-    if len(numbers) and int(numbers.max()) >= 1 << (63 - bits):
+    bits_of_place = len(numbers).bit_length()
+    do_both_fit = not len(numbers) or int(numbers.max()) < 1 << (63 - bits_of_place)
+    if not do_both_fit:
         return np.argsort(numbers)
-    numbers_and_places = (numbers << bits) | np.arange(len(numbers))
-    numbers_and_places.sort()
-    return numbers_and_places & ((1 << bits) - 1)
+    # A number and its place are packed into one integer, as these sort several times faster than
+    # places do: the number in the higher bits, its place in the lower ones.
+    packed = (numbers << bits_of_place) | np.arange(len(numbers))
+    packed.sort()
+    lower_bits = (1 << bits_of_place) - 1
+    return packed & lower_bits
 
 
 def core_rows(interactions: Interactions, core: int) -> Indices:

@@ -24,7 +24,7 @@ from ecv_core.dataset.losses import (
     NOT_ABOVE_ZERO,
     OF_A_BOT,
     REPEATED,
-    have,
+    has_or_have,
     no_time,
     way_out,
 )
@@ -93,7 +93,7 @@ def read_strictly(file_batches: Iterable[Batch], layout: Layout, name: str) -> F
     for reason, example in content.examples.items():
         count = content.unused[reason]
         raise Unreadable(
-            f"{count:,} of its {content.rows:,} rows {have(count)} {reason} ({example})"
+            f"{count:,} of its {content.rows:,} rows {has_or_have(count)} {reason} ({example})"
         )
     return content
 
@@ -110,27 +110,27 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
     losses = _Losses()
     chunks: dict[str, list[Any]] = {}  # role -> the usable values of each batch
     id_limits = {"user_id": _IdLimit(), "item_id": _IdLimit()}
-    fitting = 0
-    unfit = 0
+    row_count = 0
+    unfit_line_count = 0
     for batch in file_batches:
         losses.add(batch.unfit_reason, batch.unfit, batch.first_unfit)
-        unfit += batch.unfit
+        unfit_line_count += batch.unfit
         if len(batch):
-            for role, values in _usable_values(batch, layout, losses, fitting).items():
+            for role, values in _usable_values(batch, layout, losses, row_count).items():
                 chunks.setdefault(role, []).append(values)
             for role, id_limit in id_limits.items():
                 id_limit.check(chunks[role])
-        fitting += len(batch)
+        row_count += len(batch)
     if not any(map(len, chunks.get("user_id", ()))):
-        raise Unreadable(_nothing_usable(losses, fitting + unfit))
-    interactions = _join(chunks, name)
+        raise Unreadable(_nothing_usable_sentence(losses, row_count + unfit_line_count))
+    interactions = _join_and_empty(chunks, name)
     pa.default_memory_pool().release_unused()  # what is freed would stay with it otherwise
     interactions = _without_repetitions(interactions, losses)
     if layout.without_bots:
         interactions = _without_bots(interactions, losses)
     return FileContent(
         interactions=interactions,
-        rows=fitting + unfit,
+        rows=row_count + unfit_line_count,
         unused=losses.unused,
         examples=losses.examples,
     )
@@ -160,7 +160,7 @@ def _without_bots(interactions: Interactions, losses: _Losses) -> Interactions:
     return replace(others, users=users.astype(np.int32), user_ids=interactions.user_ids[present])
 
 
-def _nothing_usable(losses: _Losses, rows: int) -> str:
+def _nothing_usable_sentence(losses: _Losses, rows: int) -> str:
     """Why a file has no row that can be used, and the way out."""
     if not rows:
         return "it has no rows"
@@ -284,7 +284,7 @@ def _row_words(batch: Batch, row: int) -> str:
 # Ids are stored at the width of the longest one, so few long ones among many take much memory.
 
 
-_FIRST_LOOK = limits.MAX_ID_BYTES // 4 * 21 // 20
+_FIRST_CHECK = limits.MAX_ID_BYTES // 4 * 21 // 20
 """Bytes of the ids of all batches so far, each batch by itself. With fewer they are not too many,
 for of ids of one length each takes four bytes a character later."""
 
@@ -293,23 +293,26 @@ class _IdLimit:
     """Refuses ids that are too many already, without reading the rest of the file."""
 
     def __init__(self) -> None:
-        self._bytes = 0
-        self._next_look = _FIRST_LOOK
+        self._bytes_so_far = 0
+        self._next_check_at = _FIRST_CHECK
 
     def check(self, chunks: list[pa.DictionaryArray]) -> None:
-        """Look at the ids of the batches so far, if they may be too many.
+        """Check the ids of the batches so far, if they may be too many.
 
         Args:
             chunks: of all batches so far; the last one is new.
         Raises: Unreadable.
         """
-        self._bytes += chunks[-1].dictionary.nbytes
-        if self._bytes < self._next_look:
+        newest = chunks[-1]
+        self._bytes_so_far += newest.dictionary.nbytes
+        if self._bytes_so_far < self._next_check_at:
             return
         ids = _joined(chunks).dictionary
         check_ids(ids)
-        # A look takes time in proportion, so the next comes once there is a quarter more.
-        self._next_look = self._bytes + max(_FIRST_LOOK - int(ids.nbytes), self._bytes // 4)
+        # A check takes time in proportion to the ids so far: the next one comes once there is a
+        # quarter more of them, and not before new ids could make them too many.
+        new_bytes_allowed = _FIRST_CHECK - int(ids.nbytes)
+        self._next_check_at = self._bytes_so_far + max(new_bytes_allowed, self._bytes_so_far // 4)
 
 
 def check_ids(ids: pa.StringArray) -> None:
@@ -327,15 +330,15 @@ def check_ids(ids: pa.StringArray) -> None:
 # The values of all batches -> interactions.
 
 
-def _join(chunks: dict[str, list[Any]], name: str) -> Interactions:
+def _join_and_empty(chunks: dict[str, list[Any]], name: str) -> Interactions:
     """All batches as one dataset, in which a user and an item may still stand several times.
 
     Args:
-        chunks: role -> the values of each batch; each role is taken away once it is joined, so
-            that its memory is free for the next.
+        chunks: role -> the values of each batch; empty afterwards.
         name: of the dataset.
     Raises: Unreadable.
     """
+    # Each role is taken away once it is joined, so that its memory is free for the next.
     users, user_ids = _codes_and_ids(chunks.pop("user_id"))
     items, item_ids = _codes_and_ids(chunks.pop("item_id"))
     baskets = None
@@ -378,21 +381,22 @@ def _joined(chunks: list[pa.DictionaryArray]) -> pa.DictionaryArray:
     batch, that would take time that grows with the square of the rows.
     """
     # Neighbours with the same ids are joined by their codes alone, and only then all ids unified.
-    chunks_of_other_ids = []
+    joined_neighbours = []
     begin = 0
     for end in range(1, len(chunks) + 1):
         ids = chunks[begin].dictionary
         if end == len(chunks) or not chunks[end].dictionary.equals(ids):
             codes = pa.concat_arrays([chunk.indices for chunk in chunks[begin:end]])
-            chunks_of_other_ids.append(pa.DictionaryArray.from_arrays(codes, ids))
+            joined_neighbours.append(pa.DictionaryArray.from_arrays(codes, ids))
             begin = end
-    return pa.chunked_array(chunks_of_other_ids).unify_dictionaries().combine_chunks()
+    return pa.chunked_array(joined_neighbours).unify_dictionaries().combine_chunks()
 
 
 def _baskets(chunks: list[pa.DictionaryArray]) -> Codes:
     """Baskets from 0: numbers in their order, texts in the order in which they first appear."""
     column = _joined(chunks)
     codes: Codes = column.indices.to_numpy().astype(np.int32, copy=False)
+    # A larger number is a later basket. Whole numbers are tried first, as floats round large ones.
     for kind in (pa.int64(), pa.float64()):
         try:
             numbers = column.dictionary.cast(kind).to_numpy(zero_copy_only=False)
@@ -401,7 +405,7 @@ def _baskets(chunks: list[pa.DictionaryArray]) -> Codes:
         if np.isfinite(numbers).all():
             _, ranks = np.unique(numbers[codes], return_inverse=True)
             return ranks.astype(np.int32)
-    return codes
+    return codes  # Texts keep the order in which they first appear.
 
 
 def _clusters(chunks: list[pa.DictionaryArray], users: Codes, user_ids: Ids) -> Codes:
@@ -457,18 +461,11 @@ def one_per_pair(
     if (ascending[1:] != ascending[:-1]).all():  # mostly so, and much faster to find out
         return np.arange(len(pairs))
     del ascending
-    # The rows of a pair lie side by side in this order, as a group, and as the file has them.
-    by_pair = np.argsort(pairs, kind="stable")
-    sorted_pairs = pairs[by_pair]
-    is_first = np.ones(len(pairs), dtype=np.bool_)
-    is_first[1:] = sorted_pairs[1:] != sorted_pairs[:-1]
-    if history is None:
-        return np.sort(by_pair[is_first])
-    times = history[by_pair]
-    group_starts = np.flatnonzero(is_first)
-    earliest_of_group = np.minimum.reduceat(times, group_starts)
-    group_of_row = np.cumsum(is_first) - 1
-    # Of several that are equally early the first of the file is kept.
-    earliest_rows = np.flatnonzero(times == earliest_of_group[group_of_row])
-    _, first_of_group = np.unique(group_of_row[earliest_rows], return_index=True)
-    return np.sort(by_pair[earliest_rows[first_of_group]])
+    keys: tuple[NDArray[np.integer], ...] = (pairs,)
+    if history is not None:
+        keys = (history, pairs)  # The last key is the first by which rows are sorted.
+    # The rows of a pair lie side by side in this order, the earliest first; of several that are
+    # equally early, that which the file has first, as the sort is stable.
+    by_pair = np.lexsort(keys)
+    is_first_of_pair = np.diff(pairs[by_pair], prepend=-1) > 0
+    return np.sort(by_pair[is_first_of_pair])

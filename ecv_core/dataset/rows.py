@@ -16,10 +16,10 @@ import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset.layout import ENCODINGS, Form, Layout, Unreadable
+from ecv_core.dataset.layout import ENCODINGS, ONE_SIGN, Form, Layout, Unreadable
 from ecv_core.dataset.losses import NO_OBJECT, SWALLOWED, WIDTH
 from ecv_core.dataset.plain import PlainFile, check_limits
-from ecv_core.dataset.swallowed import CountedLines, swallowed_lines
+from ecv_core.dataset.swallowed import CountedLines, find_swallowed_rows
 from ecv_core.untrusted.files import opened
 
 # A Parquet file -> its first rows, and batches of the columns that are asked for.
@@ -112,8 +112,6 @@ _BEGINNING = 120
 """Characters of a line that are shown."""
 _DEEPEST = 5
 """Objects within objects are opened up to so many levels."""
-_ONE_SIGN = "\x1f"
-"""Stands for a separator of two signs, which the parser cannot take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,26 +178,24 @@ def _not_encoded(layout: Layout) -> Unreadable:
 def parquet_batches(path: Path, layout: Layout, *, limited: bool = True) -> Iterator[Batch]:
     """The columns of a Parquet file that have a role; `limited` as of `parquet_file`.
 
-    The file is opened twice: its schema tells which columns are texts, which have to be named when
-    it is opened to be read as dictionaries.
-
     Raises: Unreadable.
     """
     with parquet_file(path, limited=limited) as file:
         schema = file.schema_arrow
-    names = {role: schema.names[place] for role, place in layout.columns_to_read}
-    columns = list(dict.fromkeys(names.values()))
-    texts = [column for column in columns if _is_text(schema.field(column).type)]
-    done = 0
-    with parquet_file(path, texts, limited=limited) as file:
+    column_of_role = {role: schema.names[place] for role, place in layout.columns_to_read}
+    columns = list(dict.fromkeys(column_of_role.values()))
+    text_columns = []
+    for column in columns:
+        kind = schema.field(column).type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            text_columns.append(column)
+    # Only now is it known which columns to have read as dictionaries, so the file is opened anew.
+    rows_read = 0
+    with parquet_file(path, text_columns, limited=limited) as file:
         for rows in file.iter_batches(batch_size=_BATCH_ROWS, columns=columns):
-            done += rows.num_rows
-            values = {role: rows.column(name) for role, name in names.items()}
-            yield Batch(columns=values, share=done / max(file.metadata.num_rows, 1))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+            rows_read += rows.num_rows
+            values = {role: rows.column(column) for role, column in column_of_role.items()}
+            yield Batch(columns=values, share=rows_read / max(file.metadata.num_rows, 1))
 
 
 def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
@@ -210,38 +206,35 @@ def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> It
     """
     roles = [role for role, _ in layout.columns_to_read]
     no_rows = {role: pa.array([], pa.string()) for role in roles}
-    unfit = _UnfitLines()
-    lines = CountedLines(file, layout)
+    unfit_lines = _UnfitLines()
+    counted_file = CountedLines(file, layout)
     rows_read = int(layout.header)  # The line of names is among the lines as well.
 
-    def skip(row: pv.InvalidRow) -> str:
+    def skip_unfit(row: pv.InvalidRow) -> str:
         # The parser was given one sign for a separator of two; a person sees the file's own.
-        unfit.add(row.text.replace(_ONE_SIGN, layout.separator))
+        unfit_lines.add(row.text.replace(ONE_SIGN, layout.separator))
         return "skip"
 
     try:
-        for rows in _open_csv(lines, layout, skip):
+        for rows in _open_csv(counted_file, layout, skip_unfit):
             columns = dict(zip(roles, rows.columns, strict=True))
-            rows_read += rows.num_rows + unfit.count
-            yield unfit.batch(columns, WIDTH, file.tell() / size)
-            unfit.clear()
+            rows_read += rows.num_rows + unfit_lines.count
+            yield unfit_lines.beside(columns, WIDTH, file.tell() / size)
+            unfit_lines.clear()
     except pa.ArrowInvalid as error:
         raise Unreadable(_csv_reason(str(error), layout)) from error
-    if unfit.count:
-        rows_read += unfit.count
-        yield unfit.batch(no_rows, WIDTH, file.tell() / size)
+    if unfit_lines.count:
+        rows_read += unfit_lines.count
+        yield unfit_lines.beside(no_rows, WIDTH, file.tell() / size)
     # There are more lines than rows where quoted fields have line ends in them, which is no fault,
     # or where a quotation mark that nobody closed has swallowed rows, which are then counted.
-    if layout.quotes and lines.lines > rows_read:
+    if layout.quotes and counted_file.lines > rows_read:
         file.seek(0)
-        swallowed = swallowed_lines(file, layout)
-        if swallowed:
-            yield Batch(
-                columns=no_rows,
-                unfit=len(swallowed),
-                unfit_reason=SWALLOWED,
-                first_unfit=swallowed[0],
-            )
+        swallowed_rows = _UnfitLines()
+        for row in find_swallowed_rows(file, layout):
+            swallowed_rows.add(row)
+        if swallowed_rows.count:
+            yield swallowed_rows.beside(no_rows, SWALLOWED, share=1.0)
 
 
 class _UnfitLines:
@@ -253,21 +246,27 @@ class _UnfitLines:
     def clear(self) -> None:
         """Begin the next batch."""
         self.count = 0
-        self._first = ""
+        self._first_beginning = ""
 
     def add(self, line: str) -> None:
         """Count a line; of the first its beginning is kept."""
         if not self.count:
-            self._first = line[:_BEGINNING]
+            self._first_beginning = line[:_BEGINNING]
         self.count += 1
 
-    def batch(self, columns: Mapping[str, pa.Array], reason: str, share: float) -> Batch:
-        """The rows beside these lines, which are none for this reason."""
+    def beside(self, columns: Mapping[str, pa.Array], reason: str, share: float) -> Batch:
+        """A batch of rows beside these lines.
+
+        Args:
+            columns: role -> the values of the rows.
+            reason: why these lines are no rows.
+            share: of the file that has been read.
+        """
         return Batch(
             columns=columns,
             unfit=self.count,
             unfit_reason=reason,
-            first_unfit=self._first,
+            first_unfit=self._first_beginning,
             share=share,
         )
 
@@ -292,7 +291,7 @@ def _open_csv(
             stream = pa.transcoding_input_stream(stream, encoding, "utf-8")
             encoding = "utf-8"
         stream = pa.TransformInputStream(stream, _OneSign(separator))
-        separator = _ONE_SIGN
+        separator = ONE_SIGN
     read_options = pv.ReadOptions(
         column_names=[str(place) for place in range(len(layout.names))],
         skip_rows=layout.skip,
@@ -326,7 +325,7 @@ class _OneSign:
     def __call__(self, chunk: pa.Buffer) -> bytes:
         """The next chunk; the last one is empty."""
         text: bytes = self._held + chunk.to_pybytes()
-        text = text.replace(self._separator, _ONE_SIGN.encode())
+        text = text.replace(self._separator, ONE_SIGN.encode())
         self._held = b""
         if chunk.size and text.endswith(self._separator[:1]):
             # A half separator at the end waits for the other half.
@@ -359,41 +358,42 @@ def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterato
         size: of the file.
     Raises: Unreadable for a line that is too long.
     """
-    names = {role: layout.names[place] for role, place in layout.columns_to_read}
+    field_of_role = {role: layout.names[place] for role, place in layout.columns_to_read}
     encoding = layout.encoding
     if encoding == "utf-8":
         encoding = "utf-8-sig"  # a mark of the byte order is no part of the first line
     with io.TextIOWrapper(file, encoding=encoding) as text:  # type: ignore[type-var]
         filled_lines = _filled_lines(text)
-        line_count = _JSON_ROWS
-        while line_count == _JSON_ROWS:
+        is_at_end = False
+        while not is_at_end:
             unfit_lines = _UnfitLines()
-            columns = _json_columns(islice(filled_lines, _JSON_ROWS), names, unfit_lines)
-            batch = unfit_lines.batch(columns, NO_OBJECT, file.tell() / size)
-            line_count = len(batch) + batch.unfit
+            lines = islice(filled_lines, _JSON_ROWS)
+            columns = _json_columns(lines, field_of_role, unfit_lines)
+            batch = unfit_lines.beside(columns, NO_OBJECT, file.tell() / size)
+            is_at_end = len(batch) + batch.unfit < _JSON_ROWS
             yield batch
 
 
 def _json_columns(
-    lines: Iterable[str], names: Mapping[str, str], unfit_lines: _UnfitLines
+    lines: Iterable[str], field_of_role: Mapping[str, str], unfit_lines: _UnfitLines
 ) -> dict[str, pa.Array]:
-    """Role -> what the objects on these lines have under its name, as texts.
+    """Role -> what the objects on these lines have in its field, as texts.
 
     Args:
         lines: each with something in it.
-        names: role -> name in the objects, as 'user.id' where an object is within another.
+        field_of_role: role -> name in the objects, as 'user.id' where an object is within another.
         unfit_lines: lines that hold no object are added to them.
     """
-    texts: dict[str, list[str | None]] = {role: [] for role in names}
+    texts: dict[str, list[str | None]] = {role: [] for role in field_of_role}
     for line in lines:
         record = json_object(line)
         if record is None:
             unfit_lines.add(line.strip())
             continue
-        if any(map(_is_object, record.values())):
-            record = opened_up(record)
-        for role, name in names.items():
-            texts[role].append(_writable(as_text(record.get(name))))
+        if any(isinstance(value, dict) for value in record.values()):
+            record = flattened(record)
+        for role, field in field_of_role.items():
+            texts[role].append(_cut_encodable(as_text(record.get(field))))
     return {role: pa.array(values, pa.string()) for role, values in texts.items()}
 
 
@@ -419,7 +419,7 @@ def json_object(line: str) -> dict[str, Any] | None:
     return record
 
 
-def opened_up(record: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+def flattened(record: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """The fields of an object, those of the objects in it under their path, as 'user.id'.
 
     An object of MongoDB, such as {"$oid": "5a"}, is the value that it holds.
@@ -429,14 +429,10 @@ def opened_up(record: Mapping[str, Any], above: str = "") -> dict[str, Any]:
         path = above + name
         value = _value_of_mongodb(value)
         if isinstance(value, dict) and path.count(".") < _DEEPEST:
-            fields.update(opened_up(value, f"{path}."))
+            fields.update(flattened(value, f"{path}."))
         else:
             fields[path] = value
     return fields
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
 
 
 def _value_of_mongodb(value: object) -> object:
@@ -449,11 +445,11 @@ def _value_of_mongodb(value: object) -> object:
     return value
 
 
-def _writable(text: str | None) -> str | None:
+def _cut_encodable(text: str | None) -> str | None:
     """A text, cut after any id's end; None where it cannot be written as UTF-8."""
     if text is None:
         return None
-    text = text[: limits.LONGEST_ID + 1]
+    text = text[: limits.LONGEST_ID + 1]  # so that an id that is too long still shows
     if text.isascii():
         return text
     try:

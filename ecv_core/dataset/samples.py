@@ -41,7 +41,7 @@ def read_samples(
     places = range(len(layout.names))
     all_columns = replace(layout, roles=tuple((str(place), place) for place in places))
     chunks: list[list[pa.Array]] = [[] for _ in places]
-    unfit: Counter[str] = Counter()
+    unfit_by_reason: Counter[str] = Counter()
     rows = 0
     with refusals(plain.name):
         for batch in batches(plain, all_columns):
@@ -49,7 +49,7 @@ def read_samples(
             for place in places:
                 chunks[place].append(read_ids(batch.columns[str(place)]))
             if batch.unfit:
-                unfit[batch.unfit_reason] += batch.unfit
+                unfit_by_reason[batch.unfit_reason] += batch.unfit
             report("read", batch.per_mille, 1000)
         if not 0 < rows <= limits.MAX_ROWS:
             raise Unreadable(f"it has {rows:,} rows, but must have 1 to {limits.MAX_ROWS:,}")
@@ -57,7 +57,7 @@ def read_samples(
         columns = [_numbers_or_texts(pa.chunked_array(column), comma) for column in chunks]
     frame = pd.concat(columns, axis=1)
     frame.columns = pd.Index(layout.names)
-    return frame, unfit
+    return frame, unfit_by_reason
 
 
 def _numbers_or_texts(column: pa.ChunkedArray, decimal_comma: bool) -> pd.Series:

@@ -40,8 +40,8 @@ class Source:
     @property
     def sha256(self) -> str:
         """Of what the dataset holds, whatever its name. Raises: DatasetError as `key`."""
-        if self.dataset.held is not None:
-            return self.dataset.held.sha256
+        if self.dataset.in_memory is not None:
+            return self.dataset.in_memory.sha256
         if self.file is None:
             return synthetic.fingerprint()
         path = self.file.path
@@ -127,13 +127,19 @@ def listing() -> list[dict[str, Any]]:
 
 def how_to_supply(dataset: DatasetEntry) -> str:
     """The way out when the file is missing or bad: where to get it, under which name to put it."""
-    names = dataset.file_names
-    if dataset.url:
-        names = (names[0], f"{dataset.id}.csv")
-    way_out = f"put your own copy into {data_dir()} as {' or '.join(names)}"
+    way_out = own_copy_words(dataset)
     if dataset.url:
         way_out = f"download it from {dataset.url}, or {way_out}"
     return way_out
+
+
+def own_copy_words(dataset: DatasetEntry) -> str:
+    """Under which name to put a file that one has, as an order."""
+    names = dataset.file_names
+    if dataset.url:  # Of one that can be downloaded two names are enough to say.
+        official_name = names[0]
+        names = (official_name, f"{dataset.id}.csv")
+    return f"put your own copy into {data_dir()} as {' or '.join(names)}"
 
 
 # What a dataset holds, and whether that is still the same.
@@ -165,14 +171,14 @@ def check_content(dataset_id: str, sha256: str | None) -> None:
         sha256: what `own_sha256` returned then; None where nothing is known.
     Raises: DatasetError if it is gone or holds something else.
     """
-    reason = changed(dataset_id, sha256)
+    reason = change_sentence(dataset_id, sha256)
     if reason:
         raise DatasetError(reason)
 
 
-def changed(dataset_id: str, sha256: str | None) -> str:
+def change_sentence(dataset_id: str, sha256: str | None) -> str:
     """In a sentence, why a run's dataset is not what it was; empty where it is."""
-    if sha256 is None:
+    if sha256 is None:  # of a dataset of the catalogue, which has checksums of its own
         return ""
     change = "has changed since"
     try:
@@ -193,20 +199,20 @@ def file_sha256(path: Path) -> str:
 
 
 @cache
-def _remembered_sha256(path: Path, version: str) -> str:
+def _remembered_sha256(path: Path, path_size_and_time: str) -> str:
     """The hash of a file, in memory and in `cache_dir()` under its path, size and time of change.
 
     Raises: OSError if the file cannot be read.
     """
-    name = hashlib.sha256(version.encode(errors="replace")).hexdigest()
-    memory = cache_dir() / f"{name}.sha256"
+    name = hashlib.sha256(path_size_and_time.encode(errors="replace")).hexdigest()
+    file_of_hash = cache_dir() / f"{name}.sha256"
     with suppress(OSError, UnicodeError):
-        remembered = memory.read_text()
+        remembered = file_of_hash.read_text()
         if re.fullmatch("[0-9a-f]{64}", remembered):
             return remembered
     with opened(path) as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     # A folder that cannot be written to costs a hash per process, nothing else.
-    with suppress(OSError), replacing(memory) as part:
-        part.write_text(digest)
+    with suppress(OSError), replacing(file_of_hash) as temporary_path:
+        temporary_path.write_text(digest)
     return digest

@@ -13,7 +13,7 @@ from ecv_core.dataset.layout import Layout
 _QUOTED = re.compile('"[^"]*"')
 _LINE_FEED = 10
 _CARRIAGE_RETURN = 13
-_BEGINNING = 120
+_SHOWN = 120
 """Characters of a line that are shown."""
 
 
@@ -25,7 +25,7 @@ class CountedLines(io.RawIOBase):
         self._code_unit: np.dtype[Any] = np.dtype("u1")
         if layout.encoding == "utf-16":
             self._code_unit = np.dtype("u2")
-        self._in_line = False
+        self._ended_in_line = False
         # Lines above the table are read and counted too, but are none of its lines.
         self.lines = -_filled_lines_above(file, layout)
 
@@ -43,16 +43,15 @@ class CountedLines(io.RawIOBase):
 
     def _count(self, content: bytes) -> None:
         """Count each line where it begins: at a sign that is no line end, after one that is."""
-        usable = len(content) // self._code_unit.itemsize * self._code_unit.itemsize
-        signs = np.frombuffer(content[:usable], self._code_unit)
+        sign_bytes = self._code_unit.itemsize
+        whole_signs = len(content) // sign_bytes
+        signs = np.frombuffer(content[: whole_signs * sign_bytes], self._code_unit)
         if not len(signs):
             return
-        in_line = (signs != _LINE_FEED) & (signs != _CARRIAGE_RETURN)
-        begins = int(np.count_nonzero(in_line[1:] > in_line[:-1]))
-        if in_line[0] and not self._in_line:
-            begins += 1
-        self._in_line = bool(in_line[-1])
-        self.lines += begins
+        is_in_line = (signs != _LINE_FEED) & (signs != _CARRIAGE_RETURN)
+        was_in_line = np.concatenate([[self._ended_in_line], is_in_line[:-1]])
+        self.lines += int(np.count_nonzero(is_in_line & ~was_in_line))
+        self._ended_in_line = bool(is_in_line[-1])
 
 
 def _filled_lines_above(file: io.BufferedIOBase, layout: Layout) -> int:
@@ -73,70 +72,76 @@ def _text(file: io.BufferedIOBase, layout: Layout) -> io.TextIOWrapper[Any]:
     return io.TextIOWrapper(file, encoding=layout.encoding, errors="replace")
 
 
-def swallowed_lines(file: io.BufferedIOBase, layout: Layout) -> list[str]:
+def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> list[str]:
     """The beginnings of lines within quoted fields that look like rows of the table.
 
     A field in quotation marks may hold line ends. Where a mark is not closed it holds whole rows:
     then most of its lines have as many separators as the table.
     """
-    separator = layout.separator
-    separators = len(layout.names) - 1
-    swallowed: list[str] = []
-    field_lines: list[str] = []  # the lines of the field that is open, after its first one
-    is_open = False
+    swallowed_rows: list[str] = []
+    lines_of_field: list[str] = []  # of the quoted field that is open, after its first line
+    is_field_open = False
     lines = _text(file, layout)
     for line in lines:
-        if is_open:
-            end = _closing_mark(line)
+        if is_field_open:
+            closing_mark = _find_closing_mark(line)
             # The last line of a field has a part of another row only with a separator in it.
-            if end is None or separator in line[:end]:
-                field_lines.append(line)
-            if end is not None:
-                swallowed += _rows_among(field_lines, separator, separators)
-                field_lines = []
+            if closing_mark is None or layout.separator in line[:closing_mark]:
+                lines_of_field.append(line)
+            if closing_mark is not None:
+                swallowed_rows += map(_beginning, _rows_if_most(lines_of_field, layout))
+                lines_of_field = []
         if '"' in line:
-            is_open = _ends_inside(line, separator, inside=is_open)
+            is_field_open = _ends_in_field(line, layout.separator, begins_in_field=is_field_open)
     lines.detach()
     # A field without an end is no text, so all of its lines are rows.
-    swallowed += [line.strip()[:_BEGINNING] for line in field_lines]
-    return swallowed
+    swallowed_rows += map(_beginning, lines_of_field)
+    return swallowed_rows
 
 
-def _closing_mark(line: str) -> int | None:
+def _beginning(line: str) -> str:
+    return line.strip()[:_SHOWN]
+
+
+def _find_closing_mark(line: str) -> int | None:
     """Where the field that is open at the beginning of a line ends; None where it goes on."""
     place = line.find('"')
     while place >= 0:
         if not line.startswith('"', place + 1):
             return place
-        place = line.find('"', place + 2)  # two of them are one that is a sign
+        place = line.find('"', place + 2)  # Two marks stand for one that is a sign of the text.
     return None
 
 
-def _rows_among(field: list[str], separator: str, separators: int) -> list[str]:
-    """The beginnings of the lines of a quoted field, if most of them look like rows; else none."""
+def _rows_if_most(lines_of_field: list[str], layout: Layout) -> list[str]:
+    """The lines of a quoted field that look like rows, if most of them do; else none."""
+    separators_of_row = len(layout.names) - 1
     rows = []
-    for line in field:
-        outside = _QUOTED.sub("", line)
-        if separators in (line.count(separator), outside.count(separator)):
+    for line in lines_of_field:
+        # A field of the row may be quoted itself, with separators in it that are none.
+        outside_of_marks = _QUOTED.sub("", line)
+        counts = (line.count(layout.separator), outside_of_marks.count(layout.separator))
+        if separators_of_row in counts:
             rows.append(line)
-    if len(rows) * 2 <= len(field):
+    if len(rows) * 2 <= len(lines_of_field):
         return []
-    return [row.strip()[:_BEGINNING] for row in rows]
+    return rows
 
 
-def _ends_inside(line: str, separator: str, *, inside: bool) -> bool:
-    """Whether a line ends within quotation marks, which open at the beginning of a field alone."""
+def _ends_in_field(line: str, separator: str, *, begins_in_field: bool) -> bool:
+    """Whether a line ends in a quoted field; one begins with a mark right after a separator."""
+    in_field = begins_in_field
     while True:
-        if not inside and line.startswith('"'):
-            inside = True
+        if not in_field and line.startswith('"'):
+            in_field = True
             line = line[1:]
-        if inside:
-            mark = _closing_mark(line)
-            if mark is None:
+        if in_field:
+            closing_mark = _find_closing_mark(line)
+            if closing_mark is None:
                 return True
-            line = line[mark + 1 :]
+            line = line[closing_mark + 1 :]
         # What is left of the field has no marks that count; the next one may open with one.
         _, has_next_field, line = line.partition(separator)
         if not has_next_field:
             return False
-        inside = False
+        in_field = False

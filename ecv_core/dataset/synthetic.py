@@ -69,15 +69,18 @@ def generate(seed: int = 20_240_601, parameters: Parameters | None = None) -> In
     rng = np.random.default_rng(seed)
     affinity = _affinity(world, rng)
     popularity = _log_popularity(world, rng)
-    arrival, departure = _visits(world, rng)
-    release = _releases(world, rng)
+    arrival, departure = _visit_days(world, rng)
+    release = _release_days(world, rng)
 
-    odds = popularity + world.taste_strength * affinity
-    odds[departure[:, None] <= release[None, :]] = -np.inf
-    users, items = _take(odds + rng.gumbel(size=odds.shape), _activity(world, rng))
+    log_odds = popularity + world.taste_strength * affinity  # shape (users, items)
+    log_odds[departure[:, None] <= release[None, :]] = -np.inf
+    # The Gumbel top-k trick: the largest sums of log-odds and Gumbel noise are a draw without
+    # replacement with these odds.
+    keys = log_odds + rng.gumbel(size=log_odds.shape)
+    users, items = _take_largest(keys, _activity(world, rng))
 
-    opens = np.maximum(arrival[users], release[items])
-    timestamps = opens + rng.random(len(users)) * (departure[users] - opens)
+    first_day = np.maximum(arrival[users], release[items])  # on which the user can have the item
+    days = first_day + rng.random(len(users)) * (departure[users] - first_day)
     liking = affinity[users, items] + 0.7 * rng.standard_normal(len(users))
     return Interactions(
         dataset="synthetic",
@@ -86,7 +89,7 @@ def generate(seed: int = 20_240_601, parameters: Parameters | None = None) -> In
         user_ids=np.array([f"u{number:04d}" for number in range(world.users)]),
         item_ids=np.array([f"i{number:04d}" for number in range(world.items)]),
         ratings=np.clip(np.round(3.0 + liking), 1, 5).astype(np.float32),
-        timestamps=(_START + timestamps * _DAY).astype(np.int64),
+        timestamps=(_START + days * _DAY).astype(np.int64),
     )
 
 
@@ -119,14 +122,14 @@ def _log_popularity(world: Parameters, rng: np.random.Generator) -> Floats:
     return -world.zipf_exponent * np.log(ranks + world.zipf_shift)
 
 
-def _visits(world: Parameters, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _visit_days(world: Parameters, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """First and last moment of each user, in days from the start of the period."""
     arrival = rng.uniform(0, world.days - 1, world.users)
     stay = 0.5 + rng.exponential(world.mean_visit_days, world.users)
     return arrival, np.minimum(arrival + stay, world.days)
 
 
-def _releases(world: Parameters, rng: np.random.Generator) -> Floats:
+def _release_days(world: Parameters, rng: np.random.Generator) -> Floats:
     """The day on which each item comes out; 0 for those that were out before."""
     later = rng.random(world.items) < world.share_released_later
     return np.where(later, rng.uniform(0, world.days, world.items), 0.0)
@@ -137,14 +140,20 @@ def _activity(world: Parameters, rng: np.random.Generator) -> NDArray[np.int64]:
     return np.clip(wanted, world.least_activity, world.most_activity).astype(np.int64)
 
 
-def _take(keys: Floats, counts: NDArray[np.int64]) -> tuple[Indices, Indices]:
-    """Each user's `counts` items with the largest keys, of those whose key is finite."""
+def _take_largest(keys: Floats, counts: NDArray[np.int64]) -> tuple[Indices, Indices]:
+    """Each user's `counts` items with the largest keys, of those whose key is finite.
+
+    Args:
+        keys: shape (users, items).
+        counts: shape (users,).
+    Returns: the users and the items that were taken, sorted by user and then item.
+    """
     counts = np.minimum(counts, np.isfinite(keys).sum(axis=1))
-    best_first = np.argsort(-keys, axis=1)
-    wanted = np.arange(keys.shape[1]) < counts[:, None]
-    taken = np.zeros(keys.shape, dtype=bool)
-    np.put_along_axis(taken, best_first, wanted, axis=1)
-    users, items = np.nonzero(taken)
+    largest_first = np.argsort(-keys, axis=1)
+    is_rank_taken = np.arange(keys.shape[1]) < counts[:, None]
+    is_item_taken = np.zeros(keys.shape, dtype=bool)
+    np.put_along_axis(is_item_taken, largest_first, is_rank_taken, axis=1)
+    users, items = np.nonzero(is_item_taken)
     return users, items
 
 
@@ -201,32 +210,20 @@ def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
     rng = np.random.default_rng(seed)
     n_users = max(size // ACTIVITY, 50)
     n_items = int(ITEMS_BY_ROOT * size**0.5)
-    genre_of_item = np.sort(rng.integers(GENRES, size=n_items))
-    popularity = (rng.permutation(n_items) + 1.0 + ZIPF_SHIFT) ** -ZIPF_EXPONENT
-    # A uniform number falls between `ends[item]` and `ends[item + 1]` as often as the item is
-    # popular. The items of a genre lie next to each other, between two of `genre_ends`.
-    ends = np.concatenate([[0.0], np.cumsum(popularity)])
-    genre_ends = ends[np.searchsorted(genre_of_item, np.arange(GENRES + 1))]
-    # The mean of a log-normal distribution is that of its logarithm plus half of its variance.
-    mean_log = np.log(ACTIVITY * DRAWS) - ACTIVITY_SIGMA**2 / 2
-    activity = np.exp(rng.normal(mean_log, ACTIVITY_SIGMA, n_users))
-    draws = np.clip(activity, 6, n_items // 4).astype(np.int64)
+    catalogue = _Catalogue.drawn(n_items, rng)
+    draw_counts = _draw_counts(n_users, n_items, rng)
     liked_genres = rng.integers(GENRES, size=(n_users, 2))
-    blocks: list[NDArray[np.int64]] = []
-    block_starts = np.flatnonzero(np.diff(np.cumsum(draws) // DRAWS_AT_ONCE)) + 1
-    for block in np.split(np.arange(n_users), block_starts):
-        users = np.repeat(block, draws[block])
-        genre = liked_genres[users, rng.integers(2, size=len(users))]
-        is_liked = rng.random(len(users)) < LIKED_SHARE
-        low = np.where(is_liked, genre_ends[genre], 0.0)
-        high = np.where(is_liked, genre_ends[genre + 1], ends[-1])
-        numbers = low + rng.random(len(users)) * (high - low)
-        items = np.searchsorted(ends, numbers, "right") - 1
-        items = np.minimum(items, n_items - 1)  # rounding may reach the very end
-        drawn_cells = np.sort(users * n_items + items)
-        is_first = np.diff(drawn_cells, prepend=-1) > 0  # of an item that was drawn twice
-        blocks.append(drawn_cells[is_first])
-    cells = np.concatenate(blocks)
+    # Users are drawn for in blocks, so that memory does not grow with the number of draws; one ends
+    # where the draws of all users before pass a multiple of DRAWS_AT_ONCE.
+    block_starts = np.flatnonzero(np.diff(np.cumsum(draw_counts) // DRAWS_AT_ONCE)) + 1
+    cells_of_blocks: list[NDArray[np.int64]] = []
+    for users_of_block in np.split(np.arange(n_users), block_starts):
+        user_of_draw = np.repeat(users_of_block, draw_counts[users_of_block])
+        liked_genre_of_draw = liked_genres[user_of_draw, rng.integers(2, size=len(user_of_draw))]
+        items = catalogue.draw(liked_genre_of_draw, rng)
+        # A cell is a user and an item as one number; of an item drawn twice one is left.
+        cells_of_blocks.append(np.unique(user_of_draw * n_items + items))
+    cells = np.concatenate(cells_of_blocks)
     name = NAME
     if size != SIZE:
         name = f"{NAME}-{size}"
@@ -237,3 +234,46 @@ def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
         user_ids=np.char.zfill(np.arange(n_users).astype(str), 8),
         item_ids=np.char.zfill(np.arange(n_items).astype(str), 8),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Catalogue:
+    """Items on a line, each as long as it is popular, those of a genre side by side."""
+
+    ends: Floats
+    """Item i lies between ends[i] and ends[i + 1]; shape (items + 1,)."""
+    genre_ends: Floats
+    """Genre g lies between genre_ends[g] and genre_ends[g + 1]; shape (GENRES + 1,)."""
+
+    @classmethod
+    def drawn(cls, n_items: int, rng: np.random.Generator) -> _Catalogue:
+        """Items with genres and ranks of popularity by chance; popularity is Zipf's."""
+        genre_of_item = np.sort(rng.integers(GENRES, size=n_items))
+        popularity = (rng.permutation(n_items) + 1.0 + ZIPF_SHIFT) ** -ZIPF_EXPONENT
+        ends = np.concatenate([[0.0], np.cumsum(popularity)])
+        first_item_of_genre = np.searchsorted(genre_of_item, np.arange(GENRES + 1))
+        return cls(ends=ends, genre_ends=ends[first_item_of_genre])
+
+    def draw(self, liked_genre: NDArray[np.int64], rng: np.random.Generator) -> Indices:
+        """An item for each draw, most of them of a genre that the user likes.
+
+        Args:
+            liked_genre: one of the user of each draw; shape (draws,).
+            rng: a generator.
+        Returns: codes of items; shape (draws,).
+        """
+        is_of_liked_genre = rng.random(len(liked_genre)) < LIKED_SHARE
+        low = np.where(is_of_liked_genre, self.genre_ends[liked_genre], 0.0)
+        high = np.where(is_of_liked_genre, self.genre_ends[liked_genre + 1], self.ends[-1])
+        # A uniform number falls on an item as often as the item is popular.
+        numbers = low + rng.random(len(liked_genre)) * (high - low)
+        items = np.searchsorted(self.ends, numbers, "right") - 1
+        return np.minimum(items, len(self.ends) - 2)  # Rounding may reach the very end.
+
+
+def _draw_counts(n_users: int, n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """How many items are drawn for each user, log-normal; shape (users,)."""
+    # The mean of a log-normal distribution is exp(mean + variance / 2) of its logarithm.
+    mean_log = np.log(ACTIVITY * DRAWS) - ACTIVITY_SIGMA**2 / 2
+    activity = np.exp(rng.normal(mean_log, ACTIVITY_SIGMA, n_users))
+    return np.clip(activity, 6, n_items // 4).astype(np.int64)

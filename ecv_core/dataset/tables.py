@@ -37,7 +37,7 @@ def _scikit_learn_table(dataset: DatasetEntry) -> Table:
     import sklearn.datasets
 
     bunch: Any = getattr(sklearn.datasets, dataset.loader)(**dict(dataset.loader_options))
-    if isinstance(bunch, tuple):
+    if isinstance(bunch, tuple):  # of a function that makes data, such as make_friedman1
         features, targets = bunch
     else:
         features = bunch.data
@@ -131,13 +131,13 @@ def _features(frame: pd.DataFrame) -> Floats:
 
     features = [np.empty((len(frame), 0))]
     for _, column in frame.items():
-        values = column.nunique()
-        if values < 2:
+        distinct_count = column.nunique()
+        if distinct_count < 2:
             continue
         if is_numeric_dtype(column):
             numbers = column.to_numpy(np.float64, copy=True, na_value=np.nan)
             numbers[~np.isfinite(numbers)] = np.nan
             features.append(numbers[:, None])
-        elif values <= MOST_CATEGORIES:
+        elif distinct_count <= MOST_CATEGORIES:
             features.append(pd.get_dummies(column.astype("string")).to_numpy(np.float64))
     return np.hstack(features)

@@ -281,7 +281,7 @@ def _offered(maker: object, name: str) -> tuple[str, Callable[[str], Device]]:
 METERS: Registry[Callable[[str], Device]] = Registry(
     {"shelly": Shelly, "tapo": cache(Tapo), "slurm": Slurm},
     group="ecv_core.meters",
-    accept=_offered,
+    to_entry=_offered,
 )
 """What can be named: `shelly:ADDRESS`, `tapo:ADDRESS`, `slurm`, and what packages offer."""
 

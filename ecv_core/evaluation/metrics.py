@@ -725,7 +725,7 @@ def _from_entry_point(offered: object, name: str) -> tuple[str, Metric]:
     return metric.id, metric
 
 
-METRICS = Registry(_PROJECTS, group="ecv_core.metrics", accept=_from_entry_point)
+METRICS = Registry(_PROJECTS, group="ecv_core.metrics", to_entry=_from_entry_point)
 """Every metric by its id, in the order in which pages list them: the project's own, and those of
 installed packages; `register_metric` adds to it."""
 

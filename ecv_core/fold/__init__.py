@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,10 +51,12 @@ def check_needs(spec: RunSpec) -> None:
     from ecv_core import evaluation, models
 
     algorithms = [models.computing(spec)]
+    # Cheap models run on the same folds, as their scores adjust the mean of the run.
     for name in stopping.cheap_model_ids(spec):
         algorithms.append(models.algorithm(name))
     for algorithm in algorithms:
-        # Who has what is enough to rank; what is to be predicted must be in the data.
+        # One that ranks and needs nothing else learns from who has what, which all data tell; then
+        # they need not be read. Ratings and targets are not in all data.
         if algorithm.needs is not Need.NOTHING or not spec.task.ranks:
             algorithm.check(data_of(spec))
     metric = evaluation.metric_of(spec)
@@ -78,32 +81,39 @@ def folds_folder() -> Path:
     return datasets.data_dir() / "folds"
 
 
-def import_folds(dataset: str, path: Path, task: Task = Task.TOP_N) -> tuple[str, int]:
+class ImportedFolds(NamedTuple):
+    """A fold file of which a copy is kept."""
+
+    sha256: str
+    k: int
+
+
+def import_folds(
+    dataset: str, path_or_sha256: str | Path, task: Task = Task.TOP_N
+) -> ImportedFolds:
     """Check a fold file or a split archive against a dataset, as its task needs it; keep a copy.
 
-    Returns: its SHA-256 and its k.
+    Args:
+        dataset: its id.
+        path_or_sha256: where the file is, or the hash of one that was imported before.
+        task: of the runs that are to have these folds.
     Raises: FoldsError if the file does not fit the dataset.
     """
-    entry = datasets.entry(dataset)
-    load_data = partial(for_task, entry, task)
-    return bounded.read(_import_folds, path, entry, task, error=FoldsError, load_first=load_data)
-
-
-def _import_folds(path: Path, entry: DatasetEntry, task: Task) -> tuple[str, int]:
     from ecv_core.splits import exchange  # reads and writes files by pyarrow, which takes a while
 
-    folds = exchange.read_split(path, for_task(entry, task))
-    return exchange.store_folds(path, folds_folder()), folds.k
+    path = Path(path_or_sha256)
+    if not path.exists() and re.fullmatch("[0-9a-f]{64}", str(path)):
+        path = exchange.stored_folds_path(folds_folder(), str(path))
+    entry = datasets.entry(dataset)
+    load_data = partial(for_task, entry, task)
+    return bounded.read(_read_and_keep, path, entry, task, error=FoldsError, load_first=load_data)
 
 
-def known_folds(dataset: str, name: str, task: Task = Task.TOP_N) -> tuple[str, int]:
-    """As `import_folds`, from a path or from the hash of a file that was imported before."""
+def _read_and_keep(path: Path, entry: DatasetEntry, task: Task) -> ImportedFolds:
     from ecv_core.splits import exchange
 
-    path = Path(name)
-    if not path.exists() and re.fullmatch("[0-9a-f]{64}", name):
-        path = exchange.stored_folds_path(folds_folder(), name)
-    return import_folds(dataset, path, task)
+    folds = exchange.read_split(path, for_task(entry, task))
+    return ImportedFolds(exchange.store_folds(path, folds_folder()), folds.k)
 
 
 def export_folds(spec: RunSpec, path: Path) -> None:
@@ -119,10 +129,10 @@ def split_archive(spec: RunSpec) -> bytes:
     from ecv_core.splits import exchange
 
     data = data_of(spec)
-    return exchange.split_archive(data, dealt(data, spec), facts=_facts(spec))
+    return exchange.split_archive(data, dealt(data, spec), facts=_dataset_facts(spec))
 
 
-def _facts(spec: RunSpec) -> list[tuple[str, str]]:
+def _dataset_facts(spec: RunSpec) -> list[tuple[str, str]]:
     """What others must know of the data, for the README of an exported split."""
     entry = datasets.entry(spec.dataset)
     facts = [
@@ -147,18 +157,21 @@ def folds_of(spec: RunSpec) -> Folds:
 
 def dealt(data: Interactions, spec: RunSpec) -> Folds:
     """As `folds_of`, of data that `data_of` has given. Raises: FoldsError."""
-    return _folds(data, spec.split, spec.split_params, spec.folds_sha256, spec.k, spec.seed)
+    if spec.folds_sha256 is None:
+        return _split(data, spec.split, spec.k, spec.seed, spec.split_params)
+    return _read_folds(data, spec.folds_sha256, spec.k)
 
 
 @lru_cache(maxsize=2)
-def _folds(
-    interactions: Interactions, split: str, params: Params, sha256: str | None, k: int, seed: int
-) -> Folds:
-    if sha256 is None:
-        return splits.split(interactions, split, k, seed, dict(params))
+def _split(data: Interactions, split: str, k: int, seed: int, params: Params) -> Folds:
+    return splits.split(data, split, k, seed, dict(params))
+
+
+@lru_cache(maxsize=2)
+def _read_folds(data: Interactions, file_sha256: str, k: int) -> Folds:
     from ecv_core.splits import exchange
 
-    folds = exchange.read_split(exchange.stored_folds_path(folds_folder(), sha256), interactions)
+    folds = exchange.read_split(exchange.stored_folds_path(folds_folder(), file_sha256), data)
     if folds.k != k:
         raise FoldsError(f"the fold file has {folds.k} folds, but the run asks for {k}")
     return folds

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -17,10 +17,9 @@ from ecv_core import evaluation, models, splits
 from ecv_core.dataset import DatasetEntry
 from ecv_core.dataset.preparation import for_task
 from ecv_core.dataset.rating_scale import scale_of
-from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.fold import dealt, entry_of, fold_seed
-from ecv_core.fold.costs import Costs
+from ecv_core.fold.costs import Costs, FoldClock
 from ecv_core.models.base import Algorithm, Fitted, RatingPredictor, Recommender, TableModel
 from ecv_core.records.arrays import Floats
 from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratings, Table
@@ -49,15 +48,13 @@ def run_fold(
         progress: called with the phase ("load", "split", "fit", "evaluate") and its steps.
     Raises: InputError for data that cannot serve, RunError if training fails, Cancelled.
     """
-    work, [model] = _prepare([spec], progress)
+    work, [model] = _load_data_and_models([spec], progress)
     meter = meter or NoMeter()
     meter.start()
-    began_at = time.perf_counter()
-    processor_seconds_before = own_seconds()
+    clock = FoldClock()
     try:
         staged = _STAGES[spec.task].compute(work, index, model, progress)
-        ended_at = time.perf_counter()
-        processor_seconds = own_seconds_since(processor_seconds_before)
+        spent = clock.spent(fit_began_at=staged.fit_begin, fit_ended_at=staged.fit_end)
     finally:
         energy = meter.stop()
     return _result(
@@ -65,11 +62,8 @@ def run_fold(
         index,
         staged.evaluation,
         inner_curve=tuple(staged.inner_curve),
-        fit_seconds=staged.fit_end - staged.fit_begin,
-        evaluate_seconds=ended_at - staged.fit_end,
-        total_seconds=ended_at - began_at,
-        processor_seconds=processor_seconds,
         energy=energy,
+        **spent,
     )
 
 
@@ -107,7 +101,7 @@ class _Stages:
     """Splits, fits the model and scores what the fold of this index holds out."""
 
 
-def _prepare(specs: Sequence[RunSpec], progress: Progress) -> tuple[_Work, list[Any]]:
+def _load_data_and_models(specs: Sequence[RunSpec], progress: Progress) -> tuple[_Work, list[Any]]:
     """Load the data, import and build the models, and deal the folds.
 
     It happens once per process, so that no fold pays for it.
@@ -315,17 +309,24 @@ _STAGES = {
 # them, and each result says what it needs in all.
 
 
-def shares_with(spec: RunSpec) -> tuple[str, Params] | None:
-    """What runs whose folds can be computed together have in common; None for one on its own.
+class SharingKey(NamedTuple):
+    """What runs have in common whose folds can be computed together."""
+
+    algorithm: str
+    common_params: Params
+
+
+def sharing_key(spec: RunSpec) -> SharingKey | None:
+    """Equal for runs whose folds can be computed together; None for one on its own.
 
     Everything but their parameters must be equal anyway, which is not looked at here.
     """
-    if spec.tracked:
+    if spec.tracked:  # Other code computes its folds, one run at a time.
         return None
-    common = models.algorithm(spec.algorithm).shares_with(spec.params)
-    if common is None:
+    common_params = models.algorithm(spec.algorithm).shares_with(spec.params)
+    if common_params is None:
         return None
-    return spec.algorithm, common
+    return SharingKey(spec.algorithm, common_params)
 
 
 def run_shared_fold(
@@ -338,7 +339,7 @@ def run_shared_fold(
     """Train and evaluate several configurations on the same fold.
 
     Args:
-        specs: at least two that `shares_with` says the same of, alike but for their parameters.
+        specs: at least two with the same `sharing_key`, alike but for their parameters.
         index: the held-out fold, 0 .. k-1.
         meter: as of `run_fold`.
         progress: likewise.
@@ -346,35 +347,36 @@ def run_shared_fold(
         the caller does with it before asking for the next is not metered.
     Raises: as `run_fold`, for the configuration that comes next.
     """
-    work, unfitted_models = _prepare(specs, progress)
+    work, unfitted_models = _load_data_and_models(specs, progress)
     sharing = work.algorithm.sharing
-    assert sharing is not None
+    assert sharing is not None  # or else its configurations have no `sharing_key`
     meter = meter or NoMeter()
-    costs = Costs(len(specs), goes_on=sharing.goes_on)
+    costs = Costs(len(specs), steps_go_on=sharing.goes_on)
     meter.start()
     is_metered_now = True
     try:
-        costs.begin()
+        costs.start_clock()
         parts = splits.fold_matrices(work.data, work.folds, index)
-        costs.lap("split")
+        costs.end_part("split")
         history = None
         if work.algorithm.needs is not Need.NOTHING:
             history = parts.history()
         seed = fold_seed(work.spec.seed, index)
+        # What is done before the first fit is the start, which serves all configurations.
         fits = sharing.fit(
             unfitted_models, parts.train, seed=seed, progress=progress, history=history
         )
-        costs.lap("start")
-        for place, model in fits:
-            costs.lap("step")
+        costs.end_part("start")
+        for place_of_spec, model in fits:  # Each is fitted as the loop asks for it.
+            costs.end_part("step")
             scores = _ranked(work, index, model, parts, progress)
-            costs.lap("evaluate")
+            costs.end_part("evaluate")
             is_metered_now = False
-            costs.done(meter.stop())
-            yield place, _result(work, index, scores, **costs.borne())
+            costs.finish_configuration(meter.stop())
+            yield place_of_spec, _result(work, index, scores, **costs.share_of_last())
             meter.start()
             is_metered_now = True
-            costs.begin()
+            costs.start_clock()
     finally:
-        if is_metered_now:
+        if is_metered_now:  # A meter that fails to stop is not stopped again.
             meter.stop()

@@ -13,23 +13,36 @@ from ecv_core.records.run import Energy, Reading, Shared, one_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Spent:
-    """What was spent until a configuration was finished, since the one before."""
-
-    seconds: dict[str, float]
-    """By part of the fold."""
-    energy: Energy
-    processor_seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Needed:
-    """What a configuration needs in all."""
+class _Cost:
+    """What was spent until a configuration was finished, since the one before; or what it needs."""
 
     seconds: Counter[str]
     """By part of the fold."""
     energy: Energy
     processor_seconds: float
+
+
+class FoldClock:
+    """What one configuration takes for a fold, from when this is made."""
+
+    def __init__(self) -> None:
+        self.began_at = time.perf_counter()
+        self._processor_seconds_before = own_seconds()
+
+    def spent(self, *, fit_began_at: float, fit_ended_at: float) -> dict[str, float]:
+        """The seconds of a `FoldResult` whose evaluation ends now, by the names of its fields.
+
+        Args:
+            fit_began_at: on the clock of `time.perf_counter`.
+            fit_ended_at: likewise, when the evaluation began.
+        """
+        now = time.perf_counter()
+        return {
+            "fit_seconds": fit_ended_at - fit_began_at,
+            "evaluate_seconds": now - fit_ended_at,
+            "total_seconds": now - self.began_at,
+            "processor_seconds": own_seconds_since(self._processor_seconds_before),
+        }
 
 
 class Costs:
@@ -39,43 +52,47 @@ class Costs:
     to the parts of the time by their seconds.
     """
 
-    def __init__(self, count: int, *, goes_on: bool) -> None:
-        """Costs of no configuration yet.
+    def __init__(self, configuration_count: int, *, steps_go_on: bool) -> None:
+        """Costs of no configuration yet; the clock starts for the first one.
 
         Args:
-            count: how many configurations there will be.
-            goes_on: as of `models.base.Sharing`.
+            configuration_count: how many there will be.
+            steps_go_on: whether each goes on from the fit of the one before, see
+                `models.base.Sharing`; then its step of the fit serves those that follow as well.
         """
-        self._count = count
-        self._common = {"split", "start"}
+        self._configuration_count = configuration_count
+        self._common_parts = {"split", "start"}
         """Parts of the fold whose work several configurations need."""
-        if goes_on:
-            self._common.add("step")
-        self._spent: list[_Spent] = []
+        if steps_go_on:  # The step of one is then needed by those that follow, too.
+            self._common_parts.add("step")
+        self._spent: list[_Cost] = []
         """Of each configuration that is finished."""
-        self.begin()
+        self.start_clock()
 
-    def begin(self) -> None:
-        """The clock starts, for the configuration that comes next."""
-        self._seconds: dict[str, float] = {}
-        """By part of the fold."""
-        self._lap_began_at = time.perf_counter()
+    def start_clock(self) -> None:
+        """Begin to count for the configuration that comes next."""
+        self._seconds_of_part: Counter[str] = Counter()
+        self._part_began_at = time.perf_counter()
         self._processor_seconds_before = own_seconds()
 
-    def lap(self, part: str) -> None:
-        """This part has ended."""
+    def end_part(self, part: str) -> None:
+        """Count the time since the part before as this part of the fold; the next one begins."""
         now = time.perf_counter()
-        self._seconds[part] = self._seconds.get(part, 0.0) + now - self._lap_began_at
-        self._lap_began_at = now
+        self._seconds_of_part.update({part: now - self._part_began_at})
+        self._part_began_at = now
 
-    def done(self, energy: Energy) -> None:
-        """A configuration is finished, with this energy since the clock started."""
+    def finish_configuration(self, energy: Energy) -> None:
+        """Keep what was counted since the clock started, with this energy."""
         processor_seconds = own_seconds_since(self._processor_seconds_before)
         self._spent.append(
-            _Spent(seconds=self._seconds, energy=energy, processor_seconds=processor_seconds)
+            _Cost(
+                seconds=self._seconds_of_part,
+                energy=energy,
+                processor_seconds=processor_seconds,
+            )
         )
 
-    def borne(self) -> dict[str, Any]:
+    def share_of_last(self) -> dict[str, Any]:
         """What the configuration that was finished last has to bear, as fields of its result."""
         needed = self._needed(divided=True)
         alone = self._needed(divided=False)
@@ -86,13 +103,13 @@ class Costs:
             "processor_seconds": needed.processor_seconds,
             "energy": needed.energy,
             "shared": Shared(
-                configurations=self._count,
+                configurations=self._configuration_count,
                 alone_seconds=sum(alone.seconds.values()),
                 alone_joules=alone.energy.joules,
             ),
         }
 
-    def _needed(self, *, divided: bool) -> _Needed:
+    def _needed(self, *, divided: bool) -> _Cost:
         """What the last configuration needs: its own parts, and all common ones up to it.
 
         Args:
@@ -107,58 +124,59 @@ class Costs:
         for place, spent in enumerate(self._spent):
             sharers = 1
             if divided:
-                sharers = self._count - place
+                sharers = self._configuration_count - place
             is_last = place + 1 == len(self._spent)
             seconds_needed = {}
             for part, part_seconds in spent.seconds.items():
-                if part in self._common:
+                if part in self._common_parts:
                     seconds_needed[part] = part_seconds / sharers
                 elif is_last:
                     seconds_needed[part] = part_seconds
             seconds.update(seconds_needed)
             # The meter tells nothing of parts, so a part gets that share of the energy that it has
             # of the time.
-            share = sum(seconds_needed.values()) / (sum(spent.seconds.values()) or 1.0)
+            all_seconds = sum(spent.seconds.values()) or 1.0
+            share = sum(seconds_needed.values()) / all_seconds
             energies.append(spent.energy)
             shares.append(share)
             processor_seconds += share * spent.processor_seconds
-        return _Needed(
+        return _Cost(
             seconds=seconds,
-            energy=_sum_of(energies, shares),
+            energy=_weighted_sum(energies, shares),
             processor_seconds=processor_seconds,
         )
 
 
-def _sum_of(energies: Sequence[Energy], shares: Sequence[float]) -> Energy:
+def _weighted_sum(energies: Sequence[Energy], shares: Sequence[float]) -> Energy:
     """The sum of energies, of each a share."""
-    names = ["joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e"]
+    summed_fields = ["joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e"]
     for name in ("idle_joules", "gpu_seconds"):
         if all(getattr(energy, name) is not None for energy in energies):
-            names.append(name)
+            summed_fields.append(name)
     other_work = [energy.other_work for energy in energies if energy.other_work is not None]
     return Energy(
-        **_totals(names, energies, shares),
+        **_totals(summed_fields, energies, shares),
         source=one_source([energy.source for energy in energies]),
         other_work=max(other_work, default=None),
         machine_shared=any(energy.machine_shared for energy in energies),
-        memory_basis=energies[-1].memory_basis,
-        readings=_readings(energies, shares),
+        memory_basis=energies[-1].memory_basis,  # the same for all folds of a machine
+        readings=_sums_by_meter(energies, shares),
     )
 
 
-def _readings(energies: Sequence[Energy], shares: Sequence[float]) -> tuple[Reading, ...]:
+def _sums_by_meter(energies: Sequence[Energy], shares: Sequence[float]) -> tuple[Reading, ...]:
     """The sum of what each meter read, of each energy a share."""
-    by_meter = defaultdict(list)
-    shares_by_meter = defaultdict(list)
+    readings_of = defaultdict(list)
+    shares_of = defaultdict(list)
     for energy, share in zip(energies, shares, strict=True):
         for reading in energy.readings:
-            by_meter[reading.meter].append(reading)
-            shares_by_meter[reading.meter].append(share)
-    names = ("joules", "low_joules", "high_joules", "gap_seconds")
+            readings_of[reading.meter].append(reading)
+            shares_of[reading.meter].append(share)
+    summed_fields = ("joules", "low_joules", "high_joules", "gap_seconds")
     sums = []
-    for meter, readings in by_meter.items():
+    for meter, readings in readings_of.items():
         source = one_source([reading.source for reading in readings])
-        totals = _totals(names, readings, shares_by_meter[meter])
+        totals = _totals(summed_fields, readings, shares_of[meter])
         sums.append(Reading(meter=meter, source=source, **totals))
     return tuple(sums)
 

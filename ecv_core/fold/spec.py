@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+import math
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any
@@ -18,6 +19,7 @@ from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.parameters import Params, ParamValue
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
+from ecv_core.splits import Strategy
 from ecv_core.stopping import Rule
 
 
@@ -46,43 +48,38 @@ def make_spec(
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
     entry = datasets.entry(dataset)
-    settings = _with_ids(settings)
+    settings = _with_list_length(_with_registered_ids(settings))
     _check_names(settings)
     values = _checked_values(settings)
-    params_by_name = _params_by_name(settings)
     model, metric = _model_and_metric(algorithm, values, own_metric)
     entry.check_serves(model.task, model.id)
-    _check_settings(values, model)
-    code_is_elsewhere = metric.is_users_own and (values["tracked"] or bool(own_metric))
-    _check_metric(metric, model, values["negatives"], code_is_elsewhere=code_is_elsewhere)
-    deal = _deal(values, split_params or {}, entry, model.task)
-    rule = stopping.rule(values["rule"] or usual_rule(deal.split, deal.k))
-    _check_rule(rule, deal, metric)
-    _check_only_folds(values["only_folds"], deal.k)
-    items = _items(entry, model.task)
-    _check_lists(entry, items, n=values["n"], negatives=values["negatives"])
+    _check_settings_serve(values, model)
+    _check_metric_serves(metric, model, values, own_metric)
+    split = _checked_split(values, split_params or {}, entry, model.task)
+    rule = stopping.rule(values["rule"] or usual_rule(split.id, split.k))
+    _check_rule_serves(rule, split, metric)
+    _check_only_folds(values["only_folds"], split.k)
+    item_count = _item_count(entry, model.task)
+    _check_lists(entry, item_count, n=values["n"], negatives=values["negatives"])
     _check_machine(values)
-    min_folds = values["min_folds"]
-    if min_folds is None:
-        min_folds = _usual_min_folds(rule, deal.k)
-    decided = {
-        "metric": metric.id,
-        "split": deal.split,
-        "k": deal.k,
-        "rule": rule.id,
-        "min_folds": min_folds,
-        "cutoffs": _cutoffs(values["n"], items, model.task),
-        "data_sha256": values["data_sha256"] or datasets.own_sha256(entry),
-        "country": meter.country(values["country"]).code,
-    }
+    # The defaults that depend on other settings take the place of None.
+    values["metric"] = metric.id
+    values["split"] = split.id
+    values["k"] = split.k
+    values["rule"] = rule.id
+    if values["min_folds"] is None:
+        values["min_folds"] = usual_min_folds(rule.id, split.k)
+    values["data_sha256"] = values["data_sha256"] or datasets.own_sha256(entry)
+    values["country"] = meter.country(values["country"]).code
     spec = RunSpec(
         dataset=dataset,
         algorithm=algorithm,
         params=model.resolve(params or {}),
-        split_params=deal.params,
-        rule_params=rule.resolve(_rule_params(rule, rule_params or {}, params_by_name)),
+        split_params=split.params,
+        rule_params=rule.resolve(_rule_params(rule, rule_params or {}, settings)),
         own_metric=metric.about,
-        **(values | decided),
+        cutoffs=_cutoffs(values["n"], item_count, model.task),
+        **values,
     )
     _check_cheap_models(spec, model)
     stopping.rule_for(spec)  # refuses a rule or a setting of it that cannot work
@@ -97,26 +94,35 @@ _SETTINGS = {name: setting for name, setting in SETTINGS.items() if name not in 
 """What `make_spec` takes as `settings`."""
 
 
-def _with_ids(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A metric and a split of one's own registered and by their ids; 'ndcg@10' as metric and n.
+def _with_registered_ids(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with a metric and a split of one's own registered, and named by their ids.
 
-    Raises: InputError for what is none, and for two list lengths.
+    Raises: InputError for what is none.
     """
     by_id = dict(settings)
-    for name, register in (
-        ("metric", evaluation.register_metric),
-        ("split", splits.register_split),
-    ):
+    registers: dict[str, Callable[[Any], Metric | Strategy]] = {
+        "metric": evaluation.register_metric,
+        "split": splits.register_split,
+    }
+    for name, register in registers.items():
         value = by_id.get(name)
         if not isinstance(value, str | NoneType):
             by_id[name] = register(value).id
-    metric = by_id.get("metric")
+    return by_id
+
+
+def _with_list_length(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with a metric such as 'ndcg@10' as metric and n.
+
+    Raises: InputError for two list lengths.
+    """
+    metric = settings.get("metric")
     if metric is None or "@" not in metric:
-        return by_id
+        return settings
     metric_id, n = evaluation.id_and_length(metric)
-    if by_id.get("n") not in (None, n):
-        raise InputError(f"the metric {metric} and n = {by_id['n']} differ; leave n out")
-    return by_id | {"metric": metric_id, "n": n}
+    if settings.get("n") not in (None, n):
+        raise InputError(f"the metric {metric} and n = {settings['n']} differ; leave n out")
+    return settings | {"metric": metric_id, "n": n}
 
 
 def _check_names(settings: Mapping[str, Any]) -> None:
@@ -125,15 +131,6 @@ def _check_names(settings: Mapping[str, Any]) -> None:
     for name in settings:
         if name not in names:
             raise UnknownName("setting of a run", name, names)
-
-
-def _params_by_name(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of rules among the settings: those with an option of their own."""
-    params = {}
-    for name in stopping.rule_options():
-        if name in settings:
-            params[name] = settings[name]
-    return params
 
 
 def _checked_values(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,7 +153,7 @@ def _checked_values(settings: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _check_settings(values: Mapping[str, Any], model: Algorithm) -> None:
+def _check_settings_serve(values: Mapping[str, Any], model: Algorithm) -> None:
     """Refuse settings that mean nothing to such a run. Raises: InputError."""
     for name, setting in _SETTINGS.items():
         if values[name] == setting.default:
@@ -183,25 +180,29 @@ def _model_and_metric(
     metric = None
     if values["metric"] is not None:
         metric = evaluation.metric_described_by(values["metric"], own_metric)
-    if not values["tracked"]:
-        model = models.algorithm(name)
-    elif metric is None:
-        model = models.tracked(name, Task.TOP_N, models.ALGORITHMS)
+    model: Algorithm
+    if values["tracked"]:
+        task = Task.TOP_N
+        if metric is not None:
+            task = metric.task
+        model = models.tracked(name, task, models.ALGORITHMS)
     else:
-        model = models.tracked(name, metric.task, models.ALGORITHMS)
+        model = models.algorithm(name)
     if metric is None:
         metric = evaluation.metric(model.task.usual_metric)
     return model, metric
 
 
-def _check_metric(
-    metric: Metric, model: Algorithm, negatives: int | None, *, code_is_elsewhere: bool
+def _check_metric_serves(
+    metric: Metric, model: Algorithm, values: Mapping[str, Any], own_metric: Params
 ) -> None:
     """Refuse a metric that a run of this model has no value of.
 
     Args:
-        negatives: how many are sampled; None for full ranking.
-        code_is_elsewhere: whether the metric is computed by other code than what is here.
+        metric: of the run.
+        model: of the run.
+        values: of its settings.
+        own_metric: as of `make_spec`.
     Raises: InputError.
     """
     task = model.task
@@ -218,8 +219,11 @@ def _check_metric(
             f"{' or '.join(ways)}, or another algorithm, such as {metric.task.usual_algorithm}"
         )
     if task.ranks:
-        if not code_is_elsewhere:
-            sampled = negatives is not None
+        # A metric of one's own may be computed elsewhere: in the loop of a tracked run, or where a
+        # run that was read from a file was made.
+        is_computed_elsewhere = metric.is_users_own and (values["tracked"] or own_metric)
+        if not is_computed_elsewhere:
+            sampled = values["negatives"] is not None
             evaluation.check_metric(metric.id, sampled=sampled, log_odds=model.log_odds)
     elif metric.probabilities and not model.log_odds:
         raise InputError(
@@ -228,7 +232,7 @@ def _check_metric(
         )
 
 
-def _items(entry: DatasetEntry, task: Task) -> int | None:
+def _item_count(entry: DatasetEntry, task: Task) -> int | None:
     """How many items there are to rank; None where none is ranked, or nobody knows yet.
 
     Of a file of one's own only reading it tells.
@@ -241,17 +245,20 @@ def _items(entry: DatasetEntry, task: Task) -> int | None:
     return entry.items
 
 
-def _check_lists(entry: DatasetEntry, items: int | None, *, n: int, negatives: int | None) -> None:
+def _check_lists(
+    entry: DatasetEntry, item_count: int | None, *, n: int, negatives: int | None
+) -> None:
     """Refuse lists and samples of more items than there are.
 
     Args:
-        items: that there are to rank, as of `_items`.
+        entry: of the dataset.
+        item_count: how many there are to rank, as of `_item_count`.
         n: length of the lists.
         negatives: drawn beside each held-out item; None for full ranking.
     Raises: InputError.
     """
-    if items is not None and n > items:
-        raise InputError(f"n must be at most the {items:,} items of {entry.id}, but is {n}")
+    if item_count is not None and n > item_count:
+        raise InputError(f"n must be at most the {item_count:,} items of {entry.id}, but is {n}")
     if negatives is None:
         return
     if negatives < n:
@@ -259,18 +266,19 @@ def _check_lists(entry: DatasetEntry, items: int | None, *, n: int, negatives: i
             f"with {negatives} negatives and a list of {n} every held-out item is a hit; "
             f"ask for at least {n} negatives, or for a shorter list"
         )
-    if items is not None and negatives >= items:
+    if item_count is not None and negatives >= item_count:
         raise InputError(
-            f"{entry.id} has {items:,} items, so {negatives:,} negatives cannot be drawn besides "
-            "what a user has; ask for fewer, or leave the number out for full ranking"
+            f"{entry.id} has {item_count:,} items, so {negatives:,} negatives cannot be drawn "
+            "besides what a user has; ask for fewer, or leave the number out for full ranking"
         )
 
 
-def _cutoffs(n: int, items: int | None, task: Task) -> tuple[int, ...]:
+def _cutoffs(n: int, item_count: int | None, task: Task) -> tuple[int, ...]:
     """The list lengths at which metrics are computed: the usual ones that can be, and n."""
     lengths = {n}
     if task.ranks:
-        lengths.update(length for length in (1, 5, 10, 20) if not items or length <= items)
+        longest = item_count or math.inf
+        lengths.update(length for length in (1, 5, 10, 20) if length <= longest)
     return tuple(sorted(lengths))
 
 
@@ -278,47 +286,47 @@ def _cutoffs(n: int, items: int | None, task: Task) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Deal:
-    """A way to deal the data into folds, checked."""
+class _Split:
+    """A way to split the data into k folds."""
 
-    split: str
-    """Its id, `splits.IMPORTED` for folds from a file."""
+    id: str
+    """`splits.IMPORTED` for folds from a file."""
     params: Params
     k: int
 
 
-def _deal(
+def _checked_split(
     values: Mapping[str, Any],
     split_params: Mapping[str, ParamValue],
     entry: DatasetEntry,
     task: Task,
-) -> _Deal:
+) -> _Split:
     """The split that is asked for, or the task's usual one.
 
     Raises: UnknownName; InputError, FoldsError for one that does not serve, or too many folds.
     """
-    split = values["split"] or task.usual_split
+    split_id = values["split"] or task.usual_split
     imported = values["folds_sha256"] is not None
     k = values["k"]
     if k is None:
-        k = usual_k(split, imported=imported)
+        k = usual_k(split_id, imported=imported)
     if imported:
-        if split_params or split not in (task.usual_split, splits.IMPORTED):
+        if split_params or split_id not in (task.usual_split, splits.IMPORTED):
             raise FoldsError(
                 "folds from a file are a split already, without parameters; leave --split out"
             )
         if k < 1:
             raise FoldsError(f"k must be at least 1, but is {k}")
-        deal = _Deal(split=splits.IMPORTED, params=(), k=k)
+        split = _Split(id=splits.IMPORTED, params=(), k=k)
     else:
-        strategy = splits.strategy(split)
+        strategy = splits.strategy(split_id)
         splits.check_serves(strategy, task)
-        deal = _Deal(split=split, params=strategy.resolve(split_params), k=k)
+        split = _Split(id=split_id, params=strategy.resolve(split_params), k=k)
         strategy.check_k(k)
     rows = entry.rows(task)
     if rows is not None and k > rows:
         raise FoldsError(f"k must be at most the {rows:,} {task.rows} of {entry.id}, but is {k}")
-    return deal
+    return split
 
 
 def usual_k(split: str, *, imported: bool = False) -> int:
@@ -353,29 +361,25 @@ def usual_rule(split: str, k: int) -> str:
 
 def usual_min_folds(rule: str, k: int) -> int:
     """The minimum number of folds where nobody asks for one: the rule's, as far as k allows."""
-    return _usual_min_folds(stopping.rule(rule), k)
+    return min(stopping.rule(rule).default_folds, k)
 
 
-def _usual_min_folds(rule: Rule, k: int) -> int:
-    return min(rule.default_folds, k)
-
-
-def _check_rule(rule: Rule, deal: _Deal, metric: Metric) -> None:
+def _check_rule_serves(rule: Rule, split: _Split, metric: Metric) -> None:
     """Refuse a rule that cannot decide with these folds or this metric.
 
     With folds in an order a fixed number is refused as well: the mean of the first e of them says
     nothing of all k. Who wants some of them asks for those (`only_folds`), or for a smaller k.
     Raises: InputError.
     """
-    if deal.k > 1 and rule.id != stopping.NEVER_STOPS:
+    if split.k > 1 and rule.id != stopping.NEVER_STOPS:
         splits.check_exchangeable(
-            deal.split,
+            split.id,
             f"the rule '{rule.id}' must not stop there: use the rule '{stopping.NEVER_STOPS}', "
             "with which all of them, or their trend, are the result, or a split by chance",
         )
-    if deal.k == 1 and rule.looks:
+    if split.k == 1 and rule.looks:
         raise InputError(
-            f"the split '{deal.split}' with k = 1 gives a single score, so there is nothing that "
+            f"the split '{split.id}' with k = 1 gives a single score, so there is nothing that "
             f"the rule '{rule.id}' could stop early; use the rule '{stopping.NEVER_STOPS}', or a "
             "split with several folds"
         )
@@ -396,7 +400,7 @@ def _check_machine(values: Mapping[str, Any]) -> None:
 
 
 def _rule_params(
-    rule: Rule, rule_params: Mapping[str, Any], params_by_name: Mapping[str, Any]
+    rule: Rule, rule_params: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What is asked of a rule's parameters, whichever way it is said.
 
@@ -405,13 +409,16 @@ def _rule_params(
     Args:
         rule: of the run.
         rule_params: its parameters.
-        params_by_name: parameters of any rule that have an option of their own.
+        settings: as of `make_spec`, with the parameters of any rule that have an option of their
+            own, such as alpha.
     Raises: InputError for any other parameter of another rule, and for one that is said twice.
     """
     own_names = {parameter.name for parameter in rule.parameters}
     params = dict(rule_params)
-    for name, value in params_by_name.items():
-        if _is_left_out(value):
+    for name in stopping.rule_options():
+        value = settings.get(name)
+        is_left_out = value is None or (isinstance(value, Sized) and len(value) == 0)
+        if is_left_out:
             continue
         if name not in own_names:
             _check_may_be_ignored(name, value, rule)
@@ -420,11 +427,6 @@ def _rule_params(
         else:
             params[name] = value
     return params
-
-
-def _is_left_out(value: object) -> bool:
-    """Whether a parameter is not asked for: None, or an empty text or list."""
-    return value is None or (isinstance(value, Sized) and len(value) == 0)
 
 
 def _check_may_be_ignored(name: str, value: Any, rule: Rule) -> None:  # noqa: ANN401
@@ -436,7 +438,8 @@ def _check_may_be_ignored(name: str, value: Any, rule: Rule) -> None:  # noqa: A
         rule: of the run, which has no such parameter.
     Raises: InputError.
     """
-    # Each rule has one parameter, its axis, on which it is compared with itself and others.
+    # The axis of a rule is the parameter at whose values rules are compared: who compares them
+    # gives the axes of all to each, so that those of others are no mistake.
     other_rules = stopping.takers(name)
     if all(stopping.axis_of(other).name == name for other in other_rules):
         return

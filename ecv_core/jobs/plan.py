@@ -21,7 +21,7 @@ class FoldTask:
     """What is computed at once, on one machine, under one meter."""
 
     specs: tuple[RunSpec, ...]
-    """One run, or several configurations that share work (see `computing.shares_with`). Their
+    """One run, or several configurations that share work (see `computing.sharing_key`). Their
     `only_folds` are those that the run is to have where it has to be made or goes on."""
     fold: int
     """The held-out fold, 0 .. k-1."""

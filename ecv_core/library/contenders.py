@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from inspect import isroutine, signature
-from typing import Any
+from typing import Any, NamedTuple
 
-from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.real_meters import meter_for
+from ecv_core.fold.costs import FoldClock
 from ecv_core.jobs import executors
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.executors import Executor, Here
@@ -28,34 +28,43 @@ from ecv_core.records.spec import RunSpec
 
 log = logging.getLogger(__name__)
 
-PHASE = "your code"
+YOUR_CODE = "your code"
+"""The phase of a fold that somebody's own code computes."""
 
 
 # What a model in memory is to a spec.
 
 
+class NamedModel(NamedTuple):
+    """A model that is compared with others."""
+
+    name: str
+    settings: dict[str, Any]
+    """Of `fold.spec.make_spec`, for a model in memory; empty for one that its name says."""
+
+
 @contextmanager
-def as_settings(contenders: Sequence[object]) -> Iterator[list[tuple[str, dict[str, Any]]]]:
+def as_settings(contenders: Sequence[object]) -> Iterator[list[NamedModel]]:
     """Name and settings of each contender, whose models in memory are held meanwhile.
 
     Args:
         contenders: words as `select` takes them, and models as `evaluate` does.
-    Returns: settings of `fold.spec.make_spec`; none for a word.
     """
     with ExitStack() as stack:
-        named: list[tuple[str, dict[str, Any]]] = []
-        names: set[str] = set()
+        named: list[NamedModel] = []
+        names_in_memory: set[str] = set()
         for contender in contenders:
             if isinstance(contender, str):
-                named.append((contender, {}))
+                named.append(NamedModel(contender, {}))
                 continue
             check_model(contender)
-            name = _free_name(_shown(contender), names)
-            names.add(name)
-            held_as = stack.enter_context(held(partial(_itself, contender)))
-            params = _settings_of(contender) | {PARAMETER: held_as}
+            name = _free_name(_shown(contender), names_in_memory)
+            names_in_memory.add(name)
+            # A spec has plain values alone: the model is held under a key, which is a parameter.
+            key = stack.enter_context(held(partial(_itself, contender)))
+            params = _settings_of(contender) | {PARAMETER: key}
             settings = {"algorithm": name_of(contender), "params": params, "tracked": True}
-            named.append((name, settings))
+            named.append(NamedModel(name, settings))
         yield named
 
 
@@ -68,9 +77,9 @@ def tunable(model: object, space: Mapping[str, Sequence[ParamValue]]) -> Iterato
         space: parameter -> values.
     Raises: InputError for a model that cannot be set, or does not take the first values.
     """
-    build = partial(_called, model)
+    build = partial(_build_by_call, model)
     if callable(getattr(model, "set_params", None)) and not isinstance(model, type):
-        build = partial(_set, model)
+        build = partial(_build_by_set_params, model)
     elif not callable(model):
         raise InputError(
             f"a model of the type {type(model).__name__} cannot be tuned: give its class, a "
@@ -81,33 +90,36 @@ def tunable(model: object, space: Mapping[str, Sequence[ParamValue]]) -> Iterato
             f"the model {name_of(model)} has no search space of its own; give the values of its "
             "parameters, such as {'alpha': [0.5, 1.0]}"
         )
-    first = {name: values[0] for name, values in space.items() if values}
+    # One is made now, so that a parameter that it does not take is refused before any fold runs.
+    first_values = {name: values[0] for name, values in space.items() if values}
     try:
-        made = build(first)
+        made = build(first_values)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"no {name_of(model)} can be made with {first}: {error}; give values of its parameters"
+            f"no {name_of(model)} can be made with {first_values}: {error}; give values of its "
+            "parameters"
         ) from error
     check_model(made)
-    with held(build) as held_as:
-        yield {"algorithm": name_of(model), "params": {PARAMETER: held_as}, "tracked": True}
+    # A spec has plain values alone: the model is held under a key, which is a parameter.
+    with held(build) as key:
+        yield {"algorithm": name_of(model), "params": {PARAMETER: key}, "tracked": True}
 
 
 def _itself(model: object, _configuration: Mapping[str, ParamValue]) -> object:
     return model
 
 
-def _called(make: Any, configuration: Mapping[str, ParamValue]) -> object:  # noqa: ANN401
-    return make(**_without_name(configuration))
+def _build_by_call(make: Any, configuration: Mapping[str, ParamValue]) -> object:  # noqa: ANN401
+    return make(**_without_key(configuration))
 
 
-def _set(model: Any, configuration: Mapping[str, ParamValue]) -> object:  # noqa: ANN401
+def _build_by_set_params(model: Any, configuration: Mapping[str, ParamValue]) -> object:  # noqa: ANN401
     other = copy.deepcopy(model)
-    other.set_params(**_without_name(configuration))
+    other.set_params(**_without_key(configuration))
     return other
 
 
-def _without_name(configuration: Mapping[str, ParamValue]) -> dict[str, ParamValue]:
+def _without_key(configuration: Mapping[str, ParamValue]) -> dict[str, ParamValue]:
     own = dict(configuration)
     own.pop(PARAMETER, None)
     return own
@@ -153,9 +165,14 @@ def executor_for(on: str | None, *, in_memory: bool) -> Executor:
     """
     if not in_memory:
         return executor_on(on)
+    check_computed_here(on)
+    return Here(compute)
+
+
+def check_computed_here(on: str | None) -> None:
+    """Refuse another place for a model in memory. Raises: InputError."""
     if on is not None:
         raise InputError(f"a model in memory is computed here, not on {on}: leave `on` out")
-    return Here(compute)
 
 
 def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> executors.Results:
@@ -165,19 +182,18 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> executo
         yield from executors.compute(specs, index, progress)
         return
     meter = meter_for(spec)
+    # A meter measures the whole machine, so this waits for folds of other programs to end.
     with machine_for(spec, progress):
-        progress(PHASE, 0, 0)
+        progress(YOUR_CODE, 0, 0)
         fold = TrackedFold(spec, index)
         meter.start()
-        begun = time.perf_counter()
-        used = own_seconds()
+        clock = FoldClock()
         try:
             compute_fold = fold_computer(build_held(spec), ranks=spec.task.ranks)
             reported = compute_fold(spec, fold)
-            fitted = time.perf_counter()
+            fit_ended_at = time.perf_counter()
             measured = measure(fold, reported)
-            end = time.perf_counter()
-            processor_seconds = own_seconds_since(used)
+            spent = clock.spent(fit_began_at=clock.began_at, fit_ended_at=fit_ended_at)
         except EcvError:
             raise
         except Exception as error:
@@ -188,12 +204,5 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> executo
             energy = meter.stop()
     if measured.note:
         log.warning("%s", measured.note)
-    result = measured.result(
-        index,
-        fit_seconds=fitted - begun,
-        evaluate_seconds=end - fitted,
-        total_seconds=end - begun,
-        processor_seconds=processor_seconds,
-        energy=energy,
-    )
-    yield 0, result
+    place_of_spec = 0  # Nothing is shared with other configurations, so there is one spec.
+    yield place_of_spec, measured.result(index, energy=energy, **spent)

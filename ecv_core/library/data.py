@@ -136,16 +136,15 @@ def _from_interactions(interactions: Interactions) -> Data:
     """Interactions with their ids, and what else is known of each."""
     import pandas as pd
 
-    columns: dict[str, Any] = {}
-    columns["user_id"] = interactions.user_ids[interactions.users]
-    columns["item_id"] = interactions.item_ids[interactions.items]
-    if interactions.ratings is not None:
-        columns["rating"] = interactions.ratings
-    if interactions.timestamps is not None:
-        columns["timestamp"] = interactions.timestamps
-    if interactions.clusters is not None:
-        columns["cluster"] = interactions.clusters
-    return Data(pd.DataFrame(columns))
+    columns = {
+        "user_id": interactions.user_ids[interactions.users],
+        "item_id": interactions.item_ids[interactions.items],
+        "rating": interactions.ratings,
+        "timestamp": interactions.timestamps,
+        "cluster": interactions.clusters,
+    }
+    known_columns = {role: values for role, values in columns.items() if values is not None}
+    return Data(pd.DataFrame(known_columns))
 
 
 def _from_matrix(matrix: Any) -> Data:  # noqa: ANN401  any matrix
@@ -184,7 +183,7 @@ def dataset_id(data: object) -> str:
     """
     if isinstance(data, str):
         return data
-    from ecv_core.dataset.entries import hold
+    from ecv_core.dataset.entries import register_in_memory
 
     columns, interactions = _columns_and_interactions(as_data(data))
     digest = hashlib.sha256()
@@ -195,7 +194,8 @@ def dataset_id(data: object) -> str:
                 digest.update(f"{len(value)}:{value}".encode())
         else:
             digest.update(column.to_numpy().tobytes())
-    return hold(interactions, digest.hexdigest())
+    # The id is known to this process alone, which has the data.
+    return register_in_memory(interactions, digest.hexdigest())
 
 
 @kinds_checked
@@ -210,12 +210,10 @@ def add(given: object, name: str) -> str:
     Raises: InputError, DatasetError with what is wrong with the name or the data.
     """
     from ecv_core.dataset.own import add_file
-
-    def report(doing: str, done: int, total: int) -> None:
-        """Nobody looks."""
+    from ecv_core.dataset.plain import no_report
 
     if isinstance(given, str | PathLike):
-        add_file(name, Path(given), {}, report)
+        add_file(name, Path(given), {}, no_report)
         return name
     import pyarrow as pa
     import pyarrow.parquet
@@ -224,7 +222,8 @@ def add(given: object, name: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.parquet"
         pyarrow.parquet.write_table(pa.table(columns), path)
-        add_file(name, path, {role: role for role in columns}, report)
+        column_of_role = {role: role for role in columns}
+        add_file(name, path, column_of_role, no_report)
     return name
 
 
@@ -280,6 +279,7 @@ def _columns_and_interactions(data: Data) -> tuple[dict[str, pa.Array], Interact
 def _text(ids: pd.Series[Any]) -> NDArray[np.object_]:
     """Ids as text, whole numbers without a point, as pandas has them where one is missing."""
     missing = ids.isna()
+    # Where one of them is missing, pandas has whole numbers as floats: 7 would become '7.0'.
     if ids.dtype.kind == "f" and (ids[~missing] % 1 == 0).all():
         ids = ids.astype("Int64")
     texts = ids.astype(str).to_numpy(dtype=object)

@@ -26,7 +26,13 @@ from ecv_core.jobs.plans import tune as tunings
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import Contender, Selected, Standing
 from ecv_core.jobs.plans.tune import Tuned
-from ecv_core.library.contenders import as_settings, executor_for, tunable
+from ecv_core.library.contenders import (
+    NamedModel,
+    as_settings,
+    check_computed_here,
+    executor_for,
+    tunable,
+)
 from ecv_core.library.data import dataset_id
 from ecv_core.library.models import fold_computer, name_of
 from ecv_core.library.run import Run, Runs
@@ -41,7 +47,7 @@ from ecv_core.selection.rounds import Budget, Until
 from ecv_core.selection.tuning.metrics_study import MetricsStudy, find_tuning, study_metrics
 from ecv_core.selection.tuning.spaces import Sampler
 from ecv_core.splits import Strategy, check_exchangeable, register_split
-from ecv_core.splits.strategies import Make
+from ecv_core.splits.strategies import SplitFunction
 from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids
 from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
@@ -53,6 +59,11 @@ log = logging.getLogger(__name__)
 
 def tell_nobody(*_news: object) -> None:
     """What is called after a fold where the caller gives nothing to be called."""
+
+
+def _callbacks(show_fold: Callable[[RunRecord], object] = tell_nobody) -> Callbacks:
+    """Each fold is shown; while the database is away a warning says so, and at last it fails."""
+    return Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
 
 
 @kinds_checked
@@ -106,11 +117,10 @@ def evaluate(
                 f"name is for a model of your own; '{algorithm}' has one: leave it out"
             )
         if on is not None:
-            _check_known_elsewhere(settings, on)
+            _check_no_objects(settings, on)
         spec, own_rule = spec_for(dataset, algorithm, rule, settings)
         return _compute(spec, own_rule, keep=keep, anew=anew, on=on, on_fold=on_fold)
-    if on is not None:
-        raise InputError(f"a model in memory is computed here, not on {on}: leave `on` out")
+    check_computed_here(on)
     tracked = track(
         name or name_of(algorithm),
         dataset=dataset,
@@ -121,16 +131,16 @@ def evaluate(
     )
     compute_fold = fold_computer(algorithm, ranks=tracked.spec.task.ranks)
     try:
-        for part in tracked:
-            tracked.report(compute_fold(tracked.spec, part))
+        for tracked_fold in tracked:
+            tracked.report(compute_fold(tracked.spec, tracked_fold))
             on_fold(tracked.run)
     except BaseException:
-        tracked.forget_if_empty()  # nothing was learnt of it
+        tracked.forget_if_empty()
         raise
     return tracked.run
 
 
-def _check_known_elsewhere(settings: Mapping[str, object], on: str) -> None:
+def _check_no_objects(settings: Mapping[str, object], on: str) -> None:
     """Refuse a metric or a split that only this program knows, where others compute."""
     for setting in ("metric", "split"):
         if not isinstance(settings.get(setting), str | None):
@@ -162,7 +172,8 @@ def _compute(
         if run.run_id == run_id:  # and not one of the cheap models that it is adjusted by
             on_fold(Run(run))
 
-    callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
+    callbacks = _callbacks(show_fold)
+    # A run by a rule that no spec can name is not kept, as nobody could go on with it.
     with _workplace(on, keep=keep and own_rule is None) as (store, executor):
         (run_id,) = store.create([spec], owner=this_process(), anew=anew)
         plan_runs = PlanRuns(
@@ -200,7 +211,7 @@ def study(
     datasets: Sequence[object],
     algorithms: Sequence[object],
     *,
-    splits: Sequence[str | Strategy | Make] = (),
+    splits: Sequence[str | Strategy | SplitFunction] = (),
     rule: StoppingRule | str | None = None,
     keep: bool = True,
     on: str | None = None,
@@ -228,27 +239,29 @@ def study(
     >>> [len(run.scores) for run in runs]
     [3]
     """
-    all_settings = _study_rule(rule) | dict(settings)
+    all_settings = _settings_of_study_rule(rule) | dict(settings)
     dataset_ids = [dataset_id(dataset) for dataset in datasets]
     split_ids = [_split_id(split) for split in splits]
 
     def show_fold(run: RunRecord) -> None:
         on_fold(Run(run))
 
-    callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
+    callbacks = _callbacks(show_fold)
     with as_settings(algorithms) as named:
         # An id stands for itself; a model in memory has settings, which say how it is held.
-        models = [model_settings or algorithm_id for algorithm_id, model_settings in named]
+        models = [each.settings or each.name for each in named]
         cells = studies.planned(dataset_ids, models, split_ids, **all_settings)
         _check_possible(cells)
-        in_memory = any(model_settings for _, model_settings in named)
+        in_memory = any(each.settings for each in named)
         with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
             planned_runs = [PlannedRun(spec=cell.spec) for cell in cells]
             keep_plan(store, STUDY, planned_runs)
-            with_earlier_runs = studies.filled(cells, store)
-            open_cells = [cell for cell in with_earlier_runs if not cell.answered]
-            computed = studies.compute(store, open_cells, executor=executor, callbacks=callbacks)
-    return _runs_of(cells, [*with_earlier_runs, *computed])
+            cells_with_earlier_runs = studies.filled(cells, store)
+            cells_to_compute = [cell for cell in cells_with_earlier_runs if not cell.answered]
+            computed_cells = studies.compute(
+                store, cells_to_compute, executor=executor, callbacks=callbacks
+            )
+    return _runs_of(cells, [*cells_with_earlier_runs, *computed_cells])
 
 
 def _check_possible(cells: Sequence[studies.Cell]) -> None:
@@ -258,29 +271,30 @@ def _check_possible(cells: Sequence[studies.Cell]) -> None:
             raise InputError(obstacle)
 
 
-def _runs_of(cells: Sequence[studies.Cell], filled: Sequence[studies.Cell]) -> Runs:
+def _runs_of(asked_cells: Sequence[studies.Cell], cells_with_runs: Sequence[studies.Cell]) -> Runs:
     """The runs that answer cells, in the order of these.
 
     Args:
-        cells: of a study, as they were asked for.
-        filled: the same with their runs, as far as there are some; the last one of a spec counts.
+        asked_cells: of a study, in the order in which they were asked for.
+        cells_with_runs: the same with their runs, as far as there are some; of two cells of one
+            spec the last one counts.
     """
-    run_of = {cell.spec: cell.run for cell in filled}
+    run_of_spec = {cell.spec: cell.run for cell in cells_with_runs}
     runs = []
-    for cell in cells:
-        run = run_of[cell.spec]
+    for cell in asked_cells:
+        run = run_of_spec[cell.spec]
         if run is not None:
             runs.append(Run(run))
     return Runs(runs)
 
 
-def _study_rule(rule: StoppingRule | str | None) -> dict[str, Any]:
+def _settings_of_study_rule(rule: StoppingRule | str | None) -> dict[str, Any]:
     """The settings that name a study's rule; without a rule all folds run.
 
     Raises:
         InputError: for a rule that has no id.
     """
-    if rule is None:
+    if rule is None:  # All folds run, whatever the usual rule says of them.
         return {"full": True}
     rule_settings = settings_of_rule(rule)
     if rule_settings is None:
@@ -290,7 +304,7 @@ def _study_rule(rule: StoppingRule | str | None) -> dict[str, Any]:
     return rule_settings
 
 
-def _split_id(split: str | Strategy | Make) -> str:
+def _split_id(split: str | Strategy | SplitFunction) -> str:
     """The id of a way to split; one of one's own is registered by that."""
     if isinstance(split, str):
         return split
@@ -342,9 +356,9 @@ def select(
     limit = None
     if budget is not None:
         limit = Budget.parse(budget)
-    with as_settings(contenders) as entries:
-        named = _named(name, entries, settings)
-        spec = named[0].spec
+    with as_settings(contenders) as named:
+        contenders_with_specs = _with_specs(name, named, settings)
+        spec = contenders_with_specs[0].spec
         terms = selections.terms_for(
             spec,
             confidence=confidence,
@@ -353,32 +367,40 @@ def select(
             expected_loss=expected_loss,
             budget=limit,
         )
-        in_memory = any(model_settings for _, model_settings in entries)
-        callbacks = Callbacks(trouble=SaveAttempts(log.warning))
+        in_memory = any(each.settings for each in named)
+        callbacks = _callbacks()
         with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
             _, standing = selections.compute(
-                store, named, terms, executor=executor, on_fold=on_fold, callbacks=callbacks
+                store,
+                contenders_with_specs,
+                terms,
+                executor=executor,
+                on_fold=on_fold,
+                callbacks=callbacks,
             )
     return Selected(standing, name, spec.metric_name)
 
 
-def _named(
-    dataset: str,
-    entries: Sequence[tuple[str, Mapping[str, Any]]],
-    settings: Mapping[str, Any],
+def _with_specs(
+    dataset: str, named: Sequence[NamedModel], settings: Mapping[str, Any]
 ) -> list[Contender]:
-    """Contenders with their specs. Args: entries: as of `as_settings`."""
+    """Contenders with the specs of their runs; one by its words may stand for several.
+
+    Raises: InputError for what cannot be compared, or no contender.
+    """
     tracked = selections.tracked_names(open_store(), dataset)
     contenders = []
-    for name, model_settings in entries:
-        if model_settings:
-            spec = make_spec(dataset=dataset, rule=NEVER_STOPS, **model_settings, **settings)
+    for each in named:
+        if each.settings:
+            spec = make_spec(dataset=dataset, rule=NEVER_STOPS, **each.settings, **settings)
             fold.check_needs(spec)
-            contenders.append(Contender(name, spec))
+            contenders.append(Contender(each.name, spec))
         else:
-            contenders += selections.named_contenders(dataset, [name], tracked=tracked, **settings)
+            contenders += selections.named_contenders(
+                dataset, [each.name], tracked=tracked, **settings
+            )
     if not contenders:
-        selections.named_contenders(dataset, [], **settings)  # which says how many it takes
+        selections.named_contenders(dataset, [], **settings)  # raises, and says how many it takes
     return contenders
 
 
@@ -421,26 +443,26 @@ def tune(
     >>> ecv.tune("synthetic", "item-knn", {"neighbours": [1, 50]}, k=3, keep=False).params
     {'neighbours': 50}
     """
-    declared = None
-    own = None
+    space_name = None
+    own_values = None
     if isinstance(space, str):
-        declared = space
+        space_name = space
     elif space is not None:
-        own = dict(space)
+        own_values = dict(space)
     in_memory = not isinstance(algorithm, str)
 
     def show_fold(_: RunRecord) -> None:
         on_fold()
 
-    callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
+    callbacks = _callbacks(show_fold)
     model: AbstractContextManager[dict[str, Any]] = nullcontext({"algorithm": algorithm})
     if in_memory:
-        model = tunable(algorithm, own or {})
+        model = tunable(algorithm, own_values or {})
     with model as model_settings:
         plan = tunings.make_tuning(
             dataset=dataset_id(dataset),
-            space=declared,
-            own_values=own,
+            space=space_name,
+            own_values=own_values,
             sampler=sampler,
             budget=budget,
             confidence=confidence,
@@ -545,6 +567,7 @@ def _scores_of_run(run: Run, rule: StoppingRule) -> Scores:
     scores = results.scores(run.record)
     if not (isinstance(rule, TakesAids) and rule.needs_aids):
         return scores
+    # Aids are the scores of cheap models on the same folds, by which the rule adjusts its mean.
     aids = aids_of(results, run.spec, rule.needs_aids)
-    users = results.user_scores(run.record)
-    return replace(scores, aids=aids, users=aids.matrix(users, run.spec.metric_name))
+    user_scores = results.user_scores(run.record)
+    return replace(scores, aids=aids, users=aids.matrix(user_scores, run.spec.metric_name))

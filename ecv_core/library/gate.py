@@ -43,12 +43,12 @@ def gate(
     """
     from ecv_core.analysis.gate_sides import gate_sides
 
-    first = _side(baseline)
-    second = _side(candidate)
-    if (first is None) != (second is None):
+    baseline_run = _side_of_run(baseline)
+    candidate_run = _side_of_run(candidate)
+    if (baseline_run is None) != (candidate_run is None):
         raise InputError("give two runs, or two arrays of scores: one of each cannot be paired")
-    if first is not None and second is not None:
-        return gate_sides(first, second, margin=margin, confidence=confidence)
+    if baseline_run is not None and candidate_run is not None:
+        return gate_sides(baseline_run, candidate_run, margin=margin, confidence=confidence)
     return gate_scores(
         np.asarray(baseline),
         np.asarray(candidate),
@@ -58,13 +58,13 @@ def gate(
     )
 
 
-def _side(given: Run | str | ArrayLike) -> GateSide | None:
+def _side_of_run(run_or_scores: Run | str | ArrayLike) -> GateSide | None:
     """A run as a side of the gate; None for scores. Raises: InputError for an unknown id."""
     from ecv_core.analysis.gate_sides import side_of_run
     from ecv_core.library.run import Run
     from ecv_core.store.lookup import find_run
 
-    run = given
+    run = run_or_scores
     if isinstance(run, str):
         run = Run(find_run(run))
     if isinstance(run, Run):

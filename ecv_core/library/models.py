@@ -87,8 +87,8 @@ def name_of(model: object) -> str:
 # What a model can do, by its methods.
 
 
-def _has(model: object, method: str) -> bool:
-    return callable(getattr(model, method, None))
+def _has(model: object, *methods: str) -> bool:
+    return all(callable(getattr(model, method, None)) for method in methods)
 
 
 def _arguments(model: Any, method: str) -> Mapping[str, Any]:  # noqa: ANN401  any object
@@ -110,16 +110,16 @@ def _is_of_cornac(model: object) -> bool:
 
 
 def _recommends(model: object) -> bool:
-    return _has(model, "fit") and _has(model, "recommend")
+    return _has(model, "fit", "recommend")
 
 
 def _predicts(model: object) -> bool:
-    return _has(model, "fit") and _has(model, "predict")
+    return _has(model, "fit", "predict")
 
 
 def _scores_users(model: object) -> bool:
     """Whether it has `score(users)`; `score(X, y)` is an estimator's."""
-    return _has(model, "fit") and _has(model, "score") and len(_arguments(model, "score")) == 1
+    return _has(model, "fit", "score") and len(_arguments(model, "score")) == 1
 
 
 def _is_function(model: object) -> bool:
@@ -161,18 +161,17 @@ def _recommended(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame: 
     items, scores = fitted.recommend(users, train[users], N=_longest_list(spec))
     items = np.asarray(items)
     scores = np.asarray(scores)
-    known_items = np.maximum(items, 0)
-    in_training = train[users[:, None], known_items].toarray() != 0
-    is_item = _recommended_items(items, scores, in_training)
-    rows, _ = np.nonzero(is_item)
-    user_ids = fold.data.user_ids[users]
-    lists = pd.DataFrame({"user_id": user_ids[rows]})
-    lists["item_id"] = fold.data.item_ids[items[is_item]]
-    lists["score"] = scores[is_item]
+    column = np.maximum(items, 0)  # A list that is too short is filled up with -1.
+    in_training = train[users[:, None], column].toarray() != 0
+    is_recommended = _is_recommended(items, scores, in_training)
+    row_of_user, _ = np.nonzero(is_recommended)
+    lists = pd.DataFrame({"user_id": fold.data.user_ids[users[row_of_user]]})
+    lists["item_id"] = fold.data.item_ids[items[is_recommended]]
+    lists["score"] = scores[is_recommended]
     return lists
 
 
-def _recommended_items(
+def _is_recommended(
     items: NDArray[np.integer], scores: NDArray[np.floating], in_training: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Which places of implicit's lists hold a recommendation; shape (users, n), as all arguments.
@@ -182,9 +181,10 @@ def _recommended_items(
     """
     is_item = (items >= 0) & (scores > np.finfo(np.float32).min)
     is_candidate = is_item & ~in_training
-    backwards = np.flip(is_candidate, axis=1)
-    before_candidate = np.logical_or.accumulate(backwards, axis=1)
-    return is_item & np.flip(before_candidate, axis=1)
+    # What stands at or before the last candidate of a list is recommended; the filling comes after.
+    from_the_end = np.flip(is_candidate, axis=1)
+    candidate_follows = np.flip(np.logical_or.accumulate(from_the_end, axis=1), axis=1)
+    return is_item & candidate_follows
 
 
 # Predicted ratings.

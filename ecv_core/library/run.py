@@ -95,7 +95,7 @@ class Run:
     @property
     def interval(self) -> tuple[float, float] | None:
         """What the rule goes by: see `interval_kind`; None where there is none yet."""
-        return self._ends("interval")
+        return self._interval_named("interval")
 
     @property
     def interval_kind(self) -> IntervalKind | None:
@@ -118,16 +118,16 @@ class Run:
     @property
     def mean_interval(self) -> tuple[float, float] | None:
         """The interval of that mean, of these folds and users, Student's t; None for one fold."""
-        return self._ends("mean_interval")
+        return self._interval_named("mean_interval")
 
     @property
     def stop_interval(self) -> tuple[float, float] | None:
         """The same, wide enough to allow for how the rule came to stop there."""
-        return self._ends("stop_interval")
+        return self._interval_named("stop_interval")
 
-    def _ends(self, name: str) -> tuple[float, float] | None:
+    def _interval_named(self, name: str) -> tuple[float, float] | None:
         ends = self._document[name]
-        if not ends:
+        if not ends:  # There is no interval yet, as after the first fold.
             return None
         low, high = ends
         return low, high
@@ -156,7 +156,7 @@ class Run:
 
         from ecv_core.figures.efold import efold_frame
 
-        steps = efold_frame(self.record.moments, self.stopped_at)
+        running_means = efold_frame(self.record.moments, self.stopped_at)
         seconds = ("fit_seconds", "evaluate_seconds", "total_seconds", "processor_seconds")
         energy = ("gpu_seconds", "joules", "above_idle_joules", "other_work", "grams_co2e")
         rows = []
@@ -165,7 +165,8 @@ class Run:
             row |= {name: getattr(result.energy, name) for name in energy}
             row |= result.metrics
             rows.append(row)
-        return pd.concat([steps, pd.DataFrame(rows, index=steps.index)], axis=1)
+        spent_and_metrics = pd.DataFrame(rows, index=running_means.index)
+        return pd.concat([running_means, spent_and_metrics], axis=1)
 
     def figure(self, *, dark: bool = False, height: int = 470) -> go.Figure:
         """Figure 1 of the paper: scores, the mean, its interval, its width, and the stop."""

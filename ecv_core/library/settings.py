@@ -13,7 +13,7 @@ from ecv_core.library.data import dataset_id
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import SETTINGS, PlainSettings, RunSpec
-from ecv_core.splits.strategies import Make, Strategy
+from ecv_core.splits.strategies import SplitFunction, Strategy
 from ecv_core.stopping import StoppingRule, record_of
 
 
@@ -22,7 +22,7 @@ class ScoreSettings(PlainSettings, total=False):
     complete it."""
 
     params: Mapping[str, ParamValue]
-    split: str | Strategy | Make
+    split: str | Strategy | SplitFunction
     """An id, or one of one's own: see `splits.Strategy`."""
     split_params: Mapping[str, ParamValue]
     rule_params: Mapping[str, Any]
@@ -55,7 +55,8 @@ def spec_for(
     if rule is not None:
         rule_settings = settings_of_rule(rule)
     if rule_settings is None:
-        # No spec can name this instance: it decides itself, and the spec says that nothing does.
+        # No spec can name this instance: it is handed on beside the spec, which is checked with the
+        # rule that never stops.
         assert not isinstance(rule, str)
         own_rule = rule
         rule_settings = {"rule": stopping.NEVER_STOPS}
@@ -63,7 +64,7 @@ def spec_for(
     checked = spec.make_spec(
         dataset=dataset_id(dataset), algorithm=algorithm, **rule_settings, **settings
     )
-    if own_rule is not None:
+    if own_rule is not None:  # Tables and pages call the rule by the name of its class.
         checked = replace(checked, rule=record_of(own_rule).id)
     return checked, own_rule
 
@@ -93,7 +94,7 @@ def settings_of_rule(rule: StoppingRule | str) -> dict[str, Any] | None:
         return {"rule": rule}
     check_rule(rule)
     settings = stopping.settings_of(rule)
-    if settings is None:
+    if settings is None:  # Only a registered rule has an id by which settings can name it.
         return None
     return dict(settings)
 

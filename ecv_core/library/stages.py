@@ -20,7 +20,7 @@ from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.records.parameters import ParamValue
-from ecv_core.splits.strategies import Make
+from ecv_core.splits.strategies import SplitFunction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,9 +39,9 @@ def datasets() -> pd.DataFrame:
     """
     import pandas as pd
 
-    names = ("users", "items", "interactions", "samples", "features")
-    counts = dict.fromkeys(names, "Int64")
-    return pd.DataFrame(on_disk.listing()).set_index("id").astype(counts)
+    counts = ("users", "items", "interactions", "samples", "features")
+    kinds = dict.fromkeys(counts, "Int64")  # whole numbers, of which some are not known
+    return pd.DataFrame(on_disk.listing()).set_index("id").astype(kinds)
 
 
 def algorithms() -> pd.DataFrame:
@@ -97,7 +97,7 @@ def load(dataset: object, *, download: bool = False) -> Interactions:
 @kinds_checked
 def split(
     data: object,
-    strategy: str | splits.Strategy | Make = "user-k-fold",
+    strategy: str | splits.Strategy | SplitFunction = "user-k-fold",
     *,
     k: int | None = None,
     seed: int = 42,
@@ -164,7 +164,7 @@ def metrics(
     >>> ecv.metrics([[9.0, 1.0, 2.0]], train, held_out, cutoffs=[1], names=["recall"])
     {'recall@1': 1.0}
     """
-    ratings = _ratings(held_out)
+    ratings = _mean_ratings(held_out)
     train = _canonical(train)
     held_out = _canonical(held_out)
     if train.shape != held_out.shape:
@@ -186,7 +186,7 @@ def _canonical(matrix: csr_array | csr_matrix) -> csr_array:
     return canonical
 
 
-def _ratings(held_out: csr_array | csr_matrix) -> csr_array:
+def _mean_ratings(held_out: csr_array | csr_matrix) -> csr_array:
     """The values of a matrix, stored where those of `_canonical` are; of duplicates the mean."""
     ratings = csr_array(held_out).astype(np.float64, copy=True)
     ratings.eliminate_zeros()

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Unpack
 
-from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.meter import EnergyMeter
 from ecv_core.energy.real_meters import meter_for
+from ecv_core.fold.costs import FoldClock
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.plan import FoldTask, next_fold
@@ -23,18 +23,18 @@ from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, go_on
 from ecv_core.jobs.reported_scores import measure
 from ecv_core.jobs.tracked_fold import TrackedFold
+from ecv_core.library.contenders import YOUR_CODE
 from ecv_core.library.run import Run
 from ecv_core.library.settings import Settings, spec_for
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import Cancelled, InputError, RunError, StoreError
-from ecv_core.records.run import RunState
+from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import StoppingRule
 from ecv_core.store.ownership import this_process
 from ecv_core.store.store import Store, open_store
 
 log = logging.getLogger(__name__)
-PHASE = "your code"
 
 _loops: weakref.WeakValueDictionary[str, Tracked] = weakref.WeakValueDictionary()
 """Run id -> who loops over it in this process, or did last."""
@@ -93,15 +93,13 @@ def _no_loop() -> None:
 
 
 @dataclass
-class _Open:
-    """The fold whose body runs now."""
+class _OpenFold:
+    """The fold whose body of the loop runs now."""
 
     fold: TrackedFold
     meter: EnergyMeter
-    begun: float
-    used: float
-    """Processor seconds of this process before it."""
-    reported: bool = False
+    clock: FoldClock
+    is_reported: bool = False
 
 
 class Tracked:
@@ -133,9 +131,10 @@ class Tracked:
             address = self._temporary_database()
         self._store: Store = open_store(address)
         self._run_id: str | None = None
-        self._open: _Open | None = None
+        self._open_fold: _OpenFold | None = None
         self._loop: Callable[[], Generator[TrackedFold] | None] = _no_loop
-        TrackedFold(spec, spec.fold_order[0])  # what cannot be split is said here
+        # Data that cannot be split are refused here, and not only when the loop begins.
+        TrackedFold(spec, spec.fold_order[0])
 
     @property
     def run(self) -> Run:
@@ -172,36 +171,34 @@ class Tracked:
         Raises:
             InputError: for what cannot be a report of this fold, or outside the loop.
         """
-        current = self._open
+        fit_ended_at = time.perf_counter()
+        current = self._open_fold
         if current is None:
             raise InputError("there is no fold to report; call report in the body of the loop")
         index = current.fold.index
-        if current.reported:
+        if current.is_reported:
             raise InputError(f"fold {index} has been reported already; report once a fold")
-        fitted = time.perf_counter()
         measured = measure(current.fold, reported, rule=self._rule, metric_named=self._metric_named)
-        end = time.perf_counter()
-        processor_seconds = own_seconds_since(current.used)
+        clock = current.clock
+        spent = clock.spent(fit_began_at=clock.began_at, fit_ended_at=fit_ended_at)
         energy = current.meter.stop()
-        current.reported = True
-        result = measured.result(
-            index,
-            fit_seconds=fitted - current.begun,
-            evaluate_seconds=end - fitted,
-            total_seconds=end - current.begun,
-            processor_seconds=processor_seconds,
-            energy=energy,
-        )
+        current.is_reported = True
+        if measured.note:
+            log.warning("%s", measured.note)
+        self._save(measured.result(index, energy=energy, **spent))
+
+    def _save(self, result: FoldResult) -> None:
+        """Commit a fold, and end the run if its rule says stop or all folds are in."""
         assert self._run_id is not None  # a loop has begun
         run = self._store.run(self._run_id)
         plan_runs = PlanRuns(
             self._store, runs=[run], rule=self._rule, callbacks=Callbacks(trouble=refuse)
         )
-        saved = plan_runs.commit(FoldTask(specs=(run.spec,), fold=result.fold), 0, result)
-        if measured.note:
-            log.warning("%s", measured.note)
-        if saved:
-            plan_runs.finish_whole()
+        task = FoldTask(specs=(run.spec,), fold=result.fold)
+        place_of_spec = 0
+        is_saved = plan_runs.commit(task, place_of_spec, result)
+        if is_saved:
+            plan_runs.finish_whole()  # where the rule has stopped it, or all folds are in
 
     def close(self) -> None:
         """End the loop where it is, if there is one; the same `track` goes on there."""
@@ -231,7 +228,7 @@ class Tracked:
         try:
             run_id = self._begin()
             with signs_of_life(self._store):
-                while self._goes_on(run_id):
+                while self._is_unfinished(run_id):
                     index = next_fold(self._store.run(run_id))
                     if index is None:
                         self._store.finish(run_id, RunState.FINISHED, owner=this_process())
@@ -240,7 +237,7 @@ class Tracked:
                         yield fold
         finally:
             self._loop = _no_loop
-            self._open = None
+            self._open_fold = None
             self._mark_interrupted()
 
     def _begin(self) -> str:
@@ -261,8 +258,12 @@ class Tracked:
             if same:
                 other.close()
 
-    def _goes_on(self, run_id: str) -> bool:
-        """Whether the run is still to go on here. Raises: Cancelled; RunError."""
+    def _is_unfinished(self, run_id: str) -> bool:
+        """Whether the run is to go on.
+
+        Raises: Cancelled, once it is marked so, where somebody has asked for it; RunError where
+            another program has ended it.
+        """
         run = self._store.run(run_id)
         if run.state is RunState.FINISHED:
             return False
@@ -280,24 +281,26 @@ class Tracked:
         fold = TrackedFold(self.spec, index)
         meter = meter_for(self.spec)
 
-        def say(phase: str, step: int, steps: int, /) -> None:
+        def write_progress(phase: str, step: int, steps: int, /) -> None:
             try:
                 self._store.set_progress(run_id, index, phase, step, steps)
             except StoreError as error:
-                log.warning("progress was not written: %s", error)  # a fold is worth more
+                # The fold goes on: it is worth more than what a page shows of its progress.
+                log.warning("progress was not written: %s", error)
 
-        with machine_for(self.spec, say):
-            say(PHASE, 0, 0)
+        # A meter measures the whole machine, so this waits for folds of other programs to end.
+        with machine_for(self.spec, write_progress):
+            write_progress(YOUR_CODE, 0, 0)
             meter.start()
-            self._open = _Open(fold, meter, time.perf_counter(), own_seconds())
+            open_fold = _OpenFold(fold, meter, FoldClock())
+            self._open_fold = open_fold  # `report` marks it as reported.
             try:
                 yield fold
             finally:
-                reported = self._open.reported
-                self._open = None
-                if not reported:
+                self._open_fold = None
+                if not open_fold.is_reported:
                     meter.stop()
-            if not reported:
+            if not open_fold.is_reported:
                 raise InputError(
                     f"fold {index} was not reported: call report once in the body of the loop; "
                     "the same track goes on with this fold"

@@ -69,7 +69,7 @@ def _from_entry_point(offered: object, name: str) -> tuple[str, Algorithm]:
 ALGORITHMS = Registry(
     {algorithm.id: algorithm for algorithm in _PROJECTS},
     group="ecv_core.models",
-    accept=_from_entry_point,
+    to_entry=_from_entry_point,
 )
 """Every algorithm by its id, in the order in which pages list them: the project's own, and those
 of installed packages (docs/extending.md)."""

@@ -90,7 +90,7 @@ _POPULAR_PARAMETERS = (
         low=0,
         high=1_000_000,
         source="every interaction counts in the paper; RecBole 1.2.1 counts by batches",
-        later=True,
+        added_later=True,
     ),
 )
 

@@ -86,7 +86,7 @@ _TIED_REGULARIZATION = Parameter(
     "Takes the place of regularization: vectors of users are pulled towards zero by a 20th of the "
     "learning rate and those of items by a 200th, as in Anelli et al. (2019).",
     source="Anelli et al. (2019)",
-    later=True,
+    added_later=True,
 )
 _PAPER_EPOCHS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128)
 _PAPER_LEARNING_RATES = (
@@ -181,7 +181,7 @@ _SAMPLED_ITEMS = Parameter(
     "many others, drawn at random, and changes only their weights: faster on large catalogues.",
     low=0,
     high=10_000_000,
-    later=True,
+    added_later=True,
 )
 _MULTI_VAE_DROPOUT = with_source(
     "Liang et al. (2018)",

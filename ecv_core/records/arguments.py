@@ -10,6 +10,7 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import (
     Any,
     Literal,
+    NamedTuple,
     ParamSpec,
     TypeVar,
     Union,
@@ -23,7 +24,7 @@ from ecv_core.records.errors import InputError, extras_named
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_WORDS: dict[object, str] = {
+_TYPE_WORDS: dict[object, str] = {
     str: "text",
     int: "a whole number",
     float: "a number",
@@ -49,34 +50,45 @@ def kinds_checked(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def checked(*positional: P.args, **named: P.kwargs) -> T:
-        own_hints, setting_hints = _hints_of(function)  # read late: they may name classes below
+        # Annotations are read at the first call, as they may name classes that are defined later.
+        hints = _hints_of(function)
         arguments = dict(zip(names, positional, strict=False)) | named
         for name, value in arguments.items():
-            if name in setting_hints and isinstance(value, str | None):
+            # Of a setting of a run text is converted later, and None is its default.
+            if name in hints.settings and isinstance(value, str | None):
                 continue
-            hint = (setting_hints | own_hints).get(name, object)
+            hint = (hints.settings | hints.arguments).get(name, object)
             if not _fits(value, hint):
                 called = getattr(function, "__name__", "")
-                raise InputError(f"{name} of {called} is {_words(hint)}, but is {value!r:.80}")
+                raise InputError(f"{name} of {called} is {_type_words(hint)}, but is {value!r:.80}")
         with extras_named():
             return function(*positional, **named)
 
     return checked
 
 
+class _Hints(NamedTuple):
+    """The types that a function takes, by name."""
+
+    arguments: dict[str, Any]
+    settings: dict[str, Any]
+    """Of a run, which it takes as `**settings: Unpack[...]`."""
+
+
 @cache
-def _hints_of(function: Callable[..., object]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The types of a function's own arguments, and of the settings of a run that it takes."""
+def _hints_of(function: Callable[..., object]) -> _Hints:
     # The type that a function returns is left out: it may be of a package, such as pandas, that is
     # loaded for type checking alone, and its name would not be found.
     parameters = signature(function).parameters.values()
     annotations = {parameter.name: parameter.annotation for parameter in parameters}
     own_names = getattr(function, "__globals__", {})
-    own_hints = get_type_hints(SimpleNamespace(__annotations__=annotations), own_names)
-    for hint in own_hints.values():
-        if get_origin(hint) is Unpack:
-            return own_hints, get_type_hints(get_args(hint)[0])
-    return own_hints, {}
+    hints = get_type_hints(SimpleNamespace(__annotations__=annotations), own_names)
+    settings = {}
+    for hint in hints.values():
+        if get_origin(hint) is Unpack:  # of a TypedDict, whose fields are the settings
+            (fields,) = get_args(hint)
+            settings = get_type_hints(fields)
+    return _Hints(hints, settings)
 
 
 def _fits(value: Any, hint: Any) -> bool:  # noqa: ANN401  any object and annotation
@@ -119,22 +131,22 @@ def _is_instance(value: object, kind: Any) -> bool:  # noqa: ANN401  any annotat
     return isinstance(value, kind)
 
 
-def _words(hint: Any) -> str:  # noqa: ANN401  any annotation
+def _type_words(hint: Any) -> str:  # noqa: ANN401  any annotation
     """What an annotation accepts: 'text, a dict or None'."""
     kind = get_origin(hint) or hint
     parts = get_args(hint)
     if kind in (Union, UnionType):
-        words = list(dict.fromkeys(map(_words, parts)))
+        words = list(dict.fromkeys(map(_type_words, parts)))
         if len(words) == 1:
             return words[0]
         return f"{', '.join(words[:-1])} or {words[-1]}"
     if kind is Literal:
         return f"one of {', '.join(map(repr, parts))}"
-    if kind in (Sequence, tuple) and parts[0] in _WORDS:
-        return f"a list (each {_WORDS[parts[0]]})"
-    if kind in _WORDS:
-        return _WORDS[kind]
+    if kind in (Sequence, tuple) and parts[0] in _TYPE_WORDS:
+        return f"a list (each {_TYPE_WORDS[parts[0]]})"
+    if kind in _TYPE_WORDS:
+        return _TYPE_WORDS[kind]
     article = "a"
-    if kind.__name__[0] in "AEIOUn":  # an ndarray
+    if kind.__name__[0] in "AEIOUn":  # One says 'an ndarray'; classes begin with capitals.
         article = "an"
     return f"{article} {kind.__name__}"

@@ -43,7 +43,7 @@ def to_json(record: object, kind: object = None) -> Any:  # noqa: ANN401  JSON v
     return _adapter(kind or type(record)).dump_python(record, mode="json", warnings=False)
 
 
-def written(record: object, kind: object = None, *, canonical: bool = False) -> str:
+def json_text(record: object, kind: object = None, *, canonical: bool = False) -> str:
     """A record as JSON text: see `to_json`.
 
     Args:
@@ -61,15 +61,15 @@ def written(record: object, kind: object = None, *, canonical: bool = False) -> 
         _adapter(kind or type(record)).validate_json(text, strict=True)
     except ValueError as error:
         raise InputError(
-            f"this cannot be saved, because it could not be read again: {sentence(error)}"
+            f"this cannot be saved, because it could not be read again: {what_is_wrong(error)}"
         ) from error
     return text
 
 
 def read(kind: type[T], text: str | bytes) -> T:
-    """The record of this kind that `written` wrote.
+    """The record of this kind that `json_text` wrote.
 
-    Raises: ValueError if it is no such record; see `sentence`.
+    Raises: ValueError if it is no such record; see `what_is_wrong`.
     """
     return _adapter(kind).validate_json(text, strict=True)
 
@@ -78,7 +78,7 @@ _WITHOUT_VALUE = {"missing": "is missing", "timezone_aware": "has no time zone"}
 """What pydantic calls an error -> its words, where the value would tell nothing."""
 
 
-def sentence(error: ValueError) -> str:
+def what_is_wrong(error: ValueError) -> str:
     """What is wrong with the first bad value, as the end of a sentence in one line."""
     from pydantic import ValidationError
 
@@ -88,12 +88,13 @@ def sentence(error: ValueError) -> str:
     kind = details["type"]
     if kind == "json_invalid":
         return "it is not JSON"
-    place = list(details["loc"])
+    path = list(details["loc"])
     must_be = _MUST_BE.get(kind.split("_")[0])
-    if place and place[-1] in ("int", "float", "str", "bool"):  # which of a parameter's types
-        del place[-1]
+    # A parameter may be of several types, of which pydantic adds one to the path of the value.
+    if path and path[-1] in ("int", "float", "str", "bool"):
+        del path[-1]
         must_be = "a number, text, or true or false"
-    what = _place_words(place)
+    what = _path_words(path)
     if kind in _WITHOUT_VALUE:
         return f"{what} {_WITHOUT_VALUE[kind]}"
     if kind == "too_long":
@@ -101,21 +102,24 @@ def sentence(error: ValueError) -> str:
         return f"{what} has {len(details['input']):,} values, and at most {most:,} are read"
     value = shown(details["input"])
     if kind == "less_than_equal":
-        return f"{what} must be at most {details['ctx']['le']:g}, but is {value}"
+        must_be = f"at most {details['ctx']['le']:g}"
     if kind == "greater_than_equal":
-        return f"{what} must be at least {details['ctx']['ge']:g}, but is {value}"
+        must_be = f"at least {details['ctx']['ge']:g}"
     if must_be is None:
         return f"{what} cannot be {value}"
     return f"{what} must be {must_be}, but is {value}"
 
 
-def _place_words(place: Sequence[int | str]) -> str:
+def _path_words(path: Sequence[int | str]) -> str:
     """'its folds[1].score', or 'it' for all of a document."""
-    if not place:
+    if not path:
         return "it"
     words = ""
-    for part in place:
-        words += f"[{part}]" if isinstance(part, int) else f".{part}"
+    for part in path:
+        if isinstance(part, int):
+            words += f"[{part}]"
+        else:
+            words += f".{part}"
     return f"its {shown(words[1:])}"
 
 

@@ -81,6 +81,7 @@ class Interactions:
             return None
         cluster_of = np.zeros(self.n_users, dtype=np.int32)
         cluster_of[self.users] = self.clusters
+        # Where each user is a cluster of their own, users are independent as without clusters.
         if len(np.unique(cluster_of)) == self.n_users:
             return None
         return cluster_of
@@ -223,24 +224,26 @@ class History:
             interactions: of a dataset.
             chosen: which of them; shape (interactions,), no user and item twice among them.
         """
-        places = np.flatnonzero(chosen)
-        users = interactions.users[places]
-        items = interactions.items[places]
-        places = places[np.lexsort((items, users))]
-        history = _taken(interactions.history, places)
-        return cls(order=history, baskets=_taken(interactions.baskets, places))
+        rows = np.flatnonzero(chosen)
+        users = interactions.users[rows]
+        items = interactions.items[rows]
+        rows = rows[np.lexsort((items, users))]  # by user, then by item
+        order = _values_at(interactions.history, rows)
+        return cls(order=order, baskets=_values_at(interactions.baskets, rows))
 
     def take(self, kept: Mask) -> Self:
         """Of the entries that are kept alone; shape (entries,)."""
-        return type(self)(order=_taken(self.order, kept), baskets=_taken(self.baskets, kept))
+        return type(self)(
+            order=_values_at(self.order, kept), baskets=_values_at(self.baskets, kept)
+        )
 
 
-def _taken(
-    values: NDArray[np.integer] | None, places: NDArray[np.integer] | Mask
+def _values_at(
+    values: NDArray[np.integer] | None, rows: NDArray[np.integer] | Mask
 ) -> NDArray[np.int64] | None:
     if values is None:
         return None
-    return values[places].astype(np.int64)
+    return values[rows].astype(np.int64)
 
 
 # Ratings of a fold: those a model learns from, and who asks about what in the held-out part.

@@ -91,7 +91,7 @@ class Parameter:
     """Whether the command that repeats a run has it at its default too."""
     terms: tuple[str, ...] = ()
     """Entries of the glossary that explain it."""
-    later: bool = False
+    added_later: bool = False
     """Whether it came after runs had been recorded without it: then it is left out at its default,
     so that their folds are found."""
 
@@ -110,42 +110,28 @@ class Parameter:
 
         Raises: InputError if it is of the wrong type, out of range, or not among the choices.
         """
-        called = self.error_name or f"parameter '{self.name}'"
+        error_name = self.error_name or f"parameter '{self.name}'"
         if self.ids:
-            return _joined_ids(given, called)
-        value = converted(type(self.default), given, called)
+            return _joined_ids(given, error_name)
+        value = converted(type(self.default), given, error_name)
         if self.choices and value not in self.choices:
-            raise InputError(f"{called} must be one of {', '.join(self.choices)}, not '{given}'")
+            choices = ", ".join(self.choices)
+            raise InputError(f"{error_name} must be one of {choices}, not '{given}'")
         if isinstance(value, bool | str):
             return value
-        self._check_number(value, given, called)
+        if self.low is not None or self.high is not None:
+            self.check_range(value, self.low, self.high, error_name, given)
+        if not self.open:
+            _check_size(value, error_name, given)
         return value
 
-    def _check_number(self, number: float, given: object, called: str) -> None:
-        """Refuse a number out of range, or one that is too large to be computed with.
-
-        Args:
-            number: what was made of `given`.
-            given: by the user, as a sentence shows it.
-            called: what a sentence calls this parameter.
-        Raises: InputError.
-        """
-        has_range = self.low is not None or self.high is not None
-        if self.open:
-            if has_range:
-                self.check_range(number, self.low, self.high, called, number)
-            return
-        if has_range:
-            self.check_range(number, self.low, self.high, called, given)
-        _check_size(number, called, given)
-
     def check_range(
-        self, value: float, low: float | None, high: float | None, called: str, shown: object
+        self, value: float, low: float | None, high: float | None, error_name: str, shown: object
     ) -> None:
         """Refuse a number that is not between both ends. Raises: InputError."""
         if not in_range(value, low, high, open=self.open):
             words = range_words(low, high, open=self.open)
-            sentence = f"{called} must be {words}, but is {shown}"
+            sentence = f"{error_name} must be {words}, but is {shown}"
             if self.way_out:
                 sentence += f"; {self.way_out}"
             raise InputError(sentence)
@@ -174,7 +160,7 @@ class Parameter:
         elif about:
             text = self._rounded_text(value)
         elif self.scale == "percent":
-            text = f"{100 * value:.3g} %"
+            text = percent_text(value)
         elif self.scale == "folds":
             text = _folds_text(f"{value:.0f}")
         else:
@@ -186,45 +172,46 @@ class Parameter:
         if self.scale == "logarithmic":
             return scientific(float(f"{value:.1e}"))
         if self.scale == "percent":
-            return f"{100 * value:.1f} %"
+            return percent_text(value, ".1f")
         if self.scale == "folds":
-            if self.phrase == "{}":  # a mean number of folds, and no bound of it
+            if self.phrase == "{}":  # Without words of its own it is a mean number of folds.
                 return _folds_text(f"{value:.1f}")
             return _folds_text(f"{value:.0f}")
         return f"{value:.3g}"
 
     def values(self) -> list[float]:
         """Values at which to compare what it does, ascending; of a number."""
-        if self.tried or self.steps:
-            return list(self.tried or self.steps)
-        values = {value for value in self._spread() if self._allows(value)}
-        return sorted(values)
+        declared_values = self.tried or self.steps
+        if declared_values:
+            return list(declared_values)
+        allowed = set()
+        for value in self._values_over_range():
+            if in_range(value, self.low, self.high, open=self.open):
+                allowed.add(value)
+        return sorted(allowed)
 
-    def _spread(self) -> list[float]:
+    def _values_over_range(self) -> list[float]:
         """Values over its range, or around its default where that has no end."""
-        middle = float(self.default)
+        default = float(self.default)
         if self.scale == "logarithmic" or self.low is None or self.high is None:
-            values = [middle * 2.0**power for power in range(-2, 3)]
+            values = [default * factor for factor in (0.25, 0.5, 1.0, 2.0, 4.0)]
         else:
             width = self.high - self.low
-            values = [self.low + width * part / 4 for part in range(5)]
-            values.append(middle)
+            values = [self.low + width * quarter / 4 for quarter in range(5)]
+            values.append(default)
         if self.whole:
             values = [float(round(value)) for value in values]
         return values
 
-    def _allows(self, number: float) -> bool:
-        return in_range(number, self.low, self.high, open=self.open)
 
-
-def _joined_ids(given: object, called: str) -> str:
+def _joined_ids(given: object, error_name: str) -> str:
     """Ids with commas between them, from such a text or from several ids."""
     if isinstance(given, str):
-        return _joined_ids(given.split(","), called)
+        return _joined_ids(given.split(","), error_name)
     if not isinstance(given, Iterable):
-        raise InputError(f"{called} must be ids separated by commas, but is '{given}'")
-    words = [str(part).strip() for part in given]
-    return ",".join(filter(None, words))
+        raise InputError(f"{error_name} must be ids separated by commas, but is '{given}'")
+    ids = [str(part).strip() for part in given]
+    return ",".join(filter(None, ids))
 
 
 def _folds_text(number: str) -> str:
@@ -271,11 +258,11 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _check_size(value: float, called: str, shown: object) -> None:
+def _check_size(value: float, error_name: str, shown: object) -> None:
     """Refuse NaN, and a number that is too large either way. Raises: InputError."""
-    if not abs(value) <= _LARGEST:  # nothing is at most a number that NaN is compared with
+    if not abs(value) <= _LARGEST:  # Every comparison with NaN is false.
         raise InputError(
-            f"{called} must be a number from -{_LARGEST:,} to {_LARGEST:,}, but is {shown}"
+            f"{error_name} must be a number from -{_LARGEST:,} to {_LARGEST:,}, but is {shown}"
         )
 
 
@@ -339,7 +326,7 @@ def _whole_number(number: Any) -> int:  # noqa: ANN401  whatever somebody took f
 def resolve(parameters: Sequence[Parameter], given: Mapping[str, Any], *, of: str) -> Params:
     """Every parameter with its value: the given ones checked, the rest by default.
 
-    One that came `later` is left out at its default.
+    One that came `added_later` is left out at its default.
 
     Args:
         parameters: what there is to set.
@@ -356,6 +343,9 @@ def resolve(parameters: Sequence[Parameter], given: Mapping[str, Any], *, of: st
         value = parameter.default
         if parameter.name in given:
             value = parameter.parse(given[parameter.name])
-        if not parameter.later or value != parameter.default:
+        # Runs from before this parameter existed are recorded without it, and are found by all of
+        # these values.
+        is_left_out = parameter.added_later and value == parameter.default
+        if not is_left_out:
             values[parameter.name] = value
     return tuple(sorted(values.items()))

@@ -33,19 +33,23 @@ class Registry(MutableMapping[str, T]):
     """
 
     def __init__(
-        self, known: Mapping[str, T], *, group: str, accept: Callable[[object, str], tuple[str, T]]
+        self,
+        known: Mapping[str, T],
+        *,
+        group: str,
+        to_entry: Callable[[object, str], tuple[str, T]],
     ) -> None:
         """Nothing of any package loads yet.
 
         Args:
             known: what comes with the project, in the order in which pages list it.
             group: of the entry points: 'ecv_core.models'.
-            accept: what an entry point gave, and its name -> id and entry. Raises: ValueError,
+            to_entry: what an entry point gave, and its name -> id and entry. Raises: ValueError,
                 TypeError or InputError with what is wrong with it.
         """
         self._entries = dict(known)
         self._group = group
-        self._accept = accept
+        self._to_entry = to_entry
         self._is_loaded = False
         self.added: dict[str, str] = {}
         """Id -> the package that it is of, of those that packages added."""
@@ -53,41 +57,42 @@ class Registry(MutableMapping[str, T]):
     def __getitem__(self, name: str) -> T:
         if name in self._entries:
             return self._entries[name]
-        return self._all()[name]
+        return self._load_once()[name]
 
     def __setitem__(self, name: str, entry: T) -> None:
-        self._all()[name] = entry
+        self._load_once()[name] = entry
 
     def __delitem__(self, name: str) -> None:
-        del self._all()[name]
+        del self._load_once()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(list(self._all()))
+        return iter(list(self._load_once()))
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self._load_once())
 
-    def _all(self) -> dict[str, T]:
-        if self._is_loaded or _loading.get():  # a plug-in that looks here finds what is there
+    def _load_once(self) -> dict[str, T]:
+        # A plug-in that looks here while it is loaded finds what is there so far.
+        if self._is_loaded or _loading.get():
             return self._entries
-        before = _loading.set(True)
+        loading_before = _loading.set(True)
         try:
             offered: dict[str, T] = {}
             for point in entry_points(group=self._group):
                 offered |= self._load(point)
-            # At once, so that another thread sees none of it or all.
+            # All at once, so that another thread never sees a part of what packages offer.
             self._entries = self._entries | offered
             load_modules()
             self._is_loaded = True
         finally:
-            _loading.reset(before)
+            _loading.reset(loading_before)
         return self._entries
 
     def _load(self, point: EntryPoint) -> dict[str, T]:
         """The entry of a package, by its id; empty where it cannot be loaded."""
         package = point.dist.name if point.dist else "a package"
         try:
-            name, entry = self._accept(point.load(), point.name)
+            name, entry = self._to_entry(point.load(), point.name)
             if name in self._entries or name in self.added:
                 raise ValueError(f"'{name}' exists already")
         except (KeyboardInterrupt, Terminated):
@@ -115,12 +120,12 @@ def load_modules() -> None:
     missing = None
     for variable in _VARIABLES:
         for name in os.environ.get(variable, "").replace(",", " ").split():
-            missing = _missing_module(variable, name) or missing
-    if missing is not None:
+            missing = _import_or_explain(variable, name) or missing
+    if missing is not None:  # only now, so that the others were imported
         raise missing
 
 
-def _missing_module(variable: str, name: str) -> InputError | None:
+def _import_or_explain(variable: str, name: str) -> InputError | None:
     """Import a module that a variable names; what is wrong if there is none of this name."""
     if name in _failed:
         return None

@@ -122,19 +122,19 @@ class Energy:
         """
         if HOW.get(self.source) == "estimated":
             least = self.above_idle_joules
-            if least is None:
+            if least is None:  # The flat wattage of memory is drawn without the fold as well.
                 least = self.joules - self.ram_joules
             return least, self.joules
         ends = [self.joules]
         if self.readings:
-            own_reading = self.readings[0]
-            # Energy of several folds' work that was known in other ways is not this meter's alone.
-            if own_reading.source == self.source:
-                ends += [own_reading.low_joules, own_reading.high_joules]
+            first_reading = self.readings[0]  # of the meter that these joules are from
+            # Not where the energy is a sum over folds that other meters have measured too.
+            if first_reading.source == self.source:
+                ends += [first_reading.low_joules, first_reading.high_joules]
         return min(ends), max(ends)
 
     @property
-    def own(self) -> bool:
+    def of_fold_alone(self) -> bool:
         """Whether it is the fold's alone, as far as is known, so that it may be added up."""
         return not self.machine_shared and (self.other_work or 0.0) <= QUIET
 
@@ -224,6 +224,7 @@ def user_table(scores: Sequence[UserScores], metric: str) -> tuple[Codes, NDArra
             row[:] = fold.of(metric)
         else:
             row[np.searchsorted(users, fold.users)] = fold.of(metric)
+    # Clusters take the place of users only where every fold names them.
     cluster_of_user = np.empty(len(users), dtype=np.int32)
     for fold in scores:
         if fold.clusters is None:
@@ -245,11 +246,11 @@ def by_cluster(values: NDArray[np.floating], clusters: Codes) -> tuple[Codes, Fl
     Source: Liang, Zeger (1986).
     """
     names, cluster_of_user = np.unique(clusters, return_inverse=True)
-    by_name = np.full((len(values), len(names)), np.nan)
-    for row, scores in zip(by_name, values.astype(np.float64), strict=True):
-        is_scored = ~np.isnan(scores)
+    cluster_scores = np.full((len(values), len(names)), np.nan)
+    for row, user_scores in zip(cluster_scores, values.astype(np.float64), strict=True):
+        is_scored = ~np.isnan(user_scores)
         cluster = cluster_of_user[is_scored]
-        scores = scores[is_scored]
+        scores = user_scores[is_scored]
         sizes = np.bincount(cluster, minlength=len(names))
         user_count = max(sizes.sum(), 1)  # In a fold without scores the whole row stays NaN.
         mean = scores.sum() / user_count
@@ -259,7 +260,7 @@ def by_cluster(values: NDArray[np.floating], clusters: Codes) -> tuple[Codes, Fl
         # the variance of the mean over clusters the one that is robust to clusters.
         factor = np.count_nonzero(has_users) / user_count
         row[has_users] = mean + factor * sums_of_deviations[has_users]
-    return names, by_name
+    return names, cluster_scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,11 +339,14 @@ def other_work_words(folds: Sequence[FoldResult]) -> str:
         reasons.append(
             f"{shared_count} of {len(folds)} folds shared the machine with folds of other programs"
         )
-    shares = [fold.energy.other_work or 0.0 for fold in folds if not fold.energy.own]
+    shares = [fold.energy.other_work or 0.0 for fold in folds if not fold.energy.of_fold_alone]
     if shares:
         low = f"{100 * min(shares):.0f}"
         high = f"{100 * max(shares):.0f}"
-        percent = low if low == high else f"{low} to {high}"
+        percent = f"{low} to {high}"
+        if low == high:
+            percent = low
+        # Folds that only shared the machine may have seen no other work.
         if float(high) > 100 * QUIET:
             reasons.append(
                 f"other programs used {percent} % of the machine during {len(shares)} of "

@@ -437,11 +437,10 @@ class RunSpec:
     @property
     def metric_name(self) -> str:
         """The score's name, with its cut-off if it has one, as in FoldResult.metrics: 'ndcg@10'."""
-        own = dict(self.own_metric)
-        has_cutoff = self.metric not in WITHOUT_CUTOFF
-        if own:
-            has_cutoff = has_cutoff and own.get("kind") == "hits" and bool(own.get("code"))
-        if not has_cutoff:
+        own_metric = dict(self.own_metric)
+        # One's own metric has a cut-off only where code of it scores the hits of a list here.
+        scores_lists = own_metric.get("kind") == "hits" and own_metric.get("code")
+        if self.metric in WITHOUT_CUTOFF or (own_metric and not scores_lists):
             return self.metric
         return f"{self.metric}@{self.n}"
 
@@ -512,7 +511,7 @@ class RunSpec:
 
         Raises: InputError for a spec that `from_json` would refuse.
         """
-        return codec.written(self, canonical=True)
+        return codec.json_text(self, canonical=True)
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -11,7 +11,7 @@ from ecv_core.records.parameters import Parameter
 from ecv_core.records.plugins import Registry, code_of, id_of
 from ecv_core.records.tasks import Task
 from ecv_core.splits import holdouts, strategies
-from ecv_core.splits.strategies import IMPORTED, Make, Past, Strategy
+from ecv_core.splits.strategies import IMPORTED, Past, SplitFunction, Strategy
 
 MENG = "Meng et al. (2020), Exploring Data Splitting Strategies"
 RECBOLE = "Zhao et al. (2020), in RecBole"
@@ -57,7 +57,7 @@ _TOGETHER = Parameter(
     False,
     "Whether the share is taken of all interactions together, and not of each user's.",
     source=f"{RECBOLE}, group_by none",
-    later=True,
+    added_later=True,
 )
 _VALIDATE = Parameter(
     "validation", False, "Whether the one before the held-out one is set aside for validation."
@@ -332,12 +332,12 @@ def _from_entry_point(offered: object, name: str) -> tuple[str, Strategy]:
     return own.id, own
 
 
-SPLITS = Registry(_PROJECTS, group="ecv_core.splits", accept=_from_entry_point)
+SPLITS = Registry(_PROJECTS, group="ecv_core.splits", to_entry=_from_entry_point)
 """Every way to split, by id: the project's own, and those of installed packages; `register_split`
 adds to it. Splits read from a file have the strategy 'imported' instead."""
 
 
-def register_split(split: Strategy | Make) -> Strategy:
+def register_split(split: Strategy | SplitFunction) -> Strategy:
     """Make a way to split known to runs, pages and commands of this process.
 
     The dashboard and the command line learn of it by ECV_PLUGINS, which names modules, with commas

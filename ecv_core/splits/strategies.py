@@ -27,7 +27,7 @@ Draw = Callable[[int], Parts]
 """The number of a fold -> its parts, as `Folds.draw`."""
 Settings = Mapping[str, ParamValue]
 """Every parameter of a strategy by name, checked and with defaults filled in."""
-Make = Callable[[Interactions, int, int, Settings], Any]
+SplitFunction = Callable[[Interactions, int, int, Settings], Any]
 """(interactions, k, seed, settings) -> what `Folds` are made of: an Assignment or a Draw.
 Raises: FoldsError if the data cannot be split so."""
 
@@ -225,7 +225,7 @@ class Strategy:
     """
 
     id: str
-    make: Make
+    make: SplitFunction
     _: KW_ONLY
     title: str = ""
     """By default made of the id."""

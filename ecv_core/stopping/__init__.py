@@ -85,7 +85,7 @@ def _accept(offered: object, _name: str) -> tuple[str, Rule]:
     return rule.id, rule
 
 
-RULES = Registry(_OWN, group="ecv_core.rules", accept=_accept)
+RULES = Registry(_OWN, group="ecv_core.rules", to_entry=_accept)
 """Every stopping rule, by id, in the order in which pages list them: the project's own, and those
 of installed packages; `register_rule` adds to it."""
 

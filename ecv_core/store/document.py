@@ -271,7 +271,7 @@ def _plain_document(run: RunRecord) -> dict[str, Any]:
         codec.read(RunDocument, json.dumps(plain))  # what could not be imported is not exported
     except ValidationError as error:
         raise InputError(
-            f"run {run.run_id} cannot be written as JSON: {codec.sentence(error)}"
+            f"run {run.run_id} cannot be written as JSON: {codec.what_is_wrong(error)}"
         ) from error
     return plain
 

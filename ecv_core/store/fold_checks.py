@@ -51,7 +51,7 @@ def check_fold(spec: RunSpec, result: FoldResult) -> None:
 
 def _why(error: Exception) -> str:
     if isinstance(error, ValueError):
-        return codec.sentence(error)
+        return codec.what_is_wrong(error)
     return codec.shown(error, 200)
 
 

@@ -87,7 +87,7 @@ def _read(content: bytes, name: str) -> RunFile:
         _check_mean(run, document.mean)
     except ValueError as error:
         raise InputError(
-            f"the file {shown} is a damaged run: {codec.sentence(error)}; export the run again"
+            f"the file {shown} is a damaged run: {codec.what_is_wrong(error)}; export the run again"
         ) from error
     except _NotARun as error:
         raise InputError(

@@ -294,7 +294,7 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
         fold_seconds=tuple(result.seconds_alone for result in results),
         fold_joules=tuple(result.joules_alone for result in results),
         spent=_spent(results),
-        other_work=any(not result.energy.own for result in results),
+        other_work=any(not result.energy.of_fold_alone for result in results),
         stopped_at=checked_stop(row.stopped_at, spec, run_folds.damaged),
         label=source.label,
         imported=source.imported,

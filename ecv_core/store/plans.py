@@ -71,7 +71,7 @@ def keep_plan(
         plan_id=plan_id,
         kind=kind,
         created_at=now(),
-        content=codec.written(content),
+        content=codec.json_text(content),
         started_by=started_by,
     )
     store.write(row)
@@ -120,7 +120,7 @@ def _records(store: Store, query: sa.Select[Any]) -> list[PlanRecord]:
                 started_by=row.started_by,
             )
         except ValueError as error:
-            log.warning("the plan %s is damaged: %s", row.plan_id, codec.sentence(error))
+            log.warning("the plan %s is damaged: %s", row.plan_id, codec.what_is_wrong(error))
         else:
             records.append(record)
     return records

@@ -274,8 +274,8 @@ def _run(row: _Row) -> RunRecord:
         return codec.read(RunDocument, row.document).record(row.written)
     except ValueError as error:
         raise InputError(
-            f"the recorded run {row.name} cannot be read: {codec.sentence(error)}; restore it from "
-            "the project, or record it again"
+            f"the recorded run {row.name} cannot be read: {codec.what_is_wrong(error)}; restore it "
+            "from the project, or record it again"
         ) from error
 
 

@@ -173,7 +173,7 @@ def damaged_run(run_id: str, error: Exception) -> DamagedRun:
 def _cause(error: Exception) -> str:
     """What is wrong with a value, for a sentence."""
     if isinstance(error, ValueError):
-        return codec.sentence(error)[:200]
+        return codec.what_is_wrong(error)[:200]
     return repr(error)[:200]
 
 
@@ -301,7 +301,7 @@ def fold_row(
     row = {
         "run_id": run_id,
         "fold": result.fold,
-        "result": codec.written(replace(result, user_scores=None)),
+        "result": codec.json_text(replace(result, user_scores=None)),
         "ahead": ahead,
         "turn": None,
         "moment": None,
@@ -313,7 +313,7 @@ def fold_row(
 
 def moment_columns(moment: Moment) -> dict[str, object]:
     """Columns of the folds table that say where the run stood after a fold."""
-    return {"ahead": False, "turn": moment.n, "moment": codec.written(moment)}
+    return {"ahead": False, "turn": moment.n, "moment": codec.json_text(moment)}
 
 
 # Per-user scores: a third of their bytes, bit for bit the same. Users score alike, row by row:

@@ -12,14 +12,14 @@ import streamlit as st
 
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import ENCODINGS, ROLES, SEPARATORS, UNIT_TEXTS, Form, Layout
-from ecv_core.dataset.losses import loss
+from ecv_core.dataset.losses import loss_sentence
 from ecv_core.dataset.own import About
 from ecv_core.dataset.own.recognise import (
     Recognised,
     Row,
-    first_look,
-    look_again,
+    first_rows_sentences,
     recognise,
+    recognise_with_layout,
     rows_not_above_zero,
     with_unit,
 )
@@ -109,7 +109,7 @@ def _recognised(token: str, _plain: PlainFile) -> Recognised:
 
 @st.cache_data(show_spinner=False, max_entries=64, hash_funcs={Layout: repr})
 def _recognised_again(token: str, _plain: PlainFile, layout: Layout) -> Recognised:
-    return look_again(_plain, layout)
+    return recognise_with_layout(_plain, layout)
 
 
 def _correct_form(token: str, recognised: Layout, latest: Layout) -> Layout:
@@ -292,7 +292,7 @@ def _show_preview(recognised: Recognised) -> None:
         key="own-preview",
         alt=f"The first {shown} rows of the file",
     )
-    sentences = [f"The first {shown} rows, as they are read.", *first_look(recognised)]
+    sentences = [f"The first {shown} rows, as they are read.", *first_rows_sentences(recognised)]
     st.caption(escaped(" ".join(sentences)))
 
 
@@ -329,7 +329,7 @@ def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
         plain: The file.
         layout: How it is read; with a user and an item, or a target.
     """
-    about = own.worked_out(own.folder_of(token), layout)
+    about = own.built_dataset(own.folder_of(token), layout)
     if about is None:  # it was not read in this layout yet
         progress = st.empty()
         was_pressed = st.session_state.get(_READING) == (token, layout)
@@ -387,7 +387,7 @@ def _read_file(
             bar.progress(share, text=f"Reading the rows ... {100 * share:.0f} %")
 
     try:
-        about = handling().work_out(plain, layout, token, report)
+        about = handling().build_dataset(plain, layout, token, report)
     except EcvError as error:
         progress.error(sentence(error), icon=":material/error:")
         return None
@@ -405,7 +405,7 @@ def _show_interactions(token: str, about: About, layout: Layout) -> None:
         f"**{about.kept:,}** of **{about.rows:,}** rows: {counted(about.raw_users, 'user')} and "
         f"{counted(about.raw_items, 'item')}. {words}"
     )
-    loss_words = loss(about.unused, about.rows)  # empty where few rows are lost
+    loss_words = loss_sentence(about.unused, about.rows)  # empty where few rows are lost
     if loss_words:
         st.warning(f"{escaped(loss_words)}.", icon=":material/warning:")
     if about.busiest_words:
@@ -466,7 +466,7 @@ def _way_out(about: About) -> str:
     """What can be done where no interaction survives pruning: the end of a sentence."""
     if "rating" in about.columns:
         return "; only ratings can be predicted on it."
-    if loss(about.unused, about.rows):
+    if loss_sentence(about.unused, about.rows):
         return ": see above what would be lost."
     return ": use a denser or larger file, or choose a target if each row is a sample."
 
@@ -509,7 +509,7 @@ def _offer_to_keep(token: str, about: About) -> None:
             width=320,
             help=explained("Letters, digits, _ and -. The command line uses this name too."),
         )
-        if loss(about.unused, about.rows):
+        if loss_sentence(about.unused, about.rows):
             label = f"Keep only the {counted(about.kept, 'row')}"
             pressed = row.form_submit_button(label, icon=":material/save:")
         else:

@@ -291,7 +291,7 @@ def _say_origin(run: RunRecord) -> None:
     if imported:
         st.caption(escaped(imported))
     elif not run.spec.tracked:
-        change = datasets.changed(run.spec.dataset, run.spec.data_sha256)
+        change = datasets.change_sentence(run.spec.dataset, run.spec.data_sha256)
         if change:
             st.warning(sentence(InputError(change)), icon=":material/database_off:")
 

@@ -23,7 +23,7 @@ def added(handle, actor, name):
     act = handle(actor)
     token = act.take_in(lambda path: path.write_text(ROWS), "shop.csv")
     plain = own.taken_in(token, no_report)
-    act.work_out(plain, recognise(plain).layout, token, no_report)
+    act.build_dataset(plain, recognise(plain).layout, token, no_report)
     act.keep(token, name)
     return token
 
@@ -35,7 +35,7 @@ def test_who_may_not_upload_leaves_no_trace(handle, actor, tmp_path):
     for attempt in (
         lambda: act.take_in(written.append, "shop.csv"),
         lambda: act.keep("0" * 32, "shop"),
-        lambda: act.work_out(None, None, "0" * 32, no_report),
+        lambda: act.build_dataset(None, None, "0" * 32, no_report),
         lambda: act.forget("0" * 32),
         lambda: act.download(datasets.entry("ml-100k"), lambda done, total: None),
         act.check_upload,

@@ -89,7 +89,7 @@ def test_no_fold_costs_less_than_nothing_when_a_child_takes_its_seconds_along():
     ],
 )
 def test_energy_is_ones_own_up_to_a_twentieth_of_the_machine(known, own):
-    assert energy(**known).own is own
+    assert energy(**known).of_fold_alone is own
 
 
 def test_why_joules_are_not_a_runs_own_is_said_with_how_much():
@@ -164,7 +164,7 @@ def test_four_busy_programs_are_seen_in_every_fold():
     run = ecv.evaluate("synthetic", "bpr-mf", k=2, rule="never", anew=True, params={"epochs": 2})
     for fold in run.record.folds:
         assert fold.energy.other_work > 0.2
-        assert not fold.energy.own
+        assert not fold.energy.of_fold_alone
         assert fold.processor_seconds > 0
 
 

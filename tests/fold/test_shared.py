@@ -9,7 +9,7 @@ import pytest
 
 from ecv_core.energy.savings import KnownCosts
 from ecv_core.figures.words import shared_words
-from ecv_core.fold.computing import run_fold, run_shared_fold, shares_with
+from ecv_core.fold.computing import run_fold, run_shared_fold, sharing_key
 from ecv_core.fold.costs import Costs
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.driver import drive
@@ -51,7 +51,7 @@ def specs(algorithm: str) -> list[RunSpec]:
 @pytest.mark.parametrize("algorithm", sorted(GRIDS))
 def test_scores_are_bit_for_bit_those_of_separate_folds(algorithm: str) -> None:
     wanted = specs(algorithm)
-    assert len({shares_with(spec) for spec in wanted}) == 1
+    assert len({sharing_key(spec) for spec in wanted}) == 1
     found = dict(run_shared_fold(wanted, 3))
     assert sorted(found) == list(range(len(wanted)))
     for place, spec in enumerate(wanted):
@@ -96,15 +96,15 @@ def costs_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Found]:
 
     def costs_of(laps: list[dict[str, float]], *, goes_on: bool) -> Found:
         nonlocal now
-        costs = Costs(len(laps), goes_on=goes_on)
+        costs = Costs(len(laps), steps_go_on=goes_on)
         found = []
         for lap in laps:
-            costs.begin()
+            costs.start_clock()
             for part, seconds in lap.items():
                 now += seconds
-                costs.lap(part)
-            costs.done(energy(sum(lap.values())))
-            fold = costs.borne()
+                costs.end_part(part)
+            costs.finish_configuration(energy(sum(lap.values())))
+            fold = costs.share_of_last()
             found.append((fold["energy"].joules, fold["shared"].alone_joules))
         return found
 
@@ -147,10 +147,10 @@ def test_a_meter_is_stopped_when_nobody_asks_for_the_rest() -> None:
 
 def test_configurations_of_other_algorithms_share_nothing() -> None:
     ratings = make_spec(dataset="ml-100k", algorithm="biased-als", rule="never")
-    assert shares_with(ratings) is None
-    assert shares_with(make_spec(dataset="synthetic", algorithm="popular")) is None
+    assert sharing_key(ratings) is None
+    assert sharing_key(make_spec(dataset="synthetic", algorithm="popular")) is None
     item, user = specs("item-knn")[0], specs("user-knn")[0]
-    assert shares_with(item) != shares_with(user)
+    assert sharing_key(item) != sharing_key(user)
 
 
 def test_the_record_of_a_run_says_what_was_shared() -> None:

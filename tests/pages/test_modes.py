@@ -143,7 +143,7 @@ def test_data_takes_files_from_those_who_may_and_keeps_others_off(
     monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
     token = own.take_in(lambda path: path.write_text(ROWS), "shop.csv")
     plain = own.taken_in(token, no_report)
-    own.work_out(plain, recognise(plain).layout, own.folder_of(token), no_report)
+    own.build_dataset(plain, recognise(plain).layout, own.folder_of(token), no_report)
     own.keep(own.folder_of(token), "shop", added_by=f"{ISSUER}#ben")
     app = opened(as_one(who), "data")
     editing = who in ("editor", "one person")
@@ -256,7 +256,7 @@ def test_who_is_not_signed_in_or_on_no_list_sees_no_page_nor_does_anybody_in_a_w
 CHANGES = {
     *("create", "requeue", "request_cancel", "remove", "bring_back", "delete", "add_fold"),
     *("label_runs", "import_run", "keep_plan", "forget_plan", "begin", "go_on", "leave_queue"),
-    *("compute", "drive", "queue", "finish", "add_progress", "take_in", "work_out"),
+    *("compute", "drive", "queue", "finish", "add_progress", "take_in", "build_dataset"),
     *("keep", "download", "start", "resume", "cancel", "forget"),
 }
 """What changes something, by its name in the library."""

@@ -141,7 +141,7 @@ def gone(a_run, store):
         with store.transaction("written") as connection:
             for at in moments(Never(), run.folds, 0.95):
                 mine = (folds.c.run_id == run.run_id) & (folds.c.fold == at.fold)
-                text = codec.written(at)
+                text = codec.json_text(at)
                 connection.execute(folds.update().where(mine).values(moment=text))
         return store.run(run.run_id)
 

@@ -201,7 +201,7 @@ def test_a_module_that_there_is_not_is_a_wrong_setting_and_the_others_are_import
 
 def registry(monkeypatch, *points):
     monkeypatch.setattr("ecv_core.records.plugins.entry_points", lambda group: list(points))
-    return Registry({"own": 1}, group="test", accept=lambda found, name: (name, found))
+    return Registry({"own": 1}, group="test", to_entry=lambda found, name: (name, found))
 
 
 def test_what_the_project_has_comes_first_and_cannot_be_replaced(monkeypatch, caplog):

@@ -53,7 +53,7 @@ def test_own_datasets_their_caches_and_stored_folds_are_of_their_owner_alone(tmp
     token = own.take_in(lambda path: path.write_text(ROWS), "shop.csv")
     assert open_to_others(tmp_path) == []
     plain = own.taken_in(token, no_report)
-    own.work_out(plain, recognise(plain).layout, own.folder_of(token), no_report)
+    own.build_dataset(plain, recognise(plain).layout, own.folder_of(token), no_report)
     own.keep(own.folder_of(token), "shop", added_by="https://id.example.org#ada")
     assert prepared("shop").dataset == "shop"
     store_folds(b"user_id,item_id,fold\n", tmp_path / "folds")

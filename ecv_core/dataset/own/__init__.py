@@ -33,14 +33,14 @@ from ecv_core.dataset.about import About as About  # also for those who take it 
 from ecv_core.dataset.entries import catalogue
 from ecv_core.dataset.folders import data_dir
 from ecv_core.dataset.layout import NONE, Form, Layout, TimeUnit
-from ecv_core.dataset.losses import MOST_LOST, SWALLOWED, loss, lost, reason_of
+from ecv_core.dataset.losses import MOST_LOST, SWALLOWED, count_lost, loss_sentence, reason_of
 from ecv_core.dataset.own.recognise import (
     Recognised,
-    look_again,
     recognise,
+    recognise_with_layout,
     roles_sentence,
-    unused_role_sentence,
     with_unit,
+    without_roles,
 )
 from ecv_core.dataset.plain import PlainFile, Report, plain_file
 from ecv_core.dataset.pruning import CORE, core_rows
@@ -83,7 +83,7 @@ def take_in(write: Callable[[Path], object], file_name: str) -> str:
     Returns: the token by which it is found again, for a day.
     Raises: DatasetError if it cannot be written.
     """
-    folder = working_folder()
+    folder = make_working_folder()
     try:
         write(folder / _FILE)
         (folder / _FILE_NAME).write_text(file_name[:200], encoding="utf-8", errors="replace")
@@ -93,7 +93,7 @@ def take_in(write: Callable[[Path], object], file_name: str) -> str:
     return folder.name[1:]
 
 
-def working_folder() -> Path:
+def make_working_folder() -> Path:
     """A new folder in which a file can become a dataset. Raises: DatasetError."""
     _remove_stale_folders()
     folder = folder_of(secrets.token_hex(16))
@@ -134,7 +134,7 @@ def forget(token: str) -> None:
     shutil.rmtree(folder_of(token), ignore_errors=True)
 
 
-def work_out(plain: PlainFile, layout: Layout, folder: Path, report: Report) -> About:
+def build_dataset(plain: PlainFile, layout: Layout, folder: Path, report: Report) -> About:
     """Read a file, and write what becomes the dataset into `folder`, ready to be kept.
 
     Raises: InputError, DatasetError as `read_rows`; DatasetError if it cannot be written, or read
@@ -155,7 +155,7 @@ def work_out(plain: PlainFile, layout: Layout, folder: Path, report: Report) -> 
 
 
 def _read_and_write(plain: PlainFile, layout: Layout, folder: Path, report: Report) -> About:
-    """As `work_out`, in whichever process it is called."""
+    """As `build_dataset`, in whichever process it is called."""
     target = layout.column("target")
     try:
         if target is None:
@@ -185,8 +185,8 @@ def _write_interactions(
 ) -> About:
     """Write what a file holds; returns what is to be kept beside it. Raises: OSError."""
     data = content.interactions
-    with replacing(path) as part:
-        pq.write_table(_table(data), part, compression="zstd", compression_level=1)
+    with replacing(path) as temporary_path:
+        pq.write_table(_table(data), temporary_path, compression="zstd", compression_level=1)
     core = core_rows(data, CORE)
     return About(
         sha256=file_sha256(path),
@@ -240,8 +240,9 @@ def _write_samples(
     if table.classes is not None:
         task = Task.CLASSES
         classes = len(table.classes)
-    with replacing(path) as part:
-        frame.to_parquet(part, index=False)
+    with replacing(path) as temporary_path:
+        frame.to_parquet(temporary_path, index=False)
+    # Of a table the samples are counted as users and the features as items; nothing is pruned.
     return About(
         sha256=file_sha256(path),
         source=plain.name,
@@ -279,16 +280,16 @@ def asked_layout(token: str) -> Layout | None:
     return _read_json(folder_of(token) / _ASKED_LAYOUT, Layout)
 
 
-def worked_out(folder: Path, layout: Layout) -> About | None:
-    """What `work_out` found with this layout; None where it has not."""
+def built_dataset(folder: Path, layout: Layout) -> About | None:
+    """What `build_dataset` returned for this layout; None where it has not read the file so."""
     if _read_json(folder / _READ_LAYOUT, Layout) != layout:
         return None
     return read_about(folder)
 
 
 def _write_json(path: Path, value: object) -> None:
-    with replacing(path) as part:
-        part.write_text(codec.written(value), encoding="utf-8")
+    with replacing(path) as temporary_path:
+        temporary_path.write_text(codec.json_text(value), encoding="utf-8")
 
 
 def _read_json(path: Path, kind: type[Kind]) -> Kind | None:
@@ -352,7 +353,7 @@ def suggested_name(file_name: str) -> str:
 
 
 def keep(folder: Path, name: str, *, added_by: str = "") -> About:
-    """Make a dataset of what `work_out` wrote.
+    """Make a dataset of what `build_dataset` wrote.
 
     Args:
         folder: where it wrote.
@@ -387,7 +388,7 @@ def _check_can_be_evaluated(about: About) -> None:
     """Refuse interactions of which nothing could ever be evaluated. Raises: DatasetError."""
     if about.interactions or about.task or "rating" in about.columns:
         return
-    way_out = loss(about.unused, about.rows) or "use a denser or larger file"
+    way_out = loss_sentence(about.unused, about.rows) or "use a denser or larger file"
     raise DatasetError(
         f"nothing of {about.source} survives 5-core pruning, and without ratings there is "
         f"nothing else to evaluate; {way_out}"
@@ -457,7 +458,7 @@ def recognise_with_corrections(
     plain: PlainFile,
     columns: Mapping[str, str],
     unit: TimeUnit | None = None,
-    form: Mapping[str, Any] = NOTHING,
+    layout_fields: Mapping[str, Any] = NOTHING,
     leave_out: LeaveOut = NOBODY,
 ) -> Recognised:
     """What a file is, corrected by what its owner knows better.
@@ -465,13 +466,13 @@ def recognise_with_corrections(
     Args:
         columns: role -> a column's name, or its number from 1; NONE where no column has the role.
         unit: how times are written; None as recognised.
-        form: fields of the layout of text that are corrected: encoding, separator, header, quotes.
+        layout_fields: of text, that are corrected: encoding, separator, header, quotes.
         leave_out: which rows are to be left out although they can be read.
     Raises: DatasetError for what is no table; UnknownName for a column.
     """
     recognition = recognise(plain)
-    if form and recognition.layout.form is not Form.PARQUET:
-        recognition = look_again(plain, replace(recognition.layout, **form))
+    if layout_fields and recognition.layout.form is not Form.PARQUET:
+        recognition = recognise_with_layout(plain, replace(recognition.layout, **layout_fields))
     layout = recognition.layout
     column_places = _column_places(layout, columns)
     if column_places:
@@ -514,7 +515,7 @@ def add_file(
     report: Report,
     *,
     unit: TimeUnit | None = None,
-    form: Mapping[str, Any] = NOTHING,
+    layout_fields: Mapping[str, Any] = NOTHING,
     leave_out: LeaveOut = NOBODY,
     lossy: bool = False,
 ) -> tuple[About, Recognised]:
@@ -523,7 +524,7 @@ def add_file(
     Args:
         name: the id of the dataset.
         path: of the file.
-        columns, unit, form, leave_out: as of `recognise_with_corrections`.
+        columns, unit, layout_fields, leave_out: as of `recognise_with_corrections`.
         report: called as it goes on; what it raises ends the reading, and nothing is kept.
         lossy: whether it is kept even if more than MOST_LOST of its rows are lost.
     Returns: what was kept, and how the file was read.
@@ -532,14 +533,14 @@ def add_file(
     check_name(name)
     with tempfile.TemporaryDirectory() as scratch:
         plain = plain_file(path, path.name, Path(scratch), report)
-        recognition = recognise_with_corrections(plain, columns, unit, form, leave_out)
-        folder = working_folder()
+        recognition = recognise_with_corrections(plain, columns, unit, layout_fields, leave_out)
+        folder = make_working_folder()
         try:
-            fixed = {*columns, *form}
-            about, recognition = _read_without_costly_guesses(
-                plain, recognition, fixed, folder, report
+            asked_for = {*columns, *layout_fields}
+            about, recognition = _build_without_costly_guesses(
+                plain, recognition, asked_for, folder, report
             )
-            reason = loss(about.unused, about.rows)
+            reason = loss_sentence(about.unused, about.rows)
             if reason and not lossy:
                 raise InputError(
                     f"{reason}; nothing has been added yet: `add --yes` adds the other rows"
@@ -551,30 +552,30 @@ def add_file(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _read_without_costly_guesses(
-    plain: PlainFile, recognition: Recognised, fixed: set[str], folder: Path, report: Report
+def _build_without_costly_guesses(
+    plain: PlainFile, recognition: Recognised, asked_for: set[str], folder: Path, report: Report
 ) -> tuple[About, Recognised]:
-    """Read a file as `work_out`, and anew without the guesses that cost too many rows.
+    """As `build_dataset`, and anew without the guesses that cost too many rows.
 
     Args:
         plain: the file.
         recognition: how it is read at first.
-        fixed: roles, and fields of the layout, that somebody asked for: these are no guesses.
+        asked_for: roles, and fields of the layout, that somebody asked for: these are no guesses.
         folder: where what becomes the dataset is written.
         report: see `Report`.
     Returns: what was read, and how; its notes say which guesses were given up.
-    Raises: InputError, DatasetError as `work_out`.
+    Raises: InputError, DatasetError as `build_dataset`.
     """
-    about = work_out(plain, recognition.layout, folder, report)
-    if SWALLOWED in about.unused and "quotes" not in fixed:
-        about, recognition = _read_without_quotes(plain, recognition, about, folder, report)
-    without_roles = _without_costly_roles(recognition, about, fixed)
-    if without_roles.layout != recognition.layout:
-        about = work_out(plain, without_roles.layout, folder, report)
-    return about, without_roles
+    about = build_dataset(plain, recognition.layout, folder, report)
+    if SWALLOWED in about.unused and "quotes" not in asked_for:
+        about, recognition = _build_without_quotes(plain, recognition, about, folder, report)
+    cheaper = _without_costly_roles(recognition, about, asked_for)
+    if cheaper.layout != recognition.layout:
+        about = build_dataset(plain, cheaper.layout, folder, report)
+    return about, cheaper
 
 
-def _read_without_quotes(
+def _build_without_quotes(
     plain: PlainFile, recognition: Recognised, with_quotes: About, folder: Path, report: Report
 ) -> tuple[About, Recognised]:
     """Read a file with quotation marks as signs like any other, unless that loses more rows.
@@ -588,28 +589,26 @@ def _read_without_quotes(
     Returns: what was read by the better way, and how.
     """
     unquoted = replace(recognition.layout, quotes=False)
-    without_quotes = work_out(plain, unquoted, folder, report)
-    if lost(without_quotes.unused) >= lost(with_quotes.unused):
+    without_quotes = build_dataset(plain, unquoted, folder, report)
+    if count_lost(without_quotes.unused) >= count_lost(with_quotes.unused):
         # Anew, because the folder now holds what was read without quotation marks.
-        return work_out(plain, recognition.layout, folder, report), recognition
+        return build_dataset(plain, recognition.layout, folder, report), recognition
     note = "Quotation marks are read as ordinary characters, so that no line is lost."
     notes = (*recognition.notes, note)
     return without_quotes, replace(recognition, layout=unquoted, notes=notes)
 
 
-def _without_costly_roles(recognition: Recognised, about: About, fixed: set[str]) -> Recognised:
+def _without_costly_roles(recognition: Recognised, about: About, asked_for: set[str]) -> Recognised:
     """The same without the guessed roles for whose lack more than MOST_LOST of the rows were lost.
 
     Args:
         recognition: how the file was read.
         about: what was read so.
-        fixed: roles that somebody asked for, which stay.
+        asked_for: roles that somebody asked for, which stay.
     """
-    layout = recognition.layout
-    notes = list(recognition.notes)
-    for role, column in about.columns.items():
-        lacking = about.unused.get(reason_of(role, layout.unit), 0)
-        if role not in fixed and lacking > MOST_LOST * about.rows:
-            layout = layout.with_roles({role: None})
-            notes.append(unused_role_sentence(column, role, lacking, f"{about.rows:,}"))
-    return replace(recognition, layout=layout, notes=tuple(notes))
+    lacking_rows = {}
+    for role in about.columns:
+        lacking = about.unused.get(reason_of(role, recognition.layout.unit), 0)
+        if role not in asked_for and lacking > MOST_LOST * about.rows:
+            lacking_rows[role] = lacking
+    return without_roles(recognition, lacking_rows, f"{about.rows:,}")

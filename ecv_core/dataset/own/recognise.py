@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice, takewhile
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,7 @@ from ecv_core.dataset.layout import (
     TimeUnit,
     Unreadable,
     in_order,
+    rows_of_fields,
     unnamed,
 )
 from ecv_core.dataset.own.roles import (
@@ -40,7 +41,7 @@ from ecv_core.dataset.own.roles import (
     says_time,
 )
 from ecv_core.dataset.plain import PlainFile, check_limits, refusals
-from ecv_core.dataset.rows import as_text, json_object, opened_up, parquet_head
+from ecv_core.dataset.rows import as_text, flattened, json_object, parquet_head
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import opened
 
@@ -91,7 +92,7 @@ def recognise(plain: PlainFile) -> Recognised:
         encoding = _encoding(head, plain)
         text = _decoded(head, encoding)
         if text.lstrip()[:1] == "{":
-            return _json_lines(text, encoding)
+            return _recognise_json_lines(text, encoding)
         return _recognise_delimited(text, encoding)
 
 
@@ -101,14 +102,14 @@ def _recognise_parquet(plain: PlainFile) -> Recognised:
         return with_guesses(Layout(form=Form.PARQUET, names=names), rows)
 
 
-def look_again(plain: PlainFile, layout: Layout) -> Recognised:
+def recognise_with_layout(plain: PlainFile, layout: Layout) -> Recognised:
     """The first rows under a layout whose encoding, separator or header was corrected.
 
     Columns and what they are are recognised anew. Raises: DatasetError.
     """
     with refusals(plain.name):
         text = _decoded(_first_bytes(plain), layout.encoding)
-        return _table(text, layout)
+        return _recognise_columns(text, layout)
 
 
 def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
@@ -118,8 +119,8 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
             "it has one column, but user and item need two; if its columns are separated by a "
             "character other than , ; tab | or ::, save it with one of these"
         )
-    named = layout.form is not Form.DELIMITED or layout.header
-    roles = guess_roles(layout.names, rows, named=named)
+    has_names = layout.form is not Form.DELIMITED or layout.header
+    roles = guess_roles(layout.names, rows, has_names=has_names)
     layout = replace(layout, roles=in_order(roles), words_are_missing=True)
     guessed = with_unit(layout, rows)
     return _without_mostly_empty_roles(Recognised(layout=guessed, rows=tuple(rows)))
@@ -133,18 +134,40 @@ def _without_mostly_empty_roles(recognition: Recognised) -> Recognised:
     row_count = len(recognition.rows)
     if row_count < _TELLING_ROWS:
         return recognition
-    layout = recognition.layout
-    notes = list(recognition.notes)
+    lacking_rows = {}
     for role in ("rating", "timestamp", "basket"):
-        place = layout.column(role)
+        place = recognition.layout.column(role)
         if place is None:
             continue
-        readable = _count_readable(_column(recognition, place), role, layout)
-        lacking = row_count - readable
+        values = _column(recognition, place)
+        lacking = row_count - _count_readable(values, role, recognition.layout)
         if lacking > row_count / 2:
-            layout = layout.with_roles({role: None})
-            column = layout.names[place]
-            notes.append(unused_role_sentence(column, role, lacking, f"the first {row_count:,}"))
+            lacking_rows[role] = lacking
+    return without_roles(recognition, lacking_rows, f"the first {row_count:,}")
+
+
+def without_roles(
+    recognition: Recognised, lacking_rows: Mapping[str, int], rows: str
+) -> Recognised:
+    """The same without roles that were guessed and cost too many rows; a note says so of each.
+
+    Args:
+        recognition: how a file is read.
+        lacking_rows: role -> how many rows have no value of it.
+        rows: of how many, in words.
+    """
+    layout = recognition.layout
+    notes = list(recognition.notes)
+    for role, place in layout.roles:
+        if role not in lacking_rows:
+            continue
+        layout = layout.with_roles({role: None})
+        column = layout.names[place]
+        notes.append(
+            f"The column {column} is not used as the {ROLE_WORDS[role]}, because "
+            f"{lacking_rows[role]:,} of {rows} rows have no value in it. To use it, give "
+            f"{OPTIONS[role]} {column}."
+        )
     return replace(recognition, layout=layout, notes=tuple(notes))
 
 
@@ -168,15 +191,6 @@ def roles_sentence(layout: Layout) -> str:
     options = " ".join(f"{OPTIONS[role]} COLUMN" for role in ("user_id", "item_id"))
     return (
         f"It was read with {', '.join(taken)} (use {options} and similar options to change this):"
-    )
-
-
-def unused_role_sentence(column: str, role: str, lacking: int, rows: str) -> str:
-    """The sentence about a column that was guessed to have a role, and costs too many rows."""
-    word = ROLE_WORDS[role]
-    return (
-        f"The column {column} is not used as the {word}, because {lacking:,} of {rows} rows "
-        f"have no value in it. To use it, give {OPTIONS[role]} {column}."
     )
 
 
@@ -215,12 +229,16 @@ def _decoded(head: bytes, encoding: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _lines(text: str, skip: int = 0) -> list[str]:
+def _first_filled_lines(text: str, skip: int = 0) -> list[str]:
     """The first lines with something in them; the last one may be cut, and is left out then."""
     lines: list[str] = []
+    # So long a text may be only the head of the file; UTF-16 has two bytes for each character.
+    may_be_cut = len(text) >= HEAD_BYTES // 2 - 1
     for line in islice(_lines_of(text), skip, None):
-        cut = len(text) >= HEAD_BYTES // 2 - 1 and not line.endswith("\n")
-        if line.strip() and len(line) <= _LONGEST_SAMPLE and not (cut and lines):
+        is_cut_line = may_be_cut and not line.endswith("\n")
+        if is_cut_line and lines:
+            break
+        if line.strip() and len(line) <= _LONGEST_SAMPLE:
             lines.append(line)
         if len(lines) == SAMPLE + 2:
             break
@@ -232,33 +250,33 @@ def _lines(text: str, skip: int = 0) -> list[str]:
 def _recognise_delimited(text: str, encoding: str) -> Recognised:
     """How delimited text is to be read: first the lines, then the signs, then the columns."""
     _check_no_markup(text)
-    lines = _lines(text)
-    skip = _blank_lines_above(text)
+    lines = _first_filled_lines(text)
+    skip = _count_blank_lines_above(text)
     separator = _separator_in_first_line(lines[0])
     if separator is not None:
         skip += 1
-        lines = _lines(text, skip)
+        lines = _first_filled_lines(text, skip)
     if separator not in SEPARATORS:
         separator = _likeliest_separator(lines)
     layout = Layout(
         form=Form.DELIMITED, names=(), encoding=encoding, separator=separator, skip=skip
     )
-    # Each look needs what those before it have settled.
+    # Quotation marks, then lines above the table, then names: each needs what was settled before.
     layout = replace(layout, quotes=_has_quotes(lines, layout))
-    rows = _fields(lines, layout) or []
+    rows = _split_into_fields(lines, layout) or []
     _check_no_headings(text, rows)
-    lines_above = _lines_above_names(rows)
-    if lines_above:
-        layout = replace(layout, skip=_place_of_line(text, skip, lines_above))
-    layout = replace(layout, header=_has_header(rows[lines_above:]))
-    recognised = _table(text, layout)
-    if not lines_above:
+    title_count = _count_titles(rows)
+    if title_count:
+        layout = replace(layout, skip=_place_of_filled_line(text, skip, title_count))
+    layout = replace(layout, header=_has_header(rows[title_count:]))
+    recognised = _recognise_columns(text, layout)
+    if not title_count:
         return recognised
-    note = _note_of_lines_above(lines_above, lines[0])
+    note = _note_of_titles(title_count, lines[0])
     return replace(recognised, notes=(note, *recognised.notes))
 
 
-def _blank_lines_above(text: str) -> int:
+def _count_blank_lines_above(text: str) -> int:
     """How many blank lines a text begins with."""
     return len(list(takewhile(str.isspace, _lines_of(text))))
 
@@ -275,7 +293,7 @@ def _separator_in_first_line(line: str) -> str | None:
     return line.rstrip("\n")[4:5] or "\t"
 
 
-def _note_of_lines_above(count: int, first_line: str) -> str:
+def _note_of_titles(count: int, first_line: str) -> str:
     noun = "line is"
     if count > 1:
         noun = f"{count} lines are"
@@ -288,28 +306,37 @@ def _has_quotes(lines: Sequence[str], layout: Layout) -> bool:
     They are such signs where a quotation mark is not closed, or where all lines agree without
     quotation marks, and some of them vanish in a quoted field with them.
     """
-    quoted = _fields(lines, layout)
+    quoted = _split_into_fields(lines, layout)
     if quoted is None:
         return False
-    plain = _fields(lines, replace(layout, quotes=False)) or []
+    plain = _split_into_fields(lines, replace(layout, quotes=False)) or []
     if len(plain) == len(quoted):
         return True
     # A field in quotation marks has swallowed lines: whole rows, if these agree without the marks.
-    _, fitting_quoted = _usual_width(quoted)
-    _, fitting_plain = _usual_width(plain)
+    fitting_quoted = _usual_width(quoted).row_count
+    fitting_plain = _usual_width(plain).row_count
     agree_without_marks = fitting_plain >= _MOST_AGREE * len(plain)
     return not (agree_without_marks and fitting_plain > fitting_quoted)
 
 
-def _usual_width(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """The number of fields that most rows have, and how many rows have it."""
-    return Counter(map(len, rows)).most_common(1)[0]
+class _UsualWidth(NamedTuple):
+    """The number of fields that most rows have."""
+
+    width: int
+    row_count: int
+    """How many rows have it."""
+
+
+def _usual_width(rows: Sequence[Sequence[str]]) -> _UsualWidth:
+    (most_common,) = Counter(map(len, rows)).most_common(1)
+    return _UsualWidth(*most_common)
 
 
 def _check_no_headings(text: str, rows: Sequence[Sequence[str]]) -> None:
     """Refuse a table with headings between its rows, such as '1:'. Raises: Unreadable."""
-    width, _ = _usual_width(rows)
-    if width < 2 or len(rows[0]) > 1 or not _HEADING.fullmatch(rows[0][0].strip()):
+    first_field = rows[0][0]
+    is_row = _usual_width(rows).width < 2 or len(rows[0]) > 1
+    if is_row or not _HEADING.fullmatch(first_field.strip()):
         return
     headings = []
     for number, line in enumerate(_lines_of(text), start=1):
@@ -322,21 +349,22 @@ def _check_no_headings(text: str, rows: Sequence[Sequence[str]]) -> None:
         )
 
 
-def _lines_above_names(rows: Sequence[Sequence[str]]) -> int:
+def _count_titles(rows: Sequence[Sequence[str]]) -> int:
     """How many of the first lines are titles or comments, above the names or the first row.
 
     The line right above the first row of usual width can be the names of its columns, one more or
     less than these, as long as that row does not name them itself.
     """
-    width, _ = _usual_width(rows)
+    width = _usual_width(rows).width
     if width < 2:
         return 0
-    first = 0
-    while len(rows[first]) != width:
-        first += 1
-    if first and _can_be_names(rows[first - 1], width) and not _has_header(rows[first:]):
-        return first - 1
-    return first
+    above_table = 0  # lines above the first one of usual width
+    while len(rows[above_table]) != width:
+        above_table += 1
+    table = rows[above_table:]
+    if above_table and _can_be_names(rows[above_table - 1], width) and not _has_header(table):
+        return above_table - 1  # The last of them names the columns, and is no title.
+    return above_table
 
 
 def _is_comment(fields: Sequence[str]) -> bool:
@@ -352,13 +380,13 @@ def _can_be_names(fields: Sequence[str], width: int) -> bool:
     return len(fields) > 1 and abs(len(fields) - width) == 1
 
 
-def _place_of_line(text: str, skip: int, count: int) -> int:
-    """How many lines come before the line after `count` filled ones; `skip` come before these."""
+def _place_of_filled_line(text: str, skip: int, number: int) -> int:
+    """The place of a line among all lines, by its number from 0 among filled ones after `skip`."""
     filled_places = []
     for place, line in enumerate(_lines_of(text)):
         if place >= skip and line.strip():
             filled_places.append(place)
-    return filled_places[count]
+    return filled_places[number]
 
 
 def _check_no_markup(text: str) -> None:
@@ -373,11 +401,11 @@ def _check_no_markup(text: str) -> None:
         )
 
 
-def _table(text: str, layout: Layout) -> Recognised:
+def _recognise_columns(text: str, layout: Layout) -> Recognised:
     """Columns and first rows of a text that is read so. Raises: Unreadable."""
     if layout.form is not Form.DELIMITED:
-        return _json_lines(text, layout.encoding)
-    rows = _fields(_lines(text, layout.skip), layout)
+        return _recognise_json_lines(text, layout.encoding)
+    rows = _split_into_fields(_first_filled_lines(text, layout.skip), layout)
     if rows is None:
         raise Unreadable("a quotation mark is not closed; read it without quotation marks")
     header: list[str] = []
@@ -387,11 +415,11 @@ def _table(text: str, layout: Layout) -> Recognised:
         body = rows[1:]
     if not body:
         raise Unreadable("it has a first line, and no row below it")
-    width, _ = _usual_width(body)
+    width = _usual_width(body).width
     check_limits(columns=width)
-    fitting = [tuple(row) for row in body if len(row) == width]
-    names = _column_names(header, fitting)
-    return with_guesses(replace(layout, names=names), fitting[:SAMPLE])
+    fitting_rows = [tuple(row) for row in body if len(row) == width]
+    names = _column_names(header, fitting_rows)
+    return with_guesses(replace(layout, names=names), fitting_rows[:SAMPLE])
 
 
 def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
@@ -443,31 +471,25 @@ class _Quality(NamedTuple):
 def _separator_quality(separator: str, lines: Sequence[str]) -> _Quality:
     """How well a separator cuts lines; with quoted fields where they are closed."""
     layout = Layout(form=Form.DELIMITED, names=(), separator=separator)
-    rows = _fields(lines, layout)
+    rows = _split_into_fields(lines, layout)
     if not rows:
-        rows = _fields(lines, replace(layout, quotes=False))
+        rows = _split_into_fields(lines, replace(layout, quotes=False))
     if not rows:
         return _Quality(fits=False, cuts_first_line=False, width=0)
     body = rows[1:] or rows
-    width, count = _usual_width(body)
-    fits = width > 1 and count >= 0.8 * len(body)
-    if not fits:
-        width = 0
+    usual = _usual_width(body)
+    fits = usual.width > 1 and usual.row_count >= 0.8 * len(body)
+    width = 0
+    if fits:
+        width = usual.width
     return _Quality(fits=fits, cuts_first_line=len(rows[0]) > 1, width=width)
 
 
-def _fields(lines: Sequence[str], layout: Layout) -> list[list[str]] | None:
+def _split_into_fields(lines: Sequence[str], layout: Layout) -> list[list[str]] | None:
     """Rows of fields; None where a quotation mark is not closed, or a field is endless."""
-    separator = layout.separator
-    if len(separator) > 1:  # the csv module takes one character
-        lines = [line.replace(separator, "\x1f") for line in lines]
-        separator = "\x1f"
-    quoting: Literal[0, 3] = csv.QUOTE_NONE
-    if layout.quotes:
-        quoting = csv.QUOTE_MINIMAL
     rows = []
     try:
-        for row in csv.reader(lines, delimiter=separator, quoting=quoting):
+        for row in rows_of_fields(lines, layout.separator, quotes=layout.quotes):
             # A field that has more than half of the sampled lines in it begins with a quotation
             # mark that nobody closed.
             if any(field.count("\n") > SAMPLE // 2 for field in row):
@@ -485,12 +507,15 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
         return False
     if any(is_role_name(name) for name in rows[0]):
         return True
+    # A single line that begins like a comment, such as '#user item', names columns; where the
+    # next line does so too, the sign is a part of the values.
     if _is_comment(rows[0]) and len(rows) > 1:
         return not _is_comment(rows[1])
     if any(is_number(name) for name in rows[0]):
         return False
     for place, name in enumerate(rows[0]):
-        if _is_word_above(name, _filled_values(rows[1:], place)):
+        values = _filled_values(rows[1:], place)
+        if _have_another_kind(values, name):
             return True
     return False
 
@@ -504,28 +529,28 @@ def _filled_values(rows: Sequence[Sequence[str]], place: int) -> list[str]:
     return values
 
 
-def _is_word_above(name: str, values: Sequence[str]) -> bool:
-    """Whether a word that is no number stands above numbers, or one that is no date above dates."""
+def _have_another_kind(values: Sequence[str], word: str) -> bool:
+    """Whether values are numbers, or dates below a word that is none; the word is no number."""
     if not values:
         return False
     numbers = list(filter(is_number, values))
-    if len(numbers) > 0.9 * len(values):
+    if len(numbers) > 0.9 * len(values):  # The word itself is no number.
         return True
-    return are_dates(values) and not are_dates([name])
+    return are_dates(values) and not are_dates([word])
 
 
-def _json_lines(text: str, encoding: str) -> Recognised:
+def _recognise_json_lines(text: str, encoding: str) -> Recognised:
     records = []
-    for line in _lines(text)[:SAMPLE]:
+    for line in _first_filled_lines(text)[:SAMPLE]:
         record = json_object(line)
         if record is not None:
-            records.append(opened_up(record))
+            records.append(flattened(record))
     if not records:
         raise Unreadable(
             "it begins like JSON, but none of its first lines is an object; write JSON lines, one "
             'object per line, such as {"user": "ann", "item": "42"}'
         )
-    names = _names_of(records)
+    names = _field_names(records)
     check_limits(columns=len(names))
     rows = []
     for record in records:
@@ -537,7 +562,7 @@ def _json_lines(text: str, encoding: str) -> Recognised:
     return recognised
 
 
-def _names_of(records: Sequence[Mapping[str, object]]) -> Row:
+def _field_names(records: Sequence[Mapping[str, object]]) -> Row:
     """The names of the fields of objects, in the order in which they appear.
 
     Of a field that holds a value in some objects and an object in others only the value has a name.
@@ -569,16 +594,15 @@ def _check_no_lists(lists: Sequence[str], recognised: Recognised) -> None:
         )
 
 
-def first_look(recognition: Recognised) -> list[str]:
+def first_rows_sentences(recognition: Recognised) -> list[str]:
     """What of the first rows is read as rating and time, and how; a sentence each."""
     layout = recognition.layout
     count = len(recognition.rows)
     sentences = list(recognition.notes)
     rating = layout.column("rating")
     if rating is not None:
-        values = _column(recognition, rating)
-        ratings = read_ratings(pa.array(values), decimal_comma=layout.decimal_comma)
-        sentences.append(f"{np.isfinite(ratings).sum()} of the first {count} rows have a rating.")
+        rated = _count_readable(_column(recognition, rating), "rating", layout)
+        sentences.append(f"{rated} of the first {count} rows have a rating.")
     timestamp = layout.column("timestamp")
     if timestamp is None:
         sentences += _unread_times(recognition)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ecv_core.dataset.dates import date_orders
-from ecv_core.dataset.layout import TimeUnit
+from ecv_core.dataset.layout import UNITS_A_SECOND, TimeUnit
 
 _NAMES = {
     "user_id": """
@@ -44,7 +44,7 @@ _NAMES = {
 }
 _WORDS = {role: names.split() for role, names in _NAMES.items()}
 """Role -> names of its column, likeliest first, in small letters without other signs."""
-_PARTS = {
+_ID_WORDS = {
     "user_id": ("user", "customer", "member", "person", "visitor", "profile", "session"),
     "item_id": ("item", "product", "movie", "film", "book", "song", "track", "article", "artist"),
 }
@@ -61,12 +61,6 @@ _FRACTION = re.compile(r"[+-]?\d*[.,](\d+)([eE][+-]?\d{1,3})?")
 _UNIX_FROM = 1e8
 _UNIX_TO = 5e9
 """Unix seconds from 1973 to 2128: what a column of times has, and hardly another of numbers."""
-_FINER_UNITS = {
-    TimeUnit.MILLISECONDS: 10**3,
-    TimeUnit.MICROSECONDS: 10**6,
-    TimeUnit.NANOSECONDS: 10**9,
-}
-"""Unit of time -> how many of them are a second, coarsest first."""
 _EXCEL_FROM = 20_000
 _EXCEL_TO = 60_000
 """Excel's serial days from 1954 to 2064."""
@@ -111,47 +105,49 @@ def says_quantity(name: str) -> bool:
     return plain_name(name) in _QUANTITIES
 
 
-def guess_roles(names: Sequence[str], rows: Rows, *, named: bool) -> dict[str, int]:
+def guess_roles(names: Sequence[str], rows: Rows, *, has_names: bool) -> dict[str, int]:
     """Which column is what: by names, and where these say nothing by values and order.
 
     Args:
         names: of the columns.
         rows: the first ones, as text.
-        named: whether the names are the file's own.
+        has_names: whether the names are the file's own.
     Returns: role -> column; needed roles may be missing, and an unclear column has none.
     """
     roles: dict[str, int] = {}
-    if named:
+    if has_names:
         roles = roles_by_names(names)
+    # Without users and items it is a table of samples; beside them a target is just a column.
     if "target" in roles and "user_id" not in roles and "item_id" not in roles:
         return {"target": roles["target"]}
     roles.pop("target", None)
-    return roles | _roles_by_values(roles, names, rows, named=named)
+    return roles | _roles_by_values(roles, names, rows, has_names=has_names)
 
 
 def _roles_by_values(
-    named_roles: Mapping[str, int], names: Sequence[str], rows: Rows, *, named: bool
+    named_roles: Mapping[str, int], names: Sequence[str], rows: Rows, *, has_names: bool
 ) -> dict[str, int]:
     """As `guess_roles`, beside the roles that names tell."""
     roles = dict(named_roles)
-    values = _other_columns(roles, rows, len(names))
-    for role in _PARTS:
-        if role not in roles and values:
-            roles[role] = _likeliest_id(role, names, values)
-            del values[roles[role]]
-    fits = {"timestamp": is_time}
-    if not named:
-        fits["rating"] = _is_rating
-    for role, fit in fits.items():
-        place = _first_column(values, fit)
-        if role not in roles and place is not None:
-            roles[role] = place
-            del values[place]
+    columns_without_role = _columns_without_role(roles, rows, len(names))
+    for role in ("user_id", "item_id"):
+        if role not in roles and columns_without_role:
+            roles[role] = _likeliest_id(role, names, columns_without_role)
+            del columns_without_role[roles[role]]
+    # Where columns have names, one of ratings would be called so: numbers alone do not tell.
+    can_be = {"timestamp": is_time}
+    if not has_names:
+        can_be["rating"] = _is_rating
+    for role, values_fit in can_be.items():
+        fitting_place = _first_column(columns_without_role, values_fit)
+        if role not in roles and fitting_place is not None:
+            roles[role] = fitting_place
+            del columns_without_role[fitting_place]
     return roles
 
 
-def _other_columns(roles: Mapping[str, int], rows: Rows, width: int) -> dict[int, Values]:
-    """The first values of the columns that have no role, by column."""
+def _columns_without_role(roles: Mapping[str, int], rows: Rows, width: int) -> dict[int, Values]:
+    """The first values of the columns that have no role, by their places."""
     columns: dict[int, Values] = {}
     for place in range(width):
         if place not in roles.values():
@@ -184,7 +180,7 @@ def _likeliest_id(role: str, names: Sequence[str], values: Mapping[int, Values])
     """
     for place, column in values.items():
         plain = plain_name(names[place])
-        if any(part in plain for part in _PARTS[role]) and not _counts_rows(column):
+        if any(part in plain for part in _ID_WORDS[role]) and not _counts_rows(column):
             return place
     for place, column in values.items():
         if _can_be_ids(role, column):
@@ -258,15 +254,17 @@ def guess_unit(values: Values, name: str = "") -> TimeUnit:
         return TimeUnit.ISO
     if says_time(name) and numbers[0] >= _EXCEL_FROM and numbers[-1] <= _EXCEL_TO:
         return TimeUnit.EXCEL_DAYS
-    return _unit_of_size(numbers[len(numbers) // 2])
+    median = numbers[len(numbers) // 2]
+    return _unit_of_size(median)
 
 
 def _unit_of_size(median: float) -> TimeUnit:
     """The unit in which so many since 1970 are a moment of our time."""
     unit = TimeUnit.SECONDS
-    for finer, times in _FINER_UNITS.items():
-        if median > 20 * _UNIX_TO * times / 1000:  # far beyond the unit before
-            unit = finer
+    for finer_unit, per_second in UNITS_A_SECOND.items():
+        latest_in_unit_before = _UNIX_TO * per_second / 1000
+        if median > 20 * latest_in_unit_before:
+            unit = finer_unit
     return unit
 
 
@@ -282,8 +280,8 @@ def is_time(values: Values) -> bool:
     times = [_number(value) for value in present]
     earliest = min(times)
     latest = max(times)
-    for in_a_second in (1, *_FINER_UNITS.values()):
-        if earliest >= _UNIX_FROM * in_a_second and latest <= _UNIX_TO * in_a_second:
+    for per_second in UNITS_A_SECOND.values():
+        if earliest >= _UNIX_FROM * per_second and latest <= _UNIX_TO * per_second:
             return True
     return False
 

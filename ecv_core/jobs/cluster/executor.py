@@ -112,7 +112,9 @@ def read_site(path: Path | None) -> Site:
     try:
         site = codec.read(Site, json.dumps(keys, default=str))
     except ValueError as error:
-        raise InputError(f"the site's file {path} is wrong: {codec.sentence(error)}") from error
+        raise InputError(
+            f"the site's file {path} is wrong: {codec.what_is_wrong(error)}"
+        ) from error
     _check_form(path, "walltime", site.walltime, _WALLTIME, "02:30:00 or 1-00:00:00")
     _check_form(path, "memory", site.memory, _MEMORY, "16GB")
     return site

@@ -17,7 +17,7 @@ import numpy as np
 
 from ecv_core import fold, models
 from ecv_core.evaluation import metric_of
-from ecv_core.fold.computing import shares_with
+from ecv_core.fold.computing import sharing_key
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
@@ -274,12 +274,12 @@ class SelectPlan:
         Those that failed, were cancelled, or that another program goes on with are left out.
         """
         spec_of_turn = self.contenders[turn.contender].spec
-        shared_work = shares_with(spec_of_turn)
+        shared_work = sharing_key(spec_of_turn)
         specs_together = [spec_of_turn]
         for other in sorted({*standing.still_in} - {turn.contender}):
             spec = self.contenders[other].spec
             is_missing = np.isnan(standing.scores[other].folds[turn.fold])
-            if is_missing and shared_work is not None and shares_with(spec) == shared_work:
+            if is_missing and shared_work is not None and sharing_key(spec) == shared_work:
                 specs_together.append(spec)
         specs = []
         for spec in specs_together:

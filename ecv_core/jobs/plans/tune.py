@@ -13,7 +13,7 @@ import numpy as np
 
 from ecv_core import fold, models
 from ecv_core.evaluation import metric_of
-from ecv_core.fold.computing import shares_with
+from ecv_core.fold.computing import sharing_key
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
@@ -91,7 +91,7 @@ def groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
     """Configurations that share work, in the order of the first of each; others by themselves."""
     by_shared_work: dict[object, list[RunSpec]] = {}
     for place, spec in enumerate(specs):
-        shared_work = shares_with(spec)
+        shared_work = sharing_key(spec)
         key: object = place  # which no other configuration has
         if shared_work is not None:
             key = (replace(spec, params=()), shared_work)

@@ -6,7 +6,7 @@ import pytest
 
 from ecv_core.dataset.layout import Layout, TimeUnit
 from ecv_core.dataset.own import recognise_with_corrections
-from ecv_core.dataset.own.recognise import look_again
+from ecv_core.dataset.own.recognise import recognise_with_layout
 from ecv_core.dataset.plain import no_report, plain_file
 from ecv_core.dataset.reading import FileContent, read_rows
 from ecv_core.untrusted import bounded
@@ -46,7 +46,7 @@ def read_path(
     plain = plain_file(source, source.name, source.parent, no_report)
     layout = recognise_with_corrections(plain, columns or {}, unit).layout
     if corrected and {name: getattr(layout, name) for name in corrected} != corrected:
-        layout = look_again(plain, replace(layout, **corrected)).layout  # as on the page
+        layout = recognise_with_layout(plain, replace(layout, **corrected)).layout  # as on the page
         layout = layout if unit is None else replace(layout, unit=unit)
     return layout, read_rows(plain, layout, "mine", no_report)
 

@@ -24,7 +24,7 @@ from ecv_core.dataset.losses import (
     REPEATED,
     SWALLOWED,
     WIDTH,
-    loss,
+    loss_sentence,
 )
 from ecv_core.dataset.plain import no_report, plain_file
 from ecv_core.dataset.reading import read_rows
@@ -143,7 +143,9 @@ def test_a_decimal_comma_in_quotation_marks_is_read_and_a_thousand_is_not_taken_
 
 
 def test_one_lost_row_has_its_cause_in_the_singular():
-    assert loss({NO_RATING: 1}, 3).startswith("1 of 3 rows (33 %) would be lost: 1 has no rating")
+    assert loss_sentence({NO_RATING: 1}, 3).startswith(
+        "1 of 3 rows (33 %) would be lost: 1 has no rating"
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_one_lost_row_has_its_cause_in_the_singular():
 def test_more_than_a_tenth_lost_is_said_with_its_cause(read, lost, said):
     rows = [f"u{at},x,{'good' if at < lost else 3}" for at in range(90)] + ["u89,x,3"] * 10
     _, reading = read("user,item,rating\n" + "\n".join(rows) + "\n")
-    found = loss(reading.unused, reading.rows)
+    found = loss_sentence(reading.unused, reading.rows)
     assert found.startswith(said)
     assert bool(found) == bool(said)  # the ten that repeat a pair are not lost
     assert found.endswith("choose another column for the rating, or none" if said else "")
@@ -337,7 +339,7 @@ def test_returns_are_left_out_where_the_owner_says_so(tmp_path):
     assert rows_of(reading) == [("ann", "x"), ("bob", "y")]
     assert (reading.rows, reading.unused) == (4, {NOT_ABOVE_ZERO: 2})
     assert reading.examples == {NOT_ABOVE_ZERO: "row 2: user 'ann', item 'y', amount '-1'"}
-    assert loss(reading.unused, reading.rows) == ""
+    assert loss_sentence(reading.unused, reading.rows) == ""
 
 
 def test_ratings_of_zero_are_left_out_where_the_owner_says_so(tmp_path):

@@ -171,11 +171,11 @@ def test_a_file_that_was_taken_in_is_found_again_with_all_that_was_asked(source:
     own.ask_layout(token, layout)
     assert own.asked_layout(token) == layout
     folder = own.folder_of(token)
-    assert own.worked_out(folder, layout) is None
-    about = own.work_out(plain, layout, folder, no_report)
-    assert own.worked_out(folder, layout) == about
+    assert own.built_dataset(folder, layout) is None
+    about = own.build_dataset(plain, layout, folder, no_report)
+    assert own.built_dataset(folder, layout) == about
     other = layout.with_roles({"rating": None})
-    assert own.worked_out(folder, other) is None
+    assert own.built_dataset(folder, other) is None
     own.keep(folder, "shop")
     assert sorted(os.listdir(datasets.data_dir() / "added" / "shop")) == [
         "about.json",
@@ -233,7 +233,7 @@ def test_a_run_remembers_its_data_and_says_when_it_is_gone_renamed_or_other(
     spec = make_spec(dataset="shop", algorithm="popular", k=3, n=5)
     assert spec.data_sha256 == about.sha256
     assert make_spec(dataset="synthetic", algorithm="popular").data_sha256 is None
-    assert datasets.changed("shop", spec.data_sha256) == ""
+    assert datasets.change_sentence("shop", spec.data_sha256) == ""
     own.remove("shop")
     with pytest.raises(DatasetError, match=r"'shop' .* is no longer here; add the same file"):
         run_fold(spec, 0)
@@ -329,7 +329,7 @@ def test_quotation_marks_far_down_that_swallow_rows_are_read_as_signs(tmp_path: 
     about, _ = own.add_file("plays", path, NOTHING, no_report)
     assert (about.kept, about.unused) == (400, {})
     with pytest.raises(InputError, match="without quotation marks"):
-        own.add_file("plays-2", path, NOTHING, no_report, form={"quotes": True})
+        own.add_file("plays-2", path, NOTHING, no_report, layout_fields={"quotes": True})
 
 
 @pytest.mark.usefixtures("data_folder")

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ecv_core.dataset.layout import Form, TimeUnit
-from ecv_core.dataset.own.recognise import first_look, recognise
+from ecv_core.dataset.own.recognise import first_rows_sentences, recognise
 from ecv_core.dataset.own.roles import guess_roles, guess_unit, plain_name
 from ecv_core.dataset.plain import no_report, plain_file
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
@@ -173,7 +173,7 @@ def test_numbers_of_five_digits_under_a_date_are_days_of_excel(read):
 def roles_of(columns):
     """Role -> number of the column, from 1, of rows without names: a column for each argument."""
     rows = [tuple(map(str, row)) for row in zip(*columns, strict=True)]
-    places = guess_roles([""] * len(columns), rows, named=False)
+    places = guess_roles([""] * len(columns), rows, has_names=False)
     return {role: place + 1 for role, place in places.items()}
 
 
@@ -203,7 +203,7 @@ def test_a_name_that_contains_user_or_item_tells(read):
 def test_a_date_that_is_not_read_is_said(tmp_path):
     path = tmp_path / "shop.csv"
     path.write_text("user,item,date_added\na,x,gestern\nb,y,heute\n")
-    (sentence,) = first_look(recognise(plain_file(path, path.name, tmp_path, no_report)))
+    (sentence,) = first_rows_sentences(recognise(plain_file(path, path.name, tmp_path, no_report)))
     assert (
         sentence == "The column date_added is not read as a time, because it begins with gestern."
     )
@@ -212,7 +212,7 @@ def test_a_date_that_is_not_read_is_said(tmp_path):
 def test_returns_are_said_before_they_are_kept(tmp_path):
     path = tmp_path / "shop.csv"
     path.write_text("user,item,Quantity\na,x,2\nb,y,-1\nc,z,0\n")
-    (sentence,) = first_look(recognise(plain_file(path, path.name, tmp_path, no_report)))
+    (sentence,) = first_rows_sentences(recognise(plain_file(path, path.name, tmp_path, no_report)))
     assert sentence.startswith("2 of the first 3 rows have a Quantity of 0 or less, as returns")
 
 
@@ -236,7 +236,7 @@ def test_dates_that_fit_both_orders_are_said(tmp_path, sign, taken, day):
     path = tmp_path / "shop.csv"
     path.write_text(f"user;item;time;stars\na;x;02{sign}01{sign}2023;3,5\nb;x;gestern;gut\n")
     found = recognise(plain_file(path, path.name, tmp_path, no_report))
-    rating, time, both = first_look(found)
+    rating, time, both = first_rows_sentences(found)
     assert rating == "1 of the first 2 rows have a rating."
     assert time.startswith(f"1 of the first 2 rows have a time (dates, {taken}: ")
     month = "January" if day == 2 else "February"
