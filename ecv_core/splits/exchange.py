@@ -448,9 +448,9 @@ def _fold_note(index: int, parts: FoldParts, leak: Leakage | None) -> str:
         return note
     shares = []
     for whose, share in (
-        ("anyone's", leak.anyone),
-        ("of the same item", leak.item),
-        ("of the same user", leak.own),
+        ("anyone's", leak.of_any_user),
+        ("of the same item", leak.of_same_item),
+        ("of the same user", leak.of_same_user),
     ):
         if share is not None:
             shares.append(f"{whose} {share:.1%}")

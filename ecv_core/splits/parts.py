@@ -283,10 +283,10 @@ class Leakage:
     None where it cannot be known: times that do not compare between users, or no pair at all.
     """
 
-    anyone: float | None
-    item: float | None
-    own: float | None
-    tests: float | None
+    of_any_user: float | None
+    of_same_item: float | None
+    of_same_user: float | None
+    leaked_tests: float | None
     """Share of the test interactions that any training interaction lies after."""
 
 
@@ -311,16 +311,16 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
 
     own = share_within(interactions.users)
     if interactions.timestamps is None:  # an order of each user does not compare between users
-        return Leakage(anyone=None, item=None, own=own, tests=None)
+        return Leakage(of_any_user=None, of_same_item=None, of_same_user=own, leaked_tests=None)
     tests = None
     if len(train) and len(test):
         tests = float(np.mean(test < train.max()))
     everybody = np.zeros_like(interactions.users)
     return Leakage(
-        anyone=share_within(everybody),
-        item=share_within(interactions.items),
-        own=own,
-        tests=tests,
+        of_any_user=share_within(everybody),
+        of_same_item=share_within(interactions.items),
+        of_same_user=own,
+        leaked_tests=tests,
     )
 
 

@@ -183,10 +183,10 @@ def _costs(fold: FoldResult) -> dict[str, str | float | None]:
     costs["processor s"] = fold.processor_seconds
     costs["energy Wh"] = energy.watt_hours
     costs["GPU s"] = energy.gpu_seconds
-    if energy.readings:
+    if energy.readings:  # that of the meter that counts is the first
         costs["meters"] = readings_words([fold])
         costs["gaps s"] = energy.readings[0].gap_seconds
-    if energy.source not in UNDIVIDED:  # of which no parts are known
+    if energy.source not in UNDIVIDED:  # these meters tell of the whole machine, not of its parts
         costs["processor Wh"] = energy.cpu_joules / 3600
         costs["GPU Wh"] = energy.gpu_joules / 3600
         costs["memory Wh"] = energy.ram_joules / 3600

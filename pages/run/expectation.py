@@ -151,10 +151,11 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
             replace(costs, seconds=tuple(slowdown * seconds for seconds in costs.seconds))
             for costs in recorded
         ]
-    subjects = {_subject(spec) for spec in specs}
-    own_costs = _costs_of(subjects, own)
-    subjects_without_own = subjects - {_subject(costs.spec) for costs in own_costs}
-    recorded_costs = _costs_of(subjects_without_own, recorded)
+    # The cost of a fold depends on its dataset and algorithm most; own runs of both count first.
+    works = {_dataset_and_algorithm(spec) for spec in specs}
+    own_costs = _costs_of(works, own)
+    works_without_own_runs = works - {_dataset_and_algorithm(costs.spec) for costs in own_costs}
+    recorded_costs = _costs_of(works_without_own_runs, recorded)
     if recorded_costs:
         return Evidence([*own_costs, *recorded_costs], source)
     if own_costs:
@@ -162,16 +163,14 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     return _of_nearest_dataset(specs, recorded)
 
 
-_Subject = tuple[str, str]
-"""Dataset and algorithm: the cost of a fold depends on these most."""
-
-
-def _subject(spec: RunSpec) -> _Subject:
+def _dataset_and_algorithm(spec: RunSpec) -> tuple[str, str]:
     return spec.dataset, spec.algorithm
 
 
-def _costs_of(subjects: Collection[_Subject], costs: Iterable[KnownCosts]) -> list[KnownCosts]:
-    return [of_run for of_run in costs if _subject(of_run.spec) in subjects]
+def _costs_of(
+    works: Collection[tuple[str, str]], costs_of_runs: Iterable[KnownCosts]
+) -> list[KnownCosts]:
+    return [costs for costs in costs_of_runs if _dataset_and_algorithm(costs.spec) in works]
 
 
 def _recorded_costs() -> list[KnownCosts]:

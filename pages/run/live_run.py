@@ -139,9 +139,9 @@ def _any_active(runs: Iterable[RunRecord]) -> bool:
 
 def shown_run(runs: list[RunRecord]) -> RunRecord:
     """The run whose algorithm is picked, else the one that is going, else the last."""
-    picked = st.session_state.get("show")
+    picked_algorithm = st.session_state.get("show")
     for run in runs:
-        if run.spec.algorithm == picked:
+        if run.spec.algorithm == picked_algorithm:
             return run
     for state in (RunState.RUNNING, RunState.QUEUED):
         for run in runs:
@@ -157,7 +157,7 @@ class _OpenedRuns:
         """Take the runs as they were read with the page."""
         self._runs_for_first_drawing = runs
 
-    def of_drawing(self) -> list[RunRecord]:
+    def runs_to_draw(self) -> list[RunRecord]:
         """The runs as they were read with the page; from the second drawing on as they are now.
 
         Where they have been deleted, the whole page is drawn anew, with its sentence.
@@ -181,7 +181,7 @@ def _draw_run(was_active: bool, opened: _OpenedRuns) -> None:
         was_active: whether any of the runs was active when the page was drawn.
         opened: the runs that the address names.
     """
-    runs = opened.of_drawing()
+    runs = opened.runs_to_draw()
     if was_active != _any_active(runs):
         st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
     run = shown_run(runs)
@@ -225,7 +225,7 @@ def _draw_while_active(
     opened = _OpenedRuns(runs)
 
     def draw_shown_run() -> None:
-        draw(shown_run(opened.of_drawing()))
+        draw(shown_run(opened.runs_to_draw()))
 
     topics = [topic(topic_kind, ids_of(runs))]
     draw_live(draw_shown_run, key=key, topics=topics, foreground_topics=foreground_topics)

@@ -259,13 +259,13 @@ def score_settings(metric: str) -> dict[str, Any]:
     """
     if not METRICS[metric].task.ranks:
         with st.expander("How predictions are scored", icon=":material/leaderboard:"):
-            _definition(metric)
+            _show_definition(metric)
         return {}
     sampled = SAMPLED in (st.session_state.get("ranking"), st.query_params.get("ranking"))
     with st.expander(
         "What is ranked, and how it is scored", icon=":material/leaderboard:", expanded=sampled
     ):
-        _definition(metric)
+        _show_definition(metric)
         picked = {"candidates": setting_widget("candidates")}
         ranking = st.segmented_control(
             "Ranked against",
@@ -291,7 +291,7 @@ def score_settings(metric: str) -> dict[str, Any]:
     return picked
 
 
-def _definition(name: str) -> None:
+def _show_definition(name: str) -> None:
     metric = METRICS[name]
     st.markdown(f"**{metric.title}.** {metric.help}")
     if not metric.formula:
@@ -377,7 +377,7 @@ def rule_values(spec: RunSpec) -> dict[str, Any]:
         if parameter.ids:  # a text like 'popular,item-knn', of which the widget takes a list
             value = [name for name in str(value).split(",") if name]
         elif parameter.steps:  # its slider knows each value as rounded in its text
-            value = as_shown(parameter, float(value))
+            value = value_as_shown(parameter, float(value))
         shown[rule_param_key(rule, parameter)] = value
     return shown
 
@@ -392,22 +392,22 @@ def slider_steps(parameter: Parameter, key: str) -> list[float]:
     steps = set(parameter.steps)
     picked = st.session_state.get(key, parameter.default)
     for value in (picked, *st.query_params.get_all(key)):
-        with suppress(InputError, ValueError):
-            number = _number(str(value))
-            steps.add(as_shown(parameter, float(parameter.parse(number))))
+        with suppress(InputError, ValueError):  # the form warns of what is no value
+            number = _number_of_text(str(value))
+            steps.add(value_as_shown(parameter, float(parameter.parse(number))))
     return sorted(steps)
 
 
-def as_shown(parameter: Parameter, value: float) -> float:
+def value_as_shown(parameter: Parameter, value: float) -> float:
     """The value that its text stands for, which is how the slider and the address know it."""
     text = parameter.text(value)
     for step in parameter.steps:
         if parameter.text(step) == text:
             return step
-    return _number(text)
+    return _number_of_text(text)
 
 
-def _number(text: str) -> float:
+def _number_of_text(text: str) -> float:
     if text.endswith("%"):
         return float(text[:-1]) / 100
     return float(text)

@@ -172,18 +172,19 @@ def _what_to_evaluate() -> _PickedData:
     return _PickedData(entry, ready, algorithms, parameter_settings(algorithms), settings)
 
 
-def _when_to_stop(folds: Mapping[str, Any]) -> dict[str, Any]:
+def _when_to_stop(picked_data: Mapping[str, Any]) -> dict[str, Any]:
     """What is picked on the right, as arguments of `make_spec`.
 
     Args:
-        folds: how the data is split, as picked on the left.
+        picked_data: how the data is split, as picked on the left; arguments of `make_spec`.
     """
     st.header("When to stop", anchor=False)
-    picked = stop_settings(folds["k"])
-    ordered = not exchangeable(folds["split"])
-    if folds["k"] == 1 or ordered:
+    k = picked_data["k"]
+    picked = stop_settings(k)
+    is_ordered = not exchangeable(picked_data["split"])
+    if k == 1 or is_ordered:
         picked |= {"rule": NEVER_STOPS, "rule_params": {}, "min_folds": None}
-    if ordered and folds["k"] > 1:
+    if is_ordered and k > 1:
         st.info(
             "The folds of this split follow one another in time, so their scores may drift and no "
             "rule may stop early. All folds run, and their trend is the result.",

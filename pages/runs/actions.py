@@ -187,7 +187,7 @@ def retagged(label: Label, common: Sequence[str], chosen: Sequence[str]) -> Labe
     return checked_label(label.name, [*chosen, *own], label.note)
 
 
-_NAMED = 40
+_IDS_IN_KEYS = 40
 """Runs that the keys of the form name; more would make them endless."""
 
 
@@ -195,7 +195,8 @@ def _label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
     """Tags are kept as they are picked, a name and a note on Enter or Save."""
     first = picked[0].label
     common = [tag for tag in first.tags if all(tag in row.label.tags for row in picked)]
-    which = "-".join(ids_of(picked[:_NAMED]))
+    # Other runs have widgets of other keys, or they would keep what was typed for the runs before.
+    ids = "-".join(ids_of(picked[:_IDS_IN_KEYS]))
     title = "Tags"
     if len(picked) > 1:
         title = f"Tags of all {len(picked)} runs"
@@ -203,18 +204,18 @@ def _label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
         title,
         list(dict.fromkeys([*common, *every_tag])),
         default=common,
-        key=f"tags-{which}",
+        key=f"tags-{ids}",
         accept_new_options=True,
         placeholder="Type a new one and press Enter, or pick",
         on_change=_tag,
-        args=(picked, common, f"tags-{which}"),
+        args=(picked, common, f"tags-{ids}"),
     )
     if len(picked) > 1:
         return
-    with st.form(f"label-{which}", border=False, enter_to_submit=True):
-        name = st.text_input("Name", first.name, key=f"name-{which}", max_chars=NAME_LENGTH)
-        note = st.text_area("Note", first.note, key=f"note-{which}", max_chars=NOTE_LENGTH)
-        if st.form_submit_button("Save", icon=":material/save:", key=f"save-{which}"):
+    with st.form(f"label-{ids}", border=False, enter_to_submit=True):
+        name = st.text_input("Name", first.name, key=f"name-{ids}", max_chars=NAME_LENGTH)
+        note = st.text_area("Note", first.note, key=f"note-{ids}", max_chars=NOTE_LENGTH)
+        if st.form_submit_button("Save", icon=":material/save:", key=f"save-{ids}"):
             with errors_as_sentences():
                 acting().label({picked[0].run_id: checked_label(name, first.tags, note)})
                 st.rerun()

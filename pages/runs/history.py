@@ -58,7 +58,7 @@ from pages.shared.widgets.tables import number, text
 # A run that was computed elsewhere, from its file into the list.
 
 
-_DONE = "imported-file"
+_LAST_IMPORT = "imported-file"
 """In the session: what became of the file that was imported last."""
 
 
@@ -102,7 +102,7 @@ def import_run() -> None:
 
 def _import_once(file: UploadedFile) -> _Imported:
     """What became of this file: it is imported once, however often the page is drawn."""
-    last: _Imported | None = st.session_state.get(_DONE)
+    last: _Imported | None = st.session_state.get(_LAST_IMPORT)
     ids = ids_of(run_list().rows())
     # The file stays in its field. It is imported again only once its run has been deleted.
     if last and last.file_id == file.file_id and last.run_id in ids:
@@ -110,7 +110,7 @@ def _import_once(file: UploadedFile) -> _Imported:
     document = read_run(file.getvalue(), file.name)
     run_id, new = acting().import_run(document)
     imported = _Imported(file.file_id, run_id, new)
-    st.session_state[_DONE] = imported
+    st.session_state[_LAST_IMPORT] = imported
     if new:
         st.toast(f"Imported {escaped(run_title(document.run))}.", icon=":material/upload_file:")
         st.rerun()  # the table of this drawing was read before the import
@@ -240,35 +240,35 @@ _JOULES_PER_MILLIWATT_HOUR = 3.6
 def _cells(row: ListedRun) -> dict[str, object]:
     """The cells of a run, by their columns; datasets and people by their ids."""
     spec = row.spec
-    facts: dict[str, object] = {"open": ":material/open_in_full:", "id": row.run_id}
-    facts["dataset"] = spec.dataset
-    facts["algorithm"] = algorithm_title(spec.algorithm)
-    facts["parameters"] = _parameters(spec)
-    facts["metric"] = metric_label(spec)
-    facts["rule"] = rule_words(spec)
-    facts["k"] = spec.k
-    facts["seed"] = spec.seed
-    facts["state"] = row.state.value
-    facts["score"] = row.mean
-    facts["half width"] = _half_width(spec, row.scores, row.stopped_at)
-    facts["folds"] = len(row.scores)
+    cells: dict[str, object] = {"open": ":material/open_in_full:", "id": row.run_id}
+    cells["dataset"] = spec.dataset
+    cells["algorithm"] = algorithm_title(spec.algorithm)
+    cells["parameters"] = _parameters(spec)
+    cells["metric"] = metric_label(spec)
+    cells["rule"] = rule_words(spec)
+    cells["k"] = spec.k
+    cells["seed"] = spec.seed
+    cells["state"] = row.state.value
+    cells["score"] = row.mean
+    cells["half width"] = _half_width(spec, row.scores, row.stopped_at)
+    cells["folds"] = len(row.scores)
     if row.stopped_at is not None and row.stopped_at < len(spec.fold_order):
-        facts["stop"] = row.stopped_at  # empty where the rule did not stop the run early
+        cells["stop"] = row.stopped_at  # empty where the rule did not stop the run early
     if row.fold_seconds:
-        facts["time"] = sum(row.fold_seconds)
-    facts["processor"] = row.processor_seconds
+        cells["time"] = sum(row.fold_seconds)
+    cells["processor"] = row.processor_seconds
     if row.joules is not None:
-        facts["energy"] = row.joules / _JOULES_PER_MILLIWATT_HOUR
-    facts["beside"] = ""
+        cells["energy"] = row.joules / _JOULES_PER_MILLIWATT_HOUR
+    cells["beside"] = ""
     if row.other_work:
-        facts["beside"] = "other work"
-    facts["when"] = row.created_at
-    facts["name"] = row.label.name
-    facts["tags"] = list(row.label.tags)
-    facts["note"] = row.label.note
-    facts["from"] = _origin(row)
-    facts["by"] = row.started_by
-    return facts
+        cells["beside"] = "other work"
+    cells["when"] = row.created_at
+    cells["name"] = row.label.name
+    cells["tags"] = list(row.label.tags)
+    cells["note"] = row.label.note
+    cells["from"] = _origin(row)
+    cells["by"] = row.started_by
+    return cells
 
 
 def matching(rows: Sequence[ListedRun], text: str) -> list[ListedRun]:

@@ -46,7 +46,7 @@ def _download(rows: Sequence[ListedRun], form: str, label: str, mime: str) -> No
     """A button that makes a file of these runs, in a form of `runs_report`, as it is pressed."""
     st.download_button(
         label,
-        partial(_content, rows, form),
+        partial(_report_file, rows, form),
         file_name=f"e-fold-report.{form}",
         mime=mime,
         icon=":material/download:",
@@ -55,11 +55,11 @@ def _download(rows: Sequence[ListedRun], form: str, label: str, mime: str) -> No
     )
 
 
-def _content(rows: Sequence[ListedRun], form: str) -> str | bytes:
+def _report_file(rows: Sequence[ListedRun], form: str) -> str | bytes:
     from ecv_core.figures.report.runs_report import runs_report
 
     runs = [results().with_user_scores(with_folds(row)) for row in rows]
     groups = names_by_group(store(), runs)
-    if "person" in groups:
+    if "person" in groups:  # people are stored by their ids
         groups["person"] = {run_id: starter(who) for run_id, who in groups["person"].items()}
     return runs_report(runs, form, groups=groups, made_with=machine_and_versions(runs))

@@ -103,6 +103,7 @@ def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
         page = "replay"  # of a recorded run, which the page Run does not know
         if run.run_id in own:
             page = "run"
+        # `plot` knows a point by the axis of its panel and its place on it, from 0.
         addresses[f"{axis}|{points_of_panel[panel]}"] = f"{page}?run={run.run_id}"
         points_of_panel[panel] += 1
     return addresses

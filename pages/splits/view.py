@@ -264,10 +264,10 @@ def show_leakage(viewed: ViewedFold) -> None:
             icon=":material/schedule:",
         )
         return
-    share = leakage.anyone
+    share = leakage.of_any_user
     whose = "of any user"
     if share is None:
-        share = leakage.own
+        share = leakage.of_same_user
         whose = "of the same user"
     st.metric(
         f"Training that lies later ({whose})",
@@ -290,18 +290,18 @@ def show_leakage(viewed: ViewedFold) -> None:
             f"**Nothing leaks**: no training interaction {whose} lies after what it helps to "
             "predict."
         )
-    if leakage.anyone is None:
+    if leakage.of_any_user is None:
         st.caption(
             "Times of different users cannot be compared here, so it is not known what others did "
             "later."
         )
         return
-    same_item = _share_text(leakage.item)
-    same_user = _share_text(leakage.own)
+    same_item = _share_text(leakage.of_same_item)
+    same_user = _share_text(leakage.of_same_user)
     st.caption(
         f"Among pairs of the same item this share is {same_item}, among pairs of the same user "
         f"{same_user}. At least one later training interaction is there for "
-        f"{_share_text(leakage.tests)} of the test interactions."
+        f"{_share_text(leakage.leaked_tests)} of the test interactions."
     )
 
 
@@ -411,7 +411,7 @@ def choose_split() -> ChosenSplit:
         st.caption(source)
     spec = make_spec(
         dataset=dataset.entry.id,
-        algorithm=MODEL,
+        algorithm=MODEL,  # a spec names one, and what it is does not change the split
         split=strategy.id,
         split_params=params,
         k=k,

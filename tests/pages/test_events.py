@@ -33,7 +33,7 @@ def server(events: Events, store) -> Iterator[TestClient]:
         yield
         telling.cancel()
 
-    app = Starlette(routes=[WebSocketRoute("/events", events.page)], lifespan=lifespan)
+    app = Starlette(routes=[WebSocketRoute("/events", events.serve_page)], lifespan=lifespan)
     with TestClient(app) as client:
         yield client
 

@@ -147,7 +147,7 @@ def test_without_any_order_the_page_says_that_leakage_cannot_be_known(app):
 
 
 def test_where_no_pair_tells_of_leakage_the_page_does_not_say_that_nothing_leaks(app, monkeypatch):
-    unknown = Leakage(anyone=None, item=None, own=None, tests=None)
+    unknown = Leakage(of_any_user=None, of_same_item=None, of_same_user=None, leaked_tests=None)
     monkeypatch.setattr("ecv_core.splits.leakage", lambda *_: unknown)
     open_splits(app, dataset="synthetic")
     assert app.metric[0].value == "unknown"

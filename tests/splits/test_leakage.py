@@ -36,10 +36,10 @@ def brute_force(rows, parts):
     train = [row for row, part in zip(rows, parts, strict=True) if part == Part.TRAIN]
     test = [row for row, part in zip(rows, parts, strict=True) if part == Part.TEST]
     return Leakage(
-        anyone=counted(a[2] > b[2] for a in train for b in test),
-        item=counted(a[2] > b[2] for a in train for b in test if a[1] == b[1]),
-        own=counted(a[2] > b[2] for a in train for b in test if a[0] == b[0]),
-        tests=counted(any(a[2] > b[2] for a in train) for b in test) if train else None,
+        of_any_user=counted(a[2] > b[2] for a in train for b in test),
+        of_same_item=counted(a[2] > b[2] for a in train for b in test if a[1] == b[1]),
+        of_same_user=counted(a[2] > b[2] for a in train for b in test if a[0] == b[0]),
+        leaked_tests=counted(any(a[2] > b[2] for a in train) for b in test) if train else None,
     )
 
 
@@ -62,13 +62,13 @@ def test_a_worked_example():
     rows = [(0, 0, 3), (0, 1, 5), (0, 2, 9), (1, 1, 8)]
     parts = [Part.TRAIN, Part.TEST, Part.TRAIN, Part.TRAIN]
     assert leakage(interactions_of(rows), folds_of(parts), 0) == Leakage(
-        anyone=2 / 3, item=1.0, own=0.5, tests=1.0
+        of_any_user=2 / 3, of_same_item=1.0, of_same_user=0.5, leaked_tests=1.0
     )
 
 
 def test_the_same_moment_is_no_leak():
     found = leakage(interactions_of([(0, 0, 5), (0, 1, 5)]), folds_of([Part.TRAIN, Part.TEST]), 0)
-    assert found == Leakage(anyone=0.0, item=None, own=0.0, tests=0.0)
+    assert found == Leakage(of_any_user=0.0, of_same_item=None, of_same_user=0.0, leaked_tests=0.0)
 
 
 def test_baskets_compare_within_a_user_only():
@@ -76,7 +76,9 @@ def test_baskets_compare_within_a_user_only():
     found = leakage(
         interactions_of(rows, baskets=True), folds_of([Part.TRAIN, Part.TEST, Part.TRAIN]), 0
     )
-    assert found == Leakage(anyone=None, item=None, own=1.0, tests=None)
+    assert found == Leakage(
+        of_any_user=None, of_same_item=None, of_same_user=1.0, leaked_tests=None
+    )
 
 
 def test_without_any_order_nothing_is_known(make_interactions):
@@ -92,12 +94,16 @@ def test_each_strategy_leaks_as_it_says(make_interactions, name):
     folds = split(interactions, name, min(2, SPLITS[name].most_k), 0)
     found = leakage(interactions, folds, 0)
     if SPLITS[name].past is Past.EVERYBODY:
-        assert found == Leakage(anyone=0.0, item=0.0, own=0.0, tests=0.0)
+        assert found == Leakage(
+            of_any_user=0.0, of_same_item=0.0, of_same_user=0.0, leaked_tests=0.0
+        )
     elif name == "leave-last-basket":  # times within a basket may be out of order
-        assert found.own < 0.01
-        assert found.anyone > 0
+        assert found.of_same_user < 0.01
+        assert found.of_any_user > 0
     elif SPLITS[name].past is Past.USER:
-        assert found.own == 0
-        assert found.anyone > 0
+        assert found.of_same_user == 0
+        assert found.of_any_user > 0
     else:
-        assert found.anyone == pytest.approx(0.5, abs=0.1)  # times are random, and so is the split
+        assert found.of_any_user == pytest.approx(
+            0.5, abs=0.1
+        )  # times are random, and so is the split

@@ -203,7 +203,7 @@ def _figures(
 ) -> _Figures:
     """The figure as JSON, which Streamlit keeps by its key and the version of its data."""
     light = _make(dark=False)
-    if isinstance(light, Sequence):
+    if isinstance(light, Sequence):  # of several figures one is shown at a time, all as high
         height = light[0].layout.height
     else:
         height = light.layout.height

@@ -75,7 +75,7 @@ class Room:
             await self._tell_host()
             while True:
                 message = json.loads(await host.receive_text())
-                await self._show(message)
+                await self._show_on_phones(message)
         finally:
             if self._host is host:
                 self._host = None
@@ -84,11 +84,12 @@ class Room:
 
     async def serve_phone(self, phone: WebSocket) -> None:
         """Number a phone, send it what is shown, and take its bets for as long as it is open."""
+        # A phone makes up a name for itself, by which it keeps its number when it connects again.
         async with asyncio.timeout(_PATIENCE_SECONDS):
             name = await phone.receive_text()
-        full = len(self._phones) >= MOST_PHONES or len(self._numbers) >= _MOST_NAMES
-        if full or len(name) > _MOST_CHARACTERS_OF_A_PHONE:
-            return
+        is_full = len(self._phones) >= MOST_PHONES or len(self._numbers) >= _MOST_NAMES
+        if is_full or len(name) > _MOST_CHARACTERS_OF_A_PHONE:
+            return  # the caller closes the socket
         number = self._numbers.setdefault(name, len(self._numbers) + 1)
         self._phones[phone] = number
         try:
@@ -118,10 +119,10 @@ class Room:
             _closing.add(task)
             task.add_done_callback(_closing.discard)
 
-    async def _show(self, message: Mapping[str, object]) -> None:
+    async def _show_on_phones(self, message: Mapping[str, object]) -> None:
         """Keep what has changed, and send it to every phone."""
-        asks_anew = message.get("question") != self._shown.get("question")
-        if "question" in message and asks_anew:
+        is_another_question = message.get("question") != self._shown.get("question")
+        if "question" in message and is_another_question:
             self.bets.clear()
         self._shown.update(message)
         await asyncio.gather(*[_send(phone, message) for phone in self._phones])
@@ -134,6 +135,7 @@ class Room:
             number: Of the phone.
             bet: What it sent: the round, and its pick in each part of the question.
         """
+        # As the page of the lecturer sends it: {"round": 2, "parts": [{"options": [...]}, ...]}.
         question = self._shown.get("question")
         if not isinstance(question, dict) or not isinstance(bet, dict):
             return

@@ -218,7 +218,7 @@ class Events:
         shown = repr(_SHOWN_BY[kind](activity, ids)).encode()
         return blake2b(shown, digest_size=8, key=self._key).hexdigest()
 
-    async def page(self, socket: WebSocket) -> None:
+    async def serve_page(self, socket: WebSocket) -> None:
         """Tell a page for as long as it is open: the route's endpoint."""
         await socket.accept()
         try:

@@ -105,6 +105,7 @@ def phones_base(page_address: str) -> str:
     """
     parts = urlsplit(page_address)
     if is_local(parts.hostname or "localhost"):
+        # No phone can open this page's address, so they get a port of their own beside it.
         return listener.address(int(st.get_option("server.port")) + 1)
     path = str(st.get_option("server.baseUrlPath")).strip("/")
     if path:

@@ -59,7 +59,7 @@ def routes() -> list[BaseRoute]:
     if path:
         base = f"/{path}"
     return [
-        WebSocketRoute(f"{base}/events", events.page),
+        WebSocketRoute(f"{base}/events", events.serve_page),
         Route(f"{base}/{PLOTLY}", _plotly),
         Route(f"{base}/healthz", healthz),
         Route(f"{base}/metrics", metrics),
