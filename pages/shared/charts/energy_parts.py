@@ -29,9 +29,6 @@ _BLUE, _SKY, _GREEN, _PINK, _YELLOW, _RED, _ORANGE = PARTS
 _COLOURS = {
     CPU_PARTS["rapl"]: _BLUE,
     GPU: _GREEN,
-    CPU_PARTS["cpu-load"]: _SKY,
-    CPU_PARTS["constant"]: _SKY,
-    CPU_PARTS["mixed"]: _SKY,
     UNDIVIDED["plug"]: _BLUE,
     UNDIVIDED["slurm"]: _PINK,
     UNDIVIDED["command"]: _YELLOW,
@@ -40,6 +37,8 @@ _COLOURS = {
     IN_NO_PART: _RED,
     MEMORY: _ORANGE,
 }
+for _estimate_of_cpu in ("cpu-load", "constant", "mixed"):
+    _COLOURS[CPU_PARTS[_estimate_of_cpu]] = _SKY
 
 
 class EnergyWords(NamedTuple):

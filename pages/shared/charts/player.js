@@ -58,7 +58,7 @@ const say = (player) => {
 
 const remember = ({ data, step, speed }) => {
   const url = new URL(window.location.href);
-  url.searchParams.set(data.param, step);
+  url.searchParams.set("fold", step);
   if (speed === data.speed) url.searchParams.delete("speed");
   else url.searchParams.set("speed", speed);
   window.history.replaceState(window.history.state, "", url);

@@ -63,7 +63,6 @@ def player(
             "pauses": list(pauses),
             "unit": unit,
             "label": label,
-            "param": "fold",
             "present": presenting(),
             "autoplay": autoplay,
         },
