@@ -320,7 +320,8 @@ def check_ids(ids: pa.StringArray) -> None:
     longest = pc.max(pc.utf8_length(ids)).as_py() or 1
     if longest > limits.LONGEST_ID:
         raise Unreadable(f"it has an id longer than {limits.LONGEST_ID} characters")
-    if limits.id_bytes(len(ids), longest) > limits.MAX_ID_BYTES:
+    bytes_as_array = 4 * longest * len(ids)  # each is as wide as the longest one
+    if bytes_as_array > limits.MAX_ID_BYTES:
         raise Unreadable(
             f"it has {len(ids):,} ids with up to {longest} characters, which together need more "
             f"than {limits.MAX_ID_BYTES >> 20:,} MB of memory; shorten the longest"

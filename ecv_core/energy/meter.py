@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.metadata import version
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
@@ -88,8 +89,7 @@ def countries() -> dict[str, Country]:
     table = (_FOLDER / "countries.json").read_text(encoding="utf-8")
     rows = json.loads(table)["countries"]
     by_code = {}
-    for code in sorted(rows, key=lambda code: rows[code][0]):
-        name, grams, year = rows[code]
+    for code, (name, grams, year) in sorted(rows.items(), key=itemgetter(1)):
         by_code[code] = Country(code, name, float(grams), int(year))
     return by_code
 
@@ -373,20 +373,20 @@ class IdlePower(NamedTuple):
     """How it is known, as `Energy.source`."""
 
 
-def remembered_idle_power(name: str) -> IdlePower | None:
-    """What `measure_idle_power` has given under this name since the machine was started."""
+def remembered_idle_power(assumptions: str) -> IdlePower | None:
+    """What `measure_idle_power` has given under these since the machine was started."""
     with suppress(TypeError, ValueError):
-        watts, source = recalled(f"idle {name}")
+        watts, source = recalled(f"idle {assumptions}")
         return IdlePower(float(watts), str(source))
     return None
 
 
-def measure_idle_power(meter: EnergyMeter, name: str) -> IdlePower | None:
+def measure_idle_power(meter: EnergyMeter, assumptions: str) -> IdlePower | None:
     """The power of the idle machine, measured by this meter.
 
     Args:
         meter: that measures it.
-        name: of what the meter assumes, under which the answer is remembered.
+        assumptions: what the meter assumes, under which the answer is remembered.
     Returns: None where the machine is not idle now, or nothing can be measured.
     """
     load_before = Load.now()
@@ -401,23 +401,24 @@ def measure_idle_power(meter: EnergyMeter, name: str) -> IdlePower | None:
     if energy.source == "none" or not Load.now().is_idle_since(load_before):
         return None
     power = IdlePower(energy.joules / seconds, energy.source)
-    remember(f"idle {name}", power)
+    remember(f"idle {assumptions}", power)
     return power
 
 
 class WatchedMeter:
     """A meter that sees, too, how much other programs use the machine meanwhile."""
 
-    def __init__(self, meter: EnergyMeter, *, shared: bool = False, name: str = "") -> None:
+    def __init__(self, meter: EnergyMeter, *, shared: bool = False, assumptions: str = "") -> None:
         """Nothing is measured yet.
 
         Args:
             shared: whether folds of other programs may run meanwhile.
-            name: under which the power of the idle machine is remembered; empty for not at all.
+            assumptions: of the meter, under which the power of the idle machine is remembered;
+                empty for not at all.
         """
         self._meter = meter
         self._shared = shared
-        self._name = name
+        self._assumptions = assumptions
         self._load_at_start = Load.now()
         self._load_at_last_stop = self._load_at_start
         self._idle_power: IdlePower | None = None
@@ -429,8 +430,9 @@ class WatchedMeter:
 
     def start(self) -> None:
         """Begin measuring; before that the idle machine, where that is not known and pays."""
-        if self._idle_power is None and self._name:
-            self._idle_power = remembered_idle_power(self._name) or self._measured_idle_power()
+        if self._idle_power is None and self._assumptions:
+            remembered = remembered_idle_power(self._assumptions)
+            self._idle_power = remembered or self._measured_idle_power()
         self._meter.start()
         self._load_at_start = Load.now()
 
@@ -464,7 +466,7 @@ class WatchedMeter:
         if self._fold_seconds < LONG_SECONDS or time.monotonic() < self._try_again_at:
             return None
         self._try_again_at = time.monotonic() + IDLE_RETRY_SECONDS
-        return measure_idle_power(self._meter, self._name)
+        return measure_idle_power(self._meter, self._assumptions)
 
 
 LONG_SECONDS = 10.0

@@ -585,7 +585,7 @@ def _meter(
     if gpus is not None:
         meter = GpuMeter(meter, gpus)
     assumptions = " ".join(map(str, (processor_watts, memory_watts, *meter_names)))
-    return WatchedMeter(meter, shared=shared, name=assumptions)
+    return WatchedMeter(meter, shared=shared, assumptions=assumptions)
 
 
 def _samplers(meter_names: Sequence[str]) -> list[Sampler]:

@@ -154,22 +154,25 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     processor_seconds = None
     if processor:
         processor_seconds = sum(processor)
+    above_idle = all(fold.energy.idle_joules is not None for fold in folds)
+    gpu_seconds = [fold.energy.gpu_seconds for fold in folds]
+    some_never_ran = stopped_at is not None and k > max(len(folds), stopped_at)
     saved = _saving(joules, least_joules, most_joules, k, stopped_at)
     saved_processor = _saving(processor, processor, processor, k, stopped_at)
     return EnergyFacts(
         joules=sum(joules),
         joules_range=(sum(least_joules), sum(most_joules)),
-        above_idle=all(fold.energy.idle_joules is not None for fold in folds),
+        above_idle=above_idle,
         grams_co2e=grams,
         saved_joules=saved.amount,
         saved_range=saved.range,
-        forecast=stopped_at is not None and k > max(len(folds), stopped_at),
+        forecast=some_never_ran,
         folds_ran=len(folds),
         saved_percent=saved.percent,
         processor_seconds=processor_seconds,
         processor_assumed=sum(fold.processor_seconds is None for fold in folds),
         saved_processor_percent=saved_processor.percent,
-        gpu_seconds=sum_if_each_has_it([fold.energy.gpu_seconds for fold in folds]),
+        gpu_seconds=sum_if_each_has_it(gpu_seconds),
         source=one_source({fold.energy.source for fold in folds}),
     )
 
@@ -396,7 +399,7 @@ def _range_of_runs(folds: tuple[int, int], fold_costs: Sequence[Sequence[float]]
     return fewest * min(low_costs), most * max(high_costs)
 
 
-def together(parts: Sequence[Expected]) -> Expected:
+def sum_of_expected(parts: Sequence[Expected]) -> Expected:
     """Several runs, one after the other; at least one."""
     whole = parts[0]
     for part in parts[1:]:

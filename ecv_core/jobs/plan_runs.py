@@ -343,7 +343,7 @@ class PlanRuns:
             result,
             stopped_at=stopped_at,
             moment=moment_of_fold,
-            others=tuple(new_moments),
+            changed_moments=tuple(new_moments),
             ahead=moment_of_fold is None,
             owner=self.owner,
         )

@@ -282,6 +282,8 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
     results = run_folds.seen + run_folds.ahead
     scores = [result.score for result in run_folds.seen]
     processor_seconds = [result.processor_seconds for result in results]
+    fold_seconds = [result.seconds_alone for result in results]
+    fold_joules = [result.joules_alone for result in results]
     return ListedRun(
         run_id=row.run_id,
         group=row.group_id,
@@ -291,8 +293,8 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
         scores=tuple(scores),
         joules=_joules(results),
         processor_seconds=sum_if_each_has_it(processor_seconds),
-        fold_seconds=tuple(result.seconds_alone for result in results),
-        fold_joules=tuple(result.joules_alone for result in results),
+        fold_seconds=tuple(fold_seconds),
+        fold_joules=tuple(fold_joules),
         spent=_spent(results),
         other_work=any(not result.energy.of_fold_alone for result in results),
         stopped_at=checked_stop(row.stopped_at, spec, run_folds.damaged),

@@ -66,22 +66,22 @@ def beat(store: Store, owner: str, *, serves: bool) -> None:
     values = {"serves": serves, "beat_at": now()}
     change = owners.update().filter_by(owner=owner).values(**values)
     with store.transaction("written") as connection:
-        if not connection.execute(change).rowcount:
+        if not connection.execute(change).rowcount:  # its first sign of life
             active = sa.select(runs.c.owner).where(ACTIVE, runs.c.owner.is_not(None))
             connection.execute(owners.delete().where(owners.c.owner.not_in(active)))
             connection.execute(owners.insert().values(owner=owner, **values))
 
 
-def take_over(store: Store, gone: Collection[str], *, owner: str) -> int:
+def take_over(store: Store, gone_owners: Collection[str], *, owner: str) -> int:
     """Give what waits in the queues of dashboards that are gone to this owner; how many runs."""
-    serving = sa.select(owners.c.owner).where(owners.c.owner.in_(gone), owners.c.serves)
+    serving = sa.select(owners.c.owner).where(owners.c.owner.in_(gone_owners), owners.c.serves)
     waiting = runs.update().filter_by(state=RunState.QUEUED).where(runs.c.owner.in_(serving))
     return store.write(waiting.values(owner=owner))
 
 
-def interrupt(store: Store, gone: Collection[str]) -> None:
+def interrupt(store: Store, gone_owners: Collection[str]) -> None:
     """Mark the active runs of owners that are gone as interrupted."""
-    left_behind = (ACTIVE, runs.c.owner.in_(gone))
+    left_behind = (ACTIVE, runs.c.owner.in_(gone_owners))
     with store.transaction("written") as connection:
         run_ids = sa.select(runs.c.run_id).where(*left_behind)
         for table in (progress, under_way):

@@ -164,11 +164,9 @@ def users_table(
     rows = sum(sizes)
     if not common_metrics or rows == 0:
         return None
-    columns = {
-        "name": np.full(rows, name),
-        "fold": np.repeat(np.array(indices, dtype=np.int16), sizes),
-        "user": np.concatenate([fold.users for fold in folds]).astype(np.int32),
-    }
+    fold_of_row = np.repeat(indices, sizes).astype(np.int16)
+    user_of_row = np.concatenate([fold.users for fold in folds]).astype(np.int32)
+    columns = {"name": np.full(rows, name), "fold": fold_of_row, "user": user_of_row}
     clusters = _clusters_of_all(folds)
     if clusters is not None:
         columns["cluster"] = clusters

@@ -84,7 +84,7 @@ class KeptRun:
             self.users.append({"run_id": run_id, "fold": result.fold, **row})
 
 
-def check_kept(store: Store, kept: Mapping[str, KeptRun]) -> None:
+def check_kept(store: Store, kept_runs: Mapping[str, KeptRun]) -> None:
     """Read anew, past all that is cached, that every fold is where it was written.
 
     Raises: StoreError where one is not, or a SQLite file is damaged.
@@ -96,7 +96,7 @@ def check_kept(store: Store, kept: Mapping[str, KeptRun]) -> None:
                 answer = connection.scalar(sa.text("PRAGMA quick_check(1)"))
                 if answer != "ok":
                     raise _damaged_database(store, str(answer))
-            for run_id, run in kept.items():
+            for run_id, run in kept_runs.items():
                 query = sa.select(folds.c.fold, folds.c.result).filter_by(run_id=run_id)
                 there = {row.fold for row in connection.execute(query)}
                 for row in run.rows:
@@ -118,7 +118,7 @@ def _is_small_file(url: str) -> bool:
         return True  # the check itself says what is wrong with it
 
 
-def rescue(store: Store, kept: Mapping[str, KeptRun]) -> Path:
+def rescue(store: Store, kept_runs: Mapping[str, KeptRun]) -> Path:
     """Write runs and folds into a new database: beside the old one, or wherever there is room.
 
     Returns: its file.
@@ -127,13 +127,13 @@ def rescue(store: Store, kept: Mapping[str, KeptRun]) -> Path:
     folders = [*_rescue_folders(store.url), Path.cwd()]
     with suppress(OSError):
         folders.append(private_folder())
-    first_run_id = next(iter(kept))
+    first_run_id = next(iter(kept_runs))
     name = f"{_rescue_file_prefix(store.url)}{first_run_id}.sqlite"
     refusals = []
     for folder in folders:
         part = folder / f".{name}.part"
         try:
-            _write_interrupted_runs(Store(f"sqlite:///{part}"), kept)
+            _write_interrupted_runs(Store(f"sqlite:///{part}"), kept_runs)
             part.replace(folder / name)  # whoever takes it in sees all of it
             return folder / name
         except (StoreError, OSError) as refusal:
@@ -244,8 +244,8 @@ def _remove(database: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _write_interrupted_runs(store: Store, kept: Mapping[str, KeptRun]) -> None:
-    for run_id, run in kept.items():
+def _write_interrupted_runs(store: Store, kept_runs: Mapping[str, KeptRun]) -> None:
+    for run_id, run in kept_runs.items():
         row = run_row(run_id, run.spec, group=run_id, owner="")
         row |= {"state": RunState.INTERRUPTED, "stopped_at": run.stopped_at, "error": GONE}
         with store.transaction("written") as connection:

@@ -316,7 +316,7 @@ class Store:
         *,
         stopped_at: int | None,
         moment: Moment | None = None,
-        others: Sequence[Moment] = (),
+        changed_moments: Sequence[Moment] = (),
         ahead: bool = False,
         owner: str | None = None,
     ) -> bool:
@@ -327,7 +327,7 @@ class Store:
         Args:
             stopped_at: where the rule has stopped the run, if it has.
             moment: the run after this fold.
-            others: after other folds, whose turn has come, or changed, with this one.
+            changed_moments: after other folds, whose turn has come, or changed, with this one.
             ahead: whether its own turn has not come, as of `RunRecord.ahead`.
             owner: who computed it. If another owner has the run by now, the fold is kept, and
                 the rest is left to that one; if this one was taken for dead, it is not any more.
@@ -345,9 +345,9 @@ class Store:
             if is_damaged or not rows:
                 _insert_fold(connection, run_id, result, moment, ahead=ahead)
             _end_on_node(connection, run_id, result.fold)
-            for other in others:
-                change = folds.update().filter_by(run_id=run_id, fold=other.fold)
-                connection.execute(change.values(**moment_columns(other)))
+            for changed_moment in changed_moments:
+                change = folds.update().filter_by(run_id=run_id, fold=changed_moment.fold)
+                connection.execute(change.values(**moment_columns(changed_moment)))
             if owner is not None and not take_back_if_interrupted(connection, run_id, owner):
                 return False
             connection.execute(progress.delete().filter_by(run_id=run_id))

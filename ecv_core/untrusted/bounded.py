@@ -198,7 +198,7 @@ def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
 
 
 def started(
-    program: str, besides: dict[str, str] | None = None, *, stderr: int | None = None
+    program: str, besides: dict[str, str], *, stderr: int | None = None
 ) -> subprocess.Popen[bytes]:
     """A Python of its own that reads from and writes to this one.
 
@@ -208,12 +208,13 @@ def started(
         besides: what its environment has beside that of this process.
     """
     path = os.pathsep.join(filter(None, sys.path))
+    environment = os.environ | {"PYTHONPATH": path} | besides
     return subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
-        env=os.environ | {"PYTHONPATH": path} | (besides or {}),
+        env=environment,
     )
 
 

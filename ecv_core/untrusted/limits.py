@@ -125,8 +125,3 @@ def whole_number(name: str, usual: int, unit: str, low: int, high: int) -> int:
             f"'{text[:40]}'; without it, it is {usual}"
         )
     return int(text)
-
-
-def id_bytes(count: int, longest: int) -> int:
-    """Memory that ids take, in bytes: see `MAX_ID_BYTES`."""
-    return 4 * count * longest

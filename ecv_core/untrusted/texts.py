@@ -63,4 +63,6 @@ def _has_foreign_text(value: Any) -> bool:  # noqa: ANN401  of a figure, as Plot
         return chart_text(value) != value
     if isinstance(value, Mapping):
         return any(map(_has_foreign_text, value.values()))
-    return _may_hold_texts(value) and any(map(_has_foreign_text, value))
+    if _may_hold_texts(value):
+        return any(map(_has_foreign_text, value))
+    return False

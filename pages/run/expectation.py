@@ -13,7 +13,7 @@ import streamlit as st
 from ecv_core import dataset as datasets
 from ecv_core import models
 from ecv_core.dataset import DatasetEntry
-from ecv_core.energy.savings import Expected, KnownCosts, expected, processor_costs, together
+from ecv_core.energy.savings import Expected, KnownCosts, expected, processor_costs, sum_of_expected
 from ecv_core.figures.words import (
     algorithm_title,
     counted,
@@ -84,7 +84,7 @@ def expectation_words(
         if seconds:
             return f"By a rough estimate, each fold will take {duration(seconds)} on one core."
         return "Time and energy are not known yet for this dataset and algorithm."
-    sentence = _time_and_energy_sentence(together(expected_runs), source, load)
+    sentence = _time_and_energy_sentence(sum_of_expected(expected_runs), source, load)
     if not unknown_algorithms:
         return sentence
     titles = ", ".join(map(algorithm_title, in_catalogue_order(unknown_algorithms)))

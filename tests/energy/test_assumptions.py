@@ -135,13 +135,15 @@ def test_a_damaged_memory_is_measured_anew(machine, tmp_path):
 def test_nobody_waits_for_the_idle_machine_before_folds_have_taken_ten_seconds(machine):
     folds = [energy(joules=60.0), energy(joules=50.0)]
     idle_machine = energy(joules=14.0)  # in 2 s
-    meter = WatchedMeter(FakeMeter([*folds, idle_machine, energy(joules=40.0)]), name="usual")
+    meter = WatchedMeter(
+        FakeMeter([*folds, idle_machine, energy(joules=40.0)]), assumptions="usual"
+    )
     for seconds, idle_joules in ((6.0, None), (4.0, None), (3.0, 21.0)):
         meter.start()
         machine["now"] += seconds
         assert meter.stop().idle_joules == idle_joules
     assert machine["slept"] == 2  # a look, and the measurement
-    again = WatchedMeter(FakeMeter([energy(joules=40.0)]), name="usual")
+    again = WatchedMeter(FakeMeter([energy(joules=40.0)]), assumptions="usual")
     again.start()
     machine["now"] += 1
     assert again.stop().idle_joules == 7.0  # it is remembered

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.energy.savings import KnownCosts, together
+from ecv_core.energy.savings import KnownCosts, sum_of_expected
 from ecv_core.energy.savings import expected as expected_in
 from ecv_core.fold.spec import make_spec
 from ecv_core.stopping import folds_planned
@@ -72,7 +72,7 @@ def test_how_many_folds_a_run_may_need(settings, folds):
 
 def test_runs_one_after_the_other_add_up():
     one = expected(SPEC, [known((9, 2, 4), (90, 20, 40))])
-    both = together([one, one])
+    both = sum_of_expected([one, one])
     assert both.folds == (6, 20)
     assert both.seconds == pytest.approx((2 * 4.2, 2 * 52))
-    assert together([one, replace(one, joules=None)]).joules is None
+    assert sum_of_expected([one, replace(one, joules=None)]).joules is None

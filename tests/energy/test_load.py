@@ -126,7 +126,7 @@ def test_the_meter_says_what_others_did_and_what_the_idle_machine_would_have_dra
         "ecv_core.energy.meter.remembered_idle_power", lambda name: IdlePower(7.0, "cpu-load")
     )
     monkeypatch.setattr(psutil, "cpu_count", lambda: 2)
-    meter = WatchedMeter(FakeMeter([energy()]), name="any")
+    meter = WatchedMeter(FakeMeter([energy()]), assumptions="any")
     meter.start()
     found = meter.stop()
     assert found.other_work == pytest.approx((12 - 4 - 0.02) / 20)

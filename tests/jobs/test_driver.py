@@ -581,7 +581,7 @@ def test_what_was_said_after_a_fold_stays_though_the_rule_says_something_else_to
     plan_runs.commit(FoldTask(specs=(asked,), fold=0), 0, fold_result(0, SCORES[0]))
     (first,) = store.run(run_id).moments
     earlier = replace(first, decision=Decision(stop=True, reason="An earlier version: stop."))
-    store.add_fold(run_id, fold_result(0, SCORES[0]), stopped_at=1, others=[earlier])
+    store.add_fold(run_id, fold_result(0, SCORES[0]), stopped_at=1, changed_moments=[earlier])
     assert store.run(run_id).moments == (earlier,)
     plan_runs = PlanRuns(store, runs=[store.run(run_id)])
     plan_runs.commit(FoldTask(specs=(asked,), fold=1), 0, fold_result(1, SCORES[1]))
