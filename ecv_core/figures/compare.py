@@ -100,7 +100,8 @@ def _way_of_interval(spec: RunSpec) -> str:
     level = percent_text(spec.confidence, "g")
     if stopping.rule(spec.rule).interval is IntervalKind.K_FOLD_MEAN:
         return f"{level}, k-fold mean"
-    if isinstance(stopping.rule_for(spec), OwnInterval):
+    works_out_its_own = isinstance(stopping.rule_for(spec), OwnInterval)
+    if works_out_its_own:
         return f"{level}, {stopping.rule(spec.rule).title.lower()} rule"
     return f"{level}, t over folds"
 
@@ -182,7 +183,7 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         dark: whether the page is dark.
     """
     colours = palette(dark)
-    kinds = [kind for kind in frame["interval"].unique() if kind] or [""]
+    interval_kinds = [kind for kind in frame["interval"].unique() if kind] or [""]
     panels = frame.groupby(["dataset", "metric"], sort=False)
     height = _RUN_HEIGHT * len(frame) + (_TITLE_HEIGHT + _AXIS_HEIGHT) * len(panels)
     figure = make_subplots(rows=len(panels), cols=1)
@@ -191,7 +192,7 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     for number, (_, runs) in enumerate(panels, start=1):
         top = bottom - _TITLE_HEIGHT / height
         end = top - _RUN_HEIGHT * len(runs) / height
-        _add_panel(figure, number, runs, kinds, colours)
+        _add_panel(figure, number, runs, interval_kinds, colours)
         _set_panel_axes(figure, number, runs, colours, domain=[max(end, 0.0), top])
         figure.add_annotation(_panel_title(runs, top, colours))
         bottom = end - _AXIS_HEIGHT / height
@@ -248,7 +249,7 @@ def _add_panel(
     figure: go.Figure,
     number: int,
     runs: pd.DataFrame,
-    kinds: Sequence[str],
+    interval_kinds: Sequence[str],
     colours: Palette,
 ) -> None:
     """The marks of the runs of one panel; a run without a fold keeps its place.
@@ -257,7 +258,7 @@ def _add_panel(
         figure: with panels below each other.
         number: of the panel, from 1.
         runs: rows of the frame.
-        kinds: all ways in which intervals of the figure are made.
+        interval_kinds: all ways in which intervals of the figure are made.
         colours: of the page.
     """
     runs = runs.assign(place=range(len(runs)))
@@ -265,9 +266,9 @@ def _add_panel(
     scored = runs.dropna(subset=["mean"])
     looks = [("diamond", colours.mean), ("square", colours.width), ("triangle-up", colours.ink)]
     # A mean without an interval is drawn like the first kind: there is nothing to mistake.
-    intervals = scored["interval"].replace("", kinds[0])
-    for kind, (symbol, colour) in zip(kinds, cycle(looks), strict=False):
-        _add_means_at_stop(figure, number, scored[intervals == kind], kind, symbol, colour)
+    kind_of_run = scored["interval"].replace("", interval_kinds[0])
+    for kind, (symbol, colour) in zip(interval_kinds, cycle(looks), strict=False):
+        _add_means_at_stop(figure, number, scored[kind_of_run == kind], kind, symbol, colour)
     right_ends = scored[["mean", "high", "k_fold_mean"]].max(axis=1)
     figure.add_scatter(
         row=number,

@@ -73,30 +73,31 @@ def _scores_of_table(arrays: Mapping[str, NDArray[Any]], table: str) -> list[Sco
             packed into bits, or its error.
         table: the id.
     """
-    fold = arrays[f"{table}/fold"]
-    samples = np.arange(len(fold))
+    fold_of_sample = arrays[f"{table}/fold"]
+    samples = np.arange(len(fold_of_sample))
     if f"{table}/right" in arrays:
         # A bit for each sample that an estimator has right; the last byte has some to spare.
         bits = np.unpackbits(arrays[f"{table}/right"], axis=1)
-        scores_of_samples = bits[:, : len(fold)]
+        scores_of_samples = bits[:, : len(samples)]
     else:
         scores_of_samples = -arrays[f"{table}/error"]
     estimators = []
     for number, name in enumerate(arrays[f"{table}/estimators"].tolist()):
         seconds = arrays[f"{table}/seconds"][number].astype(np.float64)
-        users = np.full((len(seconds), len(fold)), np.nan, np.float32)
-        users[fold, samples] = scores_of_samples[number]
-        estimators.append(
-            Scores(
-                name=name,
-                dataset=table,
-                algorithm=name,
-                folds=np.nanmean(users.astype(np.float64), axis=1),
-                users=users,
-                joules=seconds,
-                source="seconds",
-            )
+        # A row per fold and a column per sample, which is held out in one fold alone.
+        by_fold = np.full((len(seconds), len(samples)), np.nan, np.float32)
+        by_fold[fold_of_sample, samples] = scores_of_samples[number]
+        # Samples take the place of users, and seconds that of joules, as `source` says.
+        estimator = Scores(
+            name=name,
+            dataset=table,
+            algorithm=name,
+            folds=np.nanmean(by_fold.astype(np.float64), axis=1),
+            users=by_fold,
+            joules=seconds,
+            source="seconds",
         )
+        estimators.append(estimator)
     return estimators
 
 

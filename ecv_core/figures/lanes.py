@@ -29,10 +29,17 @@ def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
     columns = ["node", "run", "fold", "began", "seconds", "joules", "kind", "hardware"]
     rows = []
     for run in runs:
-        late_from = _first_late_place(run)
-        for place, fold in enumerate((*run.folds, *run.ahead)):
+        folds = (*run.folds, *run.ahead)
+        # Folds that finish after the stop are superfluous, unless they run to check it.
+        folds_wanted = len(folds)
+        if run.stopped_at is not None and not run.spec.full:
+            folds_wanted = run.stopped_at
+        for number, fold in enumerate(folds, start=1):
             if fold.node is None or fold.reused:
                 continue
+            kind = "fold"
+            if number > folds_wanted:
+                kind = AFTER
             row = {
                 "node": fold.node.host,
                 "run": run_title(run),
@@ -40,20 +47,11 @@ def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
                 "began": fold.node.began_at,
                 "seconds": fold.total_seconds,
                 "joules": fold.energy.joules,
-                "kind": "fold",
+                "kind": kind,
                 "hardware": fold.node.hardware,
             }
-            if late_from is not None and place >= late_from:
-                row["kind"] = AFTER
             rows.append(row)
     return pd.DataFrame(rows, columns=columns).sort_values(["node", "began"], ignore_index=True)
-
-
-def _first_late_place(run: RunRecord) -> int | None:
-    """Where, among a run's folds, those begin that its stop made superfluous; None for nowhere."""
-    if run.spec.full:
-        return None  # they were wanted: they check the stop
-    return run.stopped_at
 
 
 def _ends(frame: pd.DataFrame) -> pd.Series[pd.Timestamp]:

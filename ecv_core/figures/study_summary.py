@@ -87,12 +87,14 @@ class Summary:
         """Folds of every run."""
         return self.tradeoff.average.k
 
-    def headline_of(self, numbers: Sequence[int]) -> pd.DataFrame:
+    def headline_of(self, system_numbers: Sequence[int]) -> pd.DataFrame:
         """The headline over some of the systems, by number: a row per alpha, as in `headline`."""
-        curves = tuple(self.tradeoff.curves[number] for number in numbers)
-        systems = tuple(self.tradeoff.systems[number] for number in numbers)
-        part = replace(self.tradeoff, systems=systems, curves=curves, average=averaged(curves))
-        return headline_frame(part, self.alphas)
+        systems = tuple(self.tradeoff.systems[number] for number in system_numbers)
+        curves = tuple(self.tradeoff.curves[number] for number in system_numbers)
+        of_systems = replace(
+            self.tradeoff, systems=systems, curves=curves, average=averaged(curves)
+        )
+        return headline_frame(of_systems, self.alphas)
 
     def rules(self, curves: CurvesByRule) -> pd.DataFrame:
         """The paper's rule beside all others, as `rules_frame` gives it.

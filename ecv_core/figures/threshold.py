@@ -22,13 +22,6 @@ from ecv_core.records.run import Moment
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
 
-LINE = 0
-"""Numbers of the traces: all numbers as a line, those above the limit, those that reach it."""
-ABOVE = 1
-REACHED = 2
-LIMIT = 3
-STOP = 4
-
 
 def threshold_figure(
     moments: Sequence[Moment],
@@ -36,7 +29,7 @@ def threshold_figure(
     *,
     dark: bool = False,
     height: int = 400,
-    span: Sequence[float] = (),
+    numbers_on_axis: Sequence[float] = (),
 ) -> go.Figure:
     """What decides after each fold, filled where the rule may stop, and the stop.
 
@@ -45,15 +38,17 @@ def threshold_figure(
         spec: of the run, or of its telling; its rule has an axis and says what is watched.
         dark: whether the page is dark.
         height: in pixels.
-        span: numbers that the axis has room for; by default those that are shown.
+        numbers_on_axis: the axis has room for them; by default for those that are shown.
     """
     rule = RULES[spec.rule]
     assert rule.axis is not None
     assert rule.watched is not None
     colours = palette(dark)
-    values = rule.values(spec)
-    limit = float(values[rule.axis.name])
-    numbers = rule.watched.of(moments, values)
+    settings = rule.values(spec)
+    limit = float(settings[rule.axis.name])
+    # After each fold the rule compares a number with its setting: once it is at most the limit, the
+    # rule may stop. Before there is such a number, it is None.
+    numbers = rule.watched.of(moments, settings)
     frame = pd.DataFrame({"n": [moment.n for moment in moments], "number": numbers}).dropna()
     logarithmic = rule.axis.scale == "logarithmic"
     if logarithmic:
@@ -73,11 +68,10 @@ def threshold_figure(
     right = spec.max_folds + 0.5
     limit_words = rule.axis.in_words(limit)
     _add_named_line(figure, [0.5, right], [limit, limit], limit_words, "top left", colours.mean)
-    low, high = _value_range(span or [*frame["number"], limit], logarithmic)
-    for moment in moments:
-        if moment.decision.stop:
-            _add_stop(figure, moment.n, right, _below_top(low, high, logarithmic), low, colours)
-            break
+    low, high = _value_range(numbers_on_axis or [*frame["number"], limit], logarithmic)
+    stops = [moment.n for moment in moments if moment.decision.stop]
+    if stops:
+        _add_stop(figure, stops[0], right, _below_top(low, high, logarithmic), low, colours)
     looks: dict[str, Any] = {"range": [low, high]}
     if logarithmic:
         looks = {"type": "log", "exponentformat": "power", "dtick": 1}

@@ -39,10 +39,11 @@ def highest_difference(frame: pd.DataFrame) -> float:
     systems = difference[frame["kind"] == SYSTEM]
     # Always one fold is far off, so that the axis would show little else.
     fixed = difference[(frame["kind"] == FIXED) & (frame["setting"] >= 2)]
-    ends = [1.35 * float(averages.max()), 1.1 * float(systems.quantile(0.97))]
+    # Above each of them there is some room, above averages for the words at the highest.
+    possible_ends = [1.35 * float(averages.max()), 1.1 * float(systems.quantile(0.97))]
     if len(fixed):
-        ends.append(1.1 * float(fixed.max()))
-    return max(ends)
+        possible_ends.append(1.1 * float(fixed.max()))
+    return max(possible_ends)
 
 
 def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = False) -> go.Figure:

@@ -38,11 +38,13 @@ def comparison_sentence(pair: Comparison, *, on_dataset: str = "", of_several: b
     where = ""
     if on_dataset:
         where = f" on {on_dataset}"
-    numbers = _numbers(test, pair.p_holm, of_several=of_several)
+    numbers = _interval_and_p_words(test, pair.p_holm, of_several=of_several)
     scope = f"This holds for {test.speaks_of}."
+    # On a table the test is of the learners. That of the models as they were trained, where there
+    # is one, stands beside it.
     if pair.fitted is not None and pair.fitted_p_holm is not None:
-        of_fitted = _numbers(pair.fitted, pair.fitted_p_holm, of_several=of_several)
-        scope = f"{scope} For {pair.fitted.speaks_of}: {of_fitted}."
+        of_models = _interval_and_p_words(pair.fitted, pair.fitted_p_holm, of_several=of_several)
+        scope = f"{scope} For {pair.fitted.speaks_of}: {of_models}."
     if pair.shows_difference:
         by = f"by {test.difference:.4f} {pair.metric}"
         return f"{pair.first} is better than {pair.second}{where} {by}: {numbers}. {scope}"
@@ -52,7 +54,7 @@ def comparison_sentence(pair: Comparison, *, on_dataset: str = "", of_several: b
     )
 
 
-def _numbers(test: PairedTest, p_holm: float, *, of_several: bool) -> str:
+def _interval_and_p_words(test: PairedTest, p_holm: float, *, of_several: bool) -> str:
     """'95 % interval 0.0100 to 0.0140, p = 0.002 after Holm'."""
     p = p_words(p_holm)
     if of_several:

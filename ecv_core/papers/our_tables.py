@@ -165,7 +165,7 @@ def _places_gained(scores: pd.DataFrame) -> pd.DataFrame:
     """By how many places a model is further up than under leave-last-item; empty for too few."""
     ranks = scores.dropna().rank(ascending=False)
     if len(ranks) < MODELS_OF_MENG:
-        ranks = ranks[:0]
+        ranks = ranks[:0]  # a place among fewer models than the paper ranks says nothing
     return ranks.rsub(ranks["leave-last-item"], axis=0)
 
 
@@ -227,26 +227,29 @@ def _order_by_rmse(dataset: str, names: list[str]) -> str:
     """Algorithms from the worst to the best mean RMSE of the folds that all of them have."""
     scores = {}
     for run in recorded(dataset):
+        # Runs of one fold are those of the curves over dimensions.
         if len(run.folds) > 1:
             scores[run.spec.algorithm] = {fold.fold: fold.score for fold in run.folds}
-    means = pd.DataFrame(scores)[names].dropna().mean()
-    return ", ".join(means.sort_values(ascending=False).index)
+    means_of_common_folds = pd.DataFrame(scores)[names].dropna().mean()
+    worst_first = means_of_common_folds.sort_values(ascending=False).index
+    return ", ".join(worst_first)
 
 
 @cache
 def power_tables() -> Frames:
     """Of the discriminative power of hyper-parameters: power of each metric in each tuning."""
+    # Tuning -> metric -> p values of all pairs of its settings, by fold.
     p_values: dict[str, dict[str, Any]] = defaultdict(dict)
     for key, values in np.load(FOLDER / "nested-power.npz").items():
         tuning, _, metric = key.rpartition("--")  # a key is 'ml-1m--bpr-mf--ndcg@10'
         p_values[tuning][metric] = values
-    powers = {}
-    for tuning, by_metric in p_values.items():
-        powers[tuning.replace("--", ", ")] = _power_row(by_metric)
+    power_rows = {}
+    for tuning, p_values_of_metric in p_values.items():
+        power_rows[tuning.replace("--", ", ")] = _power_row(p_values_of_metric)
     return {
         "counts": rating_counts(),
-        "power": pd.DataFrame(powers).T,
-        "with one set": _dominance_table(),
+        "power": pd.DataFrame(power_rows).T,
+        "with one set": _power_with_one_parameter_set(),
         "grid": _paper_grid(),
     }
 
@@ -254,27 +257,32 @@ def power_tables() -> Frames:
 def _power_row(p_values: Mapping[str, Any]) -> dict[str, Any]:
     """The power of each metric in one tuning, and which metric has the most and the least."""
     curves = {metric: expected_curve(values) for metric, values in p_values.items()}
-    row: dict[str, Any] = {metric: curve.dp for metric, curve in curves.items()}
+    # DP is a sum of p values: the lower it is, the more pairs of settings the metric tells apart.
+    dp_of_metric: dict[str, Any] = {metric: curve.dp for metric, curve in curves.items()}
     # The paper's tables leave out the two metrics of novelty.
-    ranked = sorted(set(row) - {"efd@10", "epc@10"}, key=row.__getitem__)
+    ranked = sorted(set(dp_of_metric) - {"efd@10", "epc@10"}, key=dp_of_metric.__getitem__)
     best = ranked[0]
     worst = ranked[-1]
-    return row | {
+    return dp_of_metric | {
         "best": best,
         "worst": worst,
-        "best, DP": row[best],
-        "worst, DP": row[worst],
+        "best, DP": dp_of_metric[best],
+        "worst, DP": dp_of_metric[worst],
         "best, DP + sd": curves[best].dp_plus_sd,
     }
 
 
-def _dominance_table() -> pd.DataFrame:
-    """Which parameter decides in the tuning of bpr-mf; empty where it is not on this machine."""
+def _power_with_one_parameter_set() -> pd.DataFrame:
+    """DP of nDCG@10 among settings of bpr-mf that share the value of one parameter.
+
+    Empty where that tuning is not on this machine.
+    """
     if not TUNINGS.exists():
         return pd.DataFrame()
     tuning = recorded_tuning("ml-1m--bpr-mf")
-    shares = dominance(tuning.p_values["ndcg@10"], tuning.configurations)
-    return pd.DataFrame(shares).T.add_prefix("ml-1m, ", axis=0)
+    # Parameter -> its value -> DP of the pairs of settings that share this value.
+    dp_of_values = dominance(tuning.p_values["ndcg@10"], tuning.configurations)
+    return pd.DataFrame(dp_of_values).T.add_prefix("ml-1m, ", axis=0)
 
 
 def _paper_grid() -> pd.DataFrame:

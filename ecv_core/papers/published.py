@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -145,9 +146,11 @@ def _interval(run: RunRecord) -> tuple[float, float] | None:
     interval = mean_interval([fold.score for fold in run.folds], 0.95)
     users = recorded_user_scores(run)
     has_users = all(fold.fold in users for fold in run.folds)
-    if 1 < len(run.folds) < run.spec.k and has_users:
+    some_folds_are_missing = 1 < len(run.folds) < run.spec.k
+    if some_folds_are_missing and has_users:
         folds = [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
-        # The tolerance decides when the rule stops, and nothing of its interval.
+        # The precision rule's interval says where the mean of all folds is. Its tolerance decides
+        # when it stops, and nothing of that interval.
         rule = within(1.0, k=run.spec.k, metric=run.spec.metric_name)
         interval = rule.interval(folds)
     if interval is None:
@@ -164,10 +167,10 @@ def recorded_entries(dataset: str) -> list[Entry]:
     """Those of each algorithm with the most folds, best first."""
     # A run of fewer folds may have the lower error by luck alone.
     runs = recorded(dataset)
-    most_folds: dict[str, int] = {}
+    most_folds: Counter[str] = Counter()
     for run in runs:
         algorithm = run.spec.algorithm
-        most_folds[algorithm] = max(most_folds.get(algorithm, 0), len(run.folds))
+        most_folds[algorithm] = max(most_folds[algorithm], len(run.folds))
     entries = []
     for run in runs:
         if len(run.folds) == most_folds[run.spec.algorithm]:
@@ -187,7 +190,8 @@ def set_ups(dataset: str) -> list[float]:
     grid = json.loads(path.read_text(encoding="utf-8")).get(dataset, {"configurations": []})
     means = []
     for configuration in grid["configurations"]:
-        curve = configuration.get("after_8_16_32_64_128")  # of each, the RMSE of every fold
-        if curve:
-            means.append(fmean(curve[-1]))
+        # After each of these numbers of epochs, the RMSE of every fold; none if the fit diverged.
+        rmse_of_folds = configuration.get("after_8_16_32_64_128")
+        if rmse_of_folds:
+            means.append(fmean(rmse_of_folds[-1]))
     return sorted(means)

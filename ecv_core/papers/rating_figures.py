@@ -187,6 +187,7 @@ def spaces_figure(space: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
     """
     colours = palette(dark)
     figure = go.Figure()
+    # Split -> the score of each configuration under it.
     scores_by_split = space["scores"]
     first, *others = scores_by_split
     tau_of_splits = {}

@@ -42,11 +42,11 @@ class PaperPart:
     """The cells of each row as printed, from left to right."""
     source: str
     """As of `PaperCell`."""
-    ours: str
+    our_table: str
     """Which of `OUR_TABLES` of the paper has our side; '' where nothing computes it."""
-    here: Mapping[str, str]
+    our_words: Mapping[str, str]
     """Row -> our side in words, where it is an option and no number."""
-    differs: str
+    why_different: str
     """Why our numbers are others, where they are."""
     reasons: Mapping[Label, Mapping[str, str]]
     """Label without a number of ours -> the cells that it holds for, as a pattern -> why."""
@@ -162,9 +162,9 @@ def _every_part() -> list[PaperPart]:
             columns=fields["columns"],
             rows=_printed_rows(fields),
             source=fields["source"],
-            ours=fields.get("ours", ""),
-            here=fields.get("here", {}),
-            differs=fields.get("differs", ""),
+            our_table=fields.get("ours", ""),
+            our_words=fields.get("here", {}),
+            why_different=fields.get("differs", ""),
             reasons={label: fields.get(label, {}) for label in WITHOUT_OURS},
         )
         parts.append(part)
@@ -173,8 +173,9 @@ def _every_part() -> list[PaperPart]:
 
 def _printed_rows(fields: Mapping[str, Any]) -> dict[str, list[str]]:
     """The cells of each row of a part as printed, from left to right."""
-    if "held" in fields:
-        return _published_rows(fields["held"])
+    published_file = fields.get("held")
+    if published_file is not None:
+        return _published_rows(published_file)
     rows = {}
     for row, text in fields["rows"].items():
         if text == PICTURE:  # the whole row
@@ -226,9 +227,9 @@ def _our_value(part: PaperPart, row: str, column: str) -> Value | None:
 
     A cell of a table that is worked out goes before what is written beside the row.
     """
-    value: Any = part.here.get(row)
-    if part.ours:
-        table = OUR_TABLES[part.paper]()[part.ours]
+    value: Any = part.our_words.get(row)
+    if part.our_table:
+        table = OUR_TABLES[part.paper]()[part.our_table]
         if column in table:
             value = table[column].get(row)
     if isinstance(value, str):
@@ -247,17 +248,20 @@ def _compare(
     if published == PICTURE:
         return CellVerdict(label="impossible", why=_file()["reasons"]["picture"])
     if isinstance(ours, str):
-        if part.here or published == ours:
+        # An option that is here under another name is the same.
+        if part.our_words or published == ours:
             return CellVerdict(label="same")
-        return CellVerdict(label="differs", why=part.differs)
+        return CellVerdict(label="differs", why=part.why_different)
+    # Ours is the same if it is, rounded to as many decimals as are printed.
     theirs = float(published)
-    decimals = len(published.partition(".")[2])
+    _, _, printed_decimals = published.partition(".")
+    decimals = len(printed_decimals)
     if theirs == round(ours, decimals):
         return CellVerdict(label="same")
     by = f"by {ours - theirs:+.{decimals}f}"
     if theirs:
         by += f" ({100 * (ours - theirs) / abs(theirs):+.0f} %)"
-    return CellVerdict(label="differs", by=by, why=part.differs)
+    return CellVerdict(label="differs", by=by, why=part.why_different)
 
 
 def _without_ours(part: PaperPart, row: str, column: str, published: str) -> CellVerdict:

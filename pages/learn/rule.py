@@ -68,17 +68,21 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
     folds = guide_run.run.folds_in_order
     # All figures have the same axis: it spans every alpha and, after each fold, the product of the
     # interval's width and its last change.
-    span = [ALPHAS[0], ALPHAS[-1]]
+    axis_numbers = [ALPHAS[0], ALPHAS[-1]]
     for product in least_alpha_after_folds(played):
         if product is not None:
-            span.append(product)
+            axis_numbers.append(product)
 
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = []
         for alpha in ALPHAS:
             decided = moments(EFold(alpha=alpha), folds, CONFIDENCE)
             spec = _spec_of(guide_run.run, alpha)
-            figures.append(threshold_figure(decided, spec, dark=dark, height=_HEIGHT, span=span))
+            figures.append(
+                threshold_figure(
+                    decided, spec, dark=dark, height=_HEIGHT, numbers_on_axis=axis_numbers
+                )
+            )
         return figures
 
     alpha_texts = [f"alpha {alpha_text(alpha)}" for alpha in ALPHAS]

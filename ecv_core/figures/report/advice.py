@@ -44,12 +44,13 @@ def enough_words(advice: FoldsAdvice) -> str:
     best = advice.best
     if best.rule == ALL_FOLDS:
         return f"{_all_folds_words(advice).capitalize()} are needed"
-    if RULES[best.rule].looks:
+    stop_depends_on_scores = RULES[best.rule].looks
+    if stop_depends_on_scores:
         return f"{best.outcome.mean_stop:.1f} folds on average are enough{_by_rule_words(best)}"
-    words = setting_text(best)
-    if words == counted(1, "fold"):
-        return f"{words} is enough"
-    return f"{words} are enough"
+    number_of_folds = setting_text(best)
+    if number_of_folds == counted(1, "fold"):
+        return f"{number_of_folds} is enough"
+    return f"{number_of_folds} are enough"
 
 
 def _all_folds_words(advice: FoldsAdvice) -> str:
@@ -61,7 +62,8 @@ def _all_folds_words(advice: FoldsAdvice) -> str:
 
 def _option_words(option: Option) -> str:
     """'7 folds'; '6.3 folds on average with the rule e-fold, alpha 1e-4, at least 3 folds'."""
-    if not RULES[option.rule].looks:
+    stop_depends_on_scores = RULES[option.rule].looks
+    if not stop_depends_on_scores:
         return setting_text(option)
     return f"{option.outcome.mean_stop:.1f} folds on average{_by_rule_words(option)}"
 

@@ -240,16 +240,16 @@ def _image(figure: go.Figure, sentence: str, look: _Look) -> Image:
     from PIL import Image
 
     lines = _wrapped([sentence], _SENTENCE_LETTERS)
-    missing_lines = look.sentence_lines - len(lines)
-    lines += [""] * missing_lines  # the chart has the same place at each step
+    # As many lines at each step, so that the chart has the same place.
+    lines += [""] * (look.sentence_lines - len(lines))
     words_height = _band_height(look.heading) + _band_height(lines)
     height = max(_LEAST_HEIGHT - words_height, figure.layout.height / PIXELS_PER_INCH)
 
-    def step() -> go.Figure:
+    def figure_of_step() -> go.Figure:
         return figure
 
     with styled({"axes.facecolor": look.ground}, colours=look.colours):
-        chart = printed(step, width=_WIDTH, height=height)
+        chart = printed(figure_of_step, width=_WIDTH, height=height)
         heading = _band(look.heading, size=9)
         words = _band(lines, size=8)
         parts = [_pixels(part, look.ground) for part in (heading, chart, words)]

@@ -10,7 +10,7 @@ import math
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -356,35 +356,45 @@ def _draw_note(
         domain: which part of the chart's height the axes had.
     """
     text = _plain(note["text"])
-    x = note["x"]
+    share_across = note["x"]
     side = note.get("xanchor", "center")
     if note.get("xref", "x") != "paper":
-        low, high = axes.get_xlim()
-        # The axis is about 0.68 times as long as the figure is wide. Half the words, as a share of
-        # it, is how near their middle may come to one of its ends.
-        half = min(_text_inches(len(text)) / (0.68 * width) / 2, 0.5)
-        x = min(max((x - low) / (high - low), half), 1 - half)
+        share_across = _middle_within_axis(axes, note["x"], text, width)
         side = "center"
     y = note["y"]
-    upwards = "data"
+    unit_of_y = "data"
     if note.get("yref") == "paper":
         y = (y - domain[0]) / (domain[1] - domain[0])
-        upwards = "axes fraction"
-    upright = note.get("yanchor", "middle").replace("middle", "center")
+        unit_of_y = "axes fraction"
     words = axes.annotate(
         text,
-        (x, y),
+        (share_across, y),
         (0, note.get("yshift", 0) * 0.55),
-        xycoords=("axes fraction", upwards),
+        xycoords=("axes fraction", unit_of_y),
         textcoords="offset points",
         ha=side,
-        va=upright,
+        va=note.get("yanchor", "middle").replace("middle", "center"),
         size=SMALL,
         color=note["font"]["color"],
         annotation_clip=False,
     )
-    is_among_marks = upwards == "data"
+    is_among_marks = unit_of_y == "data"
     words.set_in_layout(not is_among_marks)  # among the marks they need no room of their own
+
+
+def _middle_within_axis(axes: Axes, x: float, text: str, figure_width: float) -> float:
+    """Where the middle of words stands, as a share of the x axis, so that none is beyond its ends.
+
+    Args:
+        axes: whose x axis it is.
+        x: the place that the words are about.
+        text: the words.
+        figure_width: in inches.
+    """
+    low, high = axes.get_xlim()
+    axis_inches = 0.68 * figure_width  # about, as labels and margins take the rest
+    half_of_words = min(_text_inches(len(text)) / axis_inches / 2, 0.5)
+    return min(max((x - low) / (high - low), half_of_words), 1 - half_of_words)
 
 
 # Heatmaps, as tables of shaded cells.
@@ -406,6 +416,7 @@ def _printed_cells(heatmaps: Sequence[_Trace]) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
+    # What is a row on a page is a column in print, and what is a column ("x") is a row.
     columns = [str(name) for name in heatmaps[0]["y"]]
     longest = max(len(name) for name in columns)
     rows = sum(len(heatmap["x"]) for heatmap in heatmaps) + _GAP * (len(heatmaps) - 1)
@@ -425,8 +436,8 @@ def _printed_cells(heatmaps: Sequence[_Trace]) -> Figure:
     axes.tick_params(length=0, pad=2)
     axes.spines[:].set_visible(False)
     handles = []
-    for share in (0, 1):
-        fill, _ = _shade(share)
+    for share in (0, 1):  # the best and the worst
+        fill = _cell_look(share).fill
         handles.append(Rectangle((0, 0), 1, 1, fc=fill, ec=LIGHT.muted, lw=0.4))
     labels = heatmaps[0]["colorbar"]["ticktext"]
     figure.legend(handles, labels, loc="outside lower right", ncols=2, handlelength=1)
@@ -439,29 +450,36 @@ def _draw_table(axes: Axes, heatmap: _Trace, top: float) -> None:
 
     low = heatmap["zmin"]
     high = heatmap["zmax"]
-    values = np.array(heatmap["z"], dtype=np.float64).T
-    texts = list(zip(*heatmap["text"], strict=True))
-    shares = (values - low) / ((high - low) or 1.0)
+    values_turned = np.array(heatmap["z"], dtype=np.float64).T
+    texts_turned = list(zip(*heatmap["text"], strict=True))
+    shares = (values_turned - low) / ((high - low) or 1.0)
     if heatmap["reversescale"]:
         shares = 1 - shares
     for (row, column), share in np.ndenumerate(shares):
-        fill, ink = _shade(share)
+        look = _cell_look(share)
         corner = (column + 0.02, top + row + 0.04)
-        axes.add_patch(Rectangle(corner, 0.96, 0.92, fc=fill, lw=0))
+        axes.add_patch(Rectangle(corner, 0.96, 0.92, fc=look.fill, lw=0))
         number = axes.text(
             column + 0.5,
             top + row + 0.5,
-            _plain(texts[row][column]) or "-",
+            _plain(texts_turned[row][column]) or "-",
             ha="center",
             va="center",
             size=SMALL,
-            color=ink,
+            color=look.ink,
         )
         number.set_in_layout(False)  # it is inside its cell
 
 
-def _shade(share: float) -> tuple[tuple[float, ...] | str, str]:
-    """A cell's colour and that of its words.
+class _CellLook(NamedTuple):
+    """Colours of a cell and of its words, as matplotlib takes them."""
+
+    fill: tuple[float, ...] | str
+    ink: str
+
+
+def _cell_look(share: float) -> _CellLook:
+    """How a cell looks.
 
     Args:
         share: from 0, the lightest, to 1; NaN where there is no cell.
@@ -469,10 +487,10 @@ def _shade(share: float) -> tuple[tuple[float, ...] | str, str]:
     from matplotlib.colors import to_rgb
 
     if math.isnan(share):
-        return "none", LIGHT.muted
+        return _CellLook("none", LIGHT.muted)
     share = min(max(share, 0.0), 1.0)
     lightest, darkest = (np.array(to_rgb(colour)) for colour in PRINTED_CELLS)
     fill = tuple(lightest + share * (darkest - lightest))
     if share > 0.55:
-        return fill, "white"
-    return fill, LIGHT.ink
+        return _CellLook(fill, "white")
+    return _CellLook(fill, LIGHT.ink)

@@ -4,20 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.figures.threshold import (
-    ABOVE,
-    LIMIT,
-    LINE,
-    PICTURES,
-    REACHED,
-    STOP,
-    threshold_figure,
-)
+from ecv_core.figures.threshold import PICTURES, threshold_figure
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES, moments, rule_for
 from pages.learn.material.dealing import draws_frame
 from pages.learn.material.drawings import grades_figure, wander_figure
 from tests.fake_folds import fold_result
+
+LINE, ABOVE, REACHED, LIMIT, STOP = range(5)  # the traces, in their order
 
 
 def test_the_best_model_is_named_not_only_coloured():
