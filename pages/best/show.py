@@ -337,7 +337,7 @@ def _offer_to_keep(selection: ShownSelection) -> None:
     )
 
     def describe() -> Description:
-        versions: Mapping[str, Any] = {}
+        versions: Mapping[str, Any] = {}  # of a recorded grid it is not known what made it
         if selection.runs or selection.file:
             versions = machine_and_versions(selection.runs)
         return describe_selection(
@@ -369,7 +369,9 @@ def recorded_selection(name: str, question: Question) -> ShownSelection:
     Raises:
         InputError: If a file is damaged.
     """
-    runs: list[RunRecord] = []  # of a grid only fold scores are recorded, and no runs
+    # It is of the algorithms that ran on a dataset, or of the values of a parameter: a grid, of
+    # which only fold scores are recorded, and no runs.
+    runs: list[RunRecord] = []
     if name in configuration_names(GRIDS):
         contenders, specs = _scores_and_specs_of_grid(name)
     else:
@@ -464,7 +466,7 @@ def _winner_edge_words(selection: ShownSelection) -> str:
     if not selection.decided:
         return ""
     configurations = varied_parameters([contender.name for contender in selection.contenders])
-    if not configurations:
+    if not configurations:  # they are no configurations of one algorithm
         return ""
     return edge_words(configurations, configurations[selection.leader])
 

@@ -271,6 +271,7 @@ def _pick_algorithms() -> PickedContenders:
         what="Each algorithm is a contender. All are evaluated on the same folds.",
     )
     set_usual_metric_and_split(names)
+    # A dataset may serve several tasks: the algorithms that are picked say which of them it is.
     task = entry.tasks[0]
     if names:
         task = ALGORITHMS[names[0]].task

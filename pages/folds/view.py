@@ -168,6 +168,7 @@ def _certainty(advice: FoldsAdvice) -> Certainty:
         return Certainty.SURE
     if not best.checks:
         return Certainty.UNCERTAIN
+    # Each check is of a dataset, with the setting that was chosen on all the others.
     for check in best.checks:
         if not check.kept:
             return Certainty.CLOSE
@@ -232,7 +233,11 @@ def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
         min_folds=min_folds,
         full=False,
     )
-    fill_form(spec, [other.algorithm for other in specs if other.dataset == spec.dataset])
+    algorithms = []
+    for other in specs:
+        if other.dataset == spec.dataset:
+            algorithms.append(other.algorithm)
+    fill_form(spec, algorithms)
     open_page("run/run.py", {"rule": rule.title})
 
 
@@ -265,7 +270,10 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
     alt = f"{counted(len(frame), 'option')}, cheapest first: {rules}."
     table(frame, columns, key="folds-options", alt=alt)
     st.caption(f"Risk: {risk}")
-    failing = [RULES[rule].title for rule in advice.failing if rule in RULES]
+    failing = []
+    for rule_id in advice.failing:
+        if rule_id in RULES:
+            failing.append(RULES[rule_id].title)
     if failing:
         st.caption(
             f"No setting of {escaped(listed(failing))} keeps this promise and saves anything."
@@ -285,7 +293,10 @@ def write_link(explored: Explored) -> None:
     params[ALPHA_KEY] = [alpha_text(explored.alpha_at_start)]
     picked_ids = st.session_state.get(RUNS)
     if picked_ids:
-        params[RUNS] = [run_label(run) for run in run_list().rows() if run.run_id in picked_ids]
+        params[RUNS] = []
+        for run in run_list().rows():
+            if run.run_id in picked_ids:
+                params[RUNS].append(run_label(run))
     not_in_link = ""
     if st.session_state.get(SOURCE) == FILE:
         not_in_link = _FILE_IN_WORDS
@@ -391,7 +402,10 @@ def draw_stops(explored: Explored) -> None:
 def _exactness_words(explored: Explored) -> str:
     """How the numbers are known, in sentences."""
     words = "Exact over every order of the folds"
-    sampled = [RULES[other.rule].title for other in explored.others if other.sampled]
+    sampled = []
+    for other in explored.others:
+        if other.sampled:
+            sampled.append(RULES[other.rule].title)
     if sampled:
         words += f"; only {' and '.join(sampled)} sampled."
     else:

@@ -134,6 +134,7 @@ def _count_bet(current: GameRound) -> None:
     game: Game = st.session_state[_GAME]
     stop = st.session_state.get(_STOP_BET)
     bracket = st.session_state.get(_DIFFERENCE_BET)
+    # A second click on the button comes when the round has its outcome, or the next one is open.
     if game.outcome or game.number != current.number or stop is None or bracket is None:
         return
     who = "You"
@@ -143,7 +144,7 @@ def _count_bet(current: GameRound) -> None:
         who = "The lecturer"
         game.bet_of_phone = _bets_of_phones(room, current.k)
     verdict = ":red[**wrong**]"
-    if bracket == bracket_of(_difference(current)):
+    if bracket == bracket_of(_difference_percent(current)):
         verdict = ":green[**right**]"
     points = points_of(Bet(stop, bracket), current)
     game.points += points
@@ -168,7 +169,7 @@ def _bets_of_phones(room: Room, k: int) -> dict[int, Bet]:
 def points_of(bet: Bet, current: GameRound) -> int:
     """Two for the fold of the stop, one for a fold beside it, one for the mean."""
     points = max(2 - abs(bet.stop - current.stop), 0)
-    if bet.bracket == bracket_of(_difference(current)):
+    if bet.bracket == bracket_of(_difference_percent(current)):
         points += 1
     return points
 
@@ -191,7 +192,7 @@ def _show_hall(current: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
         outcomes[phone] = (
             f"You bet on fold {bet.stop} and {bet.bracket}: {points[phone]} of {MOST_POINTS} "
             f"points. The rule stopped after fold {current.stop}, off by "
-            f"{_difference(current):.1f} %."
+            f"{_difference_percent(current):.1f} %."
         )
     st.markdown(_nearest_words(points))
     fold_words = [f"fold {stop}: **{bets_on_fold[stop]}**" for stop in sorted(bets_on_fold)]
@@ -225,7 +226,7 @@ def bracket_of(percent: float) -> str:
     return next(words for words, below in _BRACKETS.items() if percent < below)
 
 
-def _difference(current: GameRound) -> float:
+def _difference_percent(current: GameRound) -> float:
     """Between the mean at the stop and that of all folds, in percent."""
     at_stop = current.moments[current.stop - 1]
     return difference_percent(at_stop.mean, current.moments[-1].mean)
@@ -266,7 +267,7 @@ def _truth_words(current: GameRound) -> str:
         interval = "the interval holds it"
     return (
         f"{name} The rule said {at_stop.mean:.4f} after {stop} folds; the truth, the mean of all "
-        f"{k}, is **{whole:.4f}**: a difference of **{_difference(current):.1f} %**, and "
+        f"{k}, is **{whole:.4f}**: a difference of **{_difference_percent(current):.1f} %**, and "
         f"{interval}."
     )
 

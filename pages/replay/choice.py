@@ -82,7 +82,7 @@ def _set_widgets_as_it_ran(run: ChoosableRun) -> None:
 
 def _set_widgets_as_linked(run: RunRecord) -> None:
     """Begin with the run's own settings, but for those that the address names."""
-    linked = {}
+    linked = {}  # Streamlit has put what the address names into the session
     for key in (ALPHA, ORDER):
         value = st.session_state.get(key)
         if key in st.query_params and value is not None:

@@ -112,7 +112,7 @@ def _show_searches(task: str) -> None:
     frame = frame[frame["task"] == task]
     counts = frame.groupby("way").size().to_frame("tables")
     means = means_by(frame, "way").merge(counts, on="way")
-    ours = means.iloc[0]
+    ours = means.iloc[0]  # the recording begins with the ways of EFoldSearchCV
     st.markdown(
         f"To find the best of ten estimators, **EFoldSearchCV** by {ours['way']} takes "
         f"{ours['folds_percent']:.0f} % of the folds that `GridSearchCV` takes; its choice is "

@@ -460,22 +460,22 @@ def _pick_settings(task: Task, suffix: str) -> dict[str, Any]:
     split = left.selectbox(
         options=splits,
         format_func=titled,
-        **_of_form(
+        **_arguments_in_form(
             "split", suffix, help="With its default parameters; those that make several folds."
         ),
     )
     settings = {
         "split": split,
-        "metric": metric_select(middle, task.together, **_of_form("metric", suffix)),
-        "seed": setting_widget("seed", seed, **_of_form("seed")),
-        "k": setting_widget("k", folds, **_of_form("k")),
+        "metric": metric_select(middle, task.together, **_arguments_in_form("metric", suffix)),
+        "seed": setting_widget("seed", seed, **_arguments_in_form("seed")),
+        "k": setting_widget("k", folds, **_arguments_in_form("k")),
     }
     if not task.of_table:
-        settings["n"] = setting_widget("n", top, **_of_form("n"))
+        settings["n"] = setting_widget("n", top, **_arguments_in_form("n"))
     return settings
 
 
-def _of_form(
+def _arguments_in_form(
     name: str,
     suffix: str = "",
     **changed: Any,  # noqa: ANN401 - arguments of a widget
