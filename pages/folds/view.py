@@ -17,7 +17,6 @@ from ecv_core.analysis.tradeoff.curves import (
 )
 from ecv_core.analysis.tradeoff.decision import ALL_FOLDS, FoldsAdvice, decide, fixed_folds
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
-from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import excluded_energy_words, with_own_joules
 from ecv_core.figures.report.advice import (
     checked_sentence,
@@ -46,7 +45,7 @@ from pages.folds.curves import Explored
 from pages.run.start_form import fill_form
 from pages.shared.address.link import chosen, write_into_link
 from pages.shared.address.navigation import open_page
-from pages.shared.charts.energy_parts import energy_bar
+from pages.shared.charts.energy_parts import energy_bar, energy_sources_sentence
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT_IN_ADDRESS, escaped, run_list
 from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
@@ -413,6 +412,5 @@ def _exactness_words(explored: Explored) -> str:
     if len(explored.systems) > 1:
         words += f" Each of the {len(explored.systems)} runs counts the same."
     if explored.cost == "energy":
-        sources = {SOURCES.get(system.source, system.source) for system in explored.systems}
-        return f"{words} Energy: {', '.join(sorted(sources))}."
+        return f"{words} {energy_sources_sentence(explored.systems)}"
     return f"{words} No energy was recorded, so every fold costs the same."

@@ -17,7 +17,6 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
 )
 from ecv_core.analysis.tradeoff.rules_compared import CELLS, JOULES
-from ecv_core.energy.meter import SOURCES
 from ecv_core.figures.heatmap import (
     EARLY,
     heatmap_figure,
@@ -34,7 +33,7 @@ from ecv_core.jobs.plans.study import of_the_paper
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES
-from pages.shared.charts.energy_parts import runs_energy_bar
+from pages.shared.charts.energy_parts import energy_sources_sentence, runs_energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
 from pages.shared.widgets.cite import PAPER_LINK
@@ -275,12 +274,11 @@ def show_ranks(study: Summary, scores: pd.DataFrame) -> None:
 
 def show_energy_sources(study: Summary, runs: Sequence[RunRecord]) -> None:
     """How the numbers are known, and what the energy of these runs is made up of."""
-    sources = {SOURCES.get(system.source, system.source) for system in study.tradeoff.systems}
     st.caption(
         "Exact over every order of the folds, none of it sampled, except for ranks; each run "
-        "counts the same. "
-        f"Energy: {', '.join(sorted(sources))}. The paper ({PAPER_LINK}) reports {PAPER_STOP} "
-        f"folds, {PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
+        f"counts the same. {energy_sources_sentence(study.tradeoff.systems)} The paper "
+        f"({PAPER_LINK}) reports {PAPER_STOP} folds, {PAPER_COST_PERCENT} % and "
+        f"{PAPER_DIFFERENCE_PERCENT} %."
     )
     runs_energy_bar(runs)
 

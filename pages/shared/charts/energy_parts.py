@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import (
     CPU_PARTS,
     GPU,
@@ -23,7 +24,7 @@ from ecv_core.energy.parts import (
 )
 from ecv_core.figures.palette import PARTS
 from ecv_core.figures.words import estimate
-from ecv_core.records.run import FoldResult, RunRecord
+from ecv_core.records.run import FoldResult, RunRecord, Scores
 
 _BLUE, _SKY, _GREEN, _PINK, _YELLOW, _RED, _ORANGE = PARTS
 _COLOURS = {
@@ -70,6 +71,12 @@ def runs_energy_bar(runs: Sequence[RunRecord]) -> None:
     for run in with_own_joules(runs):
         folds += run.folds
     energy_bar(folds, excluded_energy_words(runs))
+
+
+def energy_sources_sentence(systems: Iterable[Scores]) -> str:
+    """How the energy of these runs is known, each source once: 'Energy: estimated, metered.'"""
+    sources = {SOURCES.get(system.source, system.source) for system in systems}
+    return f"Energy: {', '.join(sorted(sources))}."
 
 
 def energy_words(folds: Iterable[EnergyCost], note: str) -> EnergyWords:
