@@ -28,9 +28,9 @@ SELECTION = "selection"
 """In the address."""
 FILE = "file"
 FIRST = "ml-100k"
-_CHOICE = "selection-choice"
+_PICKED_IN_BOX = "selection-choice"
 """In the session: what is picked in the box."""
-_LAST = "selection-last"
+_LAST_SHOWN = "selection-last"
 """In the session: what was shown last, whatever page was open since."""
 
 
@@ -55,7 +55,7 @@ def pick_selection() -> Choice:
             "Selection",
             list(labels),
             format_func=labels.__getitem__,
-            key=_CHOICE,
+            key=_PICKED_IN_BOX,
             on_change=_open_picked,
             help="Recorded selections are replayed from folds that ran before. Nothing is "
             "computed.",
@@ -95,10 +95,10 @@ def _open_named_selection(labels: Mapping[str, str]) -> str:
         usual = FIRST
     named = st.query_params.get(SELECTION)
     wanted = named or usual
-    if not named and _CHOICE not in st.session_state:
+    if not named and _PICKED_IN_BOX not in st.session_state:
         # Streamlit has forgotten the box, so another page was open: what was shown before is shown
         # again. With the box, it was the browser's Back that led to the address without a name.
-        wanted = str(st.session_state.get(_LAST, usual))
+        wanted = str(st.session_state.get(_LAST_SHOWN, usual))
     if wanted not in labels:
         wanted = usual
         if named:
@@ -106,11 +106,11 @@ def _open_named_selection(labels: Mapping[str, str]) -> str:
                 f"there is no selection '{escaped(named)}' here; it may have been removed, or "
                 "belongs to another installation. Pick one below, or start one."
             )
-    st.session_state[_CHOICE] = wanted
+    st.session_state[_PICKED_IN_BOX] = wanted
     if named or wanted != usual:
         open_selection(wanted)
     else:  # the address without a name stays as it is: it stands for the usual selection
-        st.session_state[_LAST] = wanted
+        st.session_state[_LAST_SHOWN] = wanted
     return wanted
 
 
@@ -121,14 +121,14 @@ def is_own(selection: str) -> bool:
 
 def open_selection(selection: str) -> None:
     """Make the address name it; call it before the page is drawn anew."""
-    if st.session_state.get(_LAST, selection) != selection:
+    if st.session_state.get(_LAST_SHOWN, selection) != selection:
         st.query_params.pop("fold", None)  # the round at which the one before was looked at
-    st.session_state[_LAST] = selection
+    st.session_state[_LAST_SHOWN] = selection
     st.query_params[SELECTION] = selection
 
 
 def _open_picked() -> None:
-    open_selection(st.session_state[_CHOICE])
+    open_selection(st.session_state[_PICKED_IN_BOX])
 
 
 def _labels_of_selections() -> dict[str, str]:

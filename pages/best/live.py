@@ -61,6 +61,7 @@ def show_live(selection_id: str) -> None:
     plan, scores = _plan_and_scores(selection_id)
     standing = plan.standing(scores)
     if not standing.decided:
+        # Drawn again whenever any run changes, and while the tab is looked at with every step.
         drawn_at = watch().drawn_activity().moment
         draw_live(
             _show_what_goes_on,

@@ -83,7 +83,7 @@ def correct_layout(token: str, plain: PlainFile) -> Layout | None:
     """
     recognised = _recognised(token, plain)
     # As it was corrected last, in an earlier drawing of the page or an earlier visit.
-    earlier = own.asked_layout(token)
+    earlier = own.kept_layout(token)
     form = _correct_form(token, recognised.layout, earlier or recognised.layout)
     if form != recognised.layout:  # written otherwise than guessed, it has other columns and rows
         recognised = _recognised_again(token, plain, form)
@@ -91,7 +91,7 @@ def correct_layout(token: str, plain: PlainFile) -> Layout | None:
     if earlier is not None:  # this is corrected below, where the users are counted
         layout = replace(layout, without_bots=earlier.without_bots)
     layout = _offer_to_leave_out(token, replace(recognised, layout=layout), earlier)
-    own.ask_layout(token, layout)
+    own.keep_layout(token, layout)
     _show_preview(replace(recognised, layout=layout))
     for role in layout.missing:
         st.warning(
@@ -408,6 +408,7 @@ def _show_interactions(token: str, about: About, layout: Layout) -> None:
     loss_words = loss_sentence(about.unused, about.rows)  # empty where few rows are lost
     if loss_words:
         st.warning(f"{escaped(loss_words)}.", icon=":material/warning:")
+    # Users with very many rows may be programs; a press leaves them out, or takes them back.
     if about.busiest_words:
         st.warning(f"{about.busiest_words}.", icon=":material/smart_toy:")
         _offer_people_only(token, layout, without_bots=True)
@@ -457,7 +458,7 @@ def _offer_people_only(token: str, layout: Layout, *, without_bots: bool) -> Non
     st.button(
         label,
         key="people-only",
-        on_click=own.ask_layout,
+        on_click=own.keep_layout,
         args=(token, replace(layout, without_bots=without_bots)),
     )
 

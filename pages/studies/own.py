@@ -108,6 +108,7 @@ def compares_splits(study_id: str) -> bool:
 
 def show_progress(study_id: str, cells: Sequence[Cell]) -> None:
     """A row for each run, and buttons; it follows the study while any run is active."""
+    # Drawn again whenever any run changes, and while the tab is looked at with every step.
     drawn_at = watch().drawn_activity().moment
     draw_live(
         _show_runs_now,
@@ -314,7 +315,7 @@ class PickedStudy(NamedTuple):
 
 _USUAL = ("popular", "item-knn", "ease")
 _USUAL_SPLITS = ("user-k-fold", "random-holdout", "leave-last-item", "temporal-global")
-_PARAMETERS = "With their default parameters."
+_PARAMETERS_HELP = "With their default parameters."
 
 
 def draw_start_form(recorded: Sequence[RunRecord], *, compare_splits: bool = False) -> None:
@@ -380,7 +381,7 @@ def _pick_several_splits() -> PickedStudy:
     dataset_ids = _pick_datasets(task, "new_datasets")
     algorithms = _pick_algorithms((task,), _USUAL, "new_algorithms")
     titles = {split: SPLITS[split].title for split in serving(task)}
-    splits = _pills("Splits", titles, _USUAL_SPLITS, "new_splits", _PARAMETERS)
+    splits = _pick_pills("Splits", titles, _USUAL_SPLITS, "new_splits", _PARAMETERS_HELP)
     missing = ""
     if not dataset_ids or len(algorithms) < 2 or len(splits) < 2:
         missing = "Pick at least one dataset, two algorithms and two splits."
@@ -412,7 +413,7 @@ def _pick_datasets(task: Task, key: str) -> list[str]:
             here.append(entry.id)
     titles = titles_of(here, dataset_title)
     help = "Those on this machine. Download others on the Run page."
-    return _pills("Datasets", titles, list(titles)[:1], key, help)
+    return _pick_pills("Datasets", titles, list(titles)[:1], key, help)
 
 
 def _pick_algorithms(tasks: Sequence[Task], usual: Sequence[str], key: str) -> list[str]:
@@ -425,7 +426,7 @@ def _pick_algorithms(tasks: Sequence[Task], usual: Sequence[str], key: str) -> l
     """
     names = [algorithm.id for algorithm in ALGORITHMS.values() if algorithm.task in tasks]
     titles = titles_of(names, algorithm_title)
-    return _pills("Algorithms", titles, usual or names[:3], key, _PARAMETERS)
+    return _pick_pills("Algorithms", titles, usual or names[:3], key, _PARAMETERS_HELP)
 
 
 def _pick_task() -> Task:
@@ -484,7 +485,7 @@ def _arguments_in_form(
     return widget_arguments(name, key=f"new_{name}{suffix}", bind=None, **changed)
 
 
-def _pills(
+def _pick_pills(
     label: str, titles: Mapping[str, str], usual: Sequence[str], key: str, help_text: str
 ) -> list[str]:
     """Pills that stay for the session and are not in the address; gives those picked, in order."""

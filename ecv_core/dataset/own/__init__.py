@@ -268,14 +268,14 @@ def folder_of(token: str) -> Path:
     return data_dir() / ADDED / f".{token}"
 
 
-def ask_layout(token: str, layout: Layout) -> None:
+def keep_layout(token: str, layout: Layout) -> None:
     """Remember what the owner asked for, for when the page is opened again."""
-    if asked_layout(token) != layout:
+    if kept_layout(token) != layout:
         with suppress(OSError):
             _write_json(folder_of(token) / _ASKED_LAYOUT, layout)
 
 
-def asked_layout(token: str) -> Layout | None:
+def kept_layout(token: str) -> Layout | None:
     """What was asked for last; None where nothing was."""
     return _read_json(folder_of(token) / _ASKED_LAYOUT, Layout)
 

@@ -167,9 +167,9 @@ def test_a_file_that_was_taken_in_is_found_again_with_all_that_was_asked(source:
     plain = own.taken_in(token, no_report)
     assert plain.name == "My Shop (2).csv"
     layout = own.recognise_with_corrections(plain, {}, TimeUnit.MILLISECONDS).layout
-    assert own.asked_layout(token) is None
-    own.ask_layout(token, layout)
-    assert own.asked_layout(token) == layout
+    assert own.kept_layout(token) is None
+    own.keep_layout(token, layout)
+    assert own.kept_layout(token) == layout
     folder = own.folder_of(token)
     assert own.built_dataset(folder, layout) is None
     about = own.build_dataset(plain, layout, folder, no_report)
