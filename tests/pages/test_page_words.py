@@ -18,7 +18,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.errors import InputError
 from ecv_core.stopping import PAPERS_RULE, axis_of
-from pages.run.settings import as_shown
+from pages.run.settings import value_as_shown
 from pages.shared.live.state import sentence
 from pages.shared.widgets.words import ago
 
@@ -115,9 +115,9 @@ def test_alphas_are_written_as_in_papers(alpha, shown):
 def test_every_preset_is_a_step_of_the_slider_and_other_values_stay_what_is_written():
     alpha, tolerance = axis_of(PAPERS_RULE), axis_of("precision")
     assert set(dict(alpha.presets).values()) <= set(alpha.steps)
-    assert as_shown(alpha, 3.55e-5) == 3.55e-5
-    assert as_shown(tolerance, 0.0316227766) == 0.0316  # written 3.16%
-    assert as_shown(tolerance, 0.03) == 0.03
+    assert value_as_shown(alpha, 3.55e-5) == 3.55e-5
+    assert value_as_shown(tolerance, 0.0316227766) == 0.0316  # written 3.16%
+    assert value_as_shown(tolerance, 0.03) == 0.03
 
 
 def test_ago_says_how_long_ago():
