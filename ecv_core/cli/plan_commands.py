@@ -206,8 +206,8 @@ def _stop_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def _without_obstacles(cells: Sequence[Cell]) -> list[Cell]:
     """The cells that are recorded or can be run; why the others cannot is said."""
-    to_record = [cell for cell in cells if not cell.recorded]
-    obstacle_of_cell = dict(studies.with_obstacles(to_record))
+    cells_to_run = [cell for cell in cells if not cell.recorded]
+    obstacle_of_cell = dict(studies.with_obstacles(cells_to_run))
     for obstacle in dict.fromkeys(filter(None, obstacle_of_cell.values())):
         say(f"left out: {obstacle}")
     return [cell for cell in cells if obstacle_of_cell.get(cell) is None]

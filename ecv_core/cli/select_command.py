@@ -190,13 +190,13 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
             "them out"
         )
     store = open_store()
-    named = selections.named_contenders(
+    contenders = selections.named_contenders(
         dataset,
         options.words[1:],
         tracked=selections.tracked_names(store, dataset),
         **shared_settings(options, dataset, Task.TOP_N),
     )
-    spec = named[0].spec
+    spec = contenders[0].spec
     shown_rounds = 0
     with tqdm(unit="fold", disable=None, leave=False) as bar:
 
@@ -213,7 +213,7 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         with executor_of(options, no_energy=options.no_energy) as executor:
             selection_id, standing = selections.compute(
                 store,
-                named,
+                contenders,
                 selections.terms_for(spec, **_terms(options)),
                 executor=executor,
                 speculate=options.speculate,
@@ -232,11 +232,11 @@ def _round_words(selection_round: Round, names: Sequence[str]) -> str:
     return text
 
 
-_ORDERS = 1000
+_USUAL_ORDERS = 1000
 """Drawn of the recorded study, where the number is not said."""
 
 
-class _OnDataset(NamedTuple):
+class _SelectionOnDataset(NamedTuple):
     """What the selection on a dataset of the recorded study takes over many orders."""
 
     contender_count: int
@@ -269,7 +269,10 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     from ecv_core.energy.parts import inflated_energy_words
     from ecv_core.store.recorded import recorded_runs
 
-    _check_no_metric(options)
+    if options.metric is not None or options.higher_is_better is not None:
+        raise InputError(
+            f"the recorded study has its metric, nDCG@10; leave --metric, {LOWER} and {HIGHER} out"
+        )
     selections = _recorded_selections(options)
     lines = [selection.line(dataset) for dataset, selection in selections.items()]
     joules_spent = 0.0
@@ -290,30 +293,22 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     return {"datasets": documents, "joules_share": share, "right": right}, "\n".join(lines)
 
 
-def _recorded_selections(options: argparse.Namespace) -> dict[str, _OnDataset]:
+def _recorded_selections(options: argparse.Namespace) -> dict[str, _SelectionOnDataset]:
     """What the selection on each dataset takes. Raises: InputError where nothing is recorded."""
     from ecv_core.selection.contenders import recorded_contenders
 
     orders = options.orders
     if orders is None:
-        orders = _ORDERS
+        orders = _USUAL_ORDERS
     selections = {}
     for dataset, contenders in recorded_contenders().items():
         terms = Terms(k=contenders[0].k, **_terms(options))
         outcome = play_orders(contenders, terms, orders=orders, seed=options.seed or 0)
         joules = float(sum(contender.fold_joules.sum() for contender in contenders))
-        selections[dataset] = _OnDataset(len(contenders), joules, outcome)
+        selections[dataset] = _SelectionOnDataset(len(contenders), joules, outcome)
     if not selections:
         raise InputError("there are no recorded runs to select from; compute a study first")
     return selections
-
-
-def _check_no_metric(options: argparse.Namespace) -> None:
-    """Refuse a metric, or its direction, beside the recorded study."""
-    if options.metric is not None or options.higher_is_better is not None:
-        raise InputError(
-            f"the recorded study has its metric, nDCG@10; leave --metric, {LOWER} and {HIGHER} out"
-        )
 
 
 def _select_from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:

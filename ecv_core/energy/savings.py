@@ -345,7 +345,9 @@ class Expected:
     """Whether they had the same parameters of the model."""
 
 
-def expected(spec: RunSpec, runs: Iterable[KnownCosts], folds: tuple[int, int]) -> Expected | None:
+def expected_costs(
+    spec: RunSpec, runs: Iterable[KnownCosts], folds: tuple[int, int]
+) -> Expected | None:
     """What a run takes, by runs of its dataset and algorithm; with its parameters if there are any.
 
     Args:

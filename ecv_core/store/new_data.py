@@ -37,11 +37,11 @@ def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | No
         a table come in the order of time, for new rows are not drawn alike. No end is outside the
         range of the run's metric.
     """
-    if run.spec.in_time:
+    if run.spec.in_time:  # later data are not drawn as earlier ones are
         return None
-    interval = _by_users(run, users)
+    interval = _interval_by_user_scores(run, users)
     if interval is None and run.spec.task.of_table:
-        interval = _by_fold_scores(run)
+        interval = _interval_by_fold_scores(run)
     if interval is None:
         return None
     within_range = interval.within(*metric_of(run.spec).range)
@@ -68,7 +68,9 @@ def _new_data_name(run: RunRecord, users: Mapping[int, UserScores]) -> str:
     return "clusters"
 
 
-def _by_users(run: RunRecord, users: Mapping[int, UserScores]) -> NewDataInterval | None:
+def _interval_by_user_scores(
+    run: RunRecord, users: Mapping[int, UserScores]
+) -> NewDataInterval | None:
     """`new_data_interval` of the folds used; None where their users' scores do not tell."""
     metric = run.spec.metric_name
     scores_of_folds = []
@@ -104,7 +106,7 @@ def _repeats_share_rows(table: NDArray[np.floating], folds_of_a_partition: float
     return columns <= 1.1 * in_a_fold * folds_of_a_partition
 
 
-def _by_fold_scores(run: RunRecord) -> NewDataInterval | None:
+def _interval_by_fold_scores(run: RunRecord) -> NewDataInterval | None:
     """The corrected resampled t interval of the folds used; None where they do not tell.
 
     Folds beyond one partition hold out the same rows again: they make the mean and the spread

@@ -230,6 +230,7 @@ def time_fold_from_now(store: Store, run_id: str, fold: int) -> datetime:
     change = fold_leases.update().filter_by(run_id=run_id, fold=fold)
     query = sa.select(fold_leases.c.until).filter_by(run_id=run_id, fold=fold)
     with store.transaction("written") as connection:
+        # Its seconds are counted from `asked_at`, and not while its files were written.
         connection.execute(change.values(asked_at=now()))
         until: str = connection.execute(query).scalar_one()
     return datetime.fromisoformat(until)

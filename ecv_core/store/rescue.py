@@ -202,7 +202,7 @@ def _copy_missing_folds(store: Store, rescued: Store) -> int:
             is_missing = folds.c.fold.not_in(folds_here)
             missing_folds = rescued.rows(folds.select().filter_by(**of_run).where(is_missing))
             if missing_folds:
-                _prepare_run(connection, dict(run._mapping))
+                _insert_run_or_forget_moments(connection, dict(run._mapping))
             for fold in missing_folds:
                 of_fold = of_run | {"fold": fold.fold}
                 _insert(connection, folds, dict(fold._mapping))
@@ -213,7 +213,7 @@ def _copy_missing_folds(store: Store, rescued: Store) -> int:
     return count
 
 
-def _prepare_run(connection: sa.Connection, row: dict[str, object]) -> None:
+def _insert_run_or_forget_moments(connection: sa.Connection, row: dict[str, object]) -> None:
     """Make the run where it lacks; have its moments worked out again, with the folds that come.
 
     Raises: StoreError where it goes on at this moment.

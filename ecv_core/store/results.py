@@ -58,7 +58,7 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
         metric=spec.metric_name,
         metric_range=metric.range,
     )
-    if scores.costs is not None:
+    if scores.costs is not None:  # the energy of every fold is known
         scores = replace(scores, source=one_source({result.energy.source for result in results}))
     return _with_users(scores, results)
 

@@ -13,7 +13,13 @@ import streamlit as st
 from ecv_core import dataset as datasets
 from ecv_core import models
 from ecv_core.dataset import DatasetEntry
-from ecv_core.energy.savings import Expected, KnownCosts, expected, processor_costs, sum_of_expected
+from ecv_core.energy.savings import (
+    Expected,
+    KnownCosts,
+    expected_costs,
+    processor_costs,
+    sum_of_expected,
+)
 from ecv_core.figures.words import (
     algorithm_title,
     counted,
@@ -74,7 +80,7 @@ def expectation_words(
             as_contenders
         ):  # a contender that cannot win is put out, after its first fold at the earliest
             fewest_and_most_folds = (1, spec.k)
-        expected_run = expected(spec, costs, fewest_and_most_folds)
+        expected_run = expected_costs(spec, costs, fewest_and_most_folds)
         if expected_run is None:
             unknown_algorithms.append(spec.algorithm)
         else:
