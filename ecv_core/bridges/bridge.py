@@ -78,7 +78,7 @@ def check_served(spec: RunSpec, *, check: bool) -> None:
         )
 
 
-def environment(library: Library, say: Callable[[str], None]) -> Path:
+def python_of_environment(library: Library, say: Callable[[str], None]) -> Path:
     """The Python of a library's environment, which is made first where it is not there.
 
     It is in the user's cache folder; an environment that was left half made is made again.
@@ -92,17 +92,17 @@ def environment(library: Library, say: Callable[[str], None]) -> Path:
     if os.name == "nt":
         python = folder / "Scripts" / "python.exe"
     # This file is written last, so that it tells a whole environment from a half made one.
-    made_of = folder / "made-of.txt"
+    contents_file = folder / "made-of.txt"
     contents = library.contents
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock"):
-            if not made_of.is_file() or made_of.read_text("utf-8") != contents:
+            if not contents_file.is_file() or contents_file.read_text("utf-8") != contents:
                 pins = " ".join(library.pins)
                 say(f"making an environment for {library.title}, once, with {pins}: {folder}")
                 _run_quietly([sys.executable, "-m", "venv", "--clear", str(folder)])
                 _install(python, library)
-                made_of.write_text(contents, "utf-8")
+                contents_file.write_text(contents, "utf-8")
     except OSError as error:
         raise RunError(
             f"the environment of {library.title} cannot be made in {folder}: "
@@ -177,9 +177,9 @@ def _write_job(
     """Write what `script.py` reads: the job as JSON, and the interactions of each part."""
     params = {}
     for param, value in spec.params:
-        if param != name:  # that one is the library's version
+        if param != name:  # the parameter of the library's name is its version
             params[param] = _from_json(value)
-    metric = "ndcg"  # by which RecBole chooses the best epoch, where it does not know the run's
+    metric = "ndcg"  # RecBole chooses the best epoch by it, where it does not know the run's metric
     if spec.metric in CHECKED:
         metric = spec.metric
     job = {

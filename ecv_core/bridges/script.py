@@ -29,7 +29,7 @@ CELLS = 2_000_000
 """Scores that are held at once, of so many users as these are of all items."""
 
 
-def recbole(job: Job, parts: Parts, folder: Path) -> tuple[Lists, float | None]:
+def fit_recbole(job: Job, parts: Parts, folder: Path) -> tuple[Lists, float | None]:
     """A general recommender of RecBole; with a validation part it is that of the best epoch.
 
     Returns:
@@ -42,6 +42,7 @@ def recbole(job: Job, parts: Parts, folder: Path) -> tuple[Lists, float | None]:
     model_class = recbole_class(job["model"])
     settings = recbole_settings(job, folder)
     write_for_recbole(parts, folder / "fold")
+    # What is configured without the job's parameters are their defaults: every name that exists.
     defaults = Config(model=job["model"], dataset="fold", config_dict=settings).final_config_dict
     check_params(job, defaults.keys() - settings.keys())
     config = Config(model=job["model"], dataset="fold", config_dict={**job["params"], **settings})
@@ -76,7 +77,7 @@ def recbole_class(name: str) -> Any:
 
 
 def recbole_settings(job: Job, folder: Path) -> dict[str, Any]:
-    """What RecBole is told beside the model's parameters; users do not set these."""
+    """RecBole's settings beside the model's parameters; users do not set these."""
     return {
         "data_path": str(folder),
         "checkpoint_dir": str(folder),
@@ -130,44 +131,44 @@ def recbole_lists(job: Job, parts: Parts, model: Any, dataset: Any, testing: Any
     # The first item is RecBole's padding, which it gives no score.
     real_items = dataset.id2token("item_id", np.arange(1, dataset.item_num)).astype(int)
     items = np.concatenate([[-1], real_items])
-    left_out = np.zeros(len(items), dtype=bool)
+    is_no_candidate = np.zeros(len(items), dtype=bool)
     if job["train_items"]:
-        left_out = ~np.isin(items, parts["train"][:, 1])
-    blocks = len(users) * len(items) // CELLS + 1
+        is_no_candidate = ~np.isin(items, parts["train"][:, 1])
+    block_count = len(users) * len(items) // CELLS + 1
     lists = {}
-    for block in np.array_split(np.arange(len(users)), blocks):
+    for block in np.array_split(np.arange(len(users)), block_count):
         scores = full_sort_scores(user_numbers[block], model, testing, device=model.device)
         scores = scores.cpu().numpy()
-        scores[:, left_out] = -np.inf
+        scores[:, is_no_candidate] = -np.inf
         for user, user_scores in zip(users[block], scores, strict=True):
             # Of items with equal scores the one with the lower number comes first, as in e-fold.
             best = np.lexsort((items, -user_scores))[: job["n"]]
-            # What a user has already is at minus infinity, and belongs to no list.
+            # RecBole scores what a user has already with minus infinity; it belongs to no list.
             lists[int(user)] = items[best[np.isfinite(user_scores[best])]]
     return lists
 
 
-def cornac(job: Job, parts: Parts, _folder: Path) -> tuple[Lists, float | None]:
-    """A recommender of Cornac that needs nothing but who has what; otherwise as `recbole`."""
+def fit_cornac(job: Job, parts: Parts, _folder: Path) -> tuple[Lists, float | None]:
+    """A recommender of Cornac that needs nothing but who has what; otherwise as `fit_recbole`."""
     from cornac.eval_methods.base_method import BaseMethod
 
     model = cornac_model(job)
-    triples = {}
+    ratings = {}
     for name, pairs in parts.items():
-        triples[name] = [(user, item, 1.0) for user, item in pairs.tolist()]
-    method = BaseMethod.from_splits(
-        triples["train"],
-        triples["test"],
-        triples["validation"] or None,
-        fmt="UIR",
+        ratings[name] = [(user, item, 1.0) for user, item in pairs.tolist()]
+    cornac_fold = BaseMethod.from_splits(
+        ratings["train"],
+        ratings["test"],
+        ratings["validation"] or None,
+        fmt="UIR",  # user, item, rating
         exclude_unknowns=False,
         seed=job["seed"],
     )
-    model.fit(method.train_set, method.val_set)
-    lists = cornac_lists(job, parts, model, method)
+    model.fit(cornac_fold.train_set, cornac_fold.val_set)
+    lists = cornac_lists(job, parts, model, cornac_fold)
     if not job["check"]:
         return lists, None
-    return lists, cornac_score(job, model, method)
+    return lists, cornac_score(job, model, cornac_fold)
 
 
 def cornac_model(job: Job) -> Any:
@@ -183,55 +184,63 @@ def cornac_model(job: Job) -> Any:
         )
     accepted = inspect.signature(model_class).parameters
     check_params(job, accepted.keys() - {"seed"})
-    settings = dict(job["params"])
+    defaults = {}
     for name, value in {"verbose": False, "seed": job["seed"]}.items():
         if name in accepted:
-            settings.setdefault(name, value)
-    return model_class(**settings)
+            defaults[name] = value
+    return model_class(**{**defaults, **job["params"]})
 
 
-def cornac_lists(job: Job, parts: Parts, model: Any, method: Any) -> Lists:
-    """The lists of all users with something held out, of what they do not have."""
-    number_of_user = method.global_uid_map
-    number_of_item = method.global_iid_map
+def cornac_lists(job: Job, parts: Parts, model: Any, cornac_fold: Any) -> Lists:
+    """The lists of all users with something held out, of what they do not have.
+
+    Args:
+        cornac_fold: the parts as Cornac's `BaseMethod`, which numbers users and items its own way.
+    """
+    number_of_user = cornac_fold.global_uid_map
+    number_of_item = cornac_fold.global_iid_map
     items = np.array(list(number_of_item))
-    count = len(items)
+    candidate_count = len(items)
     if job["train_items"]:
-        count = method.train_set.num_items  # Cornac numbers the items of training first
-    is_candidate = {}
+        candidate_count = cornac_fold.train_set.num_items  # these have the first numbers
+    seen_numbers: dict[int, list[int]] = {}
     for user in np.unique(parts["test"][:, 0]).tolist():
-        is_candidate[user] = np.ones(count, np.bool_)
-    for pairs in (parts["train"], parts["validation"]):
-        for user, item in pairs.tolist():
-            if user in is_candidate:
-                is_candidate[user][number_of_item[item]] = False
+        seen_numbers[user] = []
+    for user, item in np.concatenate([parts["train"], parts["validation"]]).tolist():
+        if user in seen_numbers:
+            seen_numbers[user].append(number_of_item[item])
     lists = {}
-    for user, is_candidate_of_user in is_candidate.items():
-        candidates = np.flatnonzero(is_candidate_of_user)
+    for user, seen in seen_numbers.items():
+        candidates = np.setdiff1d(np.arange(candidate_count), seen)
         length = min(job["n"], len(candidates))
         ranked, _ = model.rank(number_of_user[user], candidates, k=length)
         lists[user] = items[ranked[:length]]
     return lists
 
 
-def cornac_score(job: Job, model: Any, method: Any) -> float:
+def cornac_score(job: Job, model: Any, cornac_fold: Any) -> float:
     """The fold's score by Cornac's own evaluator."""
     from cornac import metrics
     from cornac.eval_methods.base_method import ranking_eval
 
-    metric = {"ndcg": metrics.NDCG, "recall": metrics.Recall, "precision": metrics.Precision}
-    averages, _ = ranking_eval(
+    metric_classes = {
+        "ndcg": metrics.NDCG,
+        "recall": metrics.Recall,
+        "precision": metrics.Precision,
+    }
+    metric = metric_classes[job["metric"]](k=job["n"])
+    (average,), _ = ranking_eval(
         model,
-        [metric[job["metric"]](k=job["n"])],
-        method.train_set,
-        method.test_set,
-        val_set=method.val_set,
+        [metric],
+        cornac_fold.train_set,
+        cornac_fold.test_set,
+        val_set=cornac_fold.val_set,
         exclude_unknowns=False,
     )
-    return averages[0]
+    return average
 
 
-FIT = {"recbole": recbole, "cornac": cornac}
+FIT = {"recbole": fit_recbole, "cornac": fit_cornac}
 
 
 def check_params(job: Job, accepted: Collection[str]) -> None:

@@ -54,7 +54,7 @@ def bridge_command(options: argparse.Namespace) -> None:
         resume=not options.new,
         metric_named=True,
     )
-    python = bridge.environment(library, say)
+    python = bridge.python_of_environment(library, say)
     try:
         for fold in cv:
             lists, own_score = bridge.fit(

@@ -53,7 +53,10 @@ def store_folds(source: Path | bytes, folder: Path) -> str:
     """
     content = _content(source, "the fold file")
     sha256 = hashlib.sha256(content).hexdigest()
-    suffix = SUFFIXES.get(content[:2], SUFFIXES.get(content[:4], ".csv"))
+    suffix = ".csv"
+    for magic, suffix_of_packed in SUFFIXES.items():
+        if content.startswith(magic):
+            suffix = suffix_of_packed
     write_bytes(folder / f"{sha256}{suffix}", content, for_others=False)
     return sha256
 
@@ -134,28 +137,28 @@ def read_labels(content: bytes, name: str, label: str, interactions: Interaction
     """
     table = parse(content, name, ("user_id", "item_id", label))
     dataset = interactions.dataset
-    users = _codes(table["user_id"], interactions.user_ids, "user", name, dataset)
-    items = _codes(table["item_id"], interactions.item_ids, "item", name, dataset)
-    places = compute.index_in(
+    users = _codes_of_ids(table["user_id"], interactions.user_ids, "user", name, dataset)
+    items = _codes_of_ids(table["item_id"], interactions.item_ids, "item", name, dataset)
+    indices = compute.index_in(
         _pair_keys(interactions, users, items),
         value_set=_pair_keys(interactions, interactions.users, interactions.items),
     )
-    strange = np.flatnonzero(places.is_null())
-    if len(strange):
-        pair = _pair_words(interactions, users[strange[0]], items[strange[0]])
+    unknown_rows = np.flatnonzero(indices.is_null())
+    if len(unknown_rows):
+        example = _pair_example(interactions, users[unknown_rows[0]], items[unknown_rows[0]])
         raise FoldsError(
-            f"{name} has {len(strange)} rows that are not interactions of {dataset} after "
-            f"preparation, {pair}; use folds of the prepared dataset"
+            f"{name} has {len(unknown_rows)} rows that are not interactions of {dataset} after "
+            f"preparation, {example}; use folds of the prepared dataset"
         )
-    numbers = np.asarray(places, dtype=np.intp)
-    rows_of_each = np.bincount(numbers, minlength=len(interactions))
-    if rows_of_each.max() > 1:
-        repeats = len(numbers) - np.count_nonzero(rows_of_each)
-        which = _interaction_words(interactions, rows_of_each > 1)
+    interaction_of_row = np.asarray(indices, dtype=np.intp)
+    row_counts = np.bincount(interaction_of_row, minlength=len(interactions))
+    if row_counts.max() > 1:
+        repeats = len(interaction_of_row) - np.count_nonzero(row_counts)
+        example = _interaction_example(interactions, row_counts > 1)
         raise FoldsError(
-            f"{name} repeats {repeats} interactions, {which}; give each exactly one {label}"
+            f"{name} repeats {repeats} interactions, {example}; give each exactly one {label}"
         )
-    return Labels(table[label], numbers)
+    return Labels(table[label], interaction_of_row)
 
 
 def _pair_keys(interactions: Interactions, users: Codes, items: Codes) -> pa.Array:
@@ -163,17 +166,17 @@ def _pair_keys(interactions: Interactions, users: Codes, items: Codes) -> pa.Arr
     return pa.array(users.astype(np.int64) * interactions.n_items + items)
 
 
-def _pair_words(interactions: Interactions, user: np.int32, item: np.int32) -> str:
+def _pair_example(interactions: Interactions, user: np.int32, item: np.int32) -> str:
     return f"e.g. user {interactions.user_ids[user]}, item {interactions.item_ids[item]}"
 
 
-def _interaction_words(interactions: Interactions, chosen: Mask) -> str:
+def _interaction_example(interactions: Interactions, is_chosen: Mask) -> str:
     """The first of the chosen interactions as an example."""
-    first = np.flatnonzero(chosen)[0]
-    return _pair_words(interactions, interactions.users[first], interactions.items[first])
+    first = np.argmax(is_chosen)
+    return _pair_example(interactions, interactions.users[first], interactions.items[first])
 
 
-def _codes(column: pa.ChunkedArray, ids: Ids, kind: str, name: str, dataset: str) -> Codes:
+def _codes_of_ids(column: pa.ChunkedArray, ids: Ids, kind: str, name: str, dataset: str) -> Codes:
     """The number of each id of a column. Raises: FoldsError for an id that is not there."""
     value_set = pa.array(ids)
     # Our exports put an apostrophe before an id that a spreadsheet would take for a formula, and
@@ -264,21 +267,22 @@ def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
     if is_missing.any():
         raise FoldsError(
             f"{name} misses {np.count_nonzero(is_missing)} of the {len(interactions)} interactions "
-            f"of {interactions.dataset}, {_interaction_words(interactions, is_missing)}; "
+            f"of {interactions.dataset}, {_interaction_example(interactions, is_missing)}; "
             "give each exactly one fold"
         )
     assignment = np.empty(len(interactions), dtype=np.int16)
     assignment[labels.interactions] = _fold_numbers(labels.texts, name)
-    sizes = np.bincount(assignment)
-    empty = np.flatnonzero(sizes == 0)
-    if len(empty):
+    fold_sizes = np.bincount(assignment)
+    k = len(fold_sizes)
+    empty_folds = np.flatnonzero(fold_sizes == 0)
+    if len(empty_folds):
         raise FoldsError(
-            f"{name} has folds up to {len(sizes) - 1}, but {len(empty)} of them are empty, e.g. "
-            f"fold {empty[0]}; number the folds from 0 without gaps"
+            f"{name} has folds up to {k - 1}, but {len(empty_folds)} of them are empty, e.g. "
+            f"fold {empty_folds[0]}; number the folds from 0 without gaps"
         )
-    if len(sizes) < 2:
+    if k < 2:
         raise FoldsError(f"{name} has only fold 0; at least 2 folds are needed")
-    return Folds(strategy=IMPORTED, k=len(sizes), seed=None, assignment=assignment)
+    return Folds(strategy=IMPORTED, k=k, seed=None, assignment=assignment)
 
 
 def folds_csv(interactions: Interactions, folds: Folds) -> bytes:
@@ -286,7 +290,7 @@ def folds_csv(interactions: Interactions, folds: Folds) -> bytes:
 
     Raises: FoldsError if they are no folds in which every interaction is held out exactly once.
     """
-    if not deals(folds) or folds.assignment is None:
+    if not holds_each_out_once(folds):
         raise FoldsError(
             f"the split '{folds.strategy}' does not hold every interaction out exactly once, so "
             "it cannot be one CSV of user_id,item_id,fold; export it as a ZIP archive"
@@ -297,7 +301,7 @@ def folds_csv(interactions: Interactions, folds: Folds) -> bytes:
     return csv_text(columns)
 
 
-def deals(folds: Folds) -> bool:
+def holds_each_out_once(folds: Folds) -> bool:
     """Whether every interaction is held out in exactly one fold and learnt from in the others."""
     return folds.draw is None and folds.assignment is not None and bool(folds.assignment.min() >= 0)
 
@@ -344,15 +348,15 @@ def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
 
 def _fold_numbers(column: pa.ChunkedArray, name: str) -> Assignment:
     """The column's texts as numbers of folds. Raises: FoldsError for what is none."""
-    is_whole = compute.match_substring_regex(column, r"^\d{1,9}$")
-    bad = column.filter(compute.invert(is_whole))
-    if not len(bad):
+    is_whole = compute.match_substring_regex(column, r"^\d{1,9}$")  # 9 digits fit in 32 bits
+    refused = column.filter(compute.invert(is_whole))
+    if not len(refused):
         numbers = np.asarray(column.cast(pa.int32()))
-        bad = column.filter(pa.array(numbers >= MAX_K))
-    if len(bad):
+        refused = column.filter(pa.array(numbers >= MAX_K))
+    if len(refused):
         raise FoldsError(
-            f"{name} has {len(bad)} rows whose fold is not a whole number below {MAX_K}, e.g. "
-            f"'{shown(bad[0])}'; number the folds 0, 1, 2, ..."
+            f"{name} has {len(refused)} rows whose fold is not a whole number below {MAX_K}, e.g. "
+            f"'{shown(refused[0])}'; number the folds 0, 1, 2, ..."
         )
     return numbers.astype(np.int16)
 
@@ -493,7 +497,7 @@ def split_archive(
 
 def _csv_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[str, bytes]]:
     """The name and the content of each CSV of an archive."""
-    if deals(folds):
+    if holds_each_out_once(folds):
         yield "folds.csv", folds_csv(interactions, folds)
         return
     words = pa.array([PART_NAMES.get(part, "") for part in Part])
@@ -539,7 +543,7 @@ def _read_archive(archive: zipfile.ZipFile, name: str, interactions: Interaction
     for path in paths:
         if PurePosixPath(path).name == "folds.csv":
             return read_folds(_member(archive, path, name), interactions)
-    table = []
+    parts_of_folds = []
     for index, path in enumerate(_fold_paths(paths, name, len(interactions))):
         content = _member(archive, path, name)
         parts = _read_parts(content, f"{path} in {name}", interactions)
@@ -548,12 +552,12 @@ def _read_archive(archive: zipfile.ZipFile, name: str, interactions: Interaction
                 raise FoldsError(
                     f"fold {index} of the split archive has no {PART_NAMES[part]} interactions"
                 )
-        table.append(parts)
+        parts_of_folds.append(parts)
 
     def draw(index: int) -> Parts:
-        return table[index].copy()
+        return parts_of_folds[index].copy()
 
-    return Folds(strategy=IMPORTED, k=len(table), seed=None, draw=draw)
+    return Folds(strategy=IMPORTED, k=len(parts_of_folds), seed=None, draw=draw)
 
 
 def _member(archive: zipfile.ZipFile, path: str, name: str) -> bytes:
@@ -607,8 +611,11 @@ def _read_parts(content: bytes, name: str, interactions: Interactions) -> Parts:
     labels = read_labels(content, name, "part", interactions)
     codes = compute.index_in(labels.texts, value_set=pa.array(list(PART_NAMES.values())))
     if codes.null_count:
-        wrong = shown(labels.texts.filter(codes.is_null())[0])
-        raise FoldsError(f"{name} has a part '{wrong}'; parts are {', '.join(PART_NAMES.values())}")
+        unknown = shown(labels.texts.filter(codes.is_null())[0])
+        raise FoldsError(
+            f"{name} has a part '{unknown}'; parts are {', '.join(PART_NAMES.values())}"
+        )
+    part_of_code = np.array(list(PART_NAMES), dtype=np.int8)
     parts = np.full(len(interactions), Part.UNUSED, dtype=np.int8)
-    parts[labels.interactions] = np.array(list(PART_NAMES), dtype=np.int8)[np.asarray(codes)]
+    parts[labels.interactions] = part_of_code[np.asarray(codes)]
     return parts

@@ -21,7 +21,7 @@ from ecv_core.splits.strategies import (
     Settings,
     Times,
     by_users,
-    sorted_by_user,
+    order_by_user,
 )
 
 # Each user's interactions in an order, and per-user holdouts counted from the end of it.
@@ -41,15 +41,15 @@ class Histories:
     sizes: Counts
     """How long each user's history is; shape (users,)."""
 
-    def last(self, counts: Counts) -> Mask:
+    def is_among_last(self, counts: Counts) -> Mask:
         """Which interactions are among the last `counts` of their user; shape (interactions,)."""
-        among: Mask = self.from_end < counts[self.users]
-        return among
+        is_among: Mask = self.from_end < counts[self.users]
+        return is_among
 
 
 def random_histories(interactions: Interactions, rng: np.random.Generator) -> Histories:
     """Each user's interactions in a random order."""
-    order = sorted_by_user(interactions, None, rng)
+    order = order_by_user(interactions, None, rng)
     return _histories(interactions, order, np.ones(len(order), dtype=np.bool_))
 
 
@@ -61,7 +61,7 @@ def timed_histories(interactions: Interactions, seed: int) -> Histories:
         seed: fixes the order of equal times.
     """
     rng = np.random.default_rng(seed)
-    order = sorted_by_user(interactions, interactions.history, rng)
+    order = order_by_user(interactions, interactions.history, rng)
     return _histories(interactions, order, np.ones(len(order), dtype=np.bool_))
 
 
@@ -71,7 +71,7 @@ def basket_histories(interactions: Interactions) -> Histories:
     Args:
         interactions: with `baskets`.
     """
-    order = sorted_by_user(interactions, interactions.baskets, np.random.default_rng(0))
+    order = order_by_user(interactions, interactions.baskets, np.random.default_rng(0))
     users = interactions.users[order]
     baskets = np.asarray(interactions.baskets)[order]
     begins_basket = np.ones(len(order), dtype=np.bool_)
@@ -137,16 +137,18 @@ def hold_out(histories: Histories, held_out: HeldOutCounts, skip: Counts | int =
     Returns: the Part of each interaction; shape (interactions,).
     """
     skipped = np.broadcast_to(np.asarray(skip, dtype=np.int32), histories.sizes.shape)
-    left = histories.sizes - skipped - held_out.test - held_out.validation
-    is_tested = (held_out.test > 0) & (left >= 1)
-    test_end = skipped + np.where(is_tested, held_out.test, 0)
-    validation_end = test_end + np.where(is_tested, held_out.validation, 0)
+    training_counts = histories.sizes - skipped - held_out.test - held_out.validation
+    is_tested = (held_out.test > 0) & (training_counts >= 1)
+    # Counted from the end of a history: what is skipped, with the test, with validation too.
+    to_test = skipped + np.where(is_tested, held_out.test, 0)
+    to_validation = to_test + np.where(is_tested, held_out.validation, 0)
     # From the widest range at the end of a history to the narrowest, each over the one before.
     parts = np.full(len(histories.users), Part.TRAIN, dtype=np.int8)
-    parts[histories.last(validation_end)] = Part.VALIDATION
-    parts[histories.last(test_end)] = Part.TEST
-    is_skipped = histories.last(skipped)
+    parts[histories.is_among_last(to_validation)] = Part.VALIDATION
+    parts[histories.is_among_last(to_test)] = Part.TEST
+    is_skipped = histories.is_among_last(skipped)
     parts[is_skipped] = Part.UNUSED
+    # Where all of a history is skipped, its first interaction is learnt from all the same.
     is_first = histories.from_end == histories.sizes[histories.users] - 1
     parts[is_skipped & is_first] = Part.TRAIN
     return parts
@@ -160,16 +162,17 @@ def random_holdout(interactions: Interactions, k: int, seed: int, settings: Sett
     if together:
         sizes = np.array([count], dtype=np.int32)
     held_out = _held_out_counts(sizes, settings)
-    if not _anybody_tested(sizes, held_out):
+    if not _is_anybody_tested(sizes, held_out):
         raise FoldsError(_too_short(interactions, sizes, settings))
 
     def draw(index: int) -> Parts:
         rng = np.random.default_rng([seed, index])
         if not together:
             return hold_out(random_histories(interactions, rng), held_out)
-        places = rng.permutation(count).astype(np.int32)
-        one_user = np.zeros_like(places)  # as if everything were one user's
-        return hold_out(Histories(users=one_user, from_end=places, sizes=sizes), held_out)
+        # As if all interactions were a single user's.
+        from_end = rng.permutation(count).astype(np.int32)
+        users = np.zeros_like(from_end)
+        return hold_out(Histories(users=users, from_end=from_end, sizes=sizes), held_out)
 
     return draw
 
@@ -193,7 +196,8 @@ def _step_back(
 ) -> Draw:
     """Fold j tests the j-th block from the end of every history, trained on what is before it."""
     sizes = histories.sizes
-    if not _anybody_tested(sizes, _held_out_counts(sizes, settings, steps_back=k - 1), k):
+    last_held_out = _held_out_counts(sizes, settings, steps_back=k - 1)
+    if not _is_anybody_tested(sizes, last_held_out, k):
         if k == 1:
             raise FoldsError(_too_short(interactions, sizes, settings, unit))
         raise FoldsError(
@@ -203,15 +207,15 @@ def _step_back(
 
     def draw(index: int) -> Parts:
         held_out = _held_out_counts(sizes, settings, steps_back=index)
-        return hold_out(histories, held_out, index * held_out.test)
+        return hold_out(histories, held_out, skip=index * held_out.test)
 
     return draw
 
 
-def _anybody_tested(sizes: Counts, held_out: HeldOutCounts, folds: int = 1) -> bool:
+def _is_anybody_tested(sizes: Counts, held_out: HeldOutCounts, folds: int = 1) -> bool:
     """Whether a user's history is long enough for so many folds, with something left to learn."""
-    long_enough = sizes > folds * held_out.test + held_out.validation
-    return bool(np.any((held_out.test > 0) & long_enough))
+    is_long_enough = sizes > folds * held_out.test + held_out.validation
+    return bool(np.any((held_out.test > 0) & is_long_enough))
 
 
 def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> HeldOutCounts:
@@ -220,19 +224,17 @@ def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> 
     Args:
         sizes: of the histories; shape (users,).
         settings: of the split; without a share 'test' one of each user is tested.
-        steps_back: how many times what is tested was taken away from the end before.
+        steps_back: how many folds have tested a block each, from the end of the histories on.
     """
-    if "test" not in settings:
+    if "test" not in settings:  # as in leave-one-out, whose validation is yes or no
         one_each = np.ones_like(sizes)
-        if settings["validation"]:
-            return HeldOutCounts(one_each, one_each)
-        return HeldOutCounts(one_each, np.zeros_like(sizes))
+        return HeldOutCounts(one_each, one_each * bool(settings["validation"]))
     test = share_of(sizes, float(settings["test"]))
-    # A fold that is steps back leaves the test blocks after its own unused. Its validation is a
-    # share of what comes before its test block.
-    blocks_from_test_on = steps_back + 1
-    earlier = np.maximum(sizes - blocks_from_test_on * test, 0)
-    return HeldOutCounts(test, share_of(earlier, float(settings["validation"])))
+    # The test block of a fold, and those of the folds before it, are the end of a history. Of what
+    # comes before them, a share is for validation.
+    size_of_end = (steps_back + 1) * test
+    sizes_before = np.maximum(sizes - size_of_end, 0)
+    return HeldOutCounts(test, share_of(sizes_before, float(settings["validation"])))
 
 
 def _too_short(
@@ -256,18 +258,18 @@ def user_fold_in(
     interactions: Interactions, k: int, seed: int, settings: Settings
 ) -> Assignment | Draw:
     """Users dealt evenly into k folds; of each, the same random part is held out in its fold."""
-    counts = _counts_without_fold_in(interactions, settings)
+    counts = _counts_to_hold_out(interactions, settings)
     users = np.flatnonzero(counts)
     if not 2 <= k <= len(users):
         raise FoldsError(_too_few(interactions, len(users), f"deal into {k:,} folds", settings))
     rng = np.random.default_rng(seed)
-    held_out = random_histories(interactions, rng).last(counts)
-    dealt = np.resize(rng.permutation(k).astype(np.int16), len(users))
-    rng.shuffle(dealt)
+    is_held_out = random_histories(interactions, rng).is_among_last(counts)
+    dealt_folds = np.resize(rng.permutation(k).astype(np.int16), len(users))
+    rng.shuffle(dealt_folds)
     fold_of_user = np.full(interactions.n_users, -1, dtype=np.int16)
-    fold_of_user[users] = dealt
+    fold_of_user[users] = dealt_folds
     assignment = fold_of_user[interactions.users]
-    assignment[~held_out] = -1
+    assignment[~is_held_out] = -1  # the fold-in parts, which no fold holds out
     if not settings["validation"]:
         return assignment
     if k < 3:
@@ -287,38 +289,39 @@ def user_fold_in(
 
 def user_split(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """A random share of the users is tested, drawn anew for each of k repetitions."""
-    counts = _counts_without_fold_in(interactions, settings)
+    counts = _counts_to_hold_out(interactions, settings)
     users = np.flatnonzero(counts)
     user_count = np.array([len(users)], dtype=np.int32)
-    test = int(share_of(user_count, float(settings["test"]))[0])
-    validation = int(share_of(user_count - test, float(settings["validation"]))[0])
-    if test == 0:
+    (test_count,) = share_of(user_count, float(settings["test"])).tolist()
+    other_count = user_count - test_count
+    (validation_count,) = share_of(other_count, float(settings["validation"])).tolist()
+    if test_count == 0:
         raise FoldsError(_too_few(interactions, len(users), "test on some of them", settings))
 
     def draw(index: int) -> Parts:
         rng = np.random.default_rng([seed, index])
-        held_out = random_histories(interactions, rng).last(counts)
-        shuffled = rng.permutation(users)
+        is_held_out = random_histories(interactions, rng).is_among_last(counts)
+        test_users, other_users = np.split(rng.permutation(users), [test_count])
         part_of_user = np.full(interactions.n_users, Part.TRAIN, dtype=np.int8)
-        part_of_user[shuffled[:test]] = Part.TEST
-        part_of_user[shuffled[test : test + validation]] = Part.VALIDATION
+        part_of_user[test_users] = Part.TEST
+        part_of_user[other_users[:validation_count]] = Part.VALIDATION
         parts = part_of_user[interactions.users]
-        parts[~held_out] = Part.TRAIN
+        parts[~is_held_out] = Part.TRAIN  # the fold-in part
         return parts
 
     return draw
 
 
-def _counts_without_fold_in(interactions: Interactions, settings: Settings) -> Counts:
+def _counts_to_hold_out(interactions: Interactions, settings: Settings) -> Counts:
     """How many are held out of each user who is tested: all but the fold-in part; shape (users,).
 
     With a fold-in part, a user with a single interaction is never tested.
     """
     sizes = _history_sizes(interactions)
-    fold_in = float(settings["fold_in"])
-    if not fold_in:
+    fold_in_share = float(settings["fold_in"])
+    if not fold_in_share:  # nothing of a tested user is learnt from
         return sizes
-    return share_of(sizes, 1 - fold_in)
+    return share_of(sizes, 1 - fold_in_share)
 
 
 def _too_few(interactions: Interactions, users: int, wish: str, settings: Settings) -> str:
@@ -346,8 +349,9 @@ def nested_k_fold(interactions: Interactions, k: int, seed: int, settings: Setti
     10 folds of the rest, and relevant is what is rated above a threshold.
     """
     histories = timed_histories(interactions, seed)
-    is_late = histories.last(share_of(histories.sizes, float(settings["aside"])))
-    relevant = _relevant(interactions, float(settings["above"]))
+    late_counts = share_of(histories.sizes, float(settings["aside"]))
+    is_late = histories.is_among_last(late_counts)
+    is_relevant = _is_rated_above(interactions, float(settings["above"]))
     if settings["part"] == TEST_PART:
         if k != 1:
             raise FoldsError(
@@ -356,29 +360,29 @@ def nested_k_fold(interactions: Interactions, k: int, seed: int, settings: Setti
             )
 
         def draw_late_part(_: int) -> Parts:
-            return _relevant_parts(is_late, relevant, ~is_late)
+            return _parts_with_relevant_test(~is_late, is_late & is_relevant)
 
         return draw_late_part
     early_rows = np.flatnonzero(~is_late)
-    fold_of = np.full(len(interactions), -1, dtype=np.int16)
-    fold_of[early_rows] = by_users(interactions.take(early_rows), k, seed, settings)
+    assignment = np.full(len(interactions), -1, dtype=np.int16)
+    assignment[early_rows] = by_users(interactions.take(early_rows), k, seed, settings)
 
     def draw(index: int) -> Parts:
-        held_out = fold_of == index
-        return _relevant_parts(held_out, relevant, ~is_late & ~held_out)
+        is_held_out = assignment == index
+        return _parts_with_relevant_test(~is_late & ~is_held_out, is_held_out & is_relevant)
 
     return draw
 
 
-def _relevant_parts(held_out: Mask, relevant: Mask, learnt: Mask) -> Parts:
-    """What is held out but not relevant is no part; it may be recommended, and is no hit."""
-    parts = np.full(len(held_out), Part.UNUSED, dtype=np.int8)
-    parts[learnt] = Part.TRAIN
-    parts[held_out & relevant] = Part.TEST
+def _parts_with_relevant_test(is_learnt: Mask, is_tested: Mask) -> Parts:
+    """What is held out but not relevant is in neither: it may be recommended, and is no hit."""
+    parts = np.full(len(is_learnt), Part.UNUSED, dtype=np.int8)
+    parts[is_learnt] = Part.TRAIN
+    parts[is_tested] = Part.TEST
     return parts
 
 
-def _relevant(interactions: Interactions, above: float) -> Mask:
+def _is_rated_above(interactions: Interactions, above: float) -> Mask:
     """Which interactions count as hits: those rated above a threshold, or all for 0."""
     if not above:
         return np.ones(len(interactions), dtype=np.bool_)
@@ -387,13 +391,13 @@ def _relevant(interactions: Interactions, above: float) -> Mask:
             f"{interactions.dataset} has no ratings, so none is above {above:g}; leave the "
             "threshold out: then every interaction counts"
         )
-    relevant: Mask = interactions.ratings > above
-    if not relevant.any():
+    is_above: Mask = interactions.ratings > above
+    if not is_above.any():
         raise FoldsError(
             f"no rating of {interactions.dataset} is above {above:g} (the highest is "
             f"{interactions.ratings.max():g}); choose a lower threshold"
         )
-    return relevant
+    return is_above
 
 
 # Splits at points in time that everybody shares: one, or one window after the other.
@@ -417,132 +421,131 @@ class Window(NamedTuple):
 
 def temporal_global(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """Everything before one point in time is learnt from, everything from then on held out."""
-    ordered = np.sort(np.asarray(interactions.timestamps))
-    first = int(ordered[0])
+    times = np.sort(np.asarray(interactions.timestamps))
+    first = int(times[0])
     text = str(settings["time_point"]).strip()
     if text:
-        test = _time_point(text, ordered, interactions.dataset)
+        test_start = _parse_time_point(text, times, interactions.dataset)
     else:
-        test = int(ordered[_place_of(1 - float(settings["test"]), len(ordered))])
-        if test == first:
-            raise FoldsError(_all_at_once(interactions, "test", settings["test"]))
-    validation = _validation_start(ordered, first, test, interactions, settings)
-    window = Window(first, validation, test, int(ordered[-1]) + 1)
+        test_start = int(times[_index_after_share(1 - float(settings["test"]), len(times))])
+        if test_start == first:
+            raise FoldsError(_too_many_at_first_moment(interactions, "test", settings["test"]))
+    validation_start = _validation_start(times, first, test_start, interactions, settings)
+    window = Window(first, validation_start, test_start, int(times[-1]) + 1)
     return _draw_from_windows([window], interactions, settings)
 
 
 def temporal_windows(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """k windows with about equally many interactions; each is predicted from what is before it."""
-    ordered = np.sort(np.asarray(interactions.timestamps))
-    count = len(ordered)
-    first = float(settings["first"])
-    places = [_place_of(first + (1 - first) * window / k, count) for window in range(k)]
-    tests = ordered[places]
-    begins = np.full(k, ordered[0])
-    if settings["training"] == SLIDING:
-        begins = ordered[np.array(places) - places[0]]
-    if np.any(np.diff(tests) <= 0) or np.any(begins >= tests):
+    times = np.sort(np.asarray(interactions.timestamps))
+    count = len(times)
+    first_share = float(settings["first"])
+    test_indices = []
+    for window in range(k):
+        share_before = first_share + (1 - first_share) * window / k
+        test_indices.append(_index_after_share(share_before, count))
+    test_starts = times[test_indices]
+    train_starts = np.full(k, times[0])
+    if settings["training"] == SLIDING:  # as many interactions for each window as for the first
+        train_starts = times[np.array(test_indices) - test_indices[0]]
+    if np.any(np.diff(test_starts) <= 0) or np.any(train_starts >= test_starts):
         raise FoldsError(
             f"{interactions.dataset} cannot be cut into {k} windows after its first "
-            f"{first:.0%}: too many of its {count:,} interactions have the same time; "
+            f"{first_share:.0%}: too many of its {count:,} interactions have the same time; "
             "choose a smaller k, or another share 'first'"
         )
-    ends = np.append(tests[1:], ordered[-1] + 1)
+    test_ends = np.append(test_starts[1:], times[-1] + 1)
     windows = []
-    for begin, test, end in zip(begins.tolist(), tests.tolist(), ends.tolist(), strict=True):
-        validation = _validation_start(ordered, begin, test, interactions, settings)
-        windows.append(Window(begin, validation, test, end))
+    for window in range(k):
+        train_start = int(train_starts[window])
+        test_start = int(test_starts[window])
+        validation_start = _validation_start(times, train_start, test_start, interactions, settings)
+        windows.append(Window(train_start, validation_start, test_start, int(test_ends[window])))
     return _draw_from_windows(windows, interactions, settings)
 
 
 def _draw_from_windows(
     windows: Sequence[Window], interactions: Interactions, settings: Settings
 ) -> Draw:
-    """Fold i is the i-th window."""
+    """Fold i is the i-th window; held-out users and items that training lacks may be dropped."""
 
     def draw(index: int) -> Parts:
-        return _parts_of(windows[index], interactions, settings)
+        window = windows[index]
+        times = np.asarray(interactions.timestamps)
+        parts = np.full(len(times), Part.TRAIN, dtype=np.int8)
+        parts[times >= window.validation] = Part.VALIDATION
+        parts[times >= window.test] = Part.TEST
+        parts[(times < window.training) | (times >= window.end)] = Part.UNUSED
+        if settings["unknown"] == DROP:
+            is_learnt = parts == Part.TRAIN
+            is_user_known = occurs_in_training(interactions.users, is_learnt)
+            is_item_known = occurs_in_training(interactions.items, is_learnt)
+            is_held_out = (parts == Part.TEST) | (parts == Part.VALIDATION)
+            parts[is_held_out & ~(is_user_known & is_item_known)] = Part.UNKNOWN
+        return parts
 
     return draw
 
 
-def _place_of(share: float, count: int) -> int:
-    """The place, in `count` that are sorted, before which about this share of them lies."""
+def _index_after_share(share: float, count: int) -> int:
+    """The index, in `count` that are sorted, before which about this share of them lies."""
     return min(max(round(count * share), 0), count - 1)
 
 
 def _validation_start(
-    ordered: Times, begin: int, test: int, interactions: Interactions, settings: Settings
+    times: Times, train_start: int, test_start: int, interactions: Interactions, settings: Settings
 ) -> int:
     """When validation begins: with the last share of training; with the test, if there is none.
 
     Args:
-        ordered: all times, ascending.
-        begin: when training begins.
-        test: when the test begins.
+        times: of all interactions, ascending.
+        train_start: when training begins.
+        test_start: when the test begins.
         interactions: named in an error.
         settings: of the split.
     Raises: FoldsError if nothing would be left to learn from.
     """
     share = float(settings["validation"])
     if not share:
-        return test
-    low, high = np.searchsorted(ordered, [begin, test])
-    start = int(ordered[low + _place_of(1 - share, int(high - low))])
-    if start <= begin:
-        raise FoldsError(_all_at_once(interactions, "validation", share))
+        return test_start
+    train_index, test_index = np.searchsorted(times, [train_start, test_start]).tolist()
+    train_count = test_index - train_index  # validation included
+    start = int(times[train_index + _index_after_share(1 - share, train_count)])
+    if start <= train_start:
+        raise FoldsError(_too_many_at_first_moment(interactions, "validation", share))
     return start
 
 
-def _parts_of(window: Window, interactions: Interactions, settings: Settings) -> Parts:
-    """The parts of a window; held-out interactions that training cannot know are dropped, if so
-    chosen.
-    """
-    times = np.asarray(interactions.timestamps)
-    parts = np.full(len(times), Part.TRAIN, dtype=np.int8)
-    parts[times >= window.validation] = Part.VALIDATION
-    parts[times >= window.test] = Part.TEST
-    parts[(times < window.training) | (times >= window.end)] = Part.UNUSED
-    if settings["unknown"] == KEEP:
-        return parts
-    learnt = parts == Part.TRAIN
-    knows_user = occurs_in_training(interactions.users, learnt)
-    knows_item = occurs_in_training(interactions.items, learnt)
-    held_out = (parts == Part.TEST) | (parts == Part.VALIDATION)
-    parts[held_out & ~(knows_user & knows_item)] = Part.UNKNOWN
-    return parts
-
-
-def _time_point(text: str, ordered: Times, dataset: str) -> int:
+def _parse_time_point(text: str, times: Times, dataset: str) -> int:
     """The time in Unix seconds. Raises: FoldsError if it is none, or outside the data."""
     try:
-        moment = _unix_seconds(text)
+        seconds = _unix_seconds(text)
     except (ValueError, OverflowError):
         raise FoldsError(
             f"the time point '{text}' is not a date; give it as 2003-01-31, as 2003-01-31T12:00 "
             "(UTC) or in Unix seconds"
         ) from None
-    first = int(ordered[0])
-    last = int(ordered[-1])
-    if not first < moment <= last:
+    first = int(times[0])
+    last = int(times[-1])
+    if not first < seconds <= last:
         raise FoldsError(
             f"the time point {text} is outside {dataset}, which goes from {day(first)} to "
             f"{day(last)}; choose one after the first and up to the last"
         )
-    return moment
+    return seconds
 
 
 def _unix_seconds(text: str) -> int:
     """The first whole second from a number or a date on. Raises: ValueError, OverflowError."""
     try:
-        moment = float(text)
+        seconds = float(text)
     except ValueError:
         date = datetime.fromisoformat(text)
-        moment = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
-    return math.ceil(moment)
+        seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
+    return math.ceil(seconds)
 
 
-def _all_at_once(interactions: Interactions, name: str, share: object) -> str:
+def _too_many_at_first_moment(interactions: Interactions, name: str, share: object) -> str:
     return (
         f"{interactions.dataset} has so many interactions at its first moment that no point in "
         f"time leaves the last {share} of them for '{name}' and something before it; "

@@ -69,17 +69,15 @@ class FoldMatrices:
         """Of what may be learnt from, stored where `train` is; None where there are none."""
         return self._ratings(self.learnt)
 
-    def _ratings(self, chosen: Mask) -> scipy.sparse.csr_array | None:
+    def _ratings(self, is_chosen: Mask) -> scipy.sparse.csr_array | None:
         """The chosen interactions with their ratings in a matrix of users and items."""
         if self.interactions.ratings is None:
             return None
-        users = self.interactions.users[chosen]
-        items = self.interactions.items[chosen]
-        values = self.interactions.ratings[chosen].astype(np.float64)
-        ratings = scipy.sparse.csr_array((values, (users, items)), shape=self.train.shape)
-        each = np.ones(len(users))
-        counts = scipy.sparse.csr_array((each, (users, items)), shape=self.train.shape)
-        # An item that is there twice has the mean of its ratings.
+        cells = (self.interactions.users[is_chosen], self.interactions.items[is_chosen])
+        values = self.interactions.ratings[is_chosen].astype(np.float64)
+        # Both are added up where a user has an item twice, so that it has the mean of its ratings.
+        ratings = scipy.sparse.csr_array((values, cells), shape=self.train.shape)
+        counts = scipy.sparse.csr_array((np.ones(len(values)), cells), shape=self.train.shape)
         ratings.data /= counts.data
         return ratings
 
@@ -152,7 +150,8 @@ def _matrix(interactions: Interactions, chosen: Mask) -> scipy.sparse.csr_array:
     shape = (interactions.n_users, interactions.n_items)
     values = np.ones(len(users), dtype=np.float32)
     keys = users.astype(np.int64) * interactions.n_items + items
-    if not np.all(keys[1:] > keys[:-1]):  # preparation sorts, but other callers may not
+    is_sorted = np.all(keys[1:] > keys[:-1])
+    if not is_sorted:  # preparation sorts, but other callers may not
         matrix = scipy.sparse.csr_array((values, (users, items)), shape=shape)
         # Building it from pairs has sorted them and added up what was there twice.
         matrix.data[:] = 1
@@ -161,7 +160,7 @@ def _matrix(interactions: Interactions, chosen: Mask) -> scipy.sparse.csr_array:
     np.cumsum(np.bincount(users, minlength=interactions.n_users), out=starts[1:])
     columns = items.astype(np.int32, copy=False)
     matrix = scipy.sparse.csr_array((values, columns, starts), shape=shape)
-    # The keys show both, which spares every user of the matrix the check.
+    # The keys have shown that it is sorted and without duplicates; scipy need not look again.
     matrix.has_sorted_indices = True
     matrix.has_canonical_format = True
     return matrix
@@ -212,10 +211,10 @@ def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldPart
     Raises: FoldsError if the folds have no such index or belong to other interactions.
     """
     parts = checked_parts(interactions, folds, index)
-    learnt = parts == Part.TRAIN
-    held_out = (parts == Part.TEST) | (parts == Part.UNKNOWN)
-    is_user_unknown = held_out & ~occurs_in_training(interactions.users, learnt)
-    is_item_unknown = held_out & ~occurs_in_training(interactions.items, learnt)
+    is_learnt = parts == Part.TRAIN
+    is_held_out = (parts == Part.TEST) | (parts == Part.UNKNOWN)
+    is_user_unknown = is_held_out & ~occurs_in_training(interactions.users, is_learnt)
+    is_item_unknown = is_held_out & ~occurs_in_training(interactions.items, is_learnt)
     counts = {part: _part_counts(interactions, parts == part) for part in Part}
     return FoldParts(
         counts=counts,
@@ -225,32 +224,33 @@ def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldPart
     )
 
 
-def occurs_in_training(codes: Codes, learnt: Mask) -> Mask:
+def occurs_in_training(codes: Codes, is_learnt: Mask) -> Mask:
     """Whether the user (or the item) of each interaction has any training interaction.
 
     Args:
         codes: the users or the items of the interactions; shape (interactions,).
-        learnt: which interactions are in training; shape (interactions,).
+        is_learnt: which interactions are in training; shape (interactions,).
     Returns: shape (interactions,).
     """
-    counts = np.bincount(codes[learnt], minlength=codes.max(initial=0) + 1)
+    counts = np.bincount(codes[is_learnt], minlength=codes.max(initial=0) + 1)
     occurs: Mask = counts[codes] > 0
     return occurs
 
 
-def _part_counts(interactions: Interactions, chosen: Mask) -> PartCounts:
-    """What the chosen interactions have."""
-    users = interactions.users[chosen]
-    items = interactions.items[chosen]
+def _part_counts(interactions: Interactions, is_in_part: Mask) -> PartCounts:
+    """What is in a part; `is_in_part` has shape (interactions,)."""
+    users = interactions.users[is_in_part]
+    items = interactions.items[is_in_part]
     baskets = None
     if interactions.baskets is not None:
-        # One number for each user and basket: baskets are numbered user by user.
-        keys = users.astype(np.int64) << 32 | interactions.baskets[chosen].astype(np.int64)
-        baskets = len(np.unique(keys))
+        # Each user's baskets are numbered from 0, so a basket is known by user and number: the user
+        # in the upper 32 bits, the number in the lower.
+        numbers = interactions.baskets[is_in_part].astype(np.int64)
+        baskets = len(np.unique(users.astype(np.int64) << 32 | numbers))
     first = None
     last = None
     if interactions.timestamps is not None and len(users):
-        times = interactions.timestamps[chosen]
+        times = interactions.timestamps[is_in_part]
         first = int(times.min())
         last = int(times.max())
     return PartCounts(
@@ -300,49 +300,53 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
     parts = checked_parts(interactions, folds, index)
     if interactions.history is None:
         return None
-    learnt = parts == Part.TRAIN
-    held_out = parts == Part.TEST
-    moments = np.unique(interactions.history, return_inverse=True)[1].astype(np.int64)
-    train = moments[learnt]
-    test = moments[held_out]
+    is_learnt = parts == Part.TRAIN
+    is_tested = parts == Part.TEST
+    _, time_ranks = np.unique(interactions.history, return_inverse=True)
+    time_ranks = time_ranks.astype(np.int64)
+    train_times = time_ranks[is_learnt]
+    test_times = time_ranks[is_tested]
 
     def share_within(groups: Codes) -> float | None:
-        return later_share(groups[learnt], train, groups[held_out], test)
+        return later_share(groups[is_learnt], train_times, groups[is_tested], test_times)
 
     own = share_within(interactions.users)
     if interactions.timestamps is None:  # an order of each user does not compare between users
         return Leakage(of_any_user=None, of_same_item=None, of_same_user=own, leaked_tests=None)
     tests = None
-    if len(train) and len(test):
-        tests = float(np.mean(test < train.max()))
-    everybody = np.zeros_like(interactions.users)
+    if len(train_times) and len(test_times):
+        tests = float(np.mean(test_times < train_times.max()))
+    one_group = np.zeros_like(interactions.users)
     return Leakage(
-        of_any_user=share_within(everybody),
+        of_any_user=share_within(one_group),
         of_same_item=share_within(interactions.items),
         of_same_user=own,
         leaked_tests=tests,
     )
 
 
-def later_share(train_groups: Codes, train: Ranks, test_groups: Codes, test: Ranks) -> float | None:
-    """Share of the pairs within one group in which the training moment is later.
+def later_share(
+    train_groups: Codes, train_times: Ranks, test_groups: Codes, test_times: Ranks
+) -> float | None:
+    """Share of the pairs within a group in which the training interaction is later.
 
     Args:
         train_groups: the group of each training interaction.
-        train: moments as ranks from 0.
+        train_times: of those, as ranks from 0.
         test_groups: the group of each test interaction, likewise.
-        test: moments, ranked together with those of training.
+        test_times: of those, ranked together with the times of training.
     Returns: None without a pair.
     """
     # Each group has a range of keys of its own, so that one sort serves all groups.
-    span = int(max(train.max(initial=0), test.max(initial=0))) + 1
-    train_keys = np.sort(train_groups.astype(np.int64) * span + train)
+    span = int(max(train_times.max(initial=0), test_times.max(initial=0))) + 1
+    train_keys = np.sort(train_groups.astype(np.int64) * span + train_times)
     group_starts = test_groups.astype(np.int64) * span
-    first = np.searchsorted(train_keys, group_starts)
-    end = np.searchsorted(train_keys, group_starts + span)
-    # Of the training interactions of a test interaction's group, those after its moment.
-    later = end - np.searchsorted(train_keys, group_starts + test, side="right")
-    pairs = int(np.sum(end - first))
-    if not pairs:
+    # For each test interaction, where in `train_keys` its group begins and ends, and where what is
+    # later than it begins.
+    group_begins = np.searchsorted(train_keys, group_starts)
+    group_ends = np.searchsorted(train_keys, group_starts + span)
+    later_begins = np.searchsorted(train_keys, group_starts + test_times, side="right")
+    pair_count = int(np.sum(group_ends - group_begins))
+    if not pair_count:
         return None
-    return int(later.sum()) / pairs
+    return int(np.sum(group_ends - later_begins)) / pair_count

@@ -53,31 +53,36 @@ def by_users(interactions: Interactions, k: int, seed: int, _: Settings) -> Assi
     check_k(interactions, k)
     rng = np.random.default_rng(seed)
     count = len(interactions)
-    by_user = sorted_by_user(interactions, None, rng)
+    by_user = order_by_user(interactions, None, rng)
     users = interactions.users[by_user]
-    sizes = np.bincount(users, minlength=interactions.n_users)
-    rank = np.arange(count) - (np.cumsum(sizes) - sizes)[users]
+    user_counts = np.bincount(users, minlength=interactions.n_users)
+    first_of_user = np.cumsum(user_counts) - user_counts
+    rank_in_user = np.arange(count) - first_of_user[users]
 
-    deals = sizes >= k
-    # Each such user gets an own order of the folds, so that no fold is favoured with the extras.
-    orders = rng.permuted(np.tile(np.arange(k, dtype=np.int16), (int(deals.sum()), 1)), axis=1)
-    row = np.cumsum(deals) - 1
-    dealt = deals[users]
+    # A user with enough interactions has them dealt, one fold after the other. Each has an order of
+    # the folds of its own, so that no fold is favoured with the extras.
+    has_enough = user_counts >= k
+    folds = np.arange(k, dtype=np.int16)
+    fold_orders = rng.permuted(np.tile(folds, (int(has_enough.sum()), 1)), axis=1)
+    order_of_user = np.cumsum(has_enough) - 1
+    is_dealt = has_enough[users]
+    dealt_orders = order_of_user[users[is_dealt]]
 
     assignment = np.empty(count, dtype=np.int16)
-    assignment[by_user[dealt]] = orders[row[users[dealt]], rank[dealt] % k]
-    assignment[by_user[~dealt]] = rng.integers(k, size=count - int(dealt.sum()), dtype=np.int16)
-    empty = np.flatnonzero(np.bincount(assignment, minlength=k) == 0)
-    if len(empty):
+    assignment[by_user[is_dealt]] = fold_orders[dealt_orders, rank_in_user[is_dealt] % k]
+    random_count = count - int(is_dealt.sum())
+    assignment[by_user[~is_dealt]] = rng.integers(k, size=random_count, dtype=np.int16)
+    empty_folds = np.flatnonzero(np.bincount(assignment, minlength=k) == 0)
+    if len(empty_folds):
         raise FoldsError(
-            f"{len(empty)} of {k} folds stayed empty (fold {empty[0]} is the first), because "
-            "too few users have that many interactions; choose a smaller k than "
+            f"{len(empty_folds)} of {k} folds stayed empty (fold {empty_folds[0]} is the first), "
+            "because too few users have that many interactions; choose a smaller k than "
             f"{k}, or the split 'record-k-fold', which fills every fold"
         )
     return assignment
 
 
-def sorted_by_user(
+def order_by_user(
     interactions: Interactions, keys: Times | Counts | None, rng: np.random.Generator
 ) -> Indices:
     """The order that sorts by user, then by key, and at random within equal keys.
@@ -90,36 +95,38 @@ def sorted_by_user(
     """
     count = len(interactions)
     if keys is None:
-        groups = interactions.users.astype(np.int64)
+        ranks = interactions.users.astype(np.int64)
     else:
-        groups = _ranks_by_user(interactions.users, keys)
-    places = np.empty(count, dtype=np.int64)
-    places[rng.permutation(count)] = np.arange(count)
-    # Whole numbers that all differ sort many times faster than shuffled users that must stay in
-    # order, and whatever sorts them gives the same order.
-    groups *= count
-    groups += places
-    return np.argsort(groups)
+        ranks = _ranks_by_user(interactions.users, keys)
+    random_ranks = np.empty(count, dtype=np.int64)
+    random_ranks[rng.permutation(count)] = np.arange(count)
+    # One number of both ranks. Numbers that all differ sort many times faster than shuffled users
+    # that must stay in order, and any way of sorting gives the same order. In place, for memory.
+    ranks *= count
+    ranks += random_ranks
+    return np.argsort(ranks)
 
 
 def _ranks_by_user(users: Codes, keys: Times | Counts) -> NDArray[np.int64]:
     """The rank of each interaction by its user, then its key; equal ones share a rank."""
-    low = int(keys.min())
-    span = int(keys.max()) - low + 1
-    if span * (int(users.max()) + 1) >= 2**62:  # the numbers below would overflow
-        keys = np.unique(keys, return_inverse=True)[1]
-        low = 0
+    # A number that sorts by user, then by key: each user has a range of `span` numbers.
+    lowest_key = int(keys.min())
+    span = int(keys.max()) - lowest_key + 1
+    if span * (int(users.max()) + 1) >= 2**62:  # these numbers would overflow, so keys are ranked
+        _, keys = np.unique(keys, return_inverse=True)
+        lowest_key = 0
         span = len(keys)
-    numbers = users.astype(np.int64) * span
-    numbers += keys
-    numbers -= low
-    # As np.unique with its inverse, in half of the memory.
-    order = np.argsort(numbers)
-    in_order = numbers[order]
-    ranks = np.zeros_like(numbers)
-    np.cumsum(in_order[1:] != in_order[:-1], out=ranks[1:])
-    numbers[order] = ranks
-    return numbers
+    sort_numbers = users.astype(np.int64) * span
+    sort_numbers += keys
+    sort_numbers -= lowest_key
+    # The inverse that np.unique gives, in half of the memory.
+    order = np.argsort(sort_numbers)
+    in_order = sort_numbers[order]
+    ranks_in_order = np.zeros_like(sort_numbers)
+    np.cumsum(in_order[1:] != in_order[:-1], out=ranks_in_order[1:])
+    ranks = sort_numbers  # its memory is used again
+    ranks[order] = ranks_in_order
+    return ranks
 
 
 def by_records(interactions: Interactions, k: int, seed: int, _: Settings) -> Assignment:
@@ -130,10 +137,10 @@ def by_records(interactions: Interactions, k: int, seed: int, _: Settings) -> As
     """
     check_k(interactions, k)
     rng = np.random.default_rng(seed)
-    order = rng.permutation(k).astype(np.int16)
-    dealt = np.resize(order, len(interactions))
-    rng.shuffle(dealt)
-    return dealt
+    fold_order = rng.permutation(k).astype(np.int16)
+    assignment = np.resize(fold_order, len(interactions))  # the order, again and again
+    rng.shuffle(assignment)
+    return assignment
 
 
 def by_classes(table: Interactions, k: int, seed: int, _: Settings) -> Assignment:
@@ -148,17 +155,18 @@ def by_classes(table: Interactions, k: int, seed: int, _: Settings) -> Assignmen
         raise FoldsError(
             f"{table.dataset} has no classes to deal evenly; use the split 'sample-k-fold'"
         )
-    most = int(np.bincount(table.targets.astype(np.int64)).max())
-    if not 2 <= k <= most:
+    class_sizes = np.bincount(table.targets.astype(np.int64))
+    largest = int(class_sizes.max())
+    if not 2 <= k <= largest:
         raise FoldsError(
-            f"cannot make {k} folds of {table.dataset}, whose largest class has {most} samples; "
-            f"choose k from 2 to {most}"
+            f"cannot make {k} folds of {table.dataset}, whose largest class has {largest} samples; "
+            f"choose k from 2 to {largest}"
         )
     splitter = StratifiedKFold(k, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         # A class with fewer samples than folds is no fault: some folds do without it.
         warnings.simplefilter("ignore", UserWarning)
-        return _fold_numbers(splitter.split(table.features, table.targets), len(table))
+        return _assignment(splitter.split(table.features, table.targets), len(table))
 
 
 def by_samples(table: Interactions, k: int, seed: int, _: Settings) -> Assignment:
@@ -171,15 +179,15 @@ def by_samples(table: Interactions, k: int, seed: int, _: Settings) -> Assignmen
     check_k(table, k)
     splitter = KFold(k, shuffle=True, random_state=seed)
     no_features = np.empty((len(table), 0))
-    return _fold_numbers(splitter.split(no_features), len(table))
+    return _assignment(splitter.split(no_features), len(table))
 
 
-def _fold_numbers(folds: Iterable[tuple[Indices, Indices]], count: int) -> Assignment:
+def _assignment(folds: Iterable[tuple[Indices, Indices]], count: int) -> Assignment:
     """The fold of each of `count` samples, from scikit-learn's pairs of (training, test)."""
-    fold_of = np.empty(count, np.int16)
+    assignment = np.empty(count, np.int16)
     for fold, (_, held_out) in enumerate(folds):
-        fold_of[held_out] = fold
-    return fold_of
+        assignment[held_out] = fold
+    return assignment
 
 
 def check_k(interactions: Interactions, k: int) -> None:
@@ -273,8 +281,8 @@ class Strategy:
 
     def folds(self, interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
         """The interactions split so, by checked settings. Raises: FoldsError as `make`."""
-        if self.code:
-            made = _make_own(self, interactions, k, seed, settings)
+        if self.code:  # the function is not the project's own
+            made = _make_checked(self, interactions, k, seed, settings)
         else:
             made = self.make(interactions, k, seed, settings)
         params = tuple(sorted(settings.items()))
@@ -291,6 +299,7 @@ class Strategy:
         if not self.code:
             return resolve(self.parameters, values, of=owner)
         settings = dict(resolve(self.parameters, _without_code(values), of=owner))
+        # The settings of a run name the code of its split; those of a new run do not yet.
         if values.get(_CODE, self.code) != self.code:
             raise InputError(
                 f"the code of the split '{self.id}' is not what it was when the run was made; "
@@ -327,31 +336,33 @@ def _without_code(settings: Settings) -> dict[str, ParamValue]:
     return {name: value for name, value in settings.items() if name != _CODE}
 
 
-def _make_own(
+def _make_checked(
     strategy: Strategy, interactions: Interactions, k: int, seed: int, settings: Settings
 ) -> Assignment | Draw:
     """What the function of a split of one's own makes, every value checked. Raises: FoldsError."""
     name = f"the split '{strategy.id}'"
-    rows = len(interactions)
-    made = _call_own(name, strategy.make, interactions, k, seed, _without_code(settings))
+    count = len(interactions)
+    made = _call_or_refuse(name, strategy.make, interactions, k, seed, _without_code(settings))
     if callable(made):
-        last_part = len(Part) - 1
 
         def draw(index: int) -> Parts:
-            parts = _call_own(name, made, index)
-            return _whole_numbers(name, parts, rows, 0, last_part).astype(np.int8)
+            parts = _call_or_refuse(name, made, index)
+            return _checked_numbers(name, parts, count, 0, len(Part) - 1).astype(np.int8)
 
         draw(0)  # so that a wrong function is refused before anything runs
         return draw
-    assignment = _whole_numbers(name, made, rows, -1, k - 1).astype(np.int16)
-    held_out = np.bincount(assignment[assignment >= 0], minlength=k)
-    empty = np.flatnonzero(held_out == 0)
-    if len(empty):
-        raise FoldsError(f"{name} holds nothing out in fold {empty[0]} of {k}; use a smaller k")
+    # -1 is the fold of an interaction that no fold holds out.
+    assignment = _checked_numbers(name, made, count, -1, k - 1).astype(np.int16)
+    held_out_counts = np.bincount(assignment[assignment >= 0], minlength=k)
+    empty_folds = np.flatnonzero(held_out_counts == 0)
+    if len(empty_folds):
+        raise FoldsError(
+            f"{name} holds nothing out in fold {empty_folds[0]} of {k}; use a smaller k"
+        )
     return assignment
 
 
-def _call_own(name: str, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
+def _call_or_refuse(name: str, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
     """What a stranger's function gives. Raises: FoldsError for whatever it raises."""
     try:
         return function(*arguments)
@@ -359,26 +370,26 @@ def _call_own(name: str, function: Callable[..., Any], *arguments: object) -> An
         raise FoldsError(f"{name} failed with {type(error).__name__}: {error}") from error
 
 
-def _whole_numbers(
-    name: str, made: object, rows: int, low: int, high: int
+def _checked_numbers(
+    name: str, made: object, count: int, low: int, high: int
 ) -> NDArray[np.signedinteger]:
-    """What a split made, as a whole number for each row. Raises: FoldsError if it is none.
+    """What a split made, as a whole number for each interaction. Raises: FoldsError if it is none.
 
     Args:
         name: what to call the split in an error.
         made: what its function gave.
-        rows: how many numbers there must be.
+        count: how many numbers there must be.
         low: the least that a number can be.
         high: the most.
     """
     numbers = np.asarray(made)
-    if numbers.dtype.kind not in "iu" or numbers.shape != (rows,):
+    if numbers.dtype.kind not in "iu" or numbers.shape != (count,):
         shown = f"{made!r:.60}"
         if numbers.ndim:
             shown = f"{numbers.dtype} of shape {numbers.shape}"
         raise FoldsError(
             f"{name} gave {shown}; give the fold (0 to k - 1, or -1 for none) that holds out each "
-            f"of the {rows:,} interactions, or a function of the fold that gives the Part of each"
+            f"of the {count:,} interactions, or a function of the fold that gives the Part of each"
         )
     outside = numbers[(numbers < low) | (numbers > high)]
     if len(outside):

@@ -10,6 +10,7 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ import pytest
 
 import ecv_core as ecv
 from ecv_core import cli
-from ecv_core.bridges import bridge
+from ecv_core.bridges import bridge, script
 from ecv_core.records.interactions import Part
 from tests.documents import ROOT, YOUR_MODEL
 
@@ -207,7 +208,7 @@ def test_a_package_that_somebody_has_put_into_the_index_is_refused_by_its_hash(
     assert recorded in err
     assert not list(tmp_path.rglob("made-of.txt"))
     (tmp_path / "cornac.txt").write_text(f"cornac==3.0.1 --hash=sha256:{recorded}\n")
-    python = bridge.environment(bridge.LIBRARIES["cornac"], print)
+    python = bridge.python_of_environment(bridge.LIBRARIES["cornac"], print)
     shown = subprocess.run(
         [python, "-m", "pip", "list", "--format=freeze"],
         check=True,
@@ -262,3 +263,20 @@ def test_scores_are_those_of_the_librarys_own_evaluator(name, model, params, met
         cv.report(lists)
     assert not np.isnan(own)
     assert cv.run.record.folds[0].score == pytest.approx(own, abs=1e-6)
+
+
+def test_an_item_of_the_validation_part_alone_is_no_candidate_where_training_has_them():
+    """Cornac numbers such an item after those of training."""
+    parts = {
+        "train": np.array([[0, 10], [1, 11]]),
+        "validation": np.array([[0, 12]]),
+        "test": np.array([[0, 11]]),
+    }
+    fold_in_cornac = SimpleNamespace(
+        global_uid_map={0: 0, 1: 1},
+        global_iid_map={10: 0, 11: 1, 12: 2},
+        train_set=SimpleNamespace(num_items=2),
+    )
+    model = SimpleNamespace(rank=lambda user, candidates, k: (candidates, None))
+    lists = script.cornac_lists({"n": 5, "train_items": True}, parts, model, fold_in_cornac)
+    assert {user: items.tolist() for user, items in lists.items()} == {0: [11]}

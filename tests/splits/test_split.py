@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ecv_core.records.errors import FoldsError, UnknownName
 from ecv_core.records.interactions import Interactions
 from ecv_core.splits import SPLITS, split, strategy
-from ecv_core.splits.strategies import MAX_K, sorted_by_user
+from ecv_core.splits.strategies import MAX_K, order_by_user
 
 K_FOLDS = ("user-k-fold", "record-k-fold")
 
@@ -194,6 +194,6 @@ def test_interactions_sort_by_user_then_key_then_chance(pairs, modulus, seed):
     by_chance = sorted(shuffled, key=lambda row: users[row])
     by_key = sorted(shuffled, key=lambda row: (users[row], keys[row]))
     rng = np.random.default_rng(seed)
-    assert sorted_by_user(interactions, None, rng).tolist() == by_chance
+    assert order_by_user(interactions, None, rng).tolist() == by_chance
     rng = np.random.default_rng(seed)
-    assert sorted_by_user(interactions, keys, rng).tolist() == by_key
+    assert order_by_user(interactions, keys, rng).tolist() == by_key
