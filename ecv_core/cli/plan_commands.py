@@ -99,7 +99,7 @@ def study_command(options: argparse.Namespace) -> None:
     if not options.folder:
         # Runs of the database and recorded ones answer for cells. A folder, however, is to hold
         # every run itself, so only those that it has already are not computed.
-        cells = studies.filled(possible, store)
+        cells = studies.cells_with_runs(possible, store)
     to_compute = []
     for cell in cells:
         if cell.answered and cell.run is not None:  # the run has every score that is asked for
@@ -129,7 +129,7 @@ def _planned_study(options: argparse.Namespace) -> list[Cell]:
     folder = None
     if options.folder:
         folder = Path(options.folder)
-    return studies.planned(
+    return studies.planned_cells(
         options.datasets.split(","),
         options.algorithms.split(","),
         [name for name in options.splits.split(",") if name],

@@ -22,17 +22,17 @@ def check_answer(computed: Computed, answered: Collection[int], node: str) -> No
     Raises: WrongAnswer, which names the node and what is wrong.
     """
     task = computed.task
-    place = computed.place
-    if type(place) is not int or not 0 <= place < len(task.specs):
-        raise _wrong(task, node, f"it names configuration {place!r:.40}")
-    if place in answered:
-        raise _wrong(task, node, f"configuration {place} was answered twice")
+    spec_index = computed.spec_index
+    if type(spec_index) is not int or not 0 <= spec_index < len(task.specs):
+        raise _wrong(task, node, f"it names configuration {spec_index!r:.40}")
+    if spec_index in answered:
+        raise _wrong(task, node, f"configuration {spec_index} was answered twice")
     if type(computed.result) is not FoldResult:
         raise _wrong(task, node, f"it is of the type {type(computed.result).__name__}")
     if computed.result.fold != task.fold:
         raise _wrong(task, node, f"it names fold {computed.result.fold!r:.40}")
     try:
-        check_fold(task.specs[place], computed.result)
+        check_fold(task.specs[spec_index], computed.result)
     except InputError as error:
         raise _wrong(task, node, str(error)) from error
 

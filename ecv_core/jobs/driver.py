@@ -25,7 +25,7 @@ from ecv_core.jobs.executors import (
     Here,
     WorkerDied,
     WrongAnswer,
-    failure,
+    failure_sentence,
 )
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.plan import FoldTask, Plan, folds_of
@@ -85,13 +85,13 @@ def drive(
         closed_after(ProgressWriter(plan_runs.store)) as writer,
     ):
         plan_runs.start()
-        drive = _Drive(plan, plan_runs, executor, writer, closing, seconds)
+        drive_of_plan = _Drive(plan, plan_runs, executor, writer, closing, seconds)
         try:
-            drive.to_its_end(gives_way=gives_way)
+            drive_of_plan.run_to_end(gives_way=gives_way)
         finally:
-            drive.cancel_rest()
+            drive_of_plan.cancel_under_way()
         plan_runs.end(RunState.INTERRUPTED)
-        plan_runs.check_kept()
+        plan_runs.check_stored()
 
 
 class _UnderWay:
@@ -106,50 +106,51 @@ class _UnderWay:
         """
         self._seconds_allowed = seconds
         self._progress = progress
-        self._began: float | None = None
-        """When its first step began; None while it waits."""
-        self._last_kept: float | None = None
+        self._began_at: float | None = None
+        """When its first step began, by `time.monotonic`; None while it waits."""
+        self._kept_at: float | None = None
         """When its newest result was kept, or it began."""
         self.answered: set[int] = set()
-        """Places of the specs whose results are kept."""
+        """Indices of the specs whose results are kept."""
         self.node = "a worker"
         """Which node computes it, for a sentence."""
 
     def report(self, phase: str, step: int, steps: int, /) -> None:
         """Pass a step on; the first one that is no waiting begins the task."""
-        if self._began is None and not phase.startswith("wait"):
-            self._began = time.monotonic()
-            self._last_kept = self._began
+        if self._began_at is None and not phase.startswith("wait"):
+            self._began_at = time.monotonic()
+            self._kept_at = self._began_at
         self._progress(phase, step, steps)
 
-    def kept(self, place: int) -> None:
-        """The result of the spec at this place is kept, with its seconds."""
-        self.answered.add(place)
-        self._last_kept = time.monotonic()
+    def note_kept(self, spec_index: int) -> None:
+        """The result of the spec with this index is kept, with its seconds."""
+        self.answered.add(spec_index)
+        self._kept_at = time.monotonic()
 
-    def missing(self, task: FoldTask) -> tuple[RunSpec, ...]:
+    def missing_specs(self, task: FoldTask) -> tuple[RunSpec, ...]:
         """The specs of the task that have no result yet."""
         specs = []
-        for place, spec in enumerate(task.specs):
-            if place not in self.answered:
+        for spec_index, spec in enumerate(task.specs):
+            if spec_index not in self.answered:
                 specs.append(spec)
         return tuple(specs)
 
     @property
     def lost_seconds(self) -> float:
         """The seconds since its newest result, or since it began."""
-        return _seconds_since(self._last_kept)
+        return _seconds_since(self._kept_at)
 
     @property
-    def over(self) -> bool:
+    def is_out_of_time(self) -> bool:
         """Whether it has had its time."""
-        return _seconds_since(self._began) >= self._seconds_allowed
+        return _seconds_since(self._began_at) >= self._seconds_allowed
 
 
-def _seconds_since(moment: float | None) -> float:
-    if moment is None:
+def _seconds_since(time_before: float | None) -> float:
+    """Seconds since a time of `time.monotonic`; 0 for None."""
+    if time_before is None:
         return 0.0
-    return time.monotonic() - moment
+    return time.monotonic() - time_before
 
 
 @dataclass
@@ -161,40 +162,41 @@ class _Drive:
     _executor: Executor
     _writer: ProgressWriter
     _closing: Callable[[], bool]
-    _seconds: float | None
-    _begun: dict[FoldTask, _UnderWay] = field(default_factory=dict)
-    _tries: Counter[tuple[RunSpec, int]] = field(default_factory=Counter)
+    _seconds_per_run: float | None
+    _under_way: dict[FoldTask, _UnderWay] = field(default_factory=dict)
+    _failed_tries: Counter[tuple[RunSpec, int]] = field(default_factory=Counter)
     """How often folds were computed in vain."""
 
-    def to_its_end(self, *, gives_way: bool) -> None:
+    def run_to_end(self, *, gives_way: bool) -> None:
         """Until nothing is left to do."""
         while True:
             self._check_goes_on()
             if self._begin_more():
                 continue
-            if not self._begun:
+            if not self._under_way:
                 break
-            self._take_what_is_finished()
+            self._take_messages()
             if gives_way and not self._plan_runs.running:
                 break
 
-    def cancel_rest(self) -> None:
+    def cancel_under_way(self) -> None:
         """End what is still under way."""
-        for task in list(self._begun):
-            self._end(task)
+        for task in list(self._under_way):
+            self._cancel_task(task)
 
     def _begin_more(self) -> bool:
         """Begin with the plan's next folds, if there is a free place; whether there were any."""
-        free_places = self._executor.places - len(self._begun)
-        if free_places <= 0:  # below 0 where a node has left
+        free_capacity = self._executor.capacity - len(self._under_way)
+        if free_capacity <= 0:  # below 0 where a node has left
             return False
-        tasks = list(islice(self._plan.next(self._plan_runs, tuple(self._begun)), free_places))
+        next_tasks = self._plan.next(self._plan_runs, tuple(self._under_way))
+        tasks = list(islice(next_tasks, free_capacity))
         for task in tasks:
             if not self._plan_runs.claim(task):
-                return True  # its run has ended here: the plan is to see that
-            if self._plan_runs.reuse(task):
-                self._plan_runs.settle(task.specs, self._begun)
-                self._drop_needless()
+                return True  # its run has ended, so the plan is asked again
+            if self._plan_runs.reuse(task):  # another run has computed the fold already
+                self._plan_runs.finish_complete(task.specs, self._under_way)
+                self._cancel_needless()
                 return True
             self._begin(task)
         return bool(tasks)
@@ -202,14 +204,14 @@ class _Drive:
     def _begin(self, task: FoldTask) -> None:
         """Give a task to the executor, unless it was cancelled or its run has had its time."""
         seconds = math.inf
-        if self._seconds is not None:
-            seconds = self._plan_runs.seconds_left(task, self._seconds)
-        begun = _UnderWay(seconds, self._plan_runs.progress_of(task, self._writer))
-        if self._may_go_on(task, begun):
-            self._executor.submit(task, begun.report)
-            self._begun[task] = begun
+        if self._seconds_per_run is not None:
+            seconds = self._plan_runs.seconds_left(task, self._seconds_per_run)
+        under_way = _UnderWay(seconds, self._plan_runs.progress_of(task, self._writer))
+        if self._may_go_on(task, under_way):
+            self._executor.submit(task, under_way.report)
+            self._under_way[task] = under_way
 
-    def _take_what_is_finished(self) -> None:
+    def _take_messages(self) -> None:
         """Keep what has come of the tasks, then end those that were cancelled or take too long."""
         with closed_after(self._executor.finished(CANCEL_POLL_SECONDS)) as messages:
             for message in messages:
@@ -217,93 +219,95 @@ class _Drive:
                     self._take_begin(message)
                 elif isinstance(message, Computed):
                     self._take_result(message)
-                elif message.task in self._begun:
+                elif message.task in self._under_way:
                     self._take_end(message)
-        cancelled = self._plan.independent and self._plan_runs.cancelled()
-        for task, begun in list(self._begun.items()):
-            if (cancelled or begun.over) and not self._may_go_on(task, begun):
-                self._end(task)
+        is_any_cancelled = self._plan.independent and self._plan_runs.cancelled()
+        for task, under_way in list(self._under_way.items()):
+            may_have_to_end = is_any_cancelled or under_way.is_out_of_time
+            if may_have_to_end and not self._may_go_on(task, under_way):
+                self._cancel_task(task)
 
     def _take_begin(self, message: Begun) -> None:
         """Note which node has begun with a task."""
         node = shown(message.node)
-        if message.task in self._begun:
-            self._begun[message.task].node = f"the node {node}"
-        self._plan_runs.begin_on(message.task, node)
+        if message.task in self._under_way:
+            self._under_way[message.task].node = f"the node {node}"
+        self._plan_runs.note_node(message.task, node)
 
     def _take_result(self, computed: Computed) -> None:
         """Keep a result; one that cannot be of its task ends this try of it."""
-        begun = self._begun.get(computed.task)
-        if begun is None:  # nobody needs it any more, and it is kept all the same
-            begun = _UnderWay(math.inf, no_progress)
+        under_way = self._under_way.get(computed.task)
+        if under_way is None:  # nobody needs it any more, and it is kept all the same
+            under_way = _UnderWay(math.inf, no_progress)
         try:
-            check_answer(computed, begun.answered, begun.node)
+            check_answer(computed, under_way.answered, under_way.node)
         except WrongAnswer as error:
-            if computed.task in self._begun:
-                self._end(computed.task)
-                self._count_try(computed.task, begun, error)
-                self._drop_needless()
+            if computed.task in self._under_way:
+                self._cancel_task(computed.task)
+                self._count_failed_try(computed.task, under_way, error)
+                self._cancel_needless()
             return
-        self._writer.forget()
-        self._plan_runs.commit(computed.task, computed.place, computed.result)
-        begun.kept(computed.place)
+        self._writer.drop_reports()
+        self._plan_runs.commit(computed.task, computed.spec_index, computed.result)
+        under_way.note_kept(computed.spec_index)
         self._check_goes_on()
 
-    def _drop_needless(self) -> None:
-        """End what the plan no longer wants, by what is known now; and what has failed already."""
+    def _cancel_needless(self) -> None:
+        """Cancel bets that the plan would not make any more, and tasks whose runs have failed."""
         wanted_folds: set[tuple[RunSpec, int]] = set()
-        if any(task.bet for task in self._begun):
+        if any(task.bet for task in self._under_way):
             wanted_folds = folds_of(self._plan.next(self._plan_runs, ()))
-        for task in list(self._begun):
+        for task in list(self._under_way):
             is_needless = task.bet and wanted_folds.isdisjoint(task.folds)
             if is_needless or all(self._plan_runs.ended(spec) for spec in task.specs):
-                self._end(task)
-                self._plan_runs.forgo(task, self._begun)
+                self._cancel_task(task)
+                self._plan_runs.withdraw(task, self._under_way)
 
-    def _end(self, task: FoldTask) -> None:
+    def _cancel_task(self, task: FoldTask) -> None:
         """End a task that is under way; what it has taken so far counts all the same."""
         self._executor.cancel(task)
-        self._plan_runs.lose(task, self._begun.pop(task).lost_seconds)
+        self._plan_runs.add_lost_seconds(task, self._under_way.pop(task).lost_seconds)
 
     def _take_end(self, ended: Ended) -> None:
         """Finish the runs of a task that has ended, or do what its error asks for.
 
         Raises: Terminated; Cancelled where the whole plan ends with the task.
         """
-        begun = self._begun.pop(ended.task)
+        under_way = self._under_way.pop(ended.task)
         error = ended.error
-        missing = begun.missing(ended.task)
-        if error is None and missing:
-            error = missing_answer(missing, ended.task, begun.node)
+        missing_specs = under_way.missing_specs(ended.task)
+        if error is None and missing_specs:
+            error = missing_answer(missing_specs, ended.task, under_way.node)
         if error is None:
-            self._plan_runs.settle(ended.task.specs, self._begun)
-            self._drop_needless()
+            self._plan_runs.finish_complete(ended.task.specs, self._under_way)
+            self._cancel_needless()
             return
-        self._plan_runs.lose(ended.task, begun.lost_seconds)
+        self._plan_runs.add_lost_seconds(ended.task, under_way.lost_seconds)
         if self._closing():  # the worker has ended with this program
             raise Terminated
         elif isinstance(error, Cancelled):
-            self._cancel(ended.task, error)
+            self._cancel_runs(ended.task, error)
         elif isinstance(error, WorkerDied | WrongAnswer):
-            self._count_try(ended.task, begun, error)
+            self._count_failed_try(ended.task, under_way, error)
         else:
             if not isinstance(error, EcvError):
                 log.error("fold %d failed", ended.task.fold, exc_info=error)
-            self._plan_runs.end(RunState.FAILED, failure(error), ended.task.specs)
-        self._drop_needless()
+            self._plan_runs.end(RunState.FAILED, failure_sentence(error), ended.task.specs)
+        self._cancel_needless()
 
-    def _count_try(self, task: FoldTask, begun: _UnderWay, error: RunError) -> None:
+    def _count_failed_try(self, task: FoldTask, under_way: _UnderWay, error: RunError) -> None:
         """Note that folds were computed in vain; after the last try their runs end."""
         log.warning("fold %d: %s", task.fold, error)
-        specs = begun.missing(task)
+        specs = under_way.missing_specs(task)
         if not specs:  # what went wrong came after the last result
-            self._plan_runs.settle(task.specs, self._begun)
+            self._plan_runs.finish_complete(task.specs, self._under_way)
             return
         folds = FoldTask(specs=specs, fold=task.fold).folds
-        self._tries.update(folds)
-        if max(self._tries[fold] for fold in folds) >= TRIES:  # else the plan gives them again
-            why = f"{TRIES} times in a row {error}"
-            self._plan_runs.end(RunState.INTERRUPTED, why, specs)
+        self._failed_tries.update(folds)
+        # Before the last try the runs go on: the plan gives their missing folds again.
+        if max(self._failed_tries[fold] for fold in folds) >= TRIES:
+            reason = f"{TRIES} times in a row {error}"
+            self._plan_runs.end(RunState.INTERRUPTED, reason, specs)
 
     def _check_goes_on(self) -> None:
         """Raises: Terminated where this program ends, Cancelled where the whole plan was."""
@@ -312,22 +316,20 @@ class _Drive:
         if not self._plan.independent and self._plan_runs.cancelled():
             raise Cancelled
 
-    def _may_go_on(self, task: FoldTask, begun: _UnderWay) -> bool:
+    def _may_go_on(self, task: FoldTask, under_way: _UnderWay) -> bool:
         """Whether nobody has cancelled the task, and it has time left; else its runs end."""
         if self._plan.independent and self._plan_runs.cancelled(task.specs):
-            self._cancel(task, Cancelled())
-        elif begun.over:
-            self._cancel(
-                task,
-                Cancelled(
-                    f"a run may take {self._seconds:g} s here, and this run has taken that long"
-                ),
+            reason = Cancelled()
+        elif under_way.is_out_of_time:
+            reason = Cancelled(
+                f"a run may take {self._seconds_per_run:g} s here, and this run has taken that long"
             )
         else:
             return True
+        self._cancel_runs(task, reason)
         return False
 
-    def _cancel(self, task: FoldTask, cancelled: Cancelled) -> None:
+    def _cancel_runs(self, task: FoldTask, cancelled: Cancelled) -> None:
         """Cancel the runs of a task. Raises: the error, where the whole plan ends with them."""
         if not self._plan.independent:
             raise cancelled
@@ -359,16 +361,16 @@ def _end_after(error: Exception, plan_runs: PlanRuns, closing: Callable[[], bool
         now, or what happened.
     """
     if isinstance(error, StoreError | RunError):
-        rescued = plan_runs.rescue(error)
-        if rescued is not None:
-            with suppress(StoreError, RunError):
-                plan_runs.end(RunState.FAILED, str(rescued))
-            raise rescued from error
+        where_saved = plan_runs.save_unstored_folds(error)
+        if where_saved is not None:
+            with suppress(StoreError, RunError):  # the database may be gone
+                plan_runs.end(RunState.FAILED, str(where_saved))
+            raise where_saved from error
     if closing():
         plan_runs.end(RunState.INTERRUPTED, GONE)
         return
-    plan_runs.end(RunState.FAILED, failure(error))
+    plan_runs.end(RunState.FAILED, failure_sentence(error))
     if isinstance(error, EcvError):
         raise error
     log.error("a plan failed", exc_info=error)
-    raise RunError(failure(error)) from error
+    raise RunError(failure_sentence(error)) from error

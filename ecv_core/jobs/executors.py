@@ -38,7 +38,7 @@ from ecv_core.untrusted.bounded import ending, started
 log = logging.getLogger(__name__)
 
 Results = Generator[tuple[int, FoldResult], None, None]
-"""Place of the spec and its result, as soon as it is known."""
+"""The index of a spec in its task, and its result, as soon as it is known."""
 Compute = Callable[[Sequence[RunSpec], int, Progress], Results]
 """What an executor does with a task: (specs, fold index, progress) -> results."""
 
@@ -58,19 +58,21 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     try:
         with machine_for(specs[0], progress):
             if len(specs) > 1:
-                for place, result in run_shared_fold(specs, index, meter=meter, progress=progress):
-                    seconds = 0.0
+                results = run_shared_fold(specs, index, meter=meter, progress=progress)
+                for spec_index, result in results:
+                    own_seconds = 0.0
                     if result.shared is not None:
-                        seconds = result.shared.alone_seconds
-                    yield place, replace(result, node=node_here(seconds))
+                        own_seconds = result.shared.alone_seconds
+                    yield spec_index, replace(result, node=node_here(own_seconds))
                 return
             result = run_fold(specs[0], index, meter=meter, progress=progress)
+    # These say all that is to be known, or end this program.
     except (EcvError, KeyboardInterrupt, Terminated, GeneratorExit):
         raise
     except BaseException as error:  # a stranger's exception may not survive the way to the driver
         if what_to_install(error) is None:
             log.exception("fold %d of %s failed", index, specs[0].algorithm)
-        raise RunError(failure(error)) from None
+        raise RunError(failure_sentence(error)) from None
     yield 0, replace(result, node=node_here(result.total_seconds))
 
 
@@ -114,11 +116,11 @@ def portable(error: Exception) -> EcvError:
     """An error that any other process of ours can read: its own class may be unknown there."""
     if isinstance(error, EcvError) and type(error).__module__.startswith("ecv_core."):
         return error
-    return RunError(failure(error))
+    return RunError(failure_sentence(error))
 
 
-def failure(error: BaseException) -> str:
-    """Why a run failed, as one sentence for its user."""
+def failure_sentence(error: BaseException) -> str:
+    """Why a run failed, in a sentence for its user."""
     if isinstance(error, EcvError):
         return str(error)
     install = what_to_install(error)
@@ -134,11 +136,11 @@ def failure(error: BaseException) -> str:
             f"{memory} ran out in this fold; finished folds are kept: "
             f"pick a smaller dataset or model, or {way_out}, and resume"
         )
-    unexpected = (
+    sentence = (
         f"an unexpected error ended this run ({type(error).__name__}: {error}); "
         "finished folds are kept, and the program's log has the details"
     )
-    return str(RunError(unexpected))  # one line that every database takes
+    return str(RunError(sentence))  # one line that every database takes
 
 
 PROGRESS_SECONDS = 0.25
@@ -170,8 +172,8 @@ class Computed:
     """One result of a task; there may be more."""
 
     task: FoldTask
-    place: int
-    """Of the spec that it is of."""
+    spec_index: int
+    """Of the spec in `task.specs` that it is of."""
     result: FoldResult
 
 
@@ -199,11 +201,11 @@ class Executor(Protocol):
     """Computes tasks somewhere."""
 
     @property
-    def places(self) -> int:
+    def capacity(self) -> int:
         """How many tasks it computes at once."""
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
-        """Begin with a task, or have it wait for its place.
+        """Begin with a task, or have it wait until another has ended.
 
         Args: progress: told where it is, from any thread; it must return at once.
         """
@@ -221,7 +223,7 @@ class Executor(Protocol):
 class Here:
     """Computes in the thread that asks what is finished: for the command line and notebooks."""
 
-    places = 1
+    capacity = 1
 
     def __init__(self, compute: Compute = compute) -> None:
         self._compute = compute
@@ -238,8 +240,8 @@ class Here:
             error: Exception | None = None
             with closing(self._compute(task.specs, task.fold, progress)) as results:
                 try:
-                    for place, result in results:
-                        yield Computed(task=task, place=place, result=result)
+                    for spec_index, result in results:
+                        yield Computed(task=task, spec_index=spec_index, result=result)
                 except Exception as raised:  # noqa: BLE001  the driver says what it means
                     error = raised
             yield Ended(task=task, error=error)
@@ -264,9 +266,9 @@ class _Step(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """A result of the task, and the place of its spec."""
+    """A result of the task, and the index of its spec."""
 
-    place: int
+    spec_index: int
     result: FoldResult
 
 
@@ -313,24 +315,24 @@ class Workers:
         """
         self.compute = compute
         """May change from task to task."""
-        self.surroundings: dict[str, str] = {}
-        """Variables that the environment of a process has besides, from its next start on."""
+        self.environment: dict[str, str] = {}
+        """Variables beside those of this process, for processes that start from now on."""
         if most > 1:
             threads = str(max(1, (os.cpu_count() or 1) // most))
             for name in THREAD_VARIABLES:
-                self.surroundings[name] = os.environ.get(name, threads)
+                self.environment[name] = os.environ.get(name, threads)
         self._most = most
         self._niceness = niceness
         self._largest_bytes = 0
         """Memory that a process has had at most."""
         self._began_at: float | None = None
         """When the first task was submitted, on the clock of `time.monotonic`."""
-        self._lock = threading.Lock()
+        self._processes_lock = threading.Lock()
         self._processes: list[_Process] = []
         self._messages: queue.SimpleQueue[tuple[_Process, _Result | _End]] = queue.SimpleQueue()
 
     @property
-    def places(self) -> int:
+    def capacity(self) -> int:
         """One at first, then as many as processes; no more than are busy where memory is short."""
         if self._most == 1 or self._began_at is None:
             return 1
@@ -338,10 +340,11 @@ class Workers:
             return 1
         busy = [process for process in self._processes if process.task is not None]
         for process in busy:
-            with suppress(psutil.Error):
+            with suppress(psutil.Error):  # it may have ended by now
                 used_bytes = psutil.Process(process.popen.pid).memory_info().rss
                 self._largest_bytes = max(self._largest_bytes, used_bytes)
-        if psutil.virtual_memory().available > self._largest_bytes:
+        has_memory_for_one_more = psutil.virtual_memory().available > self._largest_bytes
+        if has_memory_for_one_more:
             return self._most
         return max(1, min(self._most, len(busy)))
 
@@ -368,13 +371,13 @@ class Workers:
                 return
             task = process.task
             if task is None:
-                continue  # of one that was killed
+                continue  # its process was killed, and nobody waits for it
             if isinstance(message, _Result):
-                yield Computed(task=task, place=message.place, result=message.result)
+                yield Computed(task=task, spec_index=message.spec_index, result=message.result)
                 continue
             process.task = None
             if message.process_is_gone:
-                self._end(process)
+                self._kill(process)
                 self._most = max(1, self._most - 1)  # most likely because memory ran out
             yield Ended(task=task, error=message.error)
 
@@ -382,30 +385,30 @@ class Workers:
         """Kill its process; the next submit starts another."""
         for process in list(self._processes):
             if process.task == task:
-                self._end(process)
+                self._kill(process)
 
     def close(self) -> None:
         for process in list(self._processes):
-            self._end(process)
+            self._kill(process)
 
     def _idle_process(self) -> _Process:
         """A process that computes nothing; started where there is none."""
-        with self._lock:
+        with self._processes_lock:
             for process in list(self._processes):
                 if process.task is None:
                     if process.popen.poll() is None:
                         return process
                     self._processes.remove(process)
-            process = _Process(started(_PROGRAM.format(self._niceness), self.surroundings))
+            process = _Process(started(_PROGRAM.format(self._niceness), self.environment))
             self._processes.append(process)
-            if self.compute is compute and self._most == 1:  # not in a fold's time
-                process.send(_WARM_UP)
+            if self.compute is compute and self._most == 1:
+                process.send(_WARM_UP)  # before a task, so that no fold's time counts it
             threading.Thread(
-                target=self._read, args=(process,), name="ecv-worker", daemon=True
+                target=self._read_messages, args=(process,), name="ecv-worker", daemon=True
             ).start()
             return process
 
-    def _read(self, process: _Process) -> None:
+    def _read_messages(self, process: _Process) -> None:
         """In a thread: pass on what a process writes, until it ends."""
         popen = process.popen
         assert popen.stdout is not None
@@ -429,12 +432,12 @@ class Workers:
             )
         self._messages.put((process, _End(error, process_is_gone=True)))
         popen.stdout.close()
-        with suppress(OSError):  # what it had not read yet
+        with suppress(OSError):  # closing writes what the process had not read yet
             popen.stdin.close()
 
-    def _end(self, process: _Process) -> None:
+    def _kill(self, process: _Process) -> None:
         """Kill a process and its children."""
-        with self._lock:
+        with self._processes_lock:
             if process in self._processes:
                 self._processes.remove(process)
         process.task = None
@@ -453,59 +456,62 @@ def unmetered(compute: Compute = compute, *, niceness: int = 0) -> Workers:
 def work(niceness: int = NICENESS) -> None:
     """In the worker process: compute the tasks that standard input says, one after the other.
 
-    The process ends when standard input does, as it does once the program is gone: see `_receive`.
+    The process ends when standard input does, once the program is gone: see `_receive_tasks`.
     """
-    answers = _file_of_answers()
-    orders = _file_of_orders()
-    _leave_room_for_others(niceness)
+    output_pipe = _take_standard_output()
+    input_pipe = _take_standard_input()
+    _lower_priority(niceness)
     _ignore_signals()
     program = psutil.Process().parent()
     if program is not None:
-        works_for(program)
+        works_for(program)  # so that what the program uses does not count as others' load
 
     def report(phase: str, step: int, steps: int) -> None:
-        _write_message(answers, _Step(phase, step, steps))
+        _write_message(output_pipe, _Step(phase, step, steps))
 
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(orders, tasks), daemon=True).start()
+    threading.Thread(target=_receive_tasks, args=(input_pipe, tasks), daemon=True).start()
     while True:
         task = tasks.get()
         if task is _WARM_UP:
             warm_up()
             continue
-        compute_task, specs, fold = task
+        compute_task, specs, fold = task  # as `_Process.begin` sends it
         error: Exception | None = None
         try:
-            for place, result in compute_task(specs, fold, Throttled(report, PROGRESS_SECONDS)):
-                _write_message(answers, _Result(place, result))
+            results = compute_task(specs, fold, Throttled(report, PROGRESS_SECONDS))
+            for spec_index, result in results:
+                _write_message(output_pipe, _Result(spec_index, result))
         except Exception as raised:  # noqa: BLE001  the driver says what it means
             error = portable(raised)
-        _write_message(answers, _End(error))
+        _write_message(output_pipe, _End(error))
 
 
-def _file_of_answers() -> IO[bytes]:
+def _take_standard_output() -> IO[bytes]:
     """Standard output, for messages alone: what a library prints goes to standard error instead."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return answers
+    standard_output = 1
+    standard_error = 2
+    output_pipe = os.fdopen(os.dup(standard_output), "wb")
+    os.dup2(standard_error, standard_output)
+    return output_pipe
 
 
-def _file_of_orders() -> IO[bytes]:
+def _take_standard_input() -> IO[bytes]:
     """Standard input, for tasks alone: whoever else reads it finds its end at once.
 
     On Windows, a library that looks at standard input as it is loaded would wait for whoever reads
     it, as the thread that receives tasks always does.
     """
     standard_input = 0
-    # The pipe stays open under another number, and nothing is put in its place.
-    orders = os.fdopen(os.dup(standard_input), "rb")
+    # The pipe stays open under another number, and an empty file takes its own.
+    input_pipe = os.fdopen(os.dup(standard_input), "rb")
     empty_file = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty_file, standard_input)
     os.close(empty_file)
-    return orders
+    return input_pipe
 
 
-def _leave_room_for_others(niceness: int) -> None:
+def _lower_priority(niceness: int) -> None:
     """Raise the niceness to this one; only root may lower one that is higher.
 
     Windows has classes of priority instead: one below the normal is taken.
@@ -514,8 +520,8 @@ def _leave_room_for_others(niceness: int) -> None:
         if niceness > 0:
             psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
         return
-    missing = niceness - os.nice(0)
-    os.nice(max(missing, 0))
+    niceness_now = os.nice(0)
+    os.nice(max(niceness - niceness_now, 0))
 
 
 def _ignore_signals() -> None:
@@ -525,11 +531,11 @@ def _ignore_signals() -> None:
             signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
-def _receive(orders: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
+def _receive_tasks(input_pipe: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
     """In a thread: queue the tasks that come, and end the process when no more can come."""
     try:
         while True:
-            tasks.put(pickle.load(orders))
+            tasks.put(pickle.load(input_pipe))
     except (EOFError, OSError):
         pass  # the program that it works for is gone
     except Exception:

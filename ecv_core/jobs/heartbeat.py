@@ -40,11 +40,11 @@ class OwnerWatch:
     def __init__(self, store: Store) -> None:
         """Nobody was looked at yet."""
         self._store = store
-        self._signs: dict[str, _Sign] = {}
-        """The newest sign of life of each owner."""
+        self._newest_signs: dict[str, _Sign] = {}
+        """By owner."""
         self._looked_at = monotonic()
 
-    def gone(self) -> set[str]:
+    def find_gone(self) -> set[str]:
         """The owners of active runs that have ended.
 
         One of another machine has ended when its sign of life stays the same for `GONE_SECONDS`.
@@ -52,22 +52,22 @@ class OwnerWatch:
 
         Raises: StoreError.
         """
-        beats = active_owners(self._store)
-        looked_at = monotonic()
-        if looked_at - self._looked_at > 2 * BEAT_SECONDS:
-            self._signs = {}
-        self._looked_at = looked_at
-        signs = {}
-        gone = set()
-        for owner, beat_at in beats.items():
-            sign = self._signs.get(owner)
-            if sign is None or sign.beat_at != beat_at:
-                sign = _Sign(beat_at=beat_at, first_seen=looked_at)
-            signs[owner] = sign
-            if not is_alive(owner, silent_seconds=looked_at - sign.first_seen):
-                gone.add(owner)
-        self._signs = signs
-        return gone
+        beat_of_owner = active_owners(self._store)
+        now = monotonic()
+        if now - self._looked_at > 2 * BEAT_SECONDS:
+            self._newest_signs = {}
+        self._looked_at = now
+        newest_signs = {}
+        gone_owners = set()
+        for owner, beat_at in beat_of_owner.items():
+            sign = self._newest_signs.get(owner)
+            if sign is None or sign.beat_at != beat_at:  # a new sign of life
+                sign = _Sign(beat_at=beat_at, first_seen=now)
+            newest_signs[owner] = sign
+            if not is_alive(owner, silent_seconds=now - sign.first_seen):
+                gone_owners.add(owner)
+        self._newest_signs = newest_signs
+        return gone_owners
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ def recover(store: Store, *, serves: bool = False) -> None:
         serves: whether this process takes over what waits in the queues of dashboards among them.
     Raises: StoreError.
     """
-    _release(store, OwnerWatch(store).gone(), serves=serves)
+    _interrupt_runs(store, OwnerWatch(store).find_gone(), serves=serves)
 
 
 def abandoned_runs(store: Store) -> set[str]:
@@ -96,7 +96,7 @@ def abandoned_runs(store: Store) -> set[str]:
 
     Raises: StoreError.
     """
-    gone = OwnerWatch(store).gone()
+    gone = OwnerWatch(store).find_gone()
     return {run.run_id for run in current_activity(store).runs if run.owner in gone}
 
 
@@ -115,13 +115,13 @@ def recover_run(store: Store, run_id: str) -> None:
     log.info("waits for a sign of life of the program that has run %s", run_id)
     watch = OwnerWatch(store)
     while active_owners(store).get(owner, ENDED) == first_beats[owner]:  # no new sign yet
-        if owner in watch.gone():
-            _release(store, {owner})
+        if owner in watch.find_gone():
+            _interrupt_runs(store, {owner})
             return
         sleep(LOOK_SECONDS)
 
 
-def _release(store: Store, gone: Collection[str], *, serves: bool = False) -> bool:
+def _interrupt_runs(store: Store, gone: Collection[str], *, serves: bool = False) -> bool:
     """Interrupt the runs of owners that are gone.
 
     Args:
@@ -133,15 +133,15 @@ def _release(store: Store, gone: Collection[str], *, serves: bool = False) -> bo
     """
     if not gone:
         return False
-    taken_over = 0
+    taken_over_count = 0
     if serves:
-        taken_over = take_over(store, gone, owner=this_process())
+        taken_over_count = take_over(store, gone, owner=this_process())
     interrupt(store, gone)
-    return taken_over > 0
+    return taken_over_count > 0
 
 
-_heartbeats: Counter[str] = Counter()
-"""How many threads of this process give signs of life in each database."""
+_heartbeat_counts: Counter[str] = Counter()
+"""How many threads of this process give signs of life, by the URL of the database."""
 
 
 class Heartbeat:
@@ -159,7 +159,7 @@ class Heartbeat:
         self._store = store
         self._serves = serves
         self._on_taken = on_taken
-        _heartbeats[store.url] += 1
+        _heartbeat_counts[store.url] += 1
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="ecv-heart", daemon=True)
@@ -172,7 +172,7 @@ class Heartbeat:
     def stop(self) -> None:
         """No more signs of life."""
         if not self._stop.is_set():
-            _heartbeats[self._store.url] -= 1
+            _heartbeat_counts[self._store.url] -= 1
         self._stop.set()
         self._wake.set()
 
@@ -185,7 +185,7 @@ class Heartbeat:
             try:
                 if owner in active_owners(self._store):  # a process without runs writes nothing
                     beat(self._store, owner, serves=self._serves)
-                if _release(self._store, watch.gone(), serves=self._serves):
+                if _interrupt_runs(self._store, watch.find_gone(), serves=self._serves):
                     self._on_taken()
             except StoreError as error:  # a database comes and goes
                 log.warning("no sign of life could be given: %s", error)
@@ -195,7 +195,7 @@ class Heartbeat:
 @contextmanager
 def signs_of_life(store: Store) -> Iterator[None]:
     """Give signs of life while the block runs; in a dashboard its manager does so already."""
-    if _heartbeats[store.url]:
+    if _heartbeat_counts[store.url]:
         yield
         return
     heartbeat = Heartbeat(store)

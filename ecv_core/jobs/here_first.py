@@ -27,13 +27,14 @@ class _TakesLong(Cancelled):
     """A fold that is computed here takes longer than a second."""
 
 
-class _Patience:
+class _ProgressWithLimit:
     """Ends a fold that takes long; what comes before the fold itself does not count."""
 
     def __init__(self, progress: Progress) -> None:
         """The fold has not begun. Args: progress: told every step of it."""
         self._progress = progress
-        self._began: float | None = None
+        self._began_at: float | None = None
+        """When its first step came, by `time.monotonic`."""
 
     def report(self, phase: str, step: int, steps: int, /) -> None:
         """Pass a step on. Raises: _TakesLong; what the progress raises."""
@@ -41,9 +42,10 @@ class _Patience:
         if phase == "load" or phase.startswith("wait"):
             return
         now = time.monotonic()
-        if self._began is None:
-            self._began = now
-        elif now - self._began >= HERE_SECONDS:
+        if self._began_at is None:
+            self._began_at = now
+        elif now - self._began_at >= HERE_SECONDS:
+            # What computes the fold calls this, and so ends with the error that it raises.
             raise _TakesLong("it goes on in a worker process")
 
 
@@ -66,12 +68,13 @@ class HereFirst:
         self._progress: dict[FoldTask, Progress] = {}
         """Of the tasks that were to be computed here."""
         self._seconds_left = HERE_SECONDS
+        """That folds may still be computed here, all together."""
 
     @property
-    def places(self) -> int:
+    def capacity(self) -> int:
         if self._seconds_left > 0:
-            return self._here.places
-        return self._workers.places
+            return self._here.capacity
+        return self._workers.capacity
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
         """As of `Executor`; a task of several runs takes as long as all of them."""
@@ -79,7 +82,7 @@ class HereFirst:
             self._workers.submit(task, progress)
             return
         self._progress[task] = progress
-        self._here.submit(task, _Patience(progress).report)
+        self._here.submit(task, _ProgressWithLimit(progress).report)
 
     def finished(self, seconds: float) -> Finished:
         with closing(self._here.finished(seconds)) as messages:

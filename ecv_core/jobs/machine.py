@@ -103,7 +103,7 @@ class _Ticket:
     """Whether it is its turn; else it waits."""
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """What another process says that waits for this one."""
         clock = f"{datetime.fromisoformat(self.since).astimezone():%H:%M}"
         return f"waits for process {self.pid} since {clock}: {printable(self.command)}"
@@ -117,7 +117,7 @@ def _write_ticket(path: Path, *, metered: bool, computes: bool) -> None:
     ticket = _Ticket(
         owner=this_process(),
         pid=os.getpid(),
-        command=_command(),
+        command=_command_of_user(),
         since=datetime.now(UTC).isoformat(),
         metered=metered,
         computes=computes,
@@ -136,22 +136,22 @@ def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
     Raises: OSError; what progress raises.
     """
     came_at = time.monotonic()
-    words_logged = ""
+    sentence_logged = ""
     lock = FileLock(path.parent.with_suffix(".lock"))
     while True:
         with _held(lock):  # one process at a time looks who computes, and begins
-            others = _Others.of(path)
-            if not others.are_waited_for(metered=metered):
+            others = _OtherTickets.read(path)
+            if not others.must_be_waited_for(metered=metered):
                 _write_ticket(path, metered=metered, computes=True)
                 return
-        words = others.first.words
-        progress(words[:PHASE_LENGTH], 0, 0)
+        sentence = others.first.sentence
+        progress(sentence[:PHASE_LENGTH], 0, 0)
         waits_long = time.monotonic() - came_at >= SAY_SECONDS
-        if waits_long and words != words_logged:
-            log.warning("%s; --share-machine waits for nobody", words)
-            words_logged = words
+        if waits_long and sentence != sentence_logged:
+            log.warning("%s; --share-machine waits for nobody", sentence)
+            sentence_logged = sentence
         pause = LOOK_SECONDS
-        comes_next = not others.before
+        comes_next = not others.waiting_before
         if comes_next:
             pause = NEXT_SECONDS
         time.sleep(pause)
@@ -170,16 +170,16 @@ def _held(lock: FileLock) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Others:
+class _OtherTickets:
     """The tickets of other processes, the oldest first."""
 
     computing: list[_Ticket]
-    before: list[_Ticket]
+    waiting_before: list[_Ticket]
     """Those that wait and came before this process."""
 
     @classmethod
-    def of(cls, path: Path) -> _Others:
-        """As this process sees them, whose own ticket is at the path. Raises: OSError."""
+    def read(cls, path: Path) -> _OtherTickets:
+        """As they are now; this process's own ticket is at the path. Raises: OSError."""
         others = cls([], [])
         for other_path in sorted(path.parent.glob("*.json")):
             ticket = _active_ticket(other_path)
@@ -188,12 +188,12 @@ class _Others:
             if ticket.computes:
                 others.computing.append(ticket)
             elif other_path.name < path.name:
-                others.before.append(ticket)
+                others.waiting_before.append(ticket)
         return others
 
-    def are_waited_for(self, *, metered: bool) -> bool:
-        """Whether a process has to wait for one of them."""
-        if self.before:
+    def must_be_waited_for(self, *, metered: bool) -> bool:
+        """Whether a fold has to wait for one of them; `metered` says whether it is measured."""
+        if self.waiting_before:
             return True
         if not self.computing:
             return False
@@ -204,7 +204,7 @@ class _Others:
     @property
     def first(self) -> _Ticket:
         """For whom one waits first."""
-        return (self.computing or self.before)[0]
+        return (self.computing or self.waiting_before)[0]
 
 
 def _active_ticket(path: Path) -> _Ticket | None:
@@ -216,10 +216,10 @@ def _active_ticket(path: Path) -> _Ticket | None:
         silent_seconds = time.time() - path.stat().st_mtime
         try:
             ticket = _Ticket(**json.loads(private_text(path)))
-            alive = is_alive(ticket.owner, silent_seconds=silent_seconds)
+            has_owner = is_alive(ticket.owner, silent_seconds=silent_seconds)
         except (ValueError, TypeError):  # no ticket, or of another version
-            alive = False
-        if not alive:
+            has_owner = False
+        if not has_owner:
             path.unlink(missing_ok=True)
         elif ticket.computes or silent_seconds < ASLEEP_SECONDS:
             return ticket
@@ -232,36 +232,41 @@ def _wait_for_quiet(progress: Progress) -> None:
     Raises: what progress raises.
     """
     quiet_looks = 0
-    logged = False
+    is_logged = False
     while quiet_looks < QUIET_LOOKS:
-        before = Load.now()
+        load_before = Load.now()
         time.sleep(LOOK_SECONDS)
-        share = Load.now().others_since(before) or 0.0
-        if share <= QUIET:
+        share_of_others = Load.now().others_since(load_before) or 0.0
+        if share_of_others <= QUIET:
             quiet_looks += 1
             continue
         quiet_looks = 0
-        words = f"waits for a quiet machine: others use {100 * share:.0f} %"
-        progress(words, 0, 0)
-        if not logged:
-            log.warning("%s of it, and it is quiet at %g %%", words, 100 * QUIET)
-        logged = True
+        sentence = f"waits for a quiet machine: others use {100 * share_of_others:.0f} %"
+        progress(sentence, 0, 0)
+        if not is_logged:
+            log.warning("%s of it, and it is quiet at %g %%", sentence, 100 * QUIET)
+        is_logged = True
 
 
-def _command() -> str:
-    """What was called, as one would type it; of a worker, the program that it works for."""
+def _command_of_user() -> str:
+    """What a user has called, without the interpreter; of a worker, the program it works for.
+
+    At most 200 characters.
+    """
     words = sys.argv
-    has_no_program = not words or words[0] == "-c"
-    if has_no_program:  # as in a worker, whose parent is the program that somebody has called
+    is_worker = not words or words[0] == "-c"
+    if is_worker:  # its parent is the program that somebody has called
         with suppress(psutil.Error):
             words = psutil.Process().parent().cmdline()  # type: ignore[union-attr]
     while len(words) > 1 and Path(words[0]).name.startswith("python"):
         words = words[1:]
     if not words:
         return "python"
+    if words[0] == "-m" and len(words) > 1:  # python -m package: the package is what one knows
+        words = words[1:]
     program = Path(words[0])
     name = program.name
-    if name == "__main__.py":  # of a package that was run by its name
+    if name == "__main__.py":  # the same, as the package itself sees it
         name = program.parent.name
     if name == "ecv_core":
         name = "ecv"

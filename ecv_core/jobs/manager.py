@@ -23,7 +23,7 @@ from ecv_core.jobs.executors import (
     Executor,
     Workers,
     compute,
-    failure,
+    failure_sentence,
     unmetered,
 )
 from ecv_core.jobs.heartbeat import Heartbeat, recover
@@ -111,7 +111,7 @@ def plan_of(
     callbacks: Callbacks,
     *,
     speculate: int = SPECULATE,
-    together: bool = False,
+    with_queue: bool = False,
 ) -> tuple[Plan, PlanRuns]:
     """The plan that goes on with a queued run, and the plan's runs.
 
@@ -119,37 +119,37 @@ def plan_of(
 
     Args:
         speculate: as of `RunPlan`.
-        together: whether the runs that wait behind it go on beside it, each as its nodes allow.
+        with_queue: whether runs that wait in the same queue are in the plan too.
     """
     record = plan_behind(store, run.group)
     if record is not None and record.kind == SELECTION:
         from ecv_core.jobs.plans.select import SelectPlan, selection_runs
 
-        cancelled = store.left_queue(record.plan_id, run.run_id)
+        cancelled_ids = store.left_queue(record.plan_id, run.run_id)
         selection = SelectPlan.of(record, speculate=speculate)
-        return selection, selection_runs(store, record, callbacks, taken_out=cancelled)
+        return selection, selection_runs(store, record, callbacks, taken_out=cancelled_ids)
     runs = [run]
     plan: Plan = RunPlan(run.spec, speculate=speculate)
-    if together:
-        runs += _runs_behind(store, run)
+    if with_queue:
+        runs += _runs_in_same_queue(store, run)
         plan = StudyPlan([run.spec for run in runs], speculate=speculate)
     return plan, PlanRuns(
         store, runs=runs, started_by=run.started_by, anew=run.anew, callbacks=callbacks
     )
 
 
-def _runs_behind(store: Store, first: RunRecord) -> list[RunRecord]:
-    """What waits in the same queue behind a run, started by the same person, none twice."""
+def _runs_in_same_queue(store: Store, first: RunRecord) -> list[RunRecord]:
+    """The runs that wait behind a run and may be computed beside it; one of each spec."""
     first_queue = _queue_of(store, first)
-    behind: dict[RunSpec, RunRecord] = {}
+    run_of_spec: dict[RunSpec, RunRecord] = {}
     for run in store.active():
         if run.state is not RunState.QUEUED or run.spec == first.spec:
             continue
         plan = plan_behind(store, run.group)
         is_of_selection = plan is not None and plan.kind == SELECTION
         if not is_of_selection and _queue_of(store, run) == first_queue:
-            behind.setdefault(run.spec, run)
-    return list(behind.values())
+            run_of_spec.setdefault(run.spec, run)
+    return list(run_of_spec.values())
 
 
 def _queue_of(store: Store, run: RunRecord) -> tuple[object, ...]:
@@ -193,6 +193,7 @@ class RunManager(Queue):
         self._worker = Workers(compute)
         self._executors: dict[str, Executor] = {}
         self._wake = threading.Event()
+        """Set when the queue is to be looked at again."""
         self._closing = False
         self.trouble: str | None = None
         """A sentence to show while something finished cannot be saved; None when all is well."""
@@ -243,7 +244,7 @@ class RunManager(Queue):
                 self._wake.clear()
             except StoreError as error:  # the thread outlives a database that comes and goes
                 log.error("%s", error)
-                self._tell(str(error))
+                self._show_trouble(str(error))
                 time.sleep(AGAIN_SECONDS)
 
     @contextmanager
@@ -267,17 +268,17 @@ class RunManager(Queue):
         Raises: StoreError where the database is away: the run waits until it is there again.
         """
         has_ended = False  # a run that was computed here has its state already
-        queued: list[str] = []  # the runs that are to compute the next fold of the same plan
+        queued_ids: list[str] = []  # the runs that are to compute the next fold of the same plan
         refusal: str | None = None
         try:
             run = self._store.run(run_id)
             executor = self._executor_on(self._store.place_of(run.group) or place_asked(), run)
-            callbacks = Callbacks(trouble=self._tell)
-            plan, plan_runs = plan_of(self._store, run, callbacks, together=executor.places > 1)
+            callbacks = Callbacks(trouble=self._show_trouble)
+            plan, plan_runs = plan_of(self._store, run, callbacks, with_queue=executor.capacity > 1)
             try:
-                queued = self._drive(plan, plan_runs, executor)
+                queued_ids = self._drive(plan, plan_runs, executor)
             finally:
-                has_ended = plan_runs.had(run_id)
+                has_ended = plan_runs.has_ended(run_id)
         except DamagedRun as error:  # a StoreError too, but one that waiting does not mend
             refusal = str(error)
         except StoreError:
@@ -287,10 +288,10 @@ class RunManager(Queue):
             refusal = str(error)
         except Exception as error:  # whatever it is, the queue goes on
             log.exception("run %s could not be computed", run_id)
-            refusal = failure(error)
-        if self._closing or has_ended or run_id in queued:
+            refusal = failure_sentence(error)
+        if self._closing or has_ended or run_id in queued_ids:
             return
-        # The run is still in the queue, from where it would be computed again without end.
+        # The run is still in the queue, and would be taken from there again and again.
         state = RunState.FINISHED  # nobody needs its fold any more
         if refusal is not None:
             state = RunState.FAILED
@@ -311,9 +312,12 @@ class RunManager(Queue):
         return plan_runs.queue_next(plan)
 
     def _executor_on(self, place: str, run: RunRecord) -> Executor:
-        """Made once. Raises: InputError for a cluster that does not answer; it is asked again."""
+        """The executor of a place, made once.
+
+        Raises: InputError for a cluster that does not answer; it is asked again.
+        """
         if place == HERE and not run.spec.no_energy:
-            return self._worker
+            return self._worker  # a metered fold has the machine to itself
         if place not in self._executors:
             all_cores = partial(unmetered, self._compute_fold, niceness=NICENESS)
             self._executors[place] = executor_on(
@@ -321,5 +325,5 @@ class RunManager(Queue):
             )
         return self._executors[place]
 
-    def _tell(self, sentence: str | None) -> None:
+    def _show_trouble(self, sentence: str | None) -> None:
         self.trouble = sentence

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain, takewhile
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ecv_core import stopping
 from ecv_core.energy.meter import with_emissions
@@ -28,7 +28,8 @@ from ecv_core.stopping.odd_folds import doubt
 from ecv_core.store.engine import AGAIN_SECONDS
 from ecv_core.store.ownership import this_process
 from ecv_core.store.people import add_lost, lost_seconds
-from ecv_core.store.rescue import KeptRun, check_kept, rescue, when_taken_in
+from ecv_core.store.rescue import KeptRun, check_kept, when_taken_in
+from ecv_core.store.rescue import rescue as write_rescue_file
 from ecv_core.store.results import Results, adjusted_rule, aid_spec
 from ecv_core.store.store import Store
 
@@ -47,23 +48,25 @@ class SaveAttempts:
     """For a command: says once that the database cannot be used, and gives up in the end."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
+        """Nothing has failed yet. Args: say: called with the first sentence of each trouble."""
         self._say = say
-        self._failed_at: float | None = None
+        self._failing_since: float | None = None
+        """On the clock of `time.monotonic`; None while the database can be used."""
         self.error: RunError | None = None
-        """What was raised; None while all is well."""
+        """What was raised; None before anything was."""
 
     def __call__(self, sentence: str | None) -> None:
         """As `Callbacks.trouble`. Raises: RunError after SAVE_SECONDS without success."""
         if not sentence:
-            self._failed_at = None
+            self._failing_since = None
             return
-        if self._failed_at is None:
-            self._failed_at = time.monotonic()
+        if self._failing_since is None:
+            self._failing_since = time.monotonic()
             self._say(sentence)
-        waited = time.monotonic() - self._failed_at
-        if self.error is None and waited >= SAVE_SECONDS:
-            why = sentence.removesuffix(WAITS)
-            self.error = RunError(f"gave up after {waited:.0f} s: {why}")
+        waited_seconds = time.monotonic() - self._failing_since
+        if self.error is None and waited_seconds >= SAVE_SECONDS:
+            reason = sentence.removesuffix(WAITS)
+            self.error = RunError(f"gave up after {waited_seconds:.0f} s: {reason}")
         if self.error is not None:
             raise self.error
 
@@ -125,8 +128,8 @@ class PlanRuns:
         self._plan_id = plan_id
         self._started_by = started_by
         self._rule = rule
-        self._anew = anew
-        self._first_ids: list[str] = []
+        self._never_reuse = anew
+        self._initial_ids: list[str] = []
         """Ids of the runs that were there before."""
         self._ids: dict[Hashable, str] = {}
         """Ids of all runs, by what tells them apart, as of `_key`."""
@@ -134,8 +137,8 @@ class PlanRuns:
         """Ids of the runs that waited in the queue before, and were not claimed yet."""
         self._running: set[str] = set()
         """Ids of the runs that are claimed now."""
-        self._kept: dict[str, KeptRun] = {}
-        """What was computed for these runs, in case that their database is damaged meanwhile."""
+        self._copies: dict[str, KeptRun] = {}
+        """By run id, what was computed here, in case that the database is damaged meanwhile."""
         self._ended = dict.fromkeys(taken_out, RunState.CANCELLED)
         """By run id, the state of each run that has ended here, or that others have now."""
         self._rules: dict[str, StoppingRule] = {}
@@ -146,7 +149,7 @@ class PlanRuns:
         if plan_id:
             runs = chain(store.group(plan_id), runs)
         for run in runs:
-            self._first_ids.append(run.run_id)
+            self._initial_ids.append(run.run_id)
             self._ids[_key(run.spec)] = run.run_id
             if run.state is RunState.QUEUED:
                 self._queued.add(run.run_id)
@@ -189,10 +192,10 @@ class PlanRuns:
 
         Of several, each goes on waiting until it is its turn.
         """
-        for run_id in self._first_ids:
+        for run_id in self._initial_ids:
             run = self.store.run(run_id)
             if run.state is RunState.QUEUED and not self._plan_id:
-                if len(self._first_ids) == 1:
+                if len(self._initial_ids) == 1:
                     self._start(run_id)
             elif run.state.resumable and next_fold(run) is None:
                 self.store.requeue(run_id, run.spec, owner=self.owner)
@@ -204,9 +207,10 @@ class PlanRuns:
 
         Runs that are not there yet are made. Raises: InputError where the plan cannot go on.
         """
-        for task in plan.next(self, ()):
-            return [self._put_in_queue(spec) for spec in task.specs]
-        return []
+        task = next(iter(plan.next(self, ())), None)
+        if task is None:
+            return []
+        return [self._put_in_queue(spec) for spec in task.specs]
 
     def claim(self, task: FoldTask) -> bool:
         """Have the task's runs running under this owner.
@@ -222,18 +226,18 @@ class PlanRuns:
                 run_id = self._put_in_queue(spec)
                 if not self._start(run_id, spec):
                     return False
-            why = self._missing_cheap_model(spec)
-            if why is not None:
-                self._end(run_id, RunState.FAILED, why)
+            obstacle = self._failed_cheap_model(spec)
+            if obstacle is not None:
+                self._end(run_id, RunState.FAILED, obstacle)
                 return False
         return True
 
     def _add_folds(self, run_id: str, folds: Sequence[int]) -> None:
         """Have a run that is to have only some folds have these too."""
-        only_folds = self._current_run(run_id).spec.only_folds
-        more = [fold for fold in folds if fold not in only_folds]
-        if only_folds and more:
-            self._set_folds(run_id, (*only_folds, *more))
+        only_folds = self._current_run(run_id).spec.only_folds  # empty for a run with all folds
+        more_folds = [fold for fold in folds if fold not in only_folds]
+        if only_folds and more_folds:
+            self._set_folds(run_id, (*only_folds, *more_folds))
 
     def _set_folds(self, run_id: str, only_folds: tuple[int, ...]) -> None:
         """Have a claimed run compute these folds and no others."""
@@ -250,7 +254,8 @@ class PlanRuns:
             )
             self._ids[_key(spec)] = run_id
             return run_id
-        # A run that waited there before is left alone: if it waits no more, it was cancelled.
+        # A run that was in the queue from the start is not put there again: where it is gone from
+        # there, somebody has cancelled it.
         if run.run_id not in self._queued:
             self.store.requeue(run.run_id, _spec_to_go_on(run, spec), owner=self.owner)
         return run.run_id
@@ -270,16 +275,16 @@ class PlanRuns:
             self._running.add(run_id)
             self._ended.pop(run_id, None)
         else:
-            self._give_up(run_id)
+            self._note_run_of_others(run_id)
         return is_ours
 
-    def _give_up(self, run_id: str) -> None:
+    def _note_run_of_others(self, run_id: str) -> None:
         """Another program has the run by now and goes on with it, or nobody is to do so."""
         self._running.discard(run_id)
         self._claimed_runs.pop(run_id, None)
         self._ended[run_id] = self.store.run(run_id).state
 
-    def _missing_cheap_model(self, spec: RunSpec) -> str | None:
+    def _failed_cheap_model(self, spec: RunSpec) -> str | None:
         """Why a run cannot go on: a cheap model that it needs has ended without its folds."""
         for name in cheap_model_ids(spec):
             cheap = aid_spec(spec, name)
@@ -296,7 +301,7 @@ class PlanRuns:
 
     def reuse(self, task: FoldTask) -> bool:
         """Commit the task's fold where another run of this database has computed it already."""
-        if self._anew:
+        if self._never_reuse:
             return False
         if len(task.specs) > 1:
             return False  # configurations that share work are computed together
@@ -310,33 +315,37 @@ class PlanRuns:
         lacks_user_scores = result.user_scores is None and metric_of(spec).per_user
         if lacks_user_scores:
             return False
-        # The fold was metered then, and this run may ask for another country's electricity.
+        # The energy was measured then; this run may count the emissions of another country.
         energy = with_emissions(result.energy, spec.country)
-        self.commit(task, 0, replace(result, energy=energy, reused=True))
+        self.commit(task, spec_index=0, result=replace(result, energy=energy, reused=True))
         return True
 
-    def commit(self, task: FoldTask, place: int, result: FoldResult) -> bool:
+    def commit(self, task: FoldTask, spec_index: int, result: FoldResult) -> bool:
         """Keep a fold and what the rule makes of it; a full disk delays this, but loses nothing.
 
         Returns: whether the owner still has the run; if not, the fold is kept all the same.
         """
-        run_id = self._ids[_key(task.specs[place])]
-        self._kept.setdefault(run_id, KeptRun(spec=task.specs[place])).add(run_id, result)
+        spec = task.specs[spec_index]
+        run_id = self._ids[_key(spec)]
+        self._copies.setdefault(run_id, KeptRun(spec=spec)).add(run_id, result)
         return self._commit(run_id, result)
 
     def _commit(self, run_id: str, result: FoldResult) -> bool:
         """Write a fold, and where the run stands after it; whether the owner still has the run."""
         run = self._current_run(run_id)
         rule = self._rule_of(run)
-        moments = moments_of(run, rule, self._results_with(run, rule, result))
+        results = self._results_with(run, rule, result)
+        # A moment is what the rule says after a fold. The rule sees folds in their own order, so a
+        # fold has none while one before it is missing, and may bring those of later folds along.
+        moments = moments_of(run, rule, results)
         new_moments = [moment for moment in moments if moment not in run.moments]
-        moment_of_fold = None  # it stays None while a fold before this one is missing
+        moment_of_fold = None
         for moment in new_moments:
             if moment.fold == result.fold:
                 moment_of_fold = moment
         stopped_at = stopping.stop_of(moments, run.k)
-        if run_id in self._kept:
-            self._kept[run_id].stopped_at = stopped_at
+        if run_id in self._copies:
+            self._copies[run_id].stopped_at = stopped_at
         add_fold = partial(
             self.store.add_fold,
             run_id,
@@ -347,15 +356,15 @@ class PlanRuns:
             ahead=moment_of_fold is None,
             owner=self.owner,
         )
-        is_ours = self._write_until_done(add_fold)
+        is_ours = self._retry_until_written(add_fold)
         self._claimed_runs.pop(run_id, None)
         if not is_ours:
-            self._give_up(run_id)
+            self._note_run_of_others(run_id)
             return False
         run_now = self._current_run(run_id)
-        # After a fold that was missing, the rule also sees later ones that had finished before.
-        for n in range(len(run.folds) + 1, len(run_now.folds) + 1):
-            self.callbacks.fold(_run_after(run_now, n))
+        # Several folds may have had their turn with this one.
+        for fold_count in range(len(run.folds) + 1, len(run_now.folds) + 1):
+            self.callbacks.fold(_run_after(run_now, fold_count))
         return True
 
     def _results_with(
@@ -363,21 +372,23 @@ class PlanRuns:
     ) -> dict[int, FoldResult]:
         """A run's results and a new one, by fold, with every user's score where the rule or the
         metric looks at them."""
-        results = {fold.fold: fold for fold in (*run.folds, *run.ahead)}
+        results = {}
+        for stored in (*run.folds, *run.ahead):  # ahead: finished before it was their turn
+            if stored.fold != result.fold:
+                results[stored.fold] = stored
         if metric_of(run.spec).per_user:
             metric: str | None = run.spec.metric_name
             if stopping.needs_user_scores(rule):
                 metric = None  # all metrics that were kept
-            others = [fold for fold in results.values() if fold.fold != result.fold]
-            scores = self.results.user_scores_in(run, others, metric)
-            for index, users in scores.items():
-                results[index] = replace(results[index], user_scores=users)
+            scores = self.results.user_scores_in(run, list(results.values()), metric)
+            for fold, user_scores in scores.items():
+                results[fold] = replace(results[fold], user_scores=user_scores)
         results[result.fold] = result
         return results
 
     def _rule_of(self, run: RunRecord) -> StoppingRule:
         """The rule that stops a run."""
-        if self._rule is not None and run.run_id in self._first_ids:
+        if self._rule is not None and run.run_id in self._initial_ids:
             return self._rule
         if run.run_id not in self._rules:
             self._rules[run.run_id] = adjusted_rule(self.results, run.spec)
@@ -385,14 +396,14 @@ class PlanRuns:
 
     # -- how they end -------------------------------------------------------------------------
 
-    def finish_whole(self) -> None:
-        """Finish those of the given runs that need no more fold, whoever has claimed them."""
-        for run_id in self._first_ids:
+    def finish_initial_complete(self) -> None:
+        """Finish those of the initial runs that need no more fold, whoever has claimed them."""
+        for run_id in self._initial_ids:
             run = self.store.run(run_id)
             if run.state is RunState.RUNNING and next_fold(run) is None:
                 self._end(run_id, RunState.FINISHED, None)
 
-    def settle(
+    def finish_complete(
         self, specs: Iterable[RunSpec] | None = None, under_way: Iterable[FoldTask] = ()
     ) -> None:
         """Finish those of these runs, or of all that are claimed, that need no more fold.
@@ -406,63 +417,63 @@ class PlanRuns:
             if next_fold(self._current_run(run_id)) is None:
                 self._end(run_id, RunState.FINISHED, None)
 
-    def forgo(self, task: FoldTask, under_way: Iterable[FoldTask]) -> None:
+    def withdraw(self, task: FoldTask, under_way: Iterable[FoldTask]) -> None:
         """The task's fold is not computed: nobody needs it any more.
 
         Args: under_way: other tasks, as of `settle`.
         """
-        self.begin_on(task, None)
+        self.note_node(task, None)
         for run_id in self._ids_of(task.specs) & self._running:
             run = self._current_run(run_id)
             if next_fold(run) is not None and task.fold in run.spec.only_folds:
                 others = tuple(fold for fold in run.spec.only_folds if fold != task.fold)
                 self._set_folds(run_id, others)
-                if run.ahead:  # their turn may have come with this
+                if run.ahead:  # the turn of folds that finished early may have come with this
                     self._commit(run_id, run.ahead[0])
-        self.settle(task.specs, under_way)
+        self.finish_complete(task.specs, under_way)
 
     def end(
         self, state: RunState, error: str | None = None, specs: Iterable[RunSpec] | None = None
     ) -> None:
         """End these runs, or all that are claimed; those that need no more fold are finished."""
-        self.settle(specs)
+        self.finish_complete(specs)
         for run_id in self._ids_of(specs) & self._running:
             self._end(run_id, state, error)
 
-    def check_kept(self) -> None:
-        """Read anew that every fold of these runs is on disk.
+    def check_stored(self) -> None:
+        """Check that every fold that was computed here can be read from the database.
 
-        Raises: StoreError where one is not.
+        Raises: StoreError where one cannot.
         """
-        if self._kept:
-            check_kept(self.store, self._kept)
+        if self._copies:
+            check_kept(self.store, self._copies)
 
-    def rescue(self, error: StoreError | RunError) -> RunError | None:
+    def save_unstored_folds(self, error: StoreError | RunError) -> RunError | None:
         """Keep the folds of these runs in a file of their own, where the database lacks one.
 
         Args: error: that has ended the plan.
         Returns: what says where; None where all of them can be read again.
         """
         try:
-            self.check_kept()
+            self.check_stored()
         except StoreError as missing:
-            why: StoreError | RunError = missing
+            cause: StoreError | RunError = missing
         else:
             return None  # the database has every fold
         if isinstance(error, RunError):  # it says what happened, and not only what is missing
-            why = error
-        count = sum(len(run.rows) for run in self._kept.values())
+            cause = error
+        fold_count = sum(len(copy.rows) for copy in self._copies.values())
         try:
-            path = rescue(self.store, self._kept)  # the file that is written
+            path = write_rescue_file(self.store, self._copies)
         except StoreError as refused:
-            return RunError(f"{why}. {count} folds are lost with this program: {refused}")
+            return RunError(f"{cause}. {fold_count} folds are lost with this program: {refused}")
         return RunError(
-            f"{why}. The folds that this program has computed, {count} in all, are kept in "
+            f"{cause}. The folds that this program has computed, {fold_count} in all, are kept in "
             f"{path}: ECV_DATABASE_URL=sqlite:///{path} opens it, and resume goes on there"
             f"{when_taken_in(self.store, path)}"
         )
 
-    def had(self, run_id: str) -> bool:
+    def has_ended(self, run_id: str) -> bool:
         """Whether a run was claimed here, and has ended or was lost since."""
         return run_id in self._ended
 
@@ -487,7 +498,7 @@ class PlanRuns:
     def _end(self, run_id: str, state: RunState, error: str | None) -> None:
         """Finish a claimed run in the database, and say so: nothing more is computed for it."""
         finish = partial(self.store.finish, run_id, state, error=error, owner=self.owner)
-        self._write_until_done(finish)
+        self._retry_until_written(finish)
         self._running.discard(run_id)
         self._claimed_runs.pop(run_id, None)
         self._ended[run_id] = state
@@ -510,18 +521,19 @@ class PlanRuns:
             task: of its runs the one that took longest counts, with folds that were cut off.
             most: seconds that a run may take with all its folds.
         """
-        longest_seconds = 0.0
-        lost = lost_seconds(self.store, self._ids_of(task.specs))
-        for run_id, seconds in lost.items():
-            longest_seconds = max(longest_seconds, self.store.run(run_id).spent_seconds + seconds)
-        return (most - longest_seconds) * len(lost)
+        most_spent = 0.0
+        lost_by_run = lost_seconds(self.store, self._ids_of(task.specs))
+        for run_id, seconds in lost_by_run.items():
+            most_spent = max(most_spent, self.store.run(run_id).spent_seconds + seconds)
+        # Each of n runs is charged an nth of what they share, so that it may take n times as long.
+        return (most - most_spent) * len(lost_by_run)
 
-    def lose(self, task: FoldTask, seconds: float) -> None:
+    def add_lost_seconds(self, task: FoldTask, seconds: float) -> None:
         """Note the seconds of a fold that did not come to its end: they were spent."""
         with suppress(StoreError):  # a database that is away now has worse to tell
             add_lost(self.store, self._ids_of(task.specs), seconds)
 
-    def begin_on(self, task: FoldTask, node: str | None) -> None:
+    def note_node(self, task: FoldTask, node: str | None) -> None:
         """Note which node has begun with a task; None: none has it any more."""
         with suppress(StoreError):  # only for those who look
             for run_id in self._ids_of(task.specs):
@@ -529,7 +541,7 @@ class PlanRuns:
 
     def progress_of(self, task: FoldTask, writer: ProgressWriter) -> Progress:
         """Tells where the task is; of several runs the first one tells it."""
-        write = writer.of(self._ids[_key(task.specs[0])], task.fold)
+        write = writer.progress_for(self._ids[_key(task.specs[0])], task.fold)
 
         def tell(phase: str, step: int, steps: int, /) -> None:
             self.callbacks.progress(phase, step, steps)
@@ -537,7 +549,7 @@ class PlanRuns:
 
         return tell
 
-    def _write_until_done(self, write: Callable[[], _Done]) -> _Done:
+    def _retry_until_written(self, write: Callable[[], _Done]) -> _Done:
         """Write, again and again until it is done; a sentence while it cannot be."""
         was_refused = False
         while True:
@@ -555,20 +567,25 @@ class PlanRuns:
 
 
 def _spec_to_go_on(run: RunRecord, spec: RunSpec) -> RunSpec:
-    """The run's own spec, with the folds that this one asks for, and those before their turn."""
-    folds = spec.only_folds
-    ahead = {result.fold for result in run.ahead}
-    if folds and not ahead.issubset(folds):
-        folds = tuple(sorted(ahead.union(folds)))
-    return replace(run.spec, only_folds=folds, full=spec.full or run.spec.full)
+    """The run's own spec, with the folds that this one asks for, and those that finished early."""
+    only_folds = spec.only_folds
+    early_folds = {result.fold for result in run.ahead}
+    if only_folds and not early_folds.issubset(only_folds):
+        only_folds = tuple(sorted(early_folds.union(only_folds)))
+    return replace(run.spec, only_folds=only_folds, full=spec.full or run.spec.full)
 
 
-def _run_after(run: RunRecord, n: int) -> RunRecord:
-    """A run as it stood after its n-th fold."""
+def _run_after(run: RunRecord, fold_count: int) -> RunRecord:
+    """A run as it stood after so many of its folds."""
     stopped_at = run.stopped_at
-    if stopped_at is not None and stopped_at > n:
+    if stopped_at is not None and stopped_at > fold_count:
         stopped_at = None
-    return replace(run, folds=run.folds[:n], moments=run.moments[:n], stopped_at=stopped_at)
+    return replace(
+        run,
+        folds=run.folds[:fold_count],
+        moments=run.moments[:fold_count],
+        stopped_at=stopped_at,
+    )
 
 
 def moments_of(
@@ -587,42 +604,52 @@ def moments_of(
     """
     order = run.spec.fold_order
     # Folds that the run had before other folds were asked for come first.
-    turns = [fold.fold for fold in run.folds if fold.fold not in order]
-    turns += takewhile(results.__contains__, order)
-    moments = _moments_after(run, rule, [results[fold] for fold in turns])
+    folds = [result.fold for result in run.folds if result.fold not in order]
+    folds += takewhile(results.__contains__, order)  # up to the first that is missing
+    moments = _moments_after_each(run, rule, [results[fold] for fold in folds])
     is_stopped = stopping.stop_of(moments, run.k) is not None
-    if not is_stopped or len(turns) == len(results):
+    if not is_stopped or len(folds) == len(results):
         return moments
-    # Nobody waits for the folds of the gap any more, so those after it have their turn.
-    turns += [fold for fold in order if fold in results and fold not in turns]
-    return _moments_after(run, rule, [results[fold] for fold in turns])
+    # Nobody waits for the missing folds any more, so those after them have their turn.
+    folds += [fold for fold in order if fold in results and fold not in folds]
+    return _moments_after_each(run, rule, [results[fold] for fold in folds])
 
 
-def _moments_after(
+def _moments_after_each(
     run: RunRecord, rule: StoppingRule, results: Sequence[FoldResult]
 ) -> list[Moment]:
     """What the rule says after each of these results.
 
     What was said after a fold stays, also where an earlier version of the rule has said it.
     """
-    known_moments = {(moment.n, moment.fold): moment for moment in run.moments}
+    stored_moments = {(moment.n, moment.fold): moment for moment in run.moments}
     moments = []
     for n, newest in enumerate(results, start=1):
-        moment = known_moments.get((n, newest.fold))
+        moment = stored_moments.get((n, newest.fold))
         if moment is None:
-            so_far = results[:n]
-            moment = stopping.moment(rule, so_far, run.spec.confidence, run.spec.overlap)
-            if exchangeable(run.spec.split):  # windows in time may well rise or fall
-                moment = replace(moment, doubt=doubt(so_far, run.spec.metric_name))
+            results_so_far = results[:n]
+            moment = stopping.moment(rule, results_so_far, run.spec.confidence, run.spec.overlap)
+            # Scores of windows in time may well rise or fall; others that do are doubted.
+            if exchangeable(run.spec.split):
+                moment = replace(moment, doubt=doubt(results_so_far, run.spec.metric_name))
         moments.append(moment)
     return moments
 
 
 @lru_cache(maxsize=100_000)  # with 200 nodes asked for thousands of times a second
 def _key(spec: RunSpec) -> Hashable:
-    """What tells the runs of one plan apart: which folds they are to have may change."""
-    whole = replace(spec, only_folds=(), full=False)
-    return tuple(whole.part(*SCORES, Role.STOP).values())
+    """What tells the runs of one plan apart, which is all but the folds that they are to have."""
+    spec_of_all_folds = replace(spec, only_folds=(), full=False)
+    return tuple(spec_of_all_folds.part(*SCORES, Role.STOP).values())
+
+
+class _FoldProgress(NamedTuple):
+    """Where the fold of a run is."""
+
+    fold: int
+    phase: str
+    step: int
+    steps: int
 
 
 class ProgressWriter:
@@ -630,44 +657,45 @@ class ProgressWriter:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._reports: dict[str, tuple[int, str, int, int]] = {}
-        """Run id -> fold, phase, step and steps, as they were last told and not written yet."""
-        self._arrived = threading.Event()
-        self._closing = threading.Event()
-        self._writing = threading.Lock()
+        self._reports: dict[str, _FoldProgress] = {}
+        """By run id, what was last reported and is not written yet."""
+        self._has_reports = threading.Event()
+        self._is_closed = threading.Event()
+        self._write_lock = threading.Lock()
         self._thread = threading.Thread(target=self._write, name="ecv-progress", daemon=True)
         self._thread.start()
 
-    def of(self, run_id: str, fold: int) -> Progress:
+    def progress_for(self, run_id: str, fold: int) -> Progress:
         """What to tell of a fold of a run."""
 
         def report(phase: str, step: int, steps: int, /) -> None:
-            self._reports[run_id] = (fold, phase, step, steps)
-            self._arrived.set()
+            self._reports[run_id] = _FoldProgress(fold, phase, step, steps)
+            self._has_reports.set()
 
         return report
 
-    def forget(self) -> None:
+    def drop_reports(self) -> None:
         """A fold itself comes next, which says more: nothing is written after this."""
-        with self._writing:
+        with self._write_lock:
             self._reports.clear()
 
     def close(self) -> None:
         """End the thread."""
-        self.forget()
-        self._closing.set()
-        self._arrived.set()
+        self.drop_reports()
+        self._is_closed.set()
+        self._has_reports.set()  # the thread waits for it
         self._thread.join()
 
     def _write(self) -> None:
-        while not self._closing.is_set():
-            self._arrived.wait()
-            self._arrived.clear()
-            with self._writing:
+        """In the thread: write what is reported, now and then, until `close`."""
+        while not self._is_closed.is_set():
+            self._has_reports.wait()
+            self._has_reports.clear()
+            with self._write_lock:
                 for run_id in list(self._reports):
                     try:
                         self._store.set_progress(run_id, *self._reports.pop(run_id))
                     except StoreError as error:
                         log.warning("progress was not written: %s", error)  # a fold is worth more
-                        self._closing.wait(AGAIN_SECONDS)
-            self._closing.wait(PROGRESS_SECONDS)
+                        self._is_closed.wait(AGAIN_SECONDS)
+            self._is_closed.wait(PROGRESS_SECONDS)

@@ -178,7 +178,7 @@ def _measure_lists(fold: TrackedFold, table: pd.DataFrame) -> Measured:
     check_computed_here(metric)
     lists = lists_of(fold, table)
     note = check_lengths(fold, lists)
-    cutoffs = [n for n in spec.cutoffs if n <= spec.n]  # what stood below place n is not known
+    cutoffs = [n for n in spec.cutoffs if n <= spec.n]  # longer lists than n are not known
     scores = evaluation.evaluate_lists(
         lists,
         fold.matrices.seen,
@@ -229,10 +229,10 @@ def _measure_user_scores(fold: TrackedFold, reported: Iterable[tuple[Any, Any]])
     if not spec.task.ranks:
         # Errors of users are pooled over all ratings of the fold, so that a user counts by the
         # number of ratings: as if each rating of a user were off by the user's error.
-        counts = fold.held_out_counts[users]
-        errors_of_ratings = np.repeat(scores, counts)
+        rating_counts = fold.held_out_counts[users]
+        errors_of_ratings = np.repeat(scores, rating_counts)
         no_errors = np.zeros(len(errors_of_ratings))
-        errors = errors_by_user(errors_of_ratings, no_errors, np.repeat(users, counts))
+        errors = errors_by_user(errors_of_ratings, no_errors, np.repeat(users, rating_counts))
         scores = errors.parts[spec.metric_name]
         mean = errors.means[spec.metric_name]
     evaluation = Evaluation(
@@ -257,10 +257,10 @@ def _scores_by_user(
     Raises: InputError for an unknown user, one twice or none, or a score that cannot be.
     """
     ids = [user for user, _ in reported]
-    codes = codes_of(ids, fold.data.user_ids, "user", fold.data.dataset)
-    _check_every_user_once(fold, codes)
+    user_codes = codes_of(ids, fold.data.user_ids, "user", fold.data.dataset)
+    _check_every_user_once(fold, user_codes)
     scores = np.empty(fold.data.n_users)
-    for code, (user, score) in zip(codes, reported, strict=True):
+    for code, (user, score) in zip(user_codes, reported, strict=True):
         _check_score(metric, score, f"the score of user {user}")
         scores[code] = score
     return scores
@@ -283,9 +283,9 @@ def _measured(fold: TrackedFold, scores: Evaluation, note: str = "") -> Measured
 # What no score can be.
 
 
-def _check_every_user_once(fold: TrackedFold, codes: Indices) -> None:
+def _check_every_user_once(fold: TrackedFold, user_codes: Indices) -> None:
     """Refuse scores of other users than those with something held out. Raises: InputError."""
-    score_counts = np.bincount(codes, minlength=fold.data.n_users)
+    score_counts = np.bincount(user_codes, minlength=fold.data.n_users)
     has_score = score_counts > 0
     is_held_out = fold.held_out_counts > 0
     in_fold = f"in fold {fold.index}"

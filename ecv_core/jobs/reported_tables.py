@@ -81,12 +81,12 @@ def finite_column(table: pd.DataFrame, column: str) -> Floats:
     return values
 
 
-def first_and_count(ids: NDArray[Any], places: Indices) -> str:
-    """The id at the first of these places, with how many more there are: '17' (and 3 more)."""
+def first_and_count(ids: NDArray[Any], indices: Indices) -> str:
+    """The id at the first of these indices, with how many more there are: '17' (and 3 more)."""
     more = ""
-    if len(places) > 1:
-        more = f" (and {len(places) - 1:,} more)"
-    return f"'{ids[places[0]]}'{more}"
+    if len(indices) > 1:
+        more = f" (and {len(indices) - 1:,} more)"
+    return f"'{ids[indices[0]]}'{more}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -147,14 +147,14 @@ def lists_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.int64]:
     order = _best_first(fold, table, pairs)
     users = pairs.users[order]
     items = pairs.items[order]
-    # A row's place in its user's list: its number among all rows less that of the user's first.
-    counts = np.bincount(users, minlength=fold.data.n_users)
-    first_rows = np.cumsum(counts) - counts
-    places = np.arange(len(users)) - first_rows[users]
+    # A row's rank in its user's list: its number among all rows less that of the user's first.
+    row_counts = np.bincount(users, minlength=fold.data.n_users)
+    first_row_of_user = np.cumsum(row_counts) - row_counts
+    ranks = np.arange(len(users)) - first_row_of_user[users]  # from 0
     n = fold.spec.n
     lists = np.full((fold.data.n_users, n), -1, dtype=np.int64)
-    is_in_list = places < n
-    lists[users[is_in_list], places[is_in_list]] = items[is_in_list]
+    is_in_list = ranks < n
+    lists[users[is_in_list], ranks[is_in_list]] = items[is_in_list]
     return lists
 
 
@@ -172,17 +172,17 @@ def check_lengths(fold: TrackedFold, lists: NDArray[np.int64]) -> str:
             "users of fold.test"
         )
     n = fold.spec.n
-    items_left = fold.data.n_items - np.diff(fold.matrices.seen.indptr)
-    if (lengths[listed] < np.minimum(n, items_left[listed])).all():
+    candidate_counts = fold.data.n_items - np.diff(fold.matrices.seen.indptr)
+    if (lengths[listed] < np.minimum(n, candidate_counts[listed])).all():
         raise InputError(
             f"the longest list has {lengths[listed].max()} items, but {fold.spec.metric_name} "
             f"looks at {n}; recommend {n} items to each user, or track with a shorter n"
         )
-    without = len(users) - len(listed)
-    if not without:
+    count_without_list = len(users) - len(listed)
+    if not count_without_list:
         return ""
     return (
-        f"{without:,} of {len(users):,} users with held-out items have no list in fold "
+        f"{count_without_list:,} of {len(users):,} users with held-out items have no list in fold "
         f"{fold.index}; they count with no hit"
     )
 
@@ -212,17 +212,17 @@ def _best_first(fold: TrackedFold, table: pd.DataFrame, pairs: _Pairs) -> Indice
 
 def _check_candidates(fold: TrackedFold, pairs: _Pairs) -> None:
     """Refuse recommendations of what the protocol does not rank. Raises: InputError."""
-    in_training = np.isin(pairs.numbers, _numbers_in(fold, Part.TRAIN, Part.VALIDATION))
-    if in_training.any():
+    is_in_training = np.isin(pairs.numbers, _numbers_in(fold, Part.TRAIN, Part.VALIDATION))
+    if is_in_training.any():
         raise InputError(
-            f"{in_training.sum():,} of {len(pairs.numbers):,} recommendations are of items that "
+            f"{is_in_training.sum():,} of {len(pairs.numbers):,} recommendations are of items that "
             "the user has in training, such as "
-            f"{_pair_words(fold, pairs.numbers[in_training][0])}; leave out what a user already "
+            f"{_pair_words(fold, pairs.numbers[is_in_training][0])}; leave out what a user already "
             "has: it is not a candidate"
         )
-    counts = np.bincount(fold.matrices.train.indices, minlength=fold.data.n_items)
-    candidates = protocol_of(fold.spec, fold.index).candidates_by(counts)
-    no_candidates = pairs.items[~candidates[pairs.items]]
+    item_counts = np.bincount(fold.matrices.train.indices, minlength=fold.data.n_items)
+    is_candidate = protocol_of(fold.spec, fold.index).candidates_by(item_counts)
+    no_candidates = pairs.items[~is_candidate[pairs.items]]
     if len(no_candidates):
         raise InputError(
             f"item '{fold.data.item_ids[no_candidates[0]]}' is recommended, but nobody has it "
@@ -255,16 +255,16 @@ def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> Floats:
     reported_pairs = _pairs(fold, table).numbers
     predicted = pd.Series(finite_column(table, column), index=reported_pairs)
     held_out = _numbers_in(fold, Part.TEST)
-    without = np.setdiff1d(held_out, predicted.index)
+    without_prediction = np.setdiff1d(held_out, predicted.index)
     _refuse_ratings(
         fold,
-        without,
+        without_prediction,
         f"of {len(held_out):,} held-out ratings of fold {fold.index} have no prediction",
     )
-    others = np.setdiff1d(predicted.index, held_out)
+    not_held_out = np.setdiff1d(predicted.index, held_out)
     _refuse_ratings(
         fold,
-        others,
+        not_held_out,
         f"of {len(predicted):,} predictions are not of what fold {fold.index} holds out",
     )
     return np.asarray(predicted[held_out], dtype=np.float64)

@@ -250,13 +250,13 @@ def study(
     with as_settings(algorithms) as named:
         # An id stands for itself; a model in memory has settings, which say how it is held.
         models = [each.settings or each.name for each in named]
-        cells = studies.planned(dataset_ids, models, split_ids, **all_settings)
+        cells = studies.planned_cells(dataset_ids, models, split_ids, **all_settings)
         _check_possible(cells)
         in_memory = any(each.settings for each in named)
         with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
             planned_runs = [PlannedRun(spec=cell.spec) for cell in cells]
             keep_plan(store, STUDY, planned_runs)
-            cells_with_earlier_runs = studies.filled(cells, store)
+            cells_with_earlier_runs = studies.cells_with_runs(cells, store)
             cells_to_compute = [cell for cell in cells_with_earlier_runs if not cell.answered]
             computed_cells = studies.compute(
                 store, cells_to_compute, executor=executor, callbacks=callbacks

@@ -195,10 +195,9 @@ class Tracked:
             self._store, runs=[run], rule=self._rule, callbacks=Callbacks(trouble=refuse)
         )
         task = FoldTask(specs=(run.spec,), fold=result.fold)
-        place_of_spec = 0
-        is_saved = plan_runs.commit(task, place_of_spec, result)
+        is_saved = plan_runs.commit(task, spec_index=0, result=result)
         if is_saved:
-            plan_runs.finish_whole()  # where the rule has stopped it, or all folds are in
+            plan_runs.finish_initial_complete()  # where the rule has stopped it, or all folds are in
 
     def close(self) -> None:
         """End the loop where it is, if there is one; the same `track` goes on there."""

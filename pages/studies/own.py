@@ -24,7 +24,7 @@ from ecv_core.figures.words import (
     titles_of,
 )
 from ecv_core.jobs.plans import study
-from ecv_core.jobs.plans.study import Cell, n_splits, reusable, with_obstacles
+from ecv_core.jobs.plans.study import Cell, first_answering, n_splits, with_obstacles
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
@@ -98,7 +98,7 @@ def _label(plan: PlanRecord) -> str:
 
 def cells_of(study_id: str) -> list[Cell]:
     """The study's cells as they are now. Raises: InputError if it is gone."""
-    return study.look(store(), study_id)
+    return study.cells_of_study(store(), study_id)
 
 
 def compares_splits(study_id: str) -> bool:
@@ -338,11 +338,11 @@ def draw_start_form(recorded: Sequence[RunRecord], *, compare_splits: bool = Fal
     words = picked.missing
     if not picked.missing:
         with errors_as_sentences():
-            cells = study.planned(
+            cells = study.planned_cells(
                 picked.datasets, picked.algorithms, picked.splits, full=True, **picked.settings
             )
             for cell in cells:
-                if cell.spec not in specs_to_compute and not reusable(cell.spec, recorded):
+                if cell.spec not in specs_to_compute and not first_answering(cell.spec, recorded):
                     specs_to_compute.append(cell.spec)
             words = _work_words(len(cells), specs_to_compute)
     compute_on = pick_where_to_compute()

@@ -7,7 +7,7 @@ import pytest
 
 from ecv_core.access.roles import OWNER
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.plans.study import Cell, look
+from ecv_core.jobs.plans.study import Cell, cells_of_study
 from ecv_core.records.errors import RightsError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.selection.rounds import Terms
@@ -177,10 +177,10 @@ def test_a_study_takes_what_others_have_finished_and_computes_what_they_have_not
     store, act, run_of
 ):
     whole, begun = run_of("ben", RunState.FINISHED, folds=5), run_of("ben", folds=2)
-    (cell,) = look(store, act(ADA).begin_study([Cell(spec=SPEC)]))
+    (cell,) = cells_of_study(store, act(ADA).begin_study([Cell(spec=SPEC)]))
     assert cell.run.run_id == whole
     store.delete(whole)
-    (cell,) = look(store, act(ADA).begin_study([Cell(spec=SPEC)]))
+    (cell,) = cells_of_study(store, act(ADA).begin_study([Cell(spec=SPEC)]))
     assert cell.run.run_id != begun
     assert cell.run.started_by == "ada"
     assert store.run(begun).state is RunState.INTERRUPTED

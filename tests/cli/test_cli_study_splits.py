@@ -68,11 +68,11 @@ def test_a_second_start_runs_only_what_is_missing(tmp_path, capsys):
 
 
 def test_the_usual_split_is_recorded_among_the_splits_too(tmp_path, monkeypatch):
-    from ecv_core.jobs.plans.study import planned
+    from ecv_core.jobs.plans.study import planned_cells
 
-    (usual,) = planned(["synthetic"], ["ease"], ["user-k-fold"], folder=tmp_path, full=True)
+    (usual,) = planned_cells(["synthetic"], ["ease"], ["user-k-fold"], folder=tmp_path, full=True)
     assert usual.path == tmp_path / "splits" / "synthetic--ease--user-k-fold"
-    (alone,) = planned(["synthetic"], ["ease"], folder=tmp_path, full=True)
+    (alone,) = planned_cells(["synthetic"], ["ease"], folder=tmp_path, full=True)
     assert alone.path == tmp_path / "synthetic--ease"
     assert alone.spec == usual.spec
 

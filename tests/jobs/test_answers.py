@@ -57,7 +57,7 @@ assert USERS is not None
 class Liar:
     """A node called n7 that computes every fold but one as it should."""
 
-    places = 1
+    capacity = 1
 
     def __init__(self, answers: list[tuple[Any, Any]], ending: Exception | None = None) -> None:
         """Args: answers: what it says of the fold, each a place and a result; and how it ends."""
@@ -74,11 +74,11 @@ class Liar:
         self.computed.append(task.fold)
         yield Begun(task=task, node="n7")
         if task.fold != LIED:
-            yield Computed(task=task, place=0, result=true_result(task.fold))
+            yield Computed(task=task, spec_index=0, result=true_result(task.fold))
             yield Ended(task=task)
             return
-        for place, result in self._answers:
-            yield Computed(task=task, place=place, result=result)
+        for spec_index, result in self._answers:
+            yield Computed(task=task, spec_index=spec_index, result=result)
         yield Ended(task=task, error=self._ending)
 
     def cancel(self, task: FoldTask) -> None:

@@ -34,7 +34,7 @@ class LastFirst:
     """An executor of several places: of the tasks under way the one given last ends first."""
 
     def __init__(self, places: int) -> None:
-        self.places = places
+        self.capacity = places
         self.given: list[FoldTask] = []
         self.cancelled: list[FoldTask] = []
         self._under_way: list[FoldTask] = []
@@ -45,7 +45,7 @@ class LastFirst:
 
     def finished(self, seconds: float) -> Finished:
         task = self._under_way.pop()
-        yield Computed(task=task, place=0, result=fold_result(task.fold, SCORES[task.fold]))
+        yield Computed(task=task, spec_index=0, result=fold_result(task.fold, SCORES[task.fold]))
         yield Ended(task=task)
 
     def cancel(self, task: FoldTask) -> None:

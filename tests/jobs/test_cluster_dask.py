@@ -271,7 +271,7 @@ class Scheduler:
 
 
 def wait_for_workers(executor: Executor, count: int) -> None:
-    while executor.places < count:
+    while executor.capacity < count:
         time.sleep(0.1)
 
 
@@ -347,7 +347,7 @@ from ecv_core.store.store import open_store
 from ecv_core.records.spec import RunSpec
 from tests.jobs.node_folds import waits_for_go
 executor = executor_on(sys.argv[1], compute=waits_for_go)
-while not executor.places:
+while not executor.capacity:
     time.sleep(0.1)
 spec = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 drive(RunPlan(spec), PlanRuns(open_store()), executor)
@@ -653,7 +653,7 @@ def test_a_scheduler_that_dies_as_a_fold_is_given_out_loses_no_fold() -> None:
     executor = DaskExecutor(client)
     executor.submit(TASK, no_progress)
     client.given[0].set_result(pickle.dumps([(0, RESULT)]))
-    assert told_by(executor) == [Computed(task=TASK, place=0, result=RESULT), Ended(task=TASK)]
+    assert told_by(executor) == [Computed(task=TASK, spec_index=0, result=RESULT), Ended(task=TASK)]
 
 
 def test_a_scheduler_that_dies_as_data_are_sent_is_sent_them_again() -> None:
@@ -663,7 +663,7 @@ def test_a_scheduler_that_dies_as_data_are_sent_is_sent_them_again() -> None:
     client.given[0].set_result(pickle.dumps(DataMissing("synthetic")))
     assert told_by(executor) == []
     client.given[1].set_result(pickle.dumps([(0, RESULT)]))
-    assert told_by(executor) == [Computed(task=TASK, place=0, result=RESULT), Ended(task=TASK)]
+    assert told_by(executor) == [Computed(task=TASK, spec_index=0, result=RESULT), Ended(task=TASK)]
 
 
 @pytest.mark.parametrize("call", ["get_dataset", "unpublish_dataset", "publish_dataset"])
@@ -677,7 +677,7 @@ def test_a_scheduler_that_dies_as_a_running_fold_is_looked_for_is_given_it_anew(
     executor = DaskExecutor(client)
     executor.submit(TASK, no_progress)
     client.given[0].set_result(pickle.dumps([(0, RESULT)]))
-    assert told_by(executor) == [Computed(task=TASK, place=0, result=RESULT), Ended(task=TASK)]
+    assert told_by(executor) == [Computed(task=TASK, spec_index=0, result=RESULT), Ended(task=TASK)]
 
 
 @pytest.mark.slow

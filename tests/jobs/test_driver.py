@@ -22,7 +22,7 @@ from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import SelectPlan
-from ecv_core.jobs.plans.study import StudyPlan, planned
+from ecv_core.jobs.plans.study import StudyPlan, planned_cells
 from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import Cancelled, RunError, StoreError
 from ecv_core.records.run import Decision, FoldResult, Progress, RunRecord, RunState
@@ -554,7 +554,7 @@ def test_a_run_a_study_a_selection_and_a_tuning_use_each_others_folds(
         ("item-knn", index) for index in range(5)
     ]
     before = len(counting.asked)
-    cells = planned(["synthetic"], ["item-knn", "ease"], k=5, full=True, folder=tmp_path)
+    cells = planned_cells(["synthetic"], ["item-knn", "ease"], k=5, full=True, folder=tmp_path)
     done = study.compute(store, cells, executor=here)
     assert [cell.run.state for cell in done] == [RunState.FINISHED] * 2
     new = counting.asked[before:]

@@ -39,12 +39,12 @@ class Drawn:
     """An executor of several places in one thread: which task is computed next is drawn."""
 
     def __init__(self, compute: Compute, places: int, random: Random) -> None:
-        self.places = places
+        self.capacity = places
         self._compute, self._random = compute, random
         self._given: list[FoldTask] = []
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
-        assert len(self._given) < self.places
+        assert len(self._given) < self.capacity
         self._given.append(task)
 
     def finished(self, seconds: float) -> Finished:
@@ -52,8 +52,8 @@ class Drawn:
         error: Exception | None = None
         try:
             with closed_after(self._compute(task.specs, task.fold, no_progress)) as results:
-                for place, result in results:
-                    yield Computed(task=task, place=place, result=result)
+                for spec_index, result in results:
+                    yield Computed(task=task, spec_index=spec_index, result=result)
         except RunError as raised:
             error = raised
         yield Ended(task=task, error=error)

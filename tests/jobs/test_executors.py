@@ -111,7 +111,7 @@ def test_every_result_of_a_task_is_told_and_then_its_end(kind: type[Here | Worke
     task = FoldTask(specs=(SPEC, SPEC, SPEC), fold=1)
     executor.submit(task, no_progress)
     *results, end = said_of(executor, task)
-    assert [one.place for one in results] == [2, 1, 0]
+    assert [one.spec_index for one in results] == [2, 1, 0]
     assert [one.result.score for one in results] == [3.0] * 3
     assert end == Ended(task=task)
     executor.close()
@@ -190,9 +190,9 @@ def test_on_windows_a_worker_is_below_the_normal_priority(monkeypatch) -> None:
     monkeypatch.delattr(os, "nice")
     monkeypatch.setattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", below_normal, raising=False)
     monkeypatch.setattr(psutil.Process, "nice", lambda _process, value: classes.append(value))
-    executors._leave_room_for_others(0)
+    executors._lower_priority(0)
     assert classes == []
-    executors._leave_room_for_others(executors.NICENESS)
+    executors._lower_priority(executors.NICENESS)
     assert classes == [below_normal]
 
 
@@ -313,9 +313,9 @@ def test_several_workers_compute_at_once_and_share_the_cores(tmp_path, monkeypat
     tasks = [FoldTask(specs=(SPEC,), fold=fold) for fold in range(2)]
     workers.submit(tasks[0], no_progress)
     monkeypatch.setattr(executors, "START_SECONDS", 3600.0)
-    assert workers.places == 1  # what is soon done starts no second one
+    assert workers.capacity == 1  # what is soon done starts no second one
     monkeypatch.setattr(executors, "START_SECONDS", 0.0)
-    assert workers.places == 2
+    assert workers.capacity == 2
     workers.submit(tasks[1], no_progress)
     said: list[Computed | Ended] = []
     while sum(isinstance(one, Ended) for one in said) < 2:
@@ -323,7 +323,7 @@ def test_several_workers_compute_at_once_and_share_the_cores(tmp_path, monkeypat
     assert {one.task.fold for one in said if isinstance(one, Ended)} == {0, 1}
     results = [one.result.score for one in said if isinstance(one, Computed)]
     assert len(set(results)) == 2
-    assert workers.surroundings["OMP_NUM_THREADS"] == str(max(1, (os.cpu_count() or 1) // 2))
+    assert workers.environment["OMP_NUM_THREADS"] == str(max(1, (os.cpu_count() or 1) // 2))
     again = FoldTask(specs=(SPEC,), fold=2)
     workers.submit(again, no_progress)
     computed, _ = said_of(workers, again)
@@ -336,20 +336,22 @@ def test_of_several_workers_fewer_compute_at_once_where_memory_is_short(monkeypa
     monkeypatch.setattr(executors, "START_SECONDS", 0.0)
     workers = Workers(with_a_child, most=2)
     workers.submit(TASK, no_progress)
-    assert workers.places == 2
+    assert workers.capacity == 2
     memory = psutil.virtual_memory()
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory._replace(available=0))
-    assert workers.places == 1
+    assert workers.capacity == 1
     workers.close()
     workers = Workers(dies, most=2)
     workers.submit(TASK, no_progress)
     (end,) = said_of(workers)
     assert "was killed (SIGKILL)" in str(end.error)
-    assert workers.places == 1
+    assert workers.capacity == 1
     workers.close()
 
 
 def test_the_gpus_memory_that_runs_out_names_the_way_to_the_processor():
-    said = executors.failure(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"))
+    said = executors.failure_sentence(
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+    )
     assert said.startswith("the GPU's memory ran out in this fold; finished folds are kept")
     assert "CUDA_VISIBLE_DEVICES=" in said

@@ -34,8 +34,8 @@ class FakeFolds:
         for step in range(3):
             progress("fit", step, 2)
             self.now += self.seconds / 2
-        for place in range(len(specs)):
-            yield place, replace(fold_result(index, 0.5), total_seconds=self.seconds)
+        for spec_index in range(len(specs)):
+            yield spec_index, replace(fold_result(index, 0.5), total_seconds=self.seconds)
 
 
 class FakeWorkers(Here):
@@ -63,7 +63,7 @@ def results(messages: Finished) -> list[tuple[int, int, float]]:
     found = []
     for message in messages:
         if isinstance(message, Computed):
-            found.append((message.task.fold, message.place, message.result.score))
+            found.append((message.task.fold, message.spec_index, message.result.score))
         else:
             assert message == Ended(task=message.task)
     return found
@@ -78,10 +78,10 @@ def test_folds_are_computed_here_until_they_have_taken_a_second(monkeypatch):
     workers = FakeWorkers()
     executor = HereFirst(FakeFolds(monkeypatch, seconds=0.4).compute, workers)
     for fold in range(3):  # 0.4 + 0.4 + 0.4 s
-        assert executor.places == 1
+        assert executor.capacity == 1
         assert compute(executor, fold) == [(fold, 0, 0.5)]
     assert workers.folds == []
-    assert executor.places == 3
+    assert executor.capacity == 3
     assert compute(executor, 3) == [(3, 0, 0.7)]
     assert workers.folds == [3]
 
@@ -95,7 +95,7 @@ def test_a_fold_that_takes_long_is_begun_anew_by_a_worker(monkeypatch):
     assert workers.folds == [4]
     # That of one second here, and then the worker's, to the same progress.
     assert steps[-2:] == [("fit", 1, 2), ("fit", 2, 2)]
-    assert executor.places == 3
+    assert executor.capacity == 3
 
 
 def test_a_fold_that_takes_long_and_that_nobody_needs_is_begun_by_nobody(monkeypatch):

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from filelock import FileLock
@@ -20,6 +21,7 @@ from ecv_core.cli import parse
 from ecv_core.cli.options import machine_settings
 from ecv_core.energy.load import Load
 from ecv_core.fold.spec import make_spec
+from ecv_core.jobs import machine
 from ecv_core.jobs.machine import machine_alone, machine_for
 from ecv_core.records.run import no_progress
 from ecv_core.store.document import run_document
@@ -213,3 +215,20 @@ def test_every_command_that_computes_can_share_the_machine_or_wait_for_it(words,
         "wait_for_quiet": option == "--wait-for-quiet",
         "no_energy": option == "--no-energy",
     }
+
+
+@pytest.mark.parametrize(
+    ("called", "shown"),
+    [
+        (["/usr/bin/python3.11", "-m", "ecv_core", "run", "ml-100k"], "ecv run ml-100k"),
+        (["python", "-m", "pytest", "-q"], "pytest -q"),
+        (["/usr/bin/python3", "/home/ada/study.py", "ease"], "study.py ease"),
+        (["/usr/local/bin/ecv", "run"], "ecv run"),
+        (["python"], "python"),
+    ],
+)
+def test_a_worker_is_known_by_the_program_that_somebody_has_called(monkeypatch, called, shown):
+    parent = SimpleNamespace(cmdline=lambda: called)
+    monkeypatch.setattr(machine.psutil, "Process", lambda: SimpleNamespace(parent=lambda: parent))
+    monkeypatch.setattr(sys, "argv", ["-c"])
+    assert machine._command_of_user() == shown

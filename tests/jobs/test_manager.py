@@ -24,8 +24,8 @@ SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
 def slow(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
     """As `sleepy`, but fold 0 has taken an hour but for a moment."""
-    for place, result in sleepy(specs, index, progress):
-        yield place, replace(result, total_seconds=3599.9)
+    for spec_index, result in sleepy(specs, index, progress):
+        yield spec_index, replace(result, total_seconds=3599.9)
 
 
 @pytest.fixture

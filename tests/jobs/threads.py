@@ -16,7 +16,7 @@ class Threads:
     """Each task in a thread of its own."""
 
     def __init__(self, compute: Compute, places: int = 3) -> None:
-        self.places = places
+        self.capacity = places
         self.most = 0
         """How many were under way at once."""
         self._compute = compute
@@ -25,7 +25,7 @@ class Threads:
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
         assert task not in self._under_way, "a task was given twice"
-        assert len(self._under_way) < self.places, "more tasks than places"
+        assert len(self._under_way) < self.capacity, "more tasks than places"
         self._under_way.add(task)
         self.most = max(self.most, len(self._under_way))
         threading.Thread(target=self._run, args=(task, progress), daemon=True).start()
@@ -51,8 +51,8 @@ class Threads:
     def _run(self, task: FoldTask, progress: Progress) -> None:
         error: Exception | None = None
         try:
-            for place, result in self._compute(task.specs, task.fold, progress):
-                self._said.put(Computed(task=task, place=place, result=result))
+            for spec_index, result in self._compute(task.specs, task.fold, progress):
+                self._said.put(Computed(task=task, spec_index=spec_index, result=result))
         except Exception as raised:  # noqa: BLE001  the driver says what it means
             error = raised
         self._said.put(Ended(task=task, error=error))

@@ -83,13 +83,13 @@ def test_memory_that_runs_out_is_one_sentence_that_names_the_gpu():
 import torch
 from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.executors import failure
+from ecv_core.jobs.executors import failure_sentence
 
 torch.cuda.set_per_process_memory_fraction(1e-4)
 try:
     run_fold(make_spec(dataset="synthetic", algorithm="bpr-mf", params={"factors": 512}), 0)
 except Exception as error:
-    print(failure(error))
+    print(failure_sentence(error))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ import pytest
 PROGRAM = """
 import json, resource, sys
 from ecv_core.fold.computing import run_fold
-from ecv_core.jobs.executors import failure
+from ecv_core.jobs.executors import failure_sentence
 from ecv_core.fold.spec import make_spec
 
 def run(name, dimension):
@@ -28,7 +28,7 @@ for name in names:
     try:
         said[name] = run(name, 1024)
     except Exception as error:
-        said[name] = failure(error)
+        said[name] = failure_sentence(error)
 print(json.dumps(said))
 """
 

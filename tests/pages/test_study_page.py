@@ -3,7 +3,7 @@
 import pytest
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.plans.study import Cell, begin, look
+from ecv_core.jobs.plans.study import Cell, begin, cells_of_study
 from ecv_core.records.run import RunState
 from ecv_core.store.plans import STUDY, stored_plans
 from pages.shared.live.state import manager
@@ -153,7 +153,7 @@ def test_the_table_says_state_folds_score_and_error(store, a_run):
     half = a_run(SCORES[:5], state=RunState.CANCELLED, algorithm="popular", full=True)
     failed = a_run([], state=RunState.FAILED, algorithm="ease", full=True, error="out of <memory>")
     study_id = begin(store, _Still(), [Cell(spec=half.spec), Cell(spec=failed.spec)])
-    cells = look(store, study_id)
+    cells = cells_of_study(store, study_id)
     rows = runs_frame(cells).set_index("algorithm")
     half = rows.loc["Popularity"]
     assert half["state"] == "cancelled"

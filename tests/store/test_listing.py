@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from ecv_core.jobs.executors import failure
+from ecv_core.jobs.executors import failure_sentence
 from ecv_core.jobs.plan import next_fold
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import AMOUNT, RunState
@@ -279,7 +279,7 @@ def test_a_spec_that_could_not_be_read_is_not_kept(store):
 def test_text_that_a_database_does_not_take_is_kept_without_it(store):
     """PostgreSQL takes no NUL: a run whose error had one was never ended."""
     run_id = finished(store)
-    store.finish(run_id, RunState.FAILED, error=failure(ValueError("a\0b\ud800c")))
+    store.finish(run_id, RunState.FAILED, error=failure_sentence(ValueError("a\0b\ud800c")))
     assert "a b c" in store.run(run_id).error
     label_runs(store, {run_id: checked_label("a\0b", ["\ud800"], "one\n\0two")})
     (row,) = RunList(store).rows()

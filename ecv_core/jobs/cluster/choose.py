@@ -83,10 +83,10 @@ def executor_on(
     site_path = _site_files().get(place)
     if site is not None:
         site_path = Path(site)
-    return _on_cluster(place, site_path, nodes, compute)
+    return _executor_on_cluster(place, site_path, nodes, compute)
 
 
-def _on_cluster(
+def _executor_on_cluster(
     place: str, site_path: Path | None, nodes: int | None, compute: Compute
 ) -> Executor:
     """The executor for a place other than this very machine.
@@ -106,21 +106,21 @@ def _on_cluster(
     if scheduler is not None:
         if nodes is not None:
             site = replace(site, nodes=nodes)
-        return _on_nodes(scheduler, site, compute)
+        return _executor_on_nodes(scheduler, site, compute)
     if nodes is not None:
         raise InputError(
             f"--nodes works only with {', '.join(SCHEDULERS)}; leave it out with --on {place}"
         )
-    return _on_workers(place, site, compute)
+    return _executor_on_workers(place, site, compute)
 
 
-def _on_workers(place: str, site: Site, compute: Compute) -> Executor:
+def _executor_on_workers(place: str, site: Site, compute: Compute) -> Executor:
     """The executor for 'local:3' or a scheduler's address. Raises: InputError for other places."""
     local = re.fullmatch(r"local:(\d+)", place)
     if local:
-        return _on_this_machine(int(local[1]), compute)
+        return _executor_on_this_machine(int(local[1]), compute)
     if re.fullmatch(r"(tcp|tls)://[^/\s]+:\d+", place):
-        return _on_scheduler(place, site, compute)
+        return _executor_on_scheduler(place, site, compute)
     raise InputError(
         f"'{place}' is not a place to compute on; give {HERE}, local:3, tcp://host:8786, "
         f"{', '.join(SCHEDULERS)}, or the name of a file in {_folder()} whose key 'on' names one "
@@ -161,7 +161,7 @@ def _scope() -> str:
     return hashlib.sha256(database_url().encode()).hexdigest()[:16]
 
 
-def _on_this_machine(worker_count: int, compute: Compute) -> Executor:
+def _executor_on_this_machine(worker_count: int, compute: Compute) -> Executor:
     """So many workers on this machine, which share its cores. Raises: InputError."""
     if not 1 <= worker_count <= MAX_LOCAL:
         raise InputError(f"local:N starts 1 to {MAX_LOCAL} workers, but N is {worker_count}")
@@ -215,7 +215,7 @@ async def _wait_for_answer(address: str) -> None:
     await connection.close()
 
 
-def _on_scheduler(address: str, site: Site, compute: Compute) -> Executor:
+def _executor_on_scheduler(address: str, site: Site, compute: Compute) -> Executor:
     """The workers of a Dask scheduler that somebody has started."""
     _check_installed()
     from distributed import Client
@@ -223,17 +223,17 @@ def _on_scheduler(address: str, site: Site, compute: Compute) -> Executor:
     from ecv_core.jobs.cluster.executor import BACK_SECONDS, DaskExecutor
 
     try:
-        # In a thread, since a notebook has a loop of its own. A client that fails to connect would
-        # stay, and keep the next one from its loop when it is collected.
+        # First it is seen whether the scheduler answers, as a client that fails to connect stays,
+        # and disturbs the next one. In a thread, as a notebook has an event loop of its own.
         with ThreadPoolExecutor(1) as thread:
             thread.submit(asyncio.run, _wait_for_answer(address)).result()
-        # The client waits for so long, too, where the scheduler is gone for a while.
+        # The timeout is also that of a scheduler that is gone for a while.
         client = Client(address, timeout=BACK_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
-        why = (str(error) or type(error).__name__).splitlines()[0]
+        reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(
-            f"no Dask scheduler answers at {address} ({why[:120]}); start one with dask scheduler, "
-            "or correct the address"
+            f"no Dask scheduler answers at {address} ({reason[:120]}); start one with dask "
+            "scheduler, or correct the address"
         ) from error
     try:
         return DaskExecutor(client, site=site, scope=_scope(), compute=compute)
@@ -242,7 +242,7 @@ def _on_scheduler(address: str, site: Site, compute: Compute) -> Executor:
         raise
 
 
-def _on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Executor:
+def _executor_on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Executor:
     """The executor for nodes that a scheduler gives out, as the site's file describes them.
 
     Raises: InputError where no node is asked for, Dask or the scheduler is not installed, or it
@@ -305,8 +305,9 @@ def _job_settings(site: Site) -> dict[str, Any]:
     if site.exclusive:
         prologue.append('export TMPDIR="$DASK_TEMPORARY_DIRECTORY"')
     security = None
-    if dask.config.get("distributed.comm.tls.ca-file", None):
-        security = Security()  # encrypted, by Dask's own settings that name certificates
+    has_certificates = dask.config.get("distributed.comm.tls.ca-file", None)
+    if has_certificates:
+        security = Security()  # it reads them from Dask's own settings
     return _SETTINGS_OF_EVERY_SITE | {
         "cores": site.cores,
         "memory": site.memory,
@@ -334,13 +335,13 @@ def _slurm_directives(site: Site) -> list[str]:
 
 def _check_slurm_takes(cluster: Any) -> None:  # noqa: ANN401  Dask's clusters have no types
     """Refuse a job that SLURM would not take; the cluster is closed then. Raises: InputError."""
-    test = subprocess.run(
+    test_run = subprocess.run(
         [SLURM.command, "--test-only"], input=cluster.job_script(), capture_output=True, text=True
     )
-    if test.returncode:
+    if test_run.returncode:
         cluster.close()
-        why = test.stderr.strip()
-        for line in why.splitlines():
+        reason = test_run.stderr.strip()
+        for line in reason.splitlines():
             if "error" in line:
-                why = line
-        raise InputError(f"SLURM refuses this job: {why}; correct the site's file")
+                reason = line
+        raise InputError(f"SLURM refuses this job: {reason}; correct the site's file")

@@ -133,7 +133,7 @@ def _check_form(path: Path, key: str, value: str, form: re.Pattern[str], example
 
 log = logging.getLogger(__name__)
 
-AGAIN = 3
+MAX_RESENDS = 3
 """How often a fold that is lost with its node is computed again."""
 BACK_SECONDS = 120.0
 """How long a scheduler that is gone is waited for."""
@@ -209,7 +209,7 @@ class DaskExecutor:
         self._run = run
         self._scope = scope
         self._topic = f"ecv-{scope}"
-        self._outlives = cluster is None
+        self._scheduler_stays = cluster is None
         """Whether the scheduler goes on after this program, and so what it computes for us."""
         self._tasks: dict[FoldTask, _UnderWay] = {}
         self._events: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
@@ -218,18 +218,20 @@ class DaskExecutor:
         """Names of the data that were sent."""
         self._workers: Mapping[str, Any] = {}
         """What the scheduler last said of those that take folds, by address."""
-        self._counted_at = 0.0
-        self._looked_at = 0.0
+        self._workers_read_at = 0.0
+        """When it said so, by `time.monotonic`."""
+        self._waiting_reported_at = 0.0
+        """When it was last said which tasks wait for a node, by `time.monotonic`."""
         self._versions = versions()
         self._check_nodes()
         self._published_before: Collection[Any] = ()
         """Names of the futures that were on the scheduler before."""
-        if self._outlives:
+        if self._scheduler_stays:
             self._published_before = client.list_datasets()
         client.subscribe_topic(self._topic, self._take_event)
 
     @property
-    def places(self) -> int:
+    def capacity(self) -> int:
         """As many as there are nodes, or will be."""
         return self._nodes or max(1, len(self._count_workers()))
 
@@ -237,6 +239,7 @@ class DaskExecutor:
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
         """Give it to the scheduler. Raises: DatasetError, FoldsError for data that are not here."""
+        # Named after what it computes, so that another program finds it on the scheduler again.
         specs = " ".join(spec.to_json() for spec, _ in sorted(task.folds, key=str))
         name = hashlib.sha256(f"{specs} {task.fold}".encode()).hexdigest()[:32]
         under_way = _UnderWay(
@@ -251,7 +254,7 @@ class DaskExecutor:
         self._take_over_or_submit_to_dask(under_way)
 
     def finished(self, seconds: float) -> Finished:
-        self._look_after()
+        self._report_waiting()
         end = time.monotonic() + seconds
         while self._tasks:
             try:
@@ -271,7 +274,7 @@ class DaskExecutor:
         if under_way is not None and under_way.future is not None and self._scheduler_answers:
             with suppress(OSError):
                 self._client.cancel(under_way.future, force=True)
-                self._forget(under_way)
+                self._release_future(under_way)
         self._schedule_giving_back()
 
     def close(self) -> None:
@@ -279,7 +282,7 @@ class DaskExecutor:
         for task in list(self._tasks):
             self.cancel(task)
         if self._scheduler_answers:
-            with suppress(OSError):
+            with suppress(OSError):  # a scheduler that goes now keeps nothing
                 for name in self._sent:
                     self._client.unpublish_dataset(name)
         self._client.close(timeout=SEND_SECONDS)
@@ -311,7 +314,7 @@ class DaskExecutor:
             pure=False,
         )
         # Published, the task outlasts this program, and a later one can take it over by its name.
-        if self._outlives:
+        if self._scheduler_stays:
             with suppress(OSError):  # a scheduler that goes now loses the task, too
                 self._client.publish_dataset(future, name=self._published_name(under_way))
         self._await(under_way, future)
@@ -331,15 +334,15 @@ class DaskExecutor:
         else:
             if results is None:  # it is computed or sent again, so it has no outcome yet
                 return
-            for place, result in results:
-                yield Computed(task=under_way.task, place=place, result=result)
+            for spec_index, result in results:
+                yield Computed(task=under_way.task, spec_index=spec_index, result=result)
         self._tasks.pop(under_way.task, None)
-        self._forget(under_way)
+        self._release_future(under_way)
         self._schedule_giving_back()
         yield Ended(task=under_way.task, error=error)
 
     def _results(self, under_way: _UnderWay, future: Future[Any]) -> list[tuple[Any, Any]] | None:
-        """Places of specs, each with its result; None where the task was lost and goes on.
+        """Indices of specs, each with its result; None where the task was lost and goes on.
 
         Raises: what ended the task: RunError where it was lost for good; any other of its own.
         """
@@ -354,7 +357,7 @@ class DaskExecutor:
         except KilledWorker:
             raise _lost_with_nodes(under_way) from None
         except DataMissing as missing:
-            if self._send_again(under_way):
+            if self._resend(under_way):
                 return None
             raise RunError(
                 f"the dataset {missing} did not reach {under_way.node}; resume the run to send it "
@@ -366,22 +369,23 @@ class DaskExecutor:
             if not future.cancelled() and future.status != "lost":
                 raise
             under_way.progress("wait for the Dask scheduler to come back", 0, 0)
-            if self._comes_back():
+            if self._wait_for_scheduler():
                 self._take_over_or_submit_to_dask(under_way)
                 return None
             raise RunError(
                 "the Dask scheduler is gone; finished folds are kept: start it again, then resume"
             ) from None
 
-    def _send_again(self, under_way: _UnderWay) -> bool:
-        """Send the data of a task, and give it once more; not too often."""
+    def _resend(self, under_way: _UnderWay) -> bool:
+        """Send the data of a task, and submit it once more; False after too many attempts."""
         under_way.attempt += 1
-        if under_way.attempt > AGAIN:
+        if under_way.attempt > MAX_RESENDS:
             return False
         self._sent.add(under_way.content.name)
-        with suppress(OSError):  # a scheduler that goes now loses what was sent before, too
+        # A scheduler that goes now loses the data; the task then fails for want of them, again.
+        with suppress(OSError):
             send(self._client, under_way.task.specs[0], under_way.content)
-        self._forget(under_way)
+        self._release_future(under_way)
         self._submit_to_dask(under_way)
         return True
 
@@ -390,10 +394,10 @@ class DaskExecutor:
         """Whether the scheduler is there: else Dask would wait for it with each question."""
         return bool(self._client.status == "running")
 
-    def _comes_back(self) -> bool:
+    def _wait_for_scheduler(self) -> bool:
         """Wait for the scheduler, if it may come back; whether it has done so in time."""
         end = time.monotonic() + BACK_SECONDS
-        while self._outlives and time.monotonic() < end:
+        while self._scheduler_stays and time.monotonic() < end:
             with suppress(OSError):
                 if self._scheduler_answers:
                     self._published_before = self._client.list_datasets()
@@ -432,11 +436,11 @@ class DaskExecutor:
                     return True
         return False
 
-    def _forget(self, under_way: _UnderWay) -> None:
+    def _release_future(self, under_way: _UnderWay) -> None:
         """Have the scheduler keep nothing of a task any more."""
         if under_way.future is not None:
             under_way.future.release()
-        if self._outlives and self._scheduler_answers:
+        if self._scheduler_stays and self._scheduler_answers:
             with suppress(OSError):
                 self._client.unpublish_dataset(self._published_name(under_way))
 
@@ -444,7 +448,7 @@ class DaskExecutor:
 
     def _count_workers(self) -> Mapping[str, Any]:
         """Those that take folds, by address, as they were at most a moment ago."""
-        is_old = time.monotonic() - self._counted_at >= COUNT_SECONDS
+        is_old = time.monotonic() - self._workers_read_at >= COUNT_SECONDS
         if self._scheduler_answers and (is_old or not self._workers):
             with suppress(OSError):  # a scheduler that goes now had the workers of before
                 workers = {}
@@ -452,7 +456,7 @@ class DaskExecutor:
                     if worker["resources"].get("node"):
                         workers[address] = worker
                 self._workers = workers
-            self._counted_at = time.monotonic()
+            self._workers_read_at = time.monotonic()
         return self._workers
 
     def _check_nodes(self) -> None:
@@ -513,17 +517,17 @@ class DaskExecutor:
                 phase, step, steps = message["at"]
                 under_way.progress(shown(phase), int(step), int(steps))
 
-    def _look_after(self) -> None:
+    def _report_waiting(self) -> None:
         """Now and then, say which tasks wait for a node, and ask again for nodes that are gone."""
-        if time.monotonic() - self._looked_at < LOOK_SECONDS:
+        if time.monotonic() - self._waiting_reported_at < LOOK_SECONDS:
             return
-        self._looked_at = time.monotonic()
+        self._waiting_reported_at = time.monotonic()
         self._request_nodes()
         for under_way in self._tasks.values():
             waited = datetime.now().astimezone() - under_way.submitted_at
             if not under_way.begun_on and waited.total_seconds() >= LOOK_SECONDS:
                 since = f"{under_way.submitted_at:%H:%M}"
-                under_way.progress(f"wait for a node since {since}{self._queue_words()}", 0, 0)
+                under_way.progress(f"wait for a node since {since}{self._slurm_position()}", 0, 0)
 
     def _request_nodes(self) -> None:
         """Ask a site that gives nodes out for as many as there are tasks, lost ones among them."""
@@ -541,24 +545,26 @@ class DaskExecutor:
         if not self._tasks and self._scheduler_answers:
             self._cluster.scale(0)
 
-    def _queue_words(self) -> str:
-        """Our job's place in SLURM's queue; empty where that is not known."""
+    def _slurm_position(self) -> str:
+        """Our job's place in SLURM's queue, for a sentence; empty where that is not known."""
         job_name = getattr(self._cluster, "ecv_job_name", "")
         if not job_name:
             return ""
-        command = ["squeue", "-h", "-t", "PD", "--sort=-p,i", "-o", "%j"]
+        # The names of pending jobs: the highest priority first, then by number.
+        command = ["squeue", "--noheader", "--states=PD", "--sort=-p,i", "--format=%j"]
         if self._site.partition:
-            command += ["-p", self._site.partition]
+            command.append(f"--partition={self._site.partition}")
+        # ValueError: the job is in the list no more.
         with suppress(OSError, subprocess.SubprocessError, ValueError):
-            listed = subprocess.run(command, capture_output=True, text=True, timeout=5).stdout
-            return f", place {listed.split().index(job_name) + 1} in the queue"
+            output = subprocess.run(command, capture_output=True, text=True, timeout=5).stdout
+            return f", place {output.split().index(job_name) + 1} in the queue"
         return ""
 
 
 def _lost_with_nodes(under_way: _UnderWay) -> RunError:
     """What to say of a task that was lost too often."""
     return RunError(
-        f"fold {under_way.task.fold} was lost {AGAIN + 1} times with the node that "
+        f"fold {under_way.task.fold} was lost {MAX_RESENDS + 1} times with the node that "
         f"computed it, the last time with {under_way.node}; finished folds are kept: find out what "
         "ends the nodes (memory, walltime, preemption), then resume"
     )

@@ -231,15 +231,15 @@ class Call:
 
 
 Answer = list[tuple[int, FoldResult]]
-"""Place of the spec and its result."""
+"""The index of each spec in the task, and its result."""
 
 
-_busy = threading.Lock()
+_process_lock = threading.Lock()
 
 
 @lru_cache
-def _process() -> Workers:
-    """The process of this worker that computes, started when it is first needed."""
+def _process_of_worker() -> Workers:
+    """The one process of this Dask worker that computes, started when it is first needed."""
     return Workers()
 
 
@@ -260,12 +260,12 @@ def run_task(call: Call) -> Answer:
         worker.log_event(call.topic, {"key": call.key, "at": (phase, step, steps)})
 
     worker.log_event(call.topic, {"key": call.key, "begun": name})
-    with _busy:
-        process = _process()
-        process.compute = partial(compute_there, call.compute, folder, call.node_use, name)
-        process.surroundings = {}
+    with _process_lock:  # one fold at a time
+        process = _process_of_worker()
+        process.compute = partial(compute_on_node, call.compute, folder, call.node_use, name)
+        process.environment = {}
         if call.node_use is not NodeUse.UNKNOWN:
-            process.surroundings = _own_folder()
+            process.environment = _own_temporary_folder()
         process.submit(call.task, Throttled(report, TELL_SECONDS))
         answer: Answer = []
         while True:
@@ -274,7 +274,7 @@ def run_task(call: Call) -> Answer:
                 raise Cancelled
             for message in process.finished(LOOK_SECONDS):
                 if isinstance(message, Computed):
-                    answer.append((message.place, message.result))
+                    answer.append((message.spec_index, message.result))
                 elif isinstance(message, Ended):
                     if message.error is not None:
                         raise _named_after_node(message.error, name)
@@ -293,7 +293,7 @@ def sealed(run: Callable[[Call], Answer], call: Call) -> bytes:
 
 
 def unsealed(answer: object, node: str) -> list[tuple[Any, Any]]:
-    """What `sealed` gave, as pairs of a place and a result; neither is checked yet.
+    """What `sealed` gave, as pairs of a spec's index and a result; neither is checked yet.
 
     Args:
         answer: the bytes.
@@ -310,7 +310,7 @@ def unsealed(answer: object, node: str) -> list[tuple[Any, Any]]:
         ) from error
     if isinstance(content, EcvError):  # what the node raised in place of an answer
         raise content
-    # An answer has a pair for each configuration: its place in the task, and the fold's result.
+    # An answer has a pair for each configuration: its index in the task, and the fold's result.
     if not isinstance(content, list):
         raise WrongAnswer(f"{node} answered with {type(content).__name__}, not with a list")
     for pair in content:
@@ -344,29 +344,29 @@ def versions() -> dict[str, str]:
 
 
 def refusal_of_versions(
-    node: str, wanted: Mapping[str, str], there: Mapping[str, str]
+    node: str, versions_here: Mapping[str, str], versions_there: Mapping[str, str]
 ) -> str | None:
     """Why a node with these versions computes nothing, in a sentence; None where they are equal.
 
     Args:
         node: its name.
-        wanted: the versions of the coordinator, as of `versions`.
-        there: those of the node.
+        versions_here: of the coordinator, as of `versions`.
+        versions_there: those of the node.
     """
-    words = []
-    for name, version in wanted.items():
-        if there.get(name) != version:
-            words.append(f"{name} {there.get(name)} and not {version}")
-    if not words:
+    differences = []
+    for name, version in versions_here.items():
+        if versions_there.get(name) != version:
+            differences.append(f"{name} {versions_there.get(name)} and not {version}")
+    if not differences:
         return None
-    return f"the node {node} was refused: it has {', '.join(words)}; install the same there"
+    return f"the node {node} was refused: it has {', '.join(differences)}; install the same there"
 
 
 _USUAL_FOLDER = os.environ.get("ECV_DATA_DIR", "")
 """Where datasets are on this node, before a task names another folder."""
 
 
-def compute_there(
+def compute_on_node(
     compute: Compute,
     folder: str | None,
     node_use: NodeUse,
@@ -389,8 +389,8 @@ def compute_there(
     os.environ["ECV_DATA_DIR"] = folder or _USUAL_FOLDER
     if node_use is NodeUse.SHARED:  # so that their energy is said to be shared
         specs = [replace(spec, share_machine=True) for spec in specs]
-    joules_before = _node_joules(node_use)
-    for place_of_spec, result in compute(specs, index, progress):
+    joules_before = _node_joules(node_use)  # a counter of all that the node has used
+    for spec_index, result in compute(specs, index, progress):
         joules = _node_joules(node_use)
         joules_spent = None
         if joules is not None and joules_before is not None:
@@ -398,7 +398,7 @@ def compute_there(
         joules_before = joules
         node = result.node or node_here(result.total_seconds)
         node = replace(node, host=name, slurm_joules=joules_spent)
-        yield place_of_spec, replace(result, node=node)
+        yield spec_index, replace(result, node=node)
 
 
 def _node_joules(node_use: NodeUse) -> float | None:
@@ -408,8 +408,8 @@ def _node_joules(node_use: NodeUse) -> float | None:
     return None
 
 
-def _own_folder() -> dict[str, str]:
-    """Surroundings in which folds of other workers on this machine are not waited for."""
+def _own_temporary_folder() -> dict[str, str]:
+    """Variables of an environment in which folds of other workers here are not waited for."""
     folder = private_folder() / f"node-{os.getpid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     return {"TMPDIR": str(folder)}

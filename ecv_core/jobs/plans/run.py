@@ -51,12 +51,13 @@ class RunPlan:
             spec_of_run = replace(run.spec, full=self.spec.full or run.spec.full)
         order = spec_of_run.fold_order
         done = folds_done(run)
-        next_turn = 0
-        while order[next_turn] in done:
-            next_turn += 1
+        first_missing = 0
+        while order[first_missing] in done:
+            first_missing += 1
         fewest, most = folds_planned(spec_of_run)
-        # The rule cannot stop before the fewest folds, nor before the fold whose turn it is.
-        sure_count = max(fewest, next_turn + 1)
+        # The rule cannot stop before the fewest folds, nor before the first that is missing. Folds
+        # after these are bets: they are computed while there is room, and may not be needed.
+        sure_count = max(fewest, first_missing + 1)
         planned_count = min(sure_count + self._speculate, most)
         tasks = []
         for turn, fold in enumerate(order[:planned_count]):

@@ -171,12 +171,12 @@ class Selected:
         was last looked at (contender minus leader), with the ends of its interval."""
         import pandas as pd
 
-        newest: dict[str, dict[str, Any]] = {}
-        for look in self._document["rounds"]:
-            newest |= look["differences"]
+        newest_differences: dict[str, dict[str, Any]] = {}
+        for selection_round in self._document["rounds"]:
+            newest_differences |= selection_round["differences"]
         rows = []
         for name in self.order:
-            difference = newest.get(name, {})
+            difference = newest_differences.get(name, {})
             low, high = difference.get("interval", (None, None))
             rows.append((self.folds_used[name], difference.get("difference"), low, high))
         columns = ["folds_used", "difference", "low", "high"]
@@ -216,15 +216,15 @@ class SelectPlan:
         self.contenders = tuple(Contender(*contender) for contender in contenders)
         self.terms = terms
         self._speculate = speculate
-        self._scores: dict[str, _KnownScores] = {}
+        self._cached_scores: dict[str, _CachedScores] = {}
         """By the contenders' names."""
         self._paired: PairedScores | None = None
-        """What was compared already, so that a round compares only what is new."""
+        """The scores as `standing` compared them last, so that it compares only what is new."""
 
     @classmethod
     def of(cls, record: PlanRecord, *, speculate: int = SPECULATE) -> SelectPlan:
         """The plan that was kept."""
-        return cls(_contenders_of(record), _terms(record), speculate=speculate)
+        return cls(_contenders_of(record), _stored_terms(record), speculate=speculate)
 
     def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
         """The first is sure, the others are bets; contenders that share work are in one task.
@@ -236,10 +236,10 @@ class SelectPlan:
         if needed is None:
             return
         sure_task = self._task(standing, needed, results)
-        if not sure_task.specs:
+        if not sure_task.specs:  # the contender's run has failed, so the selection cannot go on
             return
         name, spec = self.contenders[needed.contender]
-        if _is_elsewhere(spec):
+        if _is_computed_elsewhere(spec):
             raise missing_fold_error(name, spec, needed.fold, results.folds(spec))
         folds = folds_of(under_way)
         # Bets take long to work out, so each is worked out only when the driver asks for one more.
@@ -254,7 +254,7 @@ class SelectPlan:
             is_missing = np.isnan(standing.scores[turn.contender].folds[turn.fold])
             if is_missing:
                 task = replace(self._task(standing, turn, results), bet=True)
-                if task.specs and not any(map(_is_elsewhere, task.specs)):
+                if task.specs and not any(map(_is_computed_elsewhere, task.specs)):
                     yield task
 
     def _likely_turns(self, standing: Standing) -> Iterable[Turn]:
@@ -297,6 +297,7 @@ class SelectPlan:
         scores = tuple(self._scores_of_all(results))
         check_contenders(scores)
         self._paired = PairedScores(scores, before=self._paired)
+        # The rounds are played with the folds that are there, up to the first that is missing.
         followed = follow(scores, range(self.terms.k), self.terms, self._paired)
         joules_of_all_folds = _expected_joules(scores, followed.ran, self.terms.k)
         return Standing(
@@ -315,12 +316,12 @@ class SelectPlan:
         for contender in self.contenders:
             folds = _usable_folds(contender.spec, results)
             made_from = [(fold.fold, fold.score, id(fold.user_scores)) for fold in folds]
-            kept = self._scores.get(contender.name)
-            if kept is None or kept.made_from != made_from:
-                made = scores_of(contender.spec, folds)
-                kept = _KnownScores(made_from, replace(made, name=contender.name))
-                self._scores[contender.name] = kept
-            scores.append(kept.scores)
+            cached = self._cached_scores.get(contender.name)
+            if cached is None or cached.made_from != made_from:
+                new_scores = replace(scores_of(contender.spec, folds), name=contender.name)
+                cached = _CachedScores(made_from, new_scores)
+                self._cached_scores[contender.name] = cached
+            scores.append(cached.scores)
         return over_same_users(scores)
 
 
@@ -332,7 +333,7 @@ def _usable_folds(spec: RunSpec, results: PlanResults | Results) -> list[FoldRes
     return [fold for fold in folds if fold.user_scores is not None]
 
 
-class _KnownScores(NamedTuple):
+class _CachedScores(NamedTuple):
     """A contender's scores, made once of the same folds."""
 
     made_from: object
@@ -340,7 +341,7 @@ class _KnownScores(NamedTuple):
     scores: Scores
 
 
-def _is_elsewhere(spec: RunSpec) -> bool:
+def _is_computed_elsewhere(spec: RunSpec) -> bool:
     """Whether only other code can compute its folds."""
     return spec.tracked and not models.is_held(spec)
 
@@ -382,10 +383,10 @@ def _check_comparable(first: Contender, other: Contender) -> None:
     Raises: InputError.
     """
     spec = first.spec
-    as_first = replace(
+    other_with_same_model = replace(
         other.spec, algorithm=spec.algorithm, params=spec.params, tracked=spec.tracked
     )
-    if not as_first.same_scores(spec):
+    if not other_with_same_model.same_scores(spec):
         raise InputError(
             f"'{other.name}' and '{first.name}' do not share dataset, split, folds, metric and "
             "protocol, so their scores cannot be compared; give both the same"
@@ -567,10 +568,11 @@ def missing_fold_error(
             f"'{name}' was reported as one number per fold, and a selection compares users' "
             "scores; track it again, and report user -> score or recommendations"
         )
-    call = command_for(replace(spec, tracked=True, full=spec.full or bool(folds)))
+    # A run that has stopped with some of its folds goes on only with --full.
+    command = command_for(replace(spec, tracked=True, full=spec.full or bool(folds)))
     return InputError(
         f"'{name}' is tracked, and fold {index} of it is needed next; with these settings it "
-        f"has {len(folds)} of {spec.k}: track the others, then select again: {call}"
+        f"has {len(folds)} of {spec.k}: track the others, then select again: {command}"
     )
 
 
@@ -579,26 +581,26 @@ def _contenders_of(record: PlanRecord) -> list[Contender]:
 
 
 def _terms_to_keep(terms: Terms, recorded: bool) -> dict[str, Any]:
-    """The terms as plain values by name, as `_terms` reads them."""
-    kept: dict[str, Any] = {_RECORDED: recorded}
+    """The terms as plain values by name, as `_stored_terms` reads them."""
+    values: dict[str, Any] = {_RECORDED: recorded}
     for name, value in asdict(terms).items():
         if value is not None:
-            kept[name] = value
+            values[name] = value
     if terms.budget is not None:
-        del kept["budget"]
-        kept[_BUDGET_AMOUNT] = terms.budget.amount
-        kept[_BUDGET_UNIT] = terms.budget.unit
-    return kept
+        del values["budget"]
+        values[_BUDGET_AMOUNT] = terms.budget.amount
+        values[_BUDGET_UNIT] = terms.budget.unit
+    return values
 
 
-def _terms(record: PlanRecord) -> Terms:
+def _stored_terms(record: PlanRecord) -> Terms:
     """The terms of a selection that was kept."""
-    kept: dict[str, Any] = dict(record.content.terms)
-    kept.pop(_RECORDED, None)
+    values: dict[str, Any] = dict(record.content.terms)
+    values.pop(_RECORDED, None)  # it says which folds count, and is no term
     budget = None
-    if _BUDGET_UNIT in kept:
-        budget = Budget(amount=kept.pop(_BUDGET_AMOUNT), unit=kept.pop(_BUDGET_UNIT))
-    return Terms(**kept, budget=budget)
+    if _BUDGET_UNIT in values:
+        budget = Budget(amount=values.pop(_BUDGET_AMOUNT), unit=values.pop(_BUDGET_UNIT))
+    return Terms(**values, budget=budget)
 
 
 def _uses_recorded(record: PlanRecord) -> bool:
@@ -606,14 +608,14 @@ def _uses_recorded(record: PlanRecord) -> bool:
 
 
 def _expected_joules(
-    contenders: Sequence[Scores], ran: Sequence[Sequence[int]], k: int
+    contenders: Sequence[Scores], folds_run: Sequence[Sequence[int]], k: int
 ) -> float | None:
     """The energy of all folds of all contenders, by the mean of the folds that each has run.
 
     Returns: None where a contender has run no fold, or the energy of one is not known.
     """
     total = 0.0
-    for scores, folds in zip(contenders, ran, strict=True):
+    for scores, folds in zip(contenders, folds_run, strict=True):
         if not folds:
             return None
         total += k * float(scores.fold_joules[list(folds)].mean())

@@ -95,13 +95,13 @@ class StudyPlan:
 
     def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
         """What the first run is sure to need, then the second, and so on; then what are bets."""
-        under_way_of: dict[RunSpec, list[FoldTask]] = defaultdict(list)
+        tasks_of_spec: dict[RunSpec, list[FoldTask]] = defaultdict(list)
         for task in under_way:
-            under_way_of[task.specs[0]].append(task)
+            tasks_of_spec[task.specs[0]].append(task)
         folds = folds_of(under_way)  # two runs may need a fold of the same cheap model
         bets: list[FoldTask] = []
         for run_plan in list(self._run_plans):
-            own_tasks = under_way_of[run_plan.spec]
+            own_tasks = tasks_of_spec[run_plan.spec]
             tasks = run_plan.next(results, own_tasks)
             is_done = not tasks and not own_tasks and not results.ended(run_plan.spec)
             if is_done:
@@ -115,10 +115,10 @@ class StudyPlan:
         yield from bets
 
 
-def planned(
-    datasets_of: Iterable[str],
+def planned_cells(
+    dataset_ids: Iterable[str],
     algorithms: Iterable[str | Mapping[str, Any]],
-    splits_of: Iterable[str] = (),
+    split_ids: Iterable[str] = (),
     *,
     folder: Path | None = None,
     **settings: Any,  # noqa: ANN401  checked by make_spec
@@ -127,21 +127,22 @@ def planned(
 
     Args:
         algorithms: ids; or settings of `make_spec` that say which model it is.
-        splits_of: ids of strategies, each with its own default number of folds; single splits too.
+        split_ids: of strategies, each with its own default number of folds; single splits too.
             Without any it is a study of datasets x algorithms, under each algorithm's usual split.
         folder: where the runs are to be recorded, if they are: those that their rule ends early
             apart, unless the whole run is there.
         settings: of all runs, as of `make_spec`; one seed for all, so that algorithms share folds.
     Raises: InputError for an unknown name, or a setting that cannot be.
     """
-    algorithms = list(algorithms)
-    split_ids: list[str | None] = list(splits_of) or [None]
+    splits: list[str | None] = list(split_ids)
+    if not splits:
+        splits = [None]  # each algorithm's usual split
     cells = []
-    for dataset, split, algorithm in product(datasets_of, split_ids, algorithms):
-        model = algorithm
-        if isinstance(model, str):
-            model = {"algorithm": model}
-        spec = make_spec(dataset=dataset, split=split, **model, **settings)
+    for dataset, split, algorithm in product(dataset_ids, splits, algorithms):
+        model_settings = algorithm
+        if isinstance(algorithm, str):
+            model_settings = {"algorithm": algorithm}
+        spec = make_spec(dataset=dataset, split=split, **model_settings, **settings)
         path = None
         if folder is not None:
             path = _path_of(spec, folder, split)
@@ -150,7 +151,7 @@ def planned(
 
 
 def _path_of(spec: RunSpec, folder: Path, split: str | None) -> Path:
-    """Where a run of a study is recorded; see `planned` for the arguments."""
+    """Where a run of a study is recorded; see `planned_cells` for the arguments."""
     path_of_whole_run = recorded_path(folder, spec.dataset, spec.algorithm, split)
     may_stop_early = split is None and spec.rule != NEVER_STOPS and not spec.full
     # A whole run that is recorded serves a study that may stop early, too.
@@ -188,7 +189,7 @@ def with_obstacles(cells: Iterable[Cell]) -> Iterator[tuple[Cell, str | None]]:
         yield cell, obstacle
 
 
-def reusable(spec: RunSpec, runs: Iterable[RunRecord]) -> RunRecord | None:
+def first_answering(spec: RunSpec, runs: Iterable[RunRecord]) -> RunRecord | None:
     """The first of these runs that answers for this spec; None if there is none."""
     for run in runs:
         if answers(run, spec):
@@ -196,7 +197,7 @@ def reusable(spec: RunSpec, runs: Iterable[RunRecord]) -> RunRecord | None:
     return None
 
 
-def filled(
+def cells_with_runs(
     cells: Iterable[Cell], store: Store, may_go_on: Callable[[RunRecord], bool] = lambda run: True
 ) -> list[Cell]:
     """The same, each with the run that answers for it, or else the one begun that has most folds.
@@ -207,15 +208,15 @@ def filled(
         may_go_on: which runs of the database may be gone on with; others answer where they can.
     """
     results = Results(store)
-    filled_cells = []
+    cells_now = []
     for cell in cells:
-        run = reusable(cell.spec, results.runs(cell.spec))
+        run = first_answering(cell.spec, results.runs(cell.spec))
         if run is None:
             run = most_folds(filter(may_go_on, begun_runs(store, cell.spec)))
         if run is not None:
             cell = replace(cell, run=run, borrowed=True)
-        filled_cells.append(cell)
-    return filled_cells
+        cells_now.append(cell)
+    return cells_now
 
 
 def most_folds(runs: Iterable[RunRecord]) -> RunRecord | None:
@@ -265,9 +266,9 @@ def begin(
     """Keep a study and queue what is missing; gives its id.
 
     Args:
-        cells: as `planned` gives them.
+        cells: as `planned_cells` gives them.
         started_by: the id of a person, as of `Store.create`.
-        may_go_on: as of `filled`.
+        may_go_on: as of `cells_with_runs`.
         place: where its runs are computed, as of `Store.compute_on`.
     Raises: InputError without a cell.
     """
@@ -277,15 +278,15 @@ def begin(
         store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells], started_by=started_by
     )
     store.compute_on(study_id, place)
-    with_runs = filled(cells, store, may_go_on)
-    _queue(queue, study_id, with_runs)
-    for cell in with_runs:
+    cells_now = cells_with_runs(cells, store, may_go_on)
+    _queue_missing(queue, study_id, cells_now)
+    for cell in cells_now:
         if cell.run is not None and not cell.active and not cell.answered:
             queue.resume(cell.run.run_id, full=cell.spec.full)
     return study_id
 
 
-def look(store: Store, study_id: str) -> list[Cell]:
+def cells_of_study(store: Store, study_id: str) -> list[Cell]:
     """A study's cells with their runs as they are now, in the order in which they were picked.
 
     Raises: InputError if there is no such study.
@@ -298,7 +299,7 @@ def look(store: Store, study_id: str) -> list[Cell]:
         if own_runs:
             cells.append(Cell(spec=spec, run=own_runs[-1]))  # the newest
         else:
-            cells += filled([Cell(spec=spec)], store)
+            cells += cells_with_runs([Cell(spec=spec)], store)
     return cells
 
 
@@ -307,11 +308,11 @@ def go_on(store: Store, queue: RunQueue, study_id: str, *, full: bool = False) -
 
     Args: full: also the folds after each stop.
     """
-    cells = look(store, study_id)
+    cells = cells_of_study(store, study_id)
     for cell in cells:
         if cell.run is not None and (cell.to_do or (full and cell.early)):
             queue.resume(cell.run.run_id, full=full or cell.spec.full)
-    _queue(queue, study_id, cells)
+    _queue_missing(queue, study_id, cells)
 
 
 def cancel(queue: RunQueue, cells: Sequence[Cell]) -> None:
@@ -330,7 +331,7 @@ def n_splits(study: PlanRecord) -> int:
     return len(ways)
 
 
-def _queue(queue: RunQueue, study_id: str, cells: Sequence[Cell]) -> None:
+def _queue_missing(queue: RunQueue, study_id: str, cells: Sequence[Cell]) -> None:
     """Queue the cells without a run."""
     without_run = [cell.spec for cell in cells if cell.run is None]
     if without_run:
@@ -357,7 +358,7 @@ def compute(
 
     Args:
         store: where folds are kept as they come.
-        cells: as `planned` gives them.
+        cells: as `planned_cells` gives them.
         executor: computes the folds; by default this process.
         speculate: as of `RunPlan`.
         on_end: called with each cell once its run has ended, and is recorded if it finished.

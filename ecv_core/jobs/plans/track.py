@@ -19,7 +19,7 @@ import ecv_core.untrusted.bounded as bounded
 from ecv_core import dataset as datasets
 from ecv_core import fold, stopping
 from ecv_core.jobs.heartbeat import recover, recover_run
-from ecv_core.jobs.plan import FoldTask, next_fold
+from ecv_core.jobs.plan import FoldTask, folds_done, next_fold
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import AMOUNT, Energy, RunRecord, RunState
@@ -109,9 +109,10 @@ def go_on(store: Store, run: RunRecord, *, owner: str, full: bool = False) -> st
     is_ours = store.requeue(run.run_id, spec, owner=owner) and store.start(run.run_id, owner=owner)
     if not is_ours:
         raise InputError(f"run {run.run_id} is already running in another program; wait for it")
-    expire(store, run.run_id)  # who had asked for a fold may be gone
+    expire(store, run.run_id)  # folds may be asked for again: who had asked for them may be gone
     stop = stopping.stop_of(run.moments, run.k)
-    if stop is not None and run.stopped_at is None:  # its last fold was told after it was cancelled
+    if stop is not None and run.stopped_at is None:
+        # Its last fold was told after it was cancelled: the stop is not noted yet.
         store.add_fold(run.run_id, run.folds[-1], stopped_at=stop, owner=owner)
     return run.run_id
 
@@ -241,7 +242,7 @@ def tell(
     _check_amount("seconds", seconds)
     _check_amount("joules", joules)
     run = _tracked_run(store, run_id)
-    asked_at = _asked_at(store, run_id, index)
+    asked_at = _checked_asked_at(store, run_id, index)
     told_at = datetime.now(UTC)
     measured = measure(TrackedFold(run.spec, index), reported)
     if seconds is None:
@@ -262,12 +263,12 @@ def tell(
     with one_at_a_time(store):
         # Somebody else may have told this fold or another one meanwhile, so both are read again.
         run = store.run(run_id)
-        _asked_at(store, run_id, index)
+        _checked_asked_at(store, run_id, index)
         plan_runs = PlanRuns(store, runs=[run], owner=OUTSIDE, callbacks=Callbacks(trouble=refuse))
         task = FoldTask(specs=(run.spec,), fold=index)
-        run_is_ours_still = plan_runs.commit(task, place=0, result=result)
-        if run_is_ours_still:
-            plan_runs.finish_whole()
+        is_run_still_ours = plan_runs.commit(task, spec_index=0, result=result)
+        if is_run_still_ours:
+            plan_runs.finish_initial_complete()
     run = store.run(run_id)
     _forget_files(run, index)
     return run, measured
@@ -325,7 +326,7 @@ def _check_not_in_a_loop(run: RunRecord) -> None:
         )
 
 
-def _asked_at(store: Store, run_id: str, index: int) -> datetime:
+def _checked_asked_at(store: Store, run_id: str, index: int) -> datetime:
     """When somebody asked for a fold that is told now.
 
     Raises: InputError for a fold that cannot be told.
@@ -352,8 +353,7 @@ def _asked_at(store: Store, run_id: str, index: int) -> datetime:
 
 def _check_missing(run: RunRecord, index: int) -> None:
     """Refuse a fold that the run does not have, or that is there. Raises: InputError."""
-    there = {result.fold for result in (*run.folds, *run.ahead)}
-    if index in there:
+    if index in folds_done(run):
         raise InputError(f"fold {index} of run {run.run_id} was told already; its scores are kept")
     if index not in run.spec.fold_order:
         folds = ", ".join(map(str, run.spec.fold_order))

@@ -90,9 +90,9 @@ def _task_of_fold(index: int, missing_folds: Mapping[RunSpec, Sequence[int]]) ->
 def groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
     """Configurations that share work, in the order of the first of each; others by themselves."""
     by_shared_work: dict[object, list[RunSpec]] = {}
-    for place, spec in enumerate(specs):
+    for index, spec in enumerate(specs):
         shared_work = sharing_key(spec)
-        key: object = place  # which no other configuration has
+        key: object = index  # which no other configuration has
         if shared_work is not None:
             key = (replace(spec, params=()), shared_work)
         by_shared_work.setdefault(key, []).append(spec)
@@ -133,7 +133,7 @@ class Tuned:
 
     @property
     def best(self) -> int:
-        """Place of the chosen configuration: of all folds' means, or the selection's winner."""
+        """Index of the chosen configuration: of all folds' means, or the selection's winner."""
         if not self.tuning.all_folds:
             assert self.standing.played is not None
             return self.standing.played.verdict.winner
@@ -218,7 +218,8 @@ class DrawPlan:
         self._tuning = tuning
         self._folds = folds
         self._results: PlanResults | None = None
-        self._draws = sampled(
+        """As of the last call of `next`; the sampler asks `_score` as it draws."""
+        self._remaining_draws = sampled(
             tuning.space,
             tuning.sampler,
             tuning.budget,
@@ -229,7 +230,7 @@ class DrawPlan:
 
     def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
         """What the newest configuration misses; else the next is drawn."""
-        self._results = results  # the sampler asks `_score` as it draws
+        self._results = results
         while True:
             if self.drawn:
                 newest = self._tuning.spec_of(self.drawn[-1])
@@ -238,7 +239,7 @@ class DrawPlan:
                 tasks = list(FoldsPlan([newest], self._folds).next(results, under_way))
                 if tasks or under_way:
                     return tasks
-            configuration = next(self._draws, None)
+            configuration = next(self._remaining_draws, None)
             if configuration is None:
                 return []
             self.drawn.append(configuration)

@@ -17,7 +17,7 @@ from ecv_core.jobs.executors import Here
 from ecv_core.jobs.manager import Queue
 from ecv_core.jobs.plan_runs import Callbacks, SaveAttempts
 from ecv_core.jobs.plans import study
-from ecv_core.jobs.plans.study import Cell, planned
+from ecv_core.jobs.plans.study import Cell, planned_cells
 from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
@@ -51,7 +51,7 @@ def compute(
 
 
 def two_cells(folder: Path) -> list[Cell]:
-    return planned(["synthetic"], ["popular", "item-knn"], folder=folder, seed=42, full=True)
+    return planned_cells(["synthetic"], ["popular", "item-knn"], folder=folder, seed=42, full=True)
 
 
 def runs_of(computed: Iterable[Cell]) -> list[RunRecord]:
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_half(store: Store, tmp_pat
 
 def test_an_unknown_name_is_refused_before_anything_runs(store: Store) -> None:
     with pytest.raises(InputError, match="no algorithm is called 'nope'"):
-        planned(["synthetic"], ["popular", "nope"])
+        planned_cells(["synthetic"], ["popular", "nope"])
     assert store.runs() == []
 
 
@@ -196,10 +196,10 @@ def test_a_run_that_is_finished_already_is_recorded_and_computes_nothing(
 def test_a_run_that_ended_at_its_stop_goes_on_where_the_study_is_of_all_folds(
     store: Store, tmp_path: Path
 ) -> None:
-    (stops,) = planned(["synthetic"], ["popular"], rule="e-fold", rule_params={"alpha": 1.0})
+    (stops,) = planned_cells(["synthetic"], ["popular"], rule="e-fold", rule_params={"alpha": 1.0})
     (early,) = runs_of(compute(store, [stops]))
     assert (early.stopped_at, len(early.folds)) == (3, 3)
-    (whole,) = planned(
+    (whole,) = planned_cells(
         ["synthetic"], ["popular"], folder=tmp_path, rule_params={"alpha": 1.0}, full=True
     )
     (run,) = runs_of(compute(store, [whole]))
@@ -269,7 +269,7 @@ def test_on_a_full_disk_it_says_so_and_stops(
 
 def test_a_run_that_its_rule_ends_is_recorded_apart(store: Store, tmp_path: Path) -> None:
     # The widths of the first two intervals are 0.127 and 0.025: below alpha after the third fold.
-    (cell,) = planned(["synthetic"], ["popular"], folder=tmp_path, rule="e-fold", alpha=1.0)
+    (cell,) = planned_cells(["synthetic"], ["popular"], folder=tmp_path, rule="e-fold", alpha=1.0)
     assert cell.path == tmp_path / "stopped" / "synthetic--popular"
     (run,) = runs_of(compute(store, [cell]))
     assert (run.stopped_at, len(run.folds)) == (3, 3)
@@ -284,9 +284,9 @@ def test_a_run_that_is_recorded_whole_is_not_recorded_apart_too(
     store: Store, tmp_path: Path
 ) -> None:
     compute(store, two_cells(tmp_path)[:1])
-    (cell,) = planned(["synthetic"], ["popular"], folder=tmp_path, rule="e-fold", alpha=1.0)
+    (cell,) = planned_cells(["synthetic"], ["popular"], folder=tmp_path, rule="e-fold", alpha=1.0)
     assert cell.recorded
-    (other,) = planned(["synthetic"], ["ease"], folder=tmp_path, rule="never")
+    (other,) = planned_cells(["synthetic"], ["ease"], folder=tmp_path, rule="never")
     assert other.path == tmp_path / "synthetic--ease"  # nothing ends it early
 
 
@@ -331,7 +331,7 @@ def put(store, wanted, folds=5, state=RunState.FINISHED):
 
 def test_all_cells_are_queued_as_one_group(store, queue):
     study_id = begin(store, queue, [spec(), spec("ease")])
-    cells = study.look(store, study_id)
+    cells = study.cells_of_study(store, study_id)
     assert [cell.spec.algorithm for cell in cells] == ["popular", "ease"]
     assert len({cell.run.group for cell in cells}) == 1
     assert not any(cell.borrowed or cell.to_do for cell in cells)
@@ -350,7 +350,7 @@ def test_all_cells_are_queued_as_one_group(store, queue):
 )
 def test_a_run_with_all_folds_answers_for_every_rule(store, queue, other):
     known = put(store, spec(**other))
-    (cell,) = study.look(store, begin(store, queue, [spec()]))
+    (cell,) = study.cells_of_study(store, begin(store, queue, [spec()]))
     assert (cell.run.run_id, cell.borrowed) == (known.run_id, True)
     assert len(store.runs()) == 1
 
@@ -361,7 +361,7 @@ def test_a_run_with_all_folds_answers_for_every_rule(store, queue, other):
 def test_a_run_with_other_scores_does_not(store, queue, other):
     wanted = spec(**other)
     put(store, wanted, folds=wanted.k)
-    (cell,) = study.look(store, begin(store, queue, [spec()]))
+    (cell,) = study.cells_of_study(store, begin(store, queue, [spec()]))
     assert not cell.borrowed
     assert cell.run.state is RunState.QUEUED
 
@@ -374,30 +374,30 @@ def test_a_recorded_run_fills_a_cell_without_being_copied(store, queue, tmp_path
     store.delete(run.run_id)
     study_id = begin(store, queue, [spec()])
     assert store.runs() == []
-    (cell,) = study.look(store, study_id)
+    (cell,) = study.cells_of_study(store, study_id)
     assert (cell.run.run_id, cell.run.folds, cell.borrowed) == (run.run_id, run.folds, True)
     record(replace(run, run_id="another"), path)  # recorded again, it fills the cell still
-    (cell,) = study.look(store, study_id)
+    (cell,) = study.cells_of_study(store, study_id)
     assert (cell.run.run_id, cell.to_do) == ("another", False)
 
 
 def test_a_run_that_stopped_early_is_enough_only_where_that_was_asked_for(store):
     early = put(store, spec(full=False), folds=3)
-    assert study.reusable(spec(full=False), [early]) is early
-    assert study.reusable(spec(full=True), [early]) is None
-    assert study.reusable(spec(full=False, alpha=1e-2), [early]) is None
+    assert study.first_answering(spec(full=False), [early]) is early
+    assert study.first_answering(spec(full=True), [early]) is None
+    assert study.first_answering(spec(full=False, alpha=1e-2), [early]) is None
 
 
 def test_a_run_of_chosen_folds_answers_once_it_has_them_all(store):
     some = put(store, spec(only_folds=(3, 1)), folds=2)
-    assert study.reusable(spec(), [some]) is None
+    assert study.first_answering(spec(), [some]) is None
     every = put(store, spec(only_folds=(4, 3, 2, 1, 0)))
-    assert study.reusable(spec(), [some, every]) is every
+    assert study.first_answering(spec(), [some, every]) is every
 
 
 def test_a_cell_that_was_begun_earlier_goes_on_instead_of_starting_again(store, queue):
     begun = put(store, spec(), folds=2, state=RunState.INTERRUPTED)
-    (cell,) = study.look(store, begin(store, queue, [spec()]))
+    (cell,) = study.cells_of_study(store, begin(store, queue, [spec()]))
     assert cell.run.run_id == begun.run_id
     assert queue.resumed == [(begun.run_id, True)]
     assert len(cell.run.folds) == 2
@@ -405,9 +405,9 @@ def test_a_cell_that_was_begun_earlier_goes_on_instead_of_starting_again(store, 
 
 def test_cancel_leaves_no_cell_waiting_and_going_on_queues_them_again(store, queue):
     study_id = begin(store, queue, [spec(), spec("ease")])
-    study.cancel(queue, study.look(store, study_id))
+    study.cancel(queue, study.cells_of_study(store, study_id))
     assert {run.state for run in store.runs()} == {RunState.CANCELLED}
-    assert all(cell.to_do for cell in study.look(store, study_id))
+    assert all(cell.to_do for cell in study.cells_of_study(store, study_id))
     study.go_on(store, queue, study_id)
     assert {run.state for run in store.runs()} == {RunState.QUEUED}
 
@@ -415,12 +415,12 @@ def test_cancel_leaves_no_cell_waiting_and_going_on_queues_them_again(store, que
 def test_a_deleted_run_is_computed_again(store, queue):
     kept = put(store, spec("ease"))
     study_id = begin(store, queue, [spec(), spec("ease")])
-    first = study.look(store, study_id)[0]
+    first = study.cells_of_study(store, study_id)[0]
     store.request_cancel(first.run.run_id)
     store.delete(first.run.run_id)
-    assert study.look(store, study_id)[0].run is None
+    assert study.cells_of_study(store, study_id)[0].run is None
     study.go_on(store, queue, study_id)
-    again, borrowed = study.look(store, study_id)
+    again, borrowed = study.cells_of_study(store, study_id)
     assert again.run.state is RunState.QUEUED
     assert (borrowed.run.run_id, borrowed.borrowed) == (kept.run_id, True)
 
@@ -428,7 +428,7 @@ def test_a_deleted_run_is_computed_again(store, queue):
 def test_cells_that_stopped_early_go_on_to_their_last_fold_when_asked(store, queue):
     early = put(store, spec(full=False), folds=3)
     study_id = begin(store, queue, [spec(full=False)])
-    (cell,) = study.look(store, study_id)
+    (cell,) = study.cells_of_study(store, study_id)
     assert cell.early
     assert not cell.to_do
     study.go_on(store, queue, study_id)
