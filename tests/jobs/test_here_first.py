@@ -41,7 +41,7 @@ class FakeFolds:
 class FakeWorkers(Here):
     """Three, that know what they were given."""
 
-    places = 3
+    capacity = 3
 
     def __init__(self) -> None:
         super().__init__(of_a_worker)
