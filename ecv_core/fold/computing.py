@@ -367,13 +367,13 @@ def run_shared_fold(
             unfitted_models, parts.train, seed=seed, progress=progress, history=history
         )
         costs.end_part("start")
-        for place_of_spec, model in fits:  # Each is fitted as the loop asks for it.
+        for spec_index, model in fits:  # Each is fitted as the loop asks for it.
             costs.end_part("step")
             scores = _ranked(work, index, model, parts, progress)
             costs.end_part("evaluate")
             is_metered_now = False
             costs.finish_configuration(meter.stop())
-            yield place_of_spec, _result(work, index, scores, **costs.share_of_last())
+            yield spec_index, _result(work, index, scores, **costs.share_of_last())
             meter.start()
             is_metered_now = True
             costs.start_clock()

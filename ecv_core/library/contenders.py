@@ -204,5 +204,5 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> executo
             energy = meter.stop()
     if measured.note:
         log.warning("%s", measured.note)
-    place_of_spec = 0  # Nothing is shared with other configurations, so there is one spec.
-    yield place_of_spec, measured.result(index, energy=energy, **spent)
+    spec_index = 0  # Nothing is shared with other configurations, so there is one spec.
+    yield spec_index, measured.result(index, energy=energy, **spent)

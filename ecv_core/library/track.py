@@ -196,8 +196,8 @@ class Tracked:
         )
         task = FoldTask(specs=(run.spec,), fold=result.fold)
         is_saved = plan_runs.commit(task, spec_index=0, result=result)
-        if is_saved:
-            plan_runs.finish_initial_complete()  # where the rule has stopped it, or all folds are in
+        if is_saved:  # it may be the last that the rule waited for
+            plan_runs.finish_initial_complete()
 
     def close(self) -> None:
         """End the loop where it is, if there is one; the same `track` goes on there."""
