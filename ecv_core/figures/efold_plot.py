@@ -30,6 +30,8 @@ CHECKED = "folds run to check"
 
 _HEADROOM = 0.13
 """Of the score axis, above all marks: there the stop is named, where nothing is overprinted."""
+_AXIS_TITLE_SIZE = 17
+"""Pixels of the type of an axis's title."""
 _TOP_OF_MARKS = 1 / (1 + _HEADROOM)
 """Where that begins, as a share of the axis."""
 
@@ -117,7 +119,11 @@ def _value_axis(title: str, colour: str, span: list[float]) -> dict[str, object]
     if span[1] - span[0] > 0.5:
         tick_format = ".2~f"
     return {
-        "title": {"text": title, "font": {"color": colour, "size": 17}, "standoff": 8},
+        "title": {
+            "text": title,
+            "font": {"color": colour, "size": _AXIS_TITLE_SIZE},
+            "standoff": 8,
+        },
         "tickfont": {"color": colour},
         "range": span,
         "tickmode": "auto",
@@ -272,7 +278,8 @@ def _enlarge_type(figure: go.Figure, scale: float) -> None:
     layout.legend.font.size *= scale
     layout.margin.t *= scale
     for axis in (layout.xaxis, layout.yaxis, layout.yaxis2):
-        axis.title.font.size = scale * (axis.title.font.size or 17)
+        usual_size = axis.title.font.size or _AXIS_TITLE_SIZE  # that of folds says none
+        axis.title.font.size = scale * usual_size
     for annotation in layout.annotations:
         annotation.font.size *= scale
 

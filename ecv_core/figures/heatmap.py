@@ -86,9 +86,21 @@ def tables_by_alpha(frame: pd.DataFrame, value: str, alphas: Sequence[float]) ->
     return [table.loc[[alpha]].droplevel("alpha").reindex(datasets) for alpha in alphas]
 
 
-def texts_of(frame: pd.DataFrame, rows: str, columns: str, value: str) -> list[list[str]]:
-    """A column of texts as `table_of` places it, row by row; empty where there is no cell."""
-    return _texts(table_of(frame, rows, columns, value))
+def texts_in_cells(frame: pd.DataFrame, rows: str, columns: str) -> dict[str, list[list[str]]]:
+    """Attributes of a trace of cells: what is written in each, and what is said about it.
+
+    Args:
+        frame: one row per cell, with the columns text and about; a cell without a row has neither.
+        rows: as of `table_of`.
+        columns: as of `table_of`.
+
+    Returns:
+        The latter as `customdata`, for a hover.
+    """
+    return {
+        "text": _texts(table_of(frame, rows, columns, "text")),
+        "customdata": _texts(table_of(frame, rows, columns, "about")),
+    }
 
 
 def _rounded(table: pd.DataFrame) -> list[list[float | None]]:
@@ -417,8 +429,7 @@ def scores_figure(scores: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         behind,
         _BEHIND_SCALE,
         colours,
-        text=texts_of(cells, "dataset", "algorithm", "text"),
-        customdata=texts_of(cells, "dataset", "algorithm", "about"),
+        **texts_in_cells(cells, "dataset", "algorithm"),
         hovertemplate=_hover("%{customdata}"),
         textfont={"size": number_size(len(behind.columns), 13), "color": colours.ink},
     )

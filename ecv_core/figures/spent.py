@@ -16,15 +16,15 @@ def spent_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Each run with a score and metered energy; shares compare where scores themselves do not.
 
     Args:
-        frame: columns name, of (what scores compare within), score, higher (whether a higher one
-            is better), mwh and picked.
+        frame: columns name, group (dataset and metric, within which scores compare), score, higher
+            (whether a higher one is better), mwh and picked.
 
     Returns:
-        Those rows, with share: percent of the best score of its `of`, which has 100.
+        Those rows, with share: percent of the best score of its group, which has 100.
     """
     metered = frame[(frame["score"] > 0) & (frame["mwh"] > 0)]
     higher_is_better = metered["higher"].astype(bool)
-    return metered.assign(share=percent_of_best(metered, "of", higher_is_better))
+    return metered.assign(share=percent_of_best(metered, "group", higher_is_better))
 
 
 def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
@@ -39,7 +39,7 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     opacity = pd.Series(1.0, frame.index)
     if frame["picked"].any():
         opacity[~frame["picked"].astype(bool)] = 0.3
-    for number, (group, runs) in enumerate(frame.groupby("of", sort=False)):
+    for number, (group, runs) in enumerate(frame.groupby("group", sort=False)):
         marker = {
             "size": 12,
             "color": colours.series_colour(number),
@@ -57,7 +57,7 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             hovertemplate="%{text}: %{customdata[0]:.4f}, %{y:.1f} %, %{x:.2g} mWh<extra></extra>",
         )
     top = 48
-    if frame["of"].nunique() == 1:
+    if frame["group"].nunique() == 1:
         top = 8  # there is no legend
     return lay_out(
         figure,

@@ -13,7 +13,7 @@ from ecv_core.figures.heatmap import (
     cells_trace,
     legend,
     table_of,
-    texts_of,
+    texts_in_cells,
 )
 from ecv_core.figures.palette import CellScale, lay_out, palette
 
@@ -48,8 +48,7 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         table,
         _MOVED_SCALE,
         colours,
-        text=texts_of(cells, "algorithm", "split", "text"),
-        customdata=texts_of(cells, "algorithm", "split", "about"),
+        **texts_in_cells(cells, "algorithm", "split"),
         colorscale=colours.moved,  # the arrow says it too
         hovertemplate="%{y} under %{x}<br>%{customdata}<extra></extra>",
     )
@@ -114,8 +113,7 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         scale,
         colours,
         **legend(scale),
-        text=texts_of(cells, "other", "split", "text"),
-        customdata=texts_of(cells, "other", "split", "about"),
+        **texts_in_cells(cells, "other", "split"),
         hovertemplate="%{y} and %{x}<br>%{customdata}<extra></extra>",
     )
     height = ABOVE + 20 + ROW_HEIGHT * len(table) + BELOW

@@ -48,7 +48,7 @@ def threshold_figure(
     limit = float(settings[rule.axis.name])
     # After each fold the rule compares a number with its setting: once it is at most the limit, the
     # rule may stop. Before there is such a number, it is None.
-    numbers = rule.watched.of(moments, settings)
+    numbers = rule.watched.after_folds(moments, settings)
     frame = pd.DataFrame({"n": [moment.n for moment in moments], "number": numbers}).dropna()
     logarithmic = rule.axis.scale == "logarithmic"
     if logarithmic:
@@ -74,8 +74,9 @@ def threshold_figure(
         _add_stop(figure, stops[0], right, _below_top(low, high, logarithmic), low, colours)
     looks: dict[str, Any] = {"range": [low, high]}
     if logarithmic:
-        looks = {"type": "log", "exponentformat": "power", "dtick": 1}
-        looks["range"] = [float(np.log10(low)), float(np.log10(high))]
+        # Plotly takes the ends of such an axis as exponents of ten.
+        exponents = [float(np.log10(low)), float(np.log10(high))]
+        looks = {"type": "log", "exponentformat": "power", "dtick": 1, "range": exponents}
     elif rule.axis.scale == "percent":
         looks["tickformat"] = ".1%"
     return lay_out(

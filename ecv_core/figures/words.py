@@ -394,23 +394,23 @@ def winner_new_data_line(
         contender_count: among how many it was the best.
         specs: of the contenders; none for scores from a file.
     """
-    of = "users"
+    units = "users"
     if specs:
-        of = usual_new_data(specs[0])
+        units = usual_new_data(specs[0])
     if winner.in_clusters:
-        of = "clusters"
-    line = _new_data_sentence(interval, of, confidence)
+        units = "clusters"
+    line = _new_data_sentence(interval, units, confidence)
     if interval is not None:
         line += f"; it allows for the choice of the best of {contender_count}"
     return as_sentence(line)
 
 
-def _new_data_sentence(interval: NewDataInterval | None, of: str, confidence: float) -> str:
+def _new_data_sentence(interval: NewDataInterval | None, units: str, confidence: float) -> str:
     if interval is None:
-        return f"no interval for new {of}: not every fold has the scores of individual {of}"
+        return f"no interval for new {units}: not every fold has the scores of individual {units}"
     # Without half its width, as such an interval need not lie evenly around the mean.
     ends = f"{ends_words(interval)} (drawn from the same population)"
-    return f"{percent_text(confidence, 'g')} interval for new {of}: {ends}"
+    return f"{percent_text(confidence, 'g')} interval for new {units}: {ends}"
 
 
 def interval_lines(run: RunRecord) -> list[str]:

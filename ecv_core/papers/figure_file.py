@@ -153,9 +153,10 @@ def _race_of(name: str, folder: Path) -> ContenderRace:
         return _recorded_race(runs, folder)
     # No dataset of this name has runs to choose from, so it is the beginning of a selection's id.
     store = open_store()
-    plan_id = full_plan_id(store, SELECTION, name)
-    plan = stored_plan(store, SELECTION, plan_id)
-    standing = SelectPlan.of(plan).standing(results_of(store, plan))
+    record = stored_plan(store, SELECTION, full_plan_id(store, SELECTION, name))
+    selection = SelectPlan.of(record)
+    # Where it stands after the folds that have run; nothing is played before its first round.
+    standing = selection.standing(results_of(store, record))
     if standing.played is None:
         raise InputError(
             f"the selection {name} has not finished its first round, so there is nothing to draw; "

@@ -198,7 +198,7 @@ class Watched:
 
     label: str
     help: str
-    of: Callable[[Sequence[Moment], Mapping[str, Any]], Sequence[float | None]]
+    after_folds: Callable[[Sequence[Moment], Mapping[str, Any]], Sequence[float | None]]
     """(moments, what the rule is set to, as of `Rule.values`) -> one number per moment; None where
     there is none yet. The rule stops where it is at most its axis."""
 

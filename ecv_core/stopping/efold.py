@@ -254,7 +254,7 @@ E_FOLD = Rule(
     watched=Watched(
         label="Width x change",
         help="The rule stops when this is at most alpha.",
-        of=lambda moments, _values: least_alpha_after_folds(moments),
+        after_folds=lambda moments, _values: least_alpha_after_folds(moments),
     ),
     picture="threshold",
 )
@@ -323,7 +323,7 @@ E_FOLD_RELATIVE = Rule(
     watched=Watched(
         label="Relative width x change",
         help="The rule stops when this is at most the relative alpha.",
-        of=_relative_products,
+        after_folds=_relative_products,
     ),
     picture="threshold",
 )

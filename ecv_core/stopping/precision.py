@@ -378,7 +378,7 @@ PRECISION = Rule(
     watched=Watched(
         label="Known within",
         help="The rule stops when this is at most the tolerance.",
-        of=_known_within,
+        after_folds=_known_within,
     ),
     picture="threshold",
 )

@@ -436,7 +436,7 @@ def _score_and_energy_picture(
     """Score against energy; nothing below two runs with both."""
     runs = pd.DataFrame({"score": frame["score"], "mwh": frame["energy"]})
     runs["name"] = frame["algorithm"] + " on " + frame["dataset"] + ", " + frame["rule"]
-    runs["of"] = frame["dataset"] + ", " + frame["metric"]
+    runs["group"] = frame["dataset"] + ", " + frame["metric"]
     runs["higher"] = [metric_of(row.spec).higher_is_better for row in shown]
     runs["picked"] = frame["id"].isin(ids_of(picked))
     points = spent_frame(runs)

@@ -8,7 +8,7 @@ from ecv_core.figures.spent import spent_figure, spent_frame
 FRAME = pd.DataFrame(
     {
         "name": ["a", "b", "c", "d", "e"],
-        "of": ["ml, nDCG", "ml, nDCG", "ml, RMSE", "ml, RMSE", "ml, nDCG"],
+        "group": ["ml, nDCG", "ml, nDCG", "ml, RMSE", "ml, RMSE", "ml, nDCG"],
         "score": [0.4, 0.3, 1.0, 0.8, 0.5],
         "higher": [True, True, False, False, True],
         "mwh": [10.0, 2.0, 5.0, 7.0, None],

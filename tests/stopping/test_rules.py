@@ -361,7 +361,7 @@ PATIENT = Rule(
     watched=Watched(
         label="Score over the bar",
         help="Of this test.",
-        of=lambda moments, values: [moment.score - values["bar"] for moment in moments],
+        after_folds=lambda moments, values: [moment.score - values["bar"] for moment in moments],
     ),
     picture="threshold",
 )

@@ -695,7 +695,10 @@ def _winner_sentence(race: ContenderRace) -> str:
     mean = f"{race.played.winner_mean:.4f}"
     folds = counted(race.played.folds_used[race.leader], "fold")
     sentence = f"The mean {score} of {race.titles[race.leader]} over {folds} is {mean}"
-    likely = f"{race.played.winner_mean - race.terms.sign * race.played.verdict.optimism:.4f}"
+    # Whoever is picked for the best mean was lucky too, by as much as `optimism` (the winner's
+    # curse): over all folds a mean nearer to that of the others is expected.
+    luck = race.terms.sign * race.played.verdict.optimism
+    likely = f"{race.played.winner_mean - luck:.4f}"
     if likely != mean:
         sentence += f" ({likely} expected over all {race.terms.k}, as it was picked for being best)"
     return f"{sentence}."

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _SCALE = 0.38
 """Points of a line or a mark for each pixel on a page."""
+_SHIFT_SCALE = 0.55
+"""Points by which words are shifted for each pixel on a page."""
 PIXELS_PER_INCH = 215
 """Of a chart's height on a page, for each inch in print, where a legend comes on top."""
 _DASHES: dict[str, Any] = {
@@ -369,7 +371,7 @@ def _draw_note(
     words = axes.annotate(
         text,
         (share_across, y),
-        (0, note.get("yshift", 0) * 0.55),
+        (0, note.get("yshift", 0) * _SHIFT_SCALE),
         xycoords=("axes fraction", unit_of_y),
         textcoords="offset points",
         ha=side,

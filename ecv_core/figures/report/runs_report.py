@@ -75,6 +75,7 @@ def runs_html(content: ReportContent) -> str:
     facts["caption"] = TABLE_CAPTION
     facts["sums_headers"] = SUMS_HEADERS
     page = templates().get_template("runs.html")
+    # Where one run came from and what its rule worked out are said on the page of a single run.
     return page.render(facts, origin="", arithmetic="", made_at=datetime.now(UTC))
 
 
