@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from ecv_core.analysis.significance import over_folds, over_users
+from ecv_core.analysis.significance import corrected_t_test_over_folds, t_tests_over_users
 
 COLUMNS = 10
 K = 10
@@ -77,8 +77,8 @@ def false_findings(pair: str, draws: int, rows: int, seed: int = 0) -> tuple[flo
             of_fold = PAIRS[pair](table, classes, fold)
             fold_scores[:, number] = of_fold.mean(axis=1)
             right[:, fold[1]] = of_fold
-        by_folds = over_folds(fold_scores[0], fold_scores[1], k=K)
-        (by_rows,) = over_users(right, [(0, 1)], resamples=2)
+        by_folds = corrected_t_test_over_folds(fold_scores[0], fold_scores[1], k=K)
+        (by_rows,) = t_tests_over_users(right, [(0, 1)], resamples=2)
         found_over_folds += by_folds.p <= LEVEL
         found_over_rows += by_rows.p <= LEVEL
     return found_over_folds / draws, found_over_rows / draws

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core import models, splits
-from ecv_core.analysis.significance import holm, over_users
+from ecv_core.analysis.significance import holm, t_tests_over_users
 from ecv_core.evaluation import Protocol, Scorer, evaluate
 from ecv_core.evaluation.formulas import log_loss
 from ecv_core.evaluation.pairs import ScoredPairs, calibrated_losses, pooled_auc
@@ -161,7 +161,7 @@ def verdicts(kept: dict[str, NDArray[np.floating]], protocol: str) -> Verdicts:
     names = algorithms_of(kept)
     pairs = list(combinations(range(len(names)), 2))
     scores = np.array([kept[f"{name}--{protocol}"] for name in names], dtype=np.float64)
-    tests = over_users(scores, pairs, resamples=2)
+    tests = t_tests_over_users(scores, pairs, resamples=2)
     p_values = holm([one.p for one in tests])
     return {
         (names[one], names[other]): int(np.sign(test.difference)) if p < 0.05 else 0

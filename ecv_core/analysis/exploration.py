@@ -84,10 +84,15 @@ def fixed_stops(
 ) -> Curve:
     """The baseline: the exact outcome of always using e folds; one row per e, from 1 to k."""
     subsets = FoldSubsets(scores.folds)
+    lattice = subsets.lattice
+    # A column for each e. The first e folds of an order are any set of e folds, each as often.
+    stop_probabilities = np.zeros((len(lattice.masks), subsets.k))
+    for e in range(1, subsets.k + 1):
+        level = lattice.levels[e]
+        stop_probabilities[level, e - 1] = 1 / (level.stop - level.start)
     half_widths = subsets.half_widths(confidence)
-    return exact.fixed_stops(
-        subsets, half_widths, costs=scores.costs, within_percent=within_percent
-    )
+    measures = exact.SetMeasures(subsets, half_widths, scores.costs, within_percent)
+    return measures.curve(np.arange(1.0, subsets.k + 1), stop_probabilities)
 
 
 def outcome(
@@ -114,7 +119,7 @@ def outcome(
         within_percent: the difference to count as close enough.
     Raises: InputError for bad scores.
     """
-    if isinstance(rule, SetRule):
+    if isinstance(rule, SetRule):  # it decides by sets of folds, so that every order is counted
         subsets = FoldSubsets(scores.folds)
         steps = _set_steps(scores, subsets, rule)
         orders = _orders(scores, subsets, rule, steps)

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ecv_core.analysis.orders.outcomes import Floats
-from ecv_core.analysis.significance import over_folds
+from ecv_core.analysis.significance import corrected_t_test_over_folds
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import percent_text
+from ecv_core.records.parameters import counted, percent_text
 from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
 MARGIN = 0.01
@@ -71,16 +71,10 @@ class Gate:
         verdict = f"{_WORDS[self.verdict]} by more than the margin ({margin})."
         level = percent_text(self.confidence)
         return (
-            f"{verdict} After {_folds(self.folds)} the difference is {self.difference:+.4f}, for "
-            f"{data} {self.low:+.4f} to {self.high:+.4f} (each end at {level}, for all looks "
-            "together)."
+            f"{verdict} After {counted(self.folds, 'fold')} the difference is "
+            f"{self.difference:+.4f}, for {data} {self.low:+.4f} to {self.high:+.4f} (each end at "
+            f"{level}, for all looks together)."
         )
-
-
-def _folds(count: int) -> str:
-    if count == 1:
-        return "1 fold"
-    return f"{count} folds"
 
 
 def gate(
@@ -240,5 +234,7 @@ def _interval(
         if is_last and not differences.any():
             return NewDataInterval(low=0.0, high=0.0)
         return NewDataInterval(low=-math.inf, high=math.inf)
-    test = over_folds(differences, np.zeros_like(differences), k=k, confidence=confidence)
+    test = corrected_t_test_over_folds(
+        differences, np.zeros_like(differences), k=k, confidence=confidence
+    )
     return NewDataInterval(low=test.low, high=test.high)

@@ -78,21 +78,22 @@ def ranks_of(signs: Floats, count: int) -> Floats:
     return ranks
 
 
-def tau_b(first: Floats, second: Floats) -> Floats:
+def tau_b(signs: Floats, other_signs: Floats) -> Floats:
     """Kendall's tau-b between two rankings, from their `pair_signs`.
 
     Args:
-        first: shape (..., pairs).
-        second: as well; shapes broadcast.
+        signs: of one ranking; shape (..., pairs).
+        other_signs: of the other; shapes broadcast.
     Returns: in [-1, 1], shape (...,); NaN where one ranks all alike, or has a NaN.
     Source: Kendall (1945), The treatment of ties in ranking problems.
     """
-    agreement = np.einsum("...p,...p->...", first, second)
-    untied_first = np.einsum("...p,...p->...", first, first)
-    untied_second = np.einsum("...p,...p->...", second, second)
-    untied = untied_first * untied_second
+    # Sums over pairs. A sign is 0 for a tie, so its square counts the pairs that are not tied.
+    agreement = np.einsum("...p,...p->...", signs, other_signs)
+    untied = np.einsum("...p,...p->...", signs, signs)
+    untied_in_other = np.einsum("...p,...p->...", other_signs, other_signs)
+    untied_product = untied * untied_in_other
     with np.errstate(invalid="ignore", divide="ignore"):
-        tau: Floats = np.where(untied > 0, agreement / np.sqrt(untied), np.nan)
+        tau: Floats = np.where(untied_product > 0, agreement / np.sqrt(untied_product), np.nan)
     return tau
 
 

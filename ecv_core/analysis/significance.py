@@ -58,7 +58,7 @@ class PairedTest:
         )
 
 
-def over_users(
+def t_tests_over_users(
     scores: ArrayLike,
     pairs: Sequence[tuple[int, int]],
     *,
@@ -96,7 +96,7 @@ def over_users(
     return tests
 
 
-def over_folds(
+def corrected_t_test_over_folds(
     first: ArrayLike,
     second: ArrayLike,
     *,

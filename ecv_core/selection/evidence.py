@@ -83,7 +83,7 @@ class Differences(ABC):
             other: place of the other.
             fold_bits: the folds that both have run, at least one.
         """
-        if contender > other:
+        if contender > other:  # a pair is kept one way round
             reverse = self.between(other, contender, fold_bits)
             return replace(reverse, mean=-reverse.mean)
         key = (contender, other, fold_bits)
@@ -189,7 +189,7 @@ class EverySubset(PairedScores):
     def _over_subsets(self, contender: int, other: int) -> _OverSubsets:
         first = self._contenders[contender]
         second = self._contenders[other]
-        moments = moments_by_mask(first.folds - second.folds)
+        moments = moments_by_mask(first.folds - second.folds)  # of the empty set first
         freedom = self._has_fold.sum(axis=1) - 1.0
         with np.errstate(invalid="ignore"):  # a single fold has no variance: 0 / 0
             fold_variances = moments.squares[1:] / freedom
@@ -379,6 +379,7 @@ def _ratios_of_others(
         fold_variances: s2 of each, the variance of its folds' differences.
         fold_freedom: degrees of freedom of that variance.
     """
+    # A ratio is by how much folds multiply the variance that users show.
     usable = (fold_freedom > 0) & (user_variances > 0)  # False for NaN
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(usable, fold_variances / user_variances, 0.0)
@@ -395,6 +396,7 @@ def _ratios_of_others(
     variance_of_others = variance_of_all - 2 * covariances.sum(axis=-1) + weights
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = sums_of_others / weights_of_others
+        # What independent differences of that variance would have: the effective sample size.
         freedom_of_mean = weights_of_others**2 / variance_of_others
     no_others = weights_of_others <= 0
     mean[no_others] = 0.0

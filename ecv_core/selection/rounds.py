@@ -530,11 +530,11 @@ class Selection:
             whom nobody needs to run any more.
         """
         # With all folds run a contender is out of nothing: it is told how it compares.
-        out = set(self._dispensable(comparison)) - comparison.with_all_folds
+        out = set(self._dispensable_contenders(comparison)) - comparison.with_all_folds
         rivals = [contender for contender in comparison.others if contender not in out]
         rivals.sort(key=lambda contender: comparison.gaps[contender].behind)
         self.still_in = [comparison.leader, *rivals]
-        undecided = self._undecided(comparison, rivals)
+        undecided = self._undecided_rivals(comparison, rivals)
         self.decided = budget_is_spent or not undecided
         if self.decided:
             self.folds_wanted = {}
@@ -544,11 +544,11 @@ class Selection:
             self.folds_wanted = self._next_counts(comparison, undecided)
         return out
 
-    def _dispensable(self, comparison: _Comparison) -> list[int]:
+    def _dispensable_contenders(self, comparison: _Comparison) -> list[int]:
         """Who cannot be best, or may be passed over for the little that is expected to be lost."""
         if self._terms.certain:
             return [contender for contender, gap in comparison.gaps.items() if gap.low > 0]
-        passed_over = self._passed_over(comparison, comparison.expected_losses)
+        passed_over = self._contenders_to_pass_over(comparison, comparison.expected_losses)
         if self._terms.bounded:
             return passed_over
         # Scores without a bound, as squared errors, may turn: nobody with a better mean goes out.
@@ -558,7 +558,7 @@ class Selection:
             contender for contender in passed_over if self._signed_mean(contender) <= leader_mean
         ]
 
-    def _undecided(self, comparison: _Comparison, rivals: Sequence[int]) -> list[int]:
+    def _undecided_rivals(self, comparison: _Comparison, rivals: Sequence[int]) -> list[int]:
         """The rivals of whom more folds are needed before it is decided.
 
         Where it is to be certain, a rival that is ahead by the indifference at most is not one.
@@ -702,7 +702,9 @@ class Selection:
             lows = spread.means - spread.half_widths(self._level, self._terms.k)
             settled = _above_zero(comparison.others, lows)
         else:
-            settled = self._passed_over(comparison, spread.expected_losses(self._terms.k))
+            settled = self._contenders_to_pass_over(
+                comparison, spread.expected_losses(self._terms.k)
+            )
         return [contender for contender in undecided if contender not in settled]
 
     def _most_worth_its_cost(
@@ -741,7 +743,9 @@ class Selection:
             options.append(together)
         return max(options, key=_Option.worth).folds_wanted
 
-    def _passed_over(self, comparison: _Comparison, expected_losses: Floats) -> list[int]:
+    def _contenders_to_pass_over(
+        self, comparison: _Comparison, expected_losses: Floats
+    ) -> list[int]:
         """Whom to pass over, so that no more than the terms allow is expected to be lost.
 
         Those by which least is lost are passed over first.

@@ -57,9 +57,7 @@ def with_users(name, scores, kept=None, spec=SPEC):
 
 def test_each_users_mean_is_over_the_folds_that_hold_something_of_them_out():
     scores = {0: users([0.0, 1.0], [7, 3]), 1: users([0.5], [3]), 2: users([9.0], [7])}
-    ids, means = user_means(scores, (0, 1), "ndcg@10")
-    assert ids.tolist() == [3, 7]
-    assert means.tolist() == [0.75, 0.0]
+    assert user_means(scores, (0, 1), "ndcg@10").to_dict() == {3: 0.75, 7: 0.0}
 
 
 def test_users_are_paired_over_the_folds_that_both_runs_have():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.further_tests import correlated_bayes, friedman
-from ecv_core.analysis.significance import holm, over_folds, over_users
+from ecv_core.analysis.significance import corrected_t_test_over_folds, holm, t_tests_over_users
 from ecv_core.stopping.interval import mean_interval
 
 FIGURES = json.loads(Path(__file__).with_name("peer_statistics.json").read_text("utf-8"))
@@ -22,7 +22,7 @@ def test_paired_tests_and_intervals_are_the_peers(problem):
     first = problem["first"]
     second = problem["second"]
     figures = problem["figures"]
-    (by_users,) = over_users([first, second], [(0, 1)], resamples=2)
+    (by_users,) = t_tests_over_users([first, second], [(0, 1)], resamples=2)
     assert by_users.p == pytest.approx(figures["scipy ttest_rel p"], **DIGITS)
     for peer, confidence in (("statsmodels mean interval", 0.95), ("scipy t.interval 0.99", 0.99)):
         interval = mean_interval(first, confidence)
@@ -32,7 +32,9 @@ def test_paired_tests_and_intervals_are_the_peers(problem):
 @pytest.mark.parametrize("problem", FIGURES["paired"], ids=lambda problem: problem["seed"])
 def test_the_test_over_folds_is_twice_the_smaller_chance_of_baycomp(problem):
     chances = problem["figures"]["baycomp two_on_single"]
-    by_folds = over_folds(problem["first"], problem["second"], k=len(problem["first"]))
+    by_folds = corrected_t_test_over_folds(
+        problem["first"], problem["second"], k=len(problem["first"])
+    )
     assert by_folds.p == pytest.approx(2 * min(chances), **DIGITS)
 
 

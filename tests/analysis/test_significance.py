@@ -8,7 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ecv_core.analysis.significance import bootstrap_means, holm, over_folds, over_users
+from ecv_core.analysis.significance import (
+    bootstrap_means,
+    corrected_t_test_over_folds,
+    holm,
+    t_tests_over_users,
+)
 from ecv_core.records.errors import InputError
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -24,7 +29,7 @@ def two_sided_p_with_two_degrees(t):
 
 def test_the_t_test_over_users_is_the_textbooks():
     # Differences 1, 2, 3: mean 2, deviation 1, t = 2 * sqrt(3).
-    (test,) = over_users([[2.0, 4.0, 6.0], [1.0, 2.0, 3.0]], [(0, 1)])
+    (test,) = t_tests_over_users([[2.0, 4.0, 6.0], [1.0, 2.0, 3.0]], [(0, 1)])
     assert test.difference == pytest.approx(2)
     assert test.p == pytest.approx(two_sided_p_with_two_degrees(2 * math.sqrt(3)))
     assert test.effect == pytest.approx(2)
@@ -34,7 +39,7 @@ def test_the_t_test_over_users_is_the_textbooks():
 def test_users_agree_with_scipys_paired_tests():
     rng = np.random.default_rng(1)
     first, second = rng.random(200), rng.random(200) + 0.05
-    (test,) = over_users([first, second], [(0, 1)])
+    (test,) = t_tests_over_users([first, second], [(0, 1)])
     assert test.p == pytest.approx(stats.ttest_rel(first, second).pvalue)
     middle, error = (first - second).mean(), stats.sem(first - second)
     assert test.low == pytest.approx(middle - 1.96 * error, abs=0.15 * error)
@@ -43,7 +48,7 @@ def test_users_agree_with_scipys_paired_tests():
 
 def test_the_fold_test_widens_the_variance_by_the_share_that_is_tested_on():
     # Differences 1, 2, 3 over all folds of 3: variance (1/3 + 1/2) * 1, t = 2 / sqrt(5/6).
-    test = over_folds([2, 4, 6], [1, 2, 3], k=3)
+    test = corrected_t_test_over_folds([2, 4, 6], [1, 2, 3], k=3)
     t = 2 / math.sqrt(5 / 6)
     assert test.p == pytest.approx(two_sided_p_with_two_degrees(t))
     # 95 % of Student's distribution with 2 degrees of freedom: 4.3027 (any table).
@@ -53,13 +58,15 @@ def test_the_fold_test_widens_the_variance_by_the_share_that_is_tested_on():
 
 def test_dependent_folds_are_never_surer_than_a_plain_t_test():
     first, second = [0.3, 0.32, 0.31, 0.35], [0.29, 0.30, 0.32, 0.31]
-    assert over_folds(first, second, k=10).p > stats.ttest_rel(first, second).pvalue
+    assert (
+        corrected_t_test_over_folds(first, second, k=10).p > stats.ttest_rel(first, second).pvalue
+    )
 
 
 def test_the_same_scores_are_no_difference_and_a_constant_one_is_no_doubt():
-    (same,) = over_users([[0.1, 0.2], [0.1, 0.2]], [(0, 1)])
+    (same,) = t_tests_over_users([[0.1, 0.2], [0.1, 0.2]], [(0, 1)])
     assert (same.difference, same.low, same.high, same.p) == (0, 0, 0, 1)
-    (shifted,) = over_users([[1.0, 2.0, 3.0], [0.0, 1.0, 2.0]], [(0, 1)])
+    (shifted,) = t_tests_over_users([[1.0, 2.0, 3.0], [0.0, 1.0, 2.0]], [(0, 1)])
     assert (shifted.difference, shifted.p, shifted.effect) == (1, 0, None)
 
 
@@ -109,9 +116,10 @@ def test_holm_does_not_depend_on_the_order_of_the_comparisons(p_values, random):
 @given(SCORES)
 def test_swapping_the_two_only_changes_signs(scores):
     values = np.array(scores).T
-    one, other = over_users(values, [(0, 1), (1, 0)], resamples=50)
+    one, other = t_tests_over_users(values, [(0, 1), (1, 0)], resamples=50)
     folds, reverse = (
-        over_folds(values[a].tolist(), values[b].tolist(), k=12) for a, b in ((0, 1), (1, 0))
+        corrected_t_test_over_folds(values[a].tolist(), values[b].tolist(), k=12)
+        for a, b in ((0, 1), (1, 0))
     )
     for first, second in ((one, other), (folds, reverse)):
         assert first.difference == pytest.approx(-second.difference)
@@ -126,4 +134,4 @@ def test_swapping_the_two_only_changes_signs(scores):
 )
 def test_what_cannot_be_tested_is_a_sentence(scores, words):
     with pytest.raises(InputError, match=words):
-        over_users(scores, [(0, 1)])
+        t_tests_over_users(scores, [(0, 1)])

@@ -102,12 +102,8 @@ def _further_tests(
 
 def _user_differences(first: ScoredRun, second: ScoredRun, folds: tuple[int, ...]) -> Floats:
     """First minus second, of each user who has a mean in both; shape (users,)."""
-    users, means = first.user_means(folds)
-    other_users, other_means = second.user_means(folds)
-    _, rows, other_rows = np.intersect1d(
-        users, other_users, assume_unique=True, return_indices=True
-    )
-    return means[rows] - other_means[other_rows]
+    differences = first.user_means(folds) - second.user_means(folds)  # NaN for users of one alone
+    return differences.dropna().to_numpy()
 
 
 class DatasetRanks(NamedTuple):

@@ -10,11 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ecv_core.analysis.comparison.fairness import dataset_and_metric, fair_key, why_unfair
 from ecv_core.analysis.orders.outcomes import Floats
-from ecv_core.analysis.significance import PairedTest, holm, over_folds, over_users
+from ecv_core.analysis.significance import (
+    PairedTest,
+    corrected_t_test_over_folds,
+    holm,
+    t_tests_over_users,
+)
 from ecv_core.evaluation import metric_of
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import RunRecord, UserScores, user_table
@@ -24,7 +28,7 @@ from ecv_core.splits import IMPORTED
 SIGNIFICANCE = 0.05
 """A test shows a difference where the corrected p is at most this."""
 K_FOLD = (*(task.usual_split for task in Task), IMPORTED)
-"""Splits of which each fold tests on 1/k and trains on the rest, as `over_folds` assumes."""
+"""Splits of which each fold tests on 1/k and trains on the rest, as the corrected t test assumes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,24 +72,19 @@ class Untested:
     """Whether it goes without saying: they have another dataset or another metric."""
 
 
-class UserMeans(NamedTuple):
-    """Users, or clusters of users, ascending, and the mean score of each; shape (users,)."""
-
-    users: NDArray[np.int32]
-    means: Floats
-
-
-def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: str) -> UserMeans:
+def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: str) -> pd.Series:
     """Work out each user's, or cluster's, mean over those of the folds in which there is a score.
 
     A user has no mean where nothing is held out, or where the metric is not defined (NaN).
+
+    Returns: by the codes of the users, ascending.
     """
     users, values = user_table([scores[fold] for fold in folds], metric)
     has_score = np.isfinite(values)
     counts = has_score.sum(axis=0)
     sums = np.where(has_score, values, 0).sum(axis=0, dtype=np.float64)
-    seen = counts > 0
-    return UserMeans(users[seen], sums[seen] / counts[seen])
+    is_scored = counts > 0
+    return pd.Series(sums[is_scored] / counts[is_scored], index=users[is_scored])
 
 
 class ScoredRun:
@@ -97,7 +96,7 @@ class ScoredRun:
         self._sign = 1.0 if metric_of(run.spec).higher_is_better else -1.0
         self._score_by_fold = {fold.fold: fold.score for fold in run.folds}
         self.users_by_fold = run.user_scores
-        self._means_by_folds: dict[tuple[int, ...], UserMeans] = {}
+        self._means_by_folds: dict[tuple[int, ...], pd.Series] = {}
 
     @property
     def folds(self) -> set[int]:
@@ -116,11 +115,11 @@ class ScoredRun:
                 return False
         return True
 
-    def user_means(self, folds: tuple[int, ...]) -> UserMeans:
+    def user_means(self, folds: tuple[int, ...]) -> pd.Series:
         """Each user's mean over these folds, kept for the other pairs that the run is in."""
         if folds not in self._means_by_folds:
-            users, means = user_means(self.users_by_fold, folds, self.spec.metric_name)
-            self._means_by_folds[folds] = UserMeans(users, self._sign * means)
+            means = user_means(self.users_by_fold, folds, self.spec.metric_name)
+            self._means_by_folds[folds] = self._sign * means
         return self._means_by_folds[folds]
 
 
@@ -234,7 +233,7 @@ def _why_too_little(pair: _Pair) -> str:
                 return f"different {unit}s held out: the dataset was not the same for both"
         means = pair.first.user_means(folds)
         other_means = pair.second.user_means(folds)
-        if len(np.intersect1d(means.users, other_means.users)) < 2:
+        if len(means.index.intersection(other_means.index)) < 2:
             return f"fewer than two {unit}s in common"
         return ""
     if len(folds) < 2:
@@ -250,7 +249,7 @@ def _test_over_folds(pair: _Pair) -> _TestedPair:
         pair = pair.reversed()
     scores = pair.first.fold_scores(pair.folds)
     other_scores = pair.second.fold_scores(pair.folds)
-    return _TestedPair(pair, over_folds(scores, other_scores, k=pair.first.spec.k))
+    return _TestedPair(pair, corrected_t_test_over_folds(scores, other_scores, k=pair.first.spec.k))
 
 
 def _test_learners(fitted_models: _TestedPair) -> _TestedPair:
@@ -280,12 +279,8 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
         for run in (pair.first, pair.second):
             row_of.setdefault(run, len(row_of))
     means_of_runs = [run.user_means(folds) for run in row_of]
-    common_users = means_of_runs[0].users
-    for of_run in means_of_runs[1:]:
-        common_users = np.intersect1d(common_users, of_run.users, assume_unique=True)
-    scores = np.empty((len(row_of), len(common_users)))
-    for row, of_run in enumerate(means_of_runs):
-        scores[row] = of_run.means[np.searchsorted(of_run.users, common_users)]
+    by_common_user = pd.concat(means_of_runs, axis=1, join="inner")
+    scores = np.ascontiguousarray(by_common_user.to_numpy().T)
     run_means = scores.mean(axis=1)
     better_first = []
     rows_of_pairs = []
@@ -297,7 +292,7 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
     unit = f"{pairs[0].first.spec.task.unit}s"
     if all(map(_has_clusters, row_of)):
         unit = "clusters of users"
-    tests = over_users(scores, rows_of_pairs, unit=unit)
+    tests = t_tests_over_users(scores, rows_of_pairs, unit=unit)
     return list(map(_TestedPair, better_first, tests))
 
 

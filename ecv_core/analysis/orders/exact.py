@@ -148,6 +148,7 @@ class Orders:
         all_settings = np.asarray(settings, dtype=np.float64)
         lattice = self.subsets.lattice
         measures = SetMeasures(self.subsets, self.half_widths, self.costs, within_percent)
+        # In blocks that stay in the processor's cache.
         largest_level = max(level.stop - level.start for level in lattice.levels)
         settings_per_block = max(1, _BLOCK_CELLS // largest_level)
         curves = []
@@ -178,32 +179,6 @@ class Orders:
             step_taken_up_to = np.minimum(smaller_set_reached_up_to, thresholds)
             reached_up_to[lattice.levels[n]] = step_taken_up_to.max(axis=0)
         return highest
-
-
-def fixed_stops(
-    subsets: FoldSubsets,
-    half_widths: Floats,
-    *,
-    costs: ArrayLike | None = None,
-    within_percent: float | None = None,
-) -> Curve:
-    """Work out the baseline: always stop after e folds, for every e from 1 to k, exactly.
-
-    Args:
-        subsets: as for Orders, like the others.
-        half_widths: of each set's interval.
-        costs: of each fold.
-        within_percent: the difference to count as close enough.
-    Returns: one row for each e; `settings` are the e.
-    """
-    lattice = subsets.lattice
-    # A column for each e. The first e folds of an order are any set of e folds, each as often.
-    stop_probabilities = np.zeros((len(lattice.masks), subsets.k))
-    for e in range(1, subsets.k + 1):
-        level = lattice.levels[e]
-        stop_probabilities[level, e - 1] = 1 / (level.stop - level.start)
-    measures = SetMeasures(subsets, half_widths, costs, within_percent)
-    return measures.curve(np.arange(1.0, subsets.k + 1), stop_probabilities)
 
 
 def _thresholds(lattice: Lattice, step: Step, first: int) -> list[Floats]:

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.split_tables.parts import PART_WORDS
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, Interactions, Part
@@ -60,25 +59,37 @@ class ToySplit:
 
 
 @cache
-def toy() -> Interactions:
-    """The interactions, sorted by user and item, with timestamps and baskets."""
+def _toy_table() -> pd.DataFrame:
+    """One row per interaction, sorted by user and item: user, name, day, basket, level, item.
+
+    `level` is how far above its user's line a figure draws the interaction. Those of one basket are
+    drawn one above the other, with their middle on the line: three are at -1, 0 and 1.
+    """
     rows = []
-    for user, visits in enumerate(VISITS.values()):
+    for user, (name, visits) in enumerate(VISITS.items()):
         for basket, visit in enumerate(visits.split(", ")):
             day, letters = visit.split()
             for item in letters:
-                rows.append((user, item, int(day), basket))
-    table = pd.DataFrame(rows, columns=["user", "item", "day", "basket"])
-    table = table.sort_values(["user", "item"])
+                rows.append((user, name, int(day), basket, item))
+    table = pd.DataFrame(rows, columns=["user", "name", "day", "basket", "item"])
+    table = table.sort_values(["user", "item"], ignore_index=True)
+    baskets = table.groupby(["user", "basket"])
+    middle = (baskets["item"].transform("size") - 1) / 2
+    return table.assign(level=baskets.cumcount() - middle)
+
+
+@cache
+def toy() -> Interactions:
+    """The interactions, sorted by user and item, with timestamps and baskets."""
+    table = _toy_table()
     item_ids, items = np.unique(table["item"].to_numpy(dtype=np.str_), return_inverse=True)
-    days = table["day"].to_numpy(dtype=np.int64)
     return Interactions(
         dataset="the toy",
         users=table["user"].to_numpy(dtype=np.int32),
         items=items.astype(np.int32),
         user_ids=np.array(list(VISITS)),
         item_ids=item_ids,
-        timestamps=START + SECONDS_PER_DAY * days,
+        timestamps=START + SECONDS_PER_DAY * table["day"].to_numpy(dtype=np.int64),
         baskets=table["basket"].to_numpy(dtype=np.int32),
     )
 
@@ -113,7 +124,8 @@ def _split_into(
     folds = split(toy(), chosen.id, k, seed, settings)
     marks_of_folds = []
     for index in range(k):
-        marks_of_folds.append(_marks(index, _part_words(chosen, folds, index)))
+        part_words = _part_words(chosen, folds, index)
+        marks_of_folds.append(_toy_table().assign(fold=index, part=part_words))
     marks = pd.concat(marks_of_folds, ignore_index=True)
     leaks = []
     for _, marks_of_fold in marks.groupby("fold"):
@@ -137,44 +149,6 @@ def _part_words(chosen: Strategy, folds: Folds, index: int) -> NDArray[np.str_]:
     return words
 
 
-def _marks(index: int, part_words: NDArray[np.str_]) -> pd.DataFrame:
-    """The marks of a fold: see `ToySplit.marks`."""
-    data = toy()
-    return pd.DataFrame(
-        {
-            "fold": index,
-            "user": data.users,
-            "name": data.user_ids[data.users],
-            "day": _days(),
-            "level": _levels_in_baskets(),
-            "item": data.item_ids[data.items],
-            "part": part_words,
-        }
-    )
-
-
-@cache
-def _levels_in_baskets() -> Floats:
-    """How far above its user's line a figure draws each interaction; shape (interactions,).
-
-    Those of one basket are drawn one above the other, with their middle on the line: three are at
-    -1, 0 and 1. The figure chooses the unit.
-    """
-    data = toy()
-    table = pd.DataFrame({"user": data.users, "basket": data.baskets})
-    baskets = table.groupby(["user", "basket"])
-    number_in_basket = baskets.cumcount()
-    basket_size = baskets["user"].transform("size")
-    middle = (basket_size - 1) / 2
-    return (number_in_basket - middle).to_numpy()
-
-
-@cache
-def _days() -> NDArray[np.int64]:
-    """The day of each interaction; shape (interactions,)."""
-    return (np.asarray(toy().timestamps) - START) // SECONDS_PER_DAY
-
-
 def _periods(
     chosen: Strategy, k: int, seed: int, settings: Mapping[str, ParamValue]
 ) -> tuple[tuple[int, int] | None, ...]:
@@ -186,7 +160,7 @@ def _periods(
     folds = split(toy(), chosen.id, k, seed, {**settings, "unknown": "keep"})
     periods = []
     for index in range(k):
-        test_days = _days()[folds.parts(index) == Part.TEST]
+        test_days = _toy_table()["day"][folds.parts(index) == Part.TEST]
         periods.append((int(test_days.min()), int(test_days.max())))
     return tuple(periods)
 

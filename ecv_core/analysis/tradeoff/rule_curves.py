@@ -98,7 +98,7 @@ def curve_of_rule(
     curve = recorded_curve(system, rule.id, settings, within_percent)
     if curve is not None:
         return curve
-    if rule.by_sets:
+    if rule.by_sets:  # one walk through the sets of folds gives every setting, exactly
         orders = exploration.explore(system, rule.id, min_folds=rule.default_folds)
         return orders.curve(settings, within_percent=within_percent)
     outcomes = []

@@ -7,13 +7,12 @@ Valcarce, Bellogín, Parapar, Castells (2018).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, stdtr
+from scipy.special import binom, stdtr
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import counted
@@ -136,7 +135,7 @@ def draw(pairs: int, *, drawn: int = DRAWN, seed: int = 0) -> NDArray[np.intp]:
 
 def drawn_curve(p_values: Floats) -> PValueCurve:
     """The curve of these pairs, as in the paper; `p_values` of shape (folds, pairs)."""
-    return _over_folds(_largest_first(p_values))
+    return _curve_over_folds(_largest_first(p_values))
 
 
 def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
@@ -156,12 +155,11 @@ def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
     rank_in_draw = np.arange(1, m + 1)[:, None]
     rank_of_all = np.arange(1, pairs + 1)
     # The i-th largest of all is the r-th of a draw where r - 1 of those above it are drawn too, and
-    # m - r of those below. What is impossible has the logarithm of a zero, -inf.
-    ways_above = _log_choose(rank_of_all - 1, rank_in_draw - 1)
-    ways_below = _log_choose(pairs - rank_of_all, m - rank_in_draw)
-    logs = ways_above + ways_below
-    probability = np.exp(logs - _log_choose(np.array(pairs), np.array(m)))
-    return _over_folds(_largest_first(p_values) @ probability.T)
+    # m - r of those below.
+    ways_above = binom(rank_of_all - 1, rank_in_draw - 1)
+    ways_below = binom(pairs - rank_of_all, m - rank_in_draw)
+    probability = ways_above * ways_below / binom(pairs, m)
+    return _curve_over_folds(_largest_first(p_values) @ probability.T)
 
 
 def dominance(
@@ -216,19 +214,10 @@ def _largest_first(p_values: Floats) -> Floats:
     return -np.sort(-p_values, axis=1)
 
 
-def _over_folds(p_values_by_rank: Floats) -> PValueCurve:
+def _curve_over_folds(p_values_by_rank: Floats) -> PValueCurve:
     """The curve of p values of shape (folds, ranks)."""
     folds, ranks = p_values_by_rank.shape
     deviations = np.zeros(ranks)
     if folds > 1:
         deviations = p_values_by_rank.std(axis=0, ddof=1)
     return PValueCurve(p_values=p_values_by_rank.mean(axis=0), deviations=deviations)
-
-
-def _log_choose(n: NDArray[np.integer], k: NDArray[np.integer]) -> Floats:
-    """Logarithm of the ways to choose k of n; -inf where there is none."""
-    possible = (k >= 0) & (k <= n)
-    n = np.where(possible, n, 0)
-    k = np.where(possible, k, 0)
-    logs = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return np.where(possible, logs, -math.inf)
