@@ -122,8 +122,8 @@ def _rows_of_contender_rows(
     contenders = _contender_names(not_times, times, file, metric)
     if len(contenders.names) < len(row_names):
         # Rows of times are dropped, and where metrics of one contender are rows, the other metrics.
-        is_contender = [name in contenders.names for name in row_names]
-        table = table.filter(pa.array(is_contender))
+        kept = set(contenders.names)
+        table = table.filter(pa.array([name in kept for name in row_names]))
     left_out = folds.left_out + left_out_words(times, "times or costs") + contenders.left_out
     columns = _ScoreNames(folds.names, left_out, folds.clue or contenders.clue)
     return _rows_of_cells(

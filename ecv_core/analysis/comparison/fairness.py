@@ -45,6 +45,7 @@ def _settings_to_share(spec: RunSpec) -> dict[str, object]:
     Which folds ran may differ: those that both runs have are compared.
     """
     settings: dict[str, object] = {"dataset": spec.dataset, "metric": spec.metric_name}
+    # The settings that decide which folds there are, and what is measured in them.
     for name, value in spec.part(Role.FOLDS, Role.MEASURE).items():
         if name not in _IN_METRIC_NAME and name != "only_folds":
             settings[name] = value

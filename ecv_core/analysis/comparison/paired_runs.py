@@ -28,7 +28,7 @@ from ecv_core.splits import IMPORTED
 SIGNIFICANCE = 0.05
 """A test shows a difference where the corrected p is at most this."""
 K_FOLD = (*(task.usual_split for task in Task), IMPORTED)
-"""Splits of which each fold tests on 1/k and trains on the rest, as the corrected t test assumes."""
+"""Splits whose folds test on 1/k and train on the rest, as the corrected t test assumes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,7 +101,7 @@ def tradeoff(
         )
     orders_of_systems = [exploration.explore(system) for system in systems]
     alphas = alpha_grid(orders_of_systems)
-    if k > _FINE_K or not every_alpha:
+    if k > _FINE_K or not every_alpha:  # the more folds, the longer each alpha takes
         alphas = alphas[::POINTS_PER_STEP]
     curves = []
     for system, orders in zip(systems, orders_of_systems, strict=True):
