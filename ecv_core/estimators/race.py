@@ -354,10 +354,8 @@ class Race:
             f"{self.table.k} folds; {used} of {whole} folds were run ({saved} saved)"
         )
         sentences = [f"{text}{self._promise()}."]
-        if self._terms is not None:
-            withheld = withheld_sentence(self._terms)
-            if withheld is not None:
-                sentences.append(withheld)
+        if self._terms is not None and not self._terms.bounded:
+            sentences.append(withheld_sentence(self._terms))
         if self.left_out:
             sentences.append(self._left_out_sentence())
         if self.out:

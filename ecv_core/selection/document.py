@@ -66,7 +66,7 @@ def selection_document(
         "asked": question,
         "expected_loss": expected_loss,
         "expected_loss_asked": terms.expected_loss,
-        "withheld": withheld_sentence(terms),
+        "withheld": withheld_sentence(terms) or None,
         "budget": budget,
         "spent": played.spent,
         "winner": names[winner],
@@ -112,10 +112,10 @@ def _expected_loss(selection_round: Round, terms: Terms) -> float | None:
     return finite_or_none(selection_round.expected_loss)
 
 
-def withheld_sentence(terms: Terms) -> str | None:
-    """Why less is said than was asked for; None where nothing is withheld."""
+def withheld_sentence(terms: Terms) -> str:
+    """Why less is said than was asked for; empty where nothing is withheld."""
     if terms.bounded:
-        return None
+        return ""
     reason = (
         "This score has no bound: a single sample can change it by any amount, and folds "
         "without such a sample cannot show this"
@@ -123,14 +123,6 @@ def withheld_sentence(terms: Terms) -> str | None:
     if terms.certain:
         return f"{reason}, so nothing is certain before all {terms.k} folds have run."
     return f"{reason}, so how much may be lost in the folds that did not run is not known."
-
-
-def _withheld_end(terms: Terms) -> str:
-    """The sentence of what is withheld, to follow others; empty where nothing is."""
-    sentence = withheld_sentence(terms)
-    if sentence is None:
-        return ""
-    return f" {sentence}"
 
 
 def orders_document(over: OverOrders) -> dict[str, Any]:
@@ -223,7 +215,7 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
             f" We make no claim about the difference between {names[verdict.winner]} and "
             f"{listed(claims.not_shown_worse)} on new data."
         )
-    return sentence + _withheld_end(terms)
+    return f"{sentence} {withheld_sentence(terms)}".rstrip()
 
 
 class _Claims(NamedTuple):
@@ -305,7 +297,7 @@ def verdict_sentence(
     if not brief:
         facts += _worse_sentence(names, verdict) + _luck_sentence(played)
     if terms.certain:
-        return f"{winner} is best{where}: decided {facts}{_withheld_end(terms)}"
+        return f"{winner} is best{where}: decided {facts} {withheld_sentence(terms)}".rstrip()
     return f"Use {winner}{where}: {_loss_words(terms, last)} Decided {facts}"
 
 
@@ -371,7 +363,7 @@ def _loss_words(terms: Terms, last: Round) -> str:
     if terms.budget is not None:
         within = f" within {terms.budget.text}"
     if not terms.bounded:
-        return f"it has the best mean so far{within}.{_withheld_end(terms)}"
+        return f"it has the best mean so far{within}. {withheld_sentence(terms)}"
     if not math.isfinite(last.expected_loss):
         return (
             f"it has the best mean so far{within}. How much it may lose is not known, because "

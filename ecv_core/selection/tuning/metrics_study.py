@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,6 @@ from ecv_core.selection.tuning.power import (
     dominance,
     dominant,
     draw,
-    drawn_curve,
     expected_curve,
     paired_p_values,
 )
@@ -154,14 +153,12 @@ def study_metrics(
     if metric not in tests.p_values:
         raise UnknownName("metric of this tuning", metric, tests.p_values)
     p_values = tests.p_values
-    make_curve: Callable[[Floats], PValueCurve] = expected_curve
     if pairs != "all":
         pair_count = p_values[metric].shape[1]
         drawn_pairs = draw(pair_count, seed=seed)
         # A p value's column is its pair of configurations.
         p_values = {name: table[:, drawn_pairs] for name, table in p_values.items()}
-        make_curve = drawn_curve
-    curves = {name: make_curve(table) for name, table in p_values.items()}
+    curves = {name: expected_curve(table) for name, table in p_values.items()}
     return MetricsStudy(
         tests=tests,
         p_values=p_values,

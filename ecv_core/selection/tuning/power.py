@@ -133,13 +133,10 @@ def draw(pairs: int, *, drawn: int = DRAWN, seed: int = 0) -> NDArray[np.intp]:
     return np.sort(rng.permutation(pairs)[:drawn])
 
 
-def drawn_curve(p_values: Floats) -> PValueCurve:
-    """The curve of these pairs, as in the paper; `p_values` of shape (folds, pairs)."""
-    return _curve_over_folds(_largest_first(p_values))
-
-
 def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
     """The expectation of the curve over all draws of so many pairs, exactly.
+
+    Of no more pairs than are drawn it is their own curve, as in the paper.
 
     In a draw of m of N pairs without replacement the r-th largest is the i-th largest of all with
     probability C(i-1, r-1) C(N-i, m-r) / C(N, m). `dp` is the expectation of the drawn DP, m times
@@ -159,7 +156,12 @@ def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
     ways_above = binom(rank_of_all - 1, rank_in_draw - 1)
     ways_below = binom(pairs - rank_of_all, m - rank_in_draw)
     probability = ways_above * ways_below / binom(pairs, m)
-    return _curve_over_folds(_largest_first(p_values) @ probability.T)
+    largest_first = -np.sort(-p_values, axis=1)  # each fold by itself
+    by_rank = largest_first @ probability.T  # shape (folds, ranks in a draw)
+    deviations = np.zeros(m)
+    if len(by_rank) > 1:
+        deviations = by_rank.std(axis=0, ddof=1)
+    return PValueCurve(p_values=by_rank.mean(axis=0), deviations=deviations)
 
 
 def dominance(
@@ -207,17 +209,3 @@ def dominant(powers: Mapping[str, Mapping[str, float]]) -> str | None:
     if len(best) < 2:
         return None
     return min(best, key=best.__getitem__)
-
-
-def _largest_first(p_values: Floats) -> Floats:
-    """The p values of each fold in descending order."""
-    return -np.sort(-p_values, axis=1)
-
-
-def _curve_over_folds(p_values_by_rank: Floats) -> PValueCurve:
-    """The curve of p values of shape (folds, ranks)."""
-    folds, ranks = p_values_by_rank.shape
-    deviations = np.zeros(ranks)
-    if folds > 1:
-        deviations = p_values_by_rank.std(axis=0, ddof=1)
-    return PValueCurve(p_values=p_values_by_rank.mean(axis=0), deviations=deviations)
