@@ -39,8 +39,8 @@ def selection_document(
     tied: list[Any] = _names_at(verdict.tied, names)
     as_good: list[Any] = _names_at(verdict.as_good, names)
     if terms.until == "order":
-        tied = [_names_at(pair, names) for pair in verdict.ties]
-        as_good = [_names_at(pair, names) for pair in verdict.equivalent]
+        tied = _named_pairs(verdict.ties, names)
+        as_good = _named_pairs(verdict.equivalent, names)
     question = "certain"
     expected_loss = None
     if not terms.certain:
@@ -171,6 +171,11 @@ def winner_new_data(
     if terms.higher_is_better:
         interval = NewDataInterval(low=corrected.low, high=plain.high)
     return interval.within(*winner.metric_range)
+
+
+def _named_pairs(pairs: Iterable[tuple[int, int]], names: Sequence[str]) -> list[list[str]]:
+    """What the contenders of each pair are called."""
+    return [_names_at(pair, names) for pair in pairs]
 
 
 def _names_at(places: Iterable[int], names: Sequence[str]) -> list[str]:
