@@ -178,7 +178,7 @@ class EverySubset(PairedScores):
         if (contender, other) not in self._pairs:
             self._pairs[contender, other] = self._over_subsets(contender, other)
         pair = self._pairs[contender, other]
-        row = fold_bits - 1
+        row = fold_bits - 1  # the empty set has none
         return Difference(
             mean=float(pair.means[row]),
             user_variance=float(pair.user_variances[row]),
@@ -247,7 +247,8 @@ class Spread:
 
     def standard_errors(self, k: int | None) -> Floats:
         """Of the k-fold differences; with None of those on new data, of endless folds."""
-        # What a mean varies, in variances of one fold: less where all folds are only k.
+        # The variance of a mean of e folds, as a share of that of one: 1/e, and less where it is
+        # compared with the mean of k folds of which these are a part.
         variance_share = 1 / self.folds
         if k is not None:
             variance_share = np.maximum(variance_share - 1 / k, 0)

@@ -26,21 +26,21 @@ def names(runs: Sequence[RunRecord], title: Callable[[str], str] = str) -> list[
         runs: any runs.
         title: of an algorithm's id; by default the id itself.
     """
-    # Dataset and metric -> algorithm -> the places of its runs among all.
-    groups: defaultdict[tuple[str, str], defaultdict[str, list[int]]]
-    groups = defaultdict(lambda: defaultdict(list))
-    for place, run in enumerate(runs):
-        groups[dataset_and_metric(run.spec)][run.spec.algorithm].append(place)
+    # Dataset and metric -> algorithm -> the numbers of its runs among all.
+    run_numbers: defaultdict[tuple[str, str], defaultdict[str, list[int]]]
+    run_numbers = defaultdict(lambda: defaultdict(list))
+    for number, run in enumerate(runs):
+        run_numbers[dataset_and_metric(run.spec)][run.spec.algorithm].append(number)
     names = [""] * len(runs)
-    for places_by_algorithm in groups.values():
-        for algorithm, places in places_by_algorithm.items():
-            names_here = _names_of_algorithm(
-                [runs[place] for place in places],
+    for numbers_by_algorithm in run_numbers.values():
+        for algorithm, numbers in numbers_by_algorithm.items():
+            names_of_algorithm = _names_of_algorithm(
+                [runs[number] for number in numbers],
                 title(algorithm),
-                is_only_one=len(places_by_algorithm) == 1,
+                is_only_one=len(numbers_by_algorithm) == 1,
             )
-            for place, name in zip(places, names_here, strict=True):
-                names[place] = name
+            for number, name in zip(numbers, names_of_algorithm, strict=True):
+                names[number] = name
     return names
 
 

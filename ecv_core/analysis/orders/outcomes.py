@@ -133,7 +133,7 @@ def combined(
     stop_distributions = []
     within = []
     for curve in curves:
-        # A curve of fewer folds stops never after more.
+        # A rule with fewer folds never stops after more than these.
         more_folds = np.zeros((len(curve.settings), k - curve.k))
         stop_distributions.append(np.hstack([curve.stop_distribution, more_folds]))
         if curve.within is not None:
