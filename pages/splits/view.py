@@ -66,27 +66,21 @@ class ViewedFold(NamedTuple):
         """The dataset as people read it."""
         return dataset_title(self.spec.dataset)
 
-    def parts(self) -> FoldParts:
-        """What is in each part of the fold."""
-        return _parts(*self)
-
-    def leakage(self) -> Leakage | None:
-        """How much of its training lies after what it helps to predict."""
-        return _leakage(*self)
-
     def frame(self, folds: Iterable[int]) -> pd.DataFrame:
         """What is in each part of these folds, as a table."""
-        return parts_frame({fold: self._replace(fold=fold).parts() for fold in folds})
+        return parts_frame({fold: _parts(self._replace(fold=fold)) for fold in folds})
 
 
 @st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
-def _parts(content: str, spec: RunSpec, fold: int) -> FoldParts:
-    return splits.fold_parts(prepared(spec.dataset), _folds(content, spec), fold)
+def _parts(viewed: ViewedFold) -> FoldParts:
+    folds = _folds(viewed.content, viewed.spec)
+    return splits.fold_parts(prepared(viewed.spec.dataset), folds, viewed.fold)
 
 
 @st.cache_data(show_spinner="Comparing times ...", max_entries=256, hash_funcs=_SPECS)
-def _leakage(content: str, spec: RunSpec, fold: int) -> Leakage | None:
-    return splits.leakage(prepared(spec.dataset), _folds(content, spec), fold)
+def _leakage(viewed: ViewedFold) -> Leakage | None:
+    folds = _folds(viewed.content, viewed.spec)
+    return splits.leakage(prepared(viewed.spec.dataset), folds, viewed.fold)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=_SPECS)
@@ -189,7 +183,7 @@ def toy_sentence(toy: ToySplit, fold: int) -> str:
 
 def _counts_sentence(viewed: ViewedFold) -> str:
     """How much is learnt from and tested, and from when it is."""
-    counts = viewed.parts().counts
+    counts = _parts(viewed).counts
     train = counts[Part.TRAIN]
     test = counts[Part.TEST]
     words = (
@@ -241,7 +235,7 @@ def show_parts(viewed: ViewedFold) -> None:
 
 
 def _unknown_words(viewed: ViewedFold) -> str:
-    parts = viewed.parts()
+    parts = _parts(viewed)
     fold = f"In fold {viewed.fold}"
     if not parts.unknown_interactions and not parts.dropped:
         return f"{fold}, training knows every user and every item that is tested."
@@ -256,7 +250,7 @@ def _unknown_words(viewed: ViewedFold) -> str:
 def show_leakage(viewed: ViewedFold) -> None:
     """The share of training that lies later than what it predicts, with its sentence."""
     st.header("Does the future leak into training?", anchor=False)
-    leakage = viewed.leakage()
+    leakage = _leakage(viewed)
     if leakage is None:
         st.info(
             f"{escaped(viewed.title)} has neither timestamps nor any other order, so it is not "

@@ -23,10 +23,11 @@ def user_rule_curves(system: Scores, within_percent: float) -> dict[str, Curve]:
     if system.run_id is None:
         return {}
     rules = [rule for rule in RULES.values() if rule.by_sets and rule.needs_user_scores]
-    recorded_curves = curves_of_run(system, within_percent=within_percent)
-    if len(recorded_curves) == len(rules):
-        return recorded_curves
-    # They are worked out of the scores of users, which takes seconds, and kept by these arguments.
+    curves = curves_of_run(system, within_percent=within_percent)
+    if len(curves) == len(rules):
+        return curves
+    # The system has come without its users' scores: the curves of all rules are worked out of them,
+    # which takes seconds, and Streamlit keeps them by these arguments.
     return _worked_out_curves(
         store().url, system.fingerprint, tuple(RULES), within_percent, system.run_id
     )

@@ -321,10 +321,10 @@ class Events:
         Topics that may wait have another look only after some seconds.
         """
         seconds_between = max(_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE * len(self._pages))
-        earlier = self._activity_of_waiting_topics
-        if earlier is None or activity.moment - earlier.moment >= seconds_between - _EARLY_SECONDS:
-            earlier = activity
-        self._activity_of_waiting_topics = earlier
+        last = self._activity_of_waiting_topics
+        if last is None or activity.moment - last.moment >= seconds_between - _EARLY_SECONDS:
+            last = activity  # the wait is over, so these topics are told what goes on now
+        self._activity_of_waiting_topics = last
         topics: set[str] = set()
         for page in self._pages.values():
             topics.update(page.topics)
@@ -332,7 +332,7 @@ class Events:
         for topic in topics:
             activity_told = activity
             if topic.startswith(_MAY_WAIT):
-                activity_told = earlier
+                activity_told = last
             versions[topic] = f"{activity_told.moment} {self.version(topic, activity_told)}"
         return versions
 
