@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import streamlit as st
 
@@ -104,15 +104,10 @@ def figure_entries(
     Returns: the figure as JSON for a light and a dark page as 'light' and 'dark'; 'alt'; 'height'
         in pixels; and where a slider moves it, 'slider' and 'steps'.
     """
-    figures = _figures(key, version, make, steps)
-    entries: dict[str, Any] = {
-        "light": figures.light,
-        "dark": figures.dark,
-        "alt": alt,
-        "height": figures.height,
-    }
-    if figures.steps:
-        entries |= {"slider": slider, "steps": figures.steps}
+    entries = _made_figure(key, version, make, steps)
+    entries["alt"] = alt
+    if steps is not None:
+        entries["slider"] = slider
     return entries
 
 
@@ -179,38 +174,27 @@ def _scrolling(key: str, least: int, least_on_phone: int) -> DeltaGenerator:
     return st.container(key=f"{key}-figure")
 
 
-class _Figures(NamedTuple):
-    """A figure for both looks of a page, as JSON."""
-
-    light: str
-    dark: str
-    steps: str
-    """What a slider changes; empty where there is none."""
-    height: int
-    """In pixels: known before the figure comes."""
-
-
 @st.cache_data(
     show_spinner=False,
     max_entries=64,
     hash_funcs={tuple: repr},  # a version is plain data
 )
-def _figures(
+def _made_figure(
     key: str,
     version: Hashable,
     _make: MakeFigure,
-    _steps: Callable[[], Sequence[Step]] | None = None,
-) -> _Figures:
-    """The figure as JSON, which Streamlit keeps by its key and the version of its data."""
+    _steps: Callable[[], Sequence[Step]] | None,
+) -> dict[str, Any]:
+    """What `figure_entries` has of the figure itself; Streamlit keeps it by key and version."""
     light = _make(dark=False)
     if isinstance(light, Sequence):  # of several figures one is shown at a time, all as high
         height = light[0].layout.height
     else:
         height = light.layout.height
-    steps = ""
-    if _steps:
-        steps = steps_json(_steps())
-    return _Figures(_json(light), _json(_make(dark=True)), steps, int(height))
+    entries = {"light": _json(light), "dark": _json(_make(dark=True)), "height": int(height)}
+    if _steps is not None:
+        entries["steps"] = steps_json(_steps())
+    return entries
 
 
 def _json(figures: go.Figure | Sequence[go.Figure]) -> str:

@@ -13,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from secrets import choice, compare_digest, token_urlsafe
 
@@ -68,7 +69,14 @@ class Room:
     """The lecturer's newest socket, open or not."""
 
     async def serve_host(self, host: WebSocket) -> None:
-        """Take what the lecturer's page shows for as long as it is open, and hand it on."""
+        """Take what the lecturer's page shows for as long as it is open, and hand it on.
+
+        The page says the key of the room first.
+        """
+        key = await host.receive_text()
+        if not compare_digest(key.encode(), self.key.encode()):
+            await _send(host, {"ended": True})
+            return
         self._host = host
         self._last_host = host
         try:
@@ -206,8 +214,8 @@ def classroom_routes(base: str = "") -> list[BaseRoute]:
     """
     return [
         Route(f"{base}{PATH}{{code}}", _phone_page),
-        WebSocketRoute(f"{base}{PATH}{{code}}/phone", _phone),
-        WebSocketRoute(f"{base}{PATH}{{code}}/host", _host),
+        WebSocketRoute(f"{base}{PATH}{{code}}/phone", partial(_serve, serve=Room.serve_phone)),
+        WebSocketRoute(f"{base}{PATH}{{code}}/host", partial(_serve, serve=Room.serve_host)),
     ]
 
 
@@ -217,29 +225,24 @@ async def _phone_page(request: Request) -> Response:
     return HTMLResponse(_PAGE, headers={"Cache-Control": "no-store"})
 
 
-async def _phone(phone: WebSocket) -> None:
-    await phone.accept()
-    room = _rooms.get(phone.path_params["code"])
+async def _serve(
+    socket: WebSocket, serve: Callable[[Room, WebSocket], Coroutine[object, object, None]]
+) -> None:
+    """Have a room serve a socket for as long as it is open, or say that the lecture is over.
+
+    Args:
+        socket: Of a phone or of the lecturer's page.
+        serve: The method of the room for it.
+    """
+    await socket.accept()
+    room = _rooms.get(socket.path_params["code"])
     if room is None:
-        await _send(phone, {"ended": True})
+        await _send(socket, {"ended": True})
     else:
         with suppress(WebSocketDisconnect, ValueError, TimeoutError):  # gone, nonsense, silent
-            await room.serve_phone(phone)
+            await serve(room, socket)
     with suppress(RuntimeError):
-        await phone.close()
-
-
-async def _host(host: WebSocket) -> None:
-    await host.accept()
-    room = _rooms.get(host.path_params["code"])
-    with suppress(WebSocketDisconnect, ValueError):
-        key = await host.receive_text()
-        if room is not None and compare_digest(key.encode(), room.key.encode()):
-            await room.serve_host(host)
-        else:
-            await _send(host, {"ended": True})
-    with suppress(RuntimeError):
-        await host.close()
+        await socket.close()
 
 
 class Listener:

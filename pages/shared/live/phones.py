@@ -15,6 +15,7 @@ from ecv_core.access.settings import Mode, settings
 from ecv_core.records.errors import InputError
 from pages.shared.address.present import presenting
 from pages.shared.live.classroom import PATH, Room, close_room, is_open, listener, new_room
+from pages.shared.live.state import base_path
 from pages.shared.widgets.component import component, ignore
 
 _LECTURE = "lecture"
@@ -107,10 +108,7 @@ def phones_base(page_address: str) -> str:
     if is_local(parts.hostname or "localhost"):
         # No phone can open this page's address, so they get a port of their own beside it.
         return listener.address(int(st.get_option("server.port")) + 1)
-    path = str(st.get_option("server.baseUrlPath")).strip("/")
-    if path:
-        path = f"/{path}"
-    return f"{parts.scheme}://{parts.netloc}{path}"
+    return f"{parts.scheme}://{parts.netloc}{base_path()}"
 
 
 def is_local(host: str) -> bool:

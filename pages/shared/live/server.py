@@ -32,7 +32,7 @@ from ecv_core.untrusted.limits import max_upload_bytes
 from pages.shared.live.classroom import classroom_routes, listener
 from pages.shared.live.events import events
 from pages.shared.live.health import give_back_memory, healthz, metrics, tell_systemd
-from pages.shared.live.state import manager
+from pages.shared.live.state import base_path, manager
 from pages.shared.live.tabs import tabs
 
 log = logging.getLogger(__name__)
@@ -54,10 +54,7 @@ def end_where_settings_are_wrong() -> None:
 
 def routes() -> list[BaseRoute]:
     """What pages ask this server for."""
-    path = str(st.get_option("server.baseUrlPath")).strip("/")
-    base = ""
-    if path:
-        base = f"/{path}"
+    base = base_path()
     return [
         WebSocketRoute(f"{base}/events", events.serve_page),
         Route(f"{base}/{PLOTLY}", _plotly),

@@ -76,6 +76,14 @@ def manager(url: str) -> RunManager:
     return started
 
 
+def base_path() -> str:
+    """What the path of every address of this dashboard begins with: '/ecv', or nothing."""
+    path = str(st.get_option("server.baseUrlPath")).strip("/")
+    if not path:
+        return ""
+    return f"/{path}"
+
+
 def results() -> Results:
     """Every fold score there is: of the database, and of recorded runs.
 

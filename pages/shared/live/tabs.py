@@ -7,8 +7,11 @@ upload comes with the browser's cookie, and so belongs to the tabs of that brows
 
 from __future__ import annotations
 
+from asyncio import Event
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv6Address, IPv6Network
 from secrets import token_urlsafe
 
@@ -116,20 +119,11 @@ class Tabs:
             else:
                 answer = with_browser_cookie(scope, while_connected(send))
                 if scope["method"] == "DELETE":
-                    answer = self._noting_deletion(scope["path"], answer)
+                    # A file leaves the books once Streamlit has deleted it.
+                    answer = on_success(answer, partial(self._uploads.pop, scope["path"], None))
                 await app(without_conditions(scope), receive, answer)
 
         return guarded
-
-    def _noting_deletion(self, path: str, send: Send) -> Send:
-        """Sends as `send` does; a file leaves the books once Streamlit has deleted it."""
-
-        async def send_and_note(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] < 300:
-                self._uploads.pop(path, None)
-            await send(message)
-
-        return send_and_note
 
     async def _serve_socket(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Open a tab, if there may be one more; its browser's files go with its last tab."""
@@ -198,20 +192,13 @@ class Tabs:
         upload = Upload(browser, size, dict(scope))
         replaced_upload = self._uploads.pop(path, None)
         self._uploads[path] = upload  # counted while it comes, so that others leave room for it
-        was_taken = False
-
-        async def send_and_note(message: Message) -> None:
-            nonlocal was_taken
-            if message["type"] == "http.response.start":
-                was_taken = message["status"] < 300
-            await send(message)
-
+        is_taken = Event()
         try:
-            await app(scope, receive, send_and_note)
+            await app(scope, receive, on_success(send, is_taken.set))
         except ClientDisconnect:
             pass  # who sent it has hung up: nobody is left to be answered, and nothing is wrong
         finally:
-            if not was_taken:
+            if not is_taken.is_set():
                 self._uploads.pop(path, None)
                 if replaced_upload is not None:  # Streamlit holds it still
                     self._uploads[path] = replaced_upload
@@ -300,6 +287,17 @@ def without_conditions(scope: Scope) -> Scope:
     del headers["if-none-match"]
     del headers["if-modified-since"]
     return {**scope, "headers": headers.raw}
+
+
+def on_success(send: Send, act: Callable[[], object]) -> Send:
+    """Sends as `send` does, and acts before an answer that says that all went well."""
+
+    async def act_and_send(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] < 300:
+            act()
+        await send(message)
+
+    return act_and_send
 
 
 def while_connected(send: Send) -> Send:
