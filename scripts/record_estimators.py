@@ -33,7 +33,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ecv_core.estimators.fold_scores import SplitSamples, scored
+from ecv_core.estimators.fold_scores import SplitSamples, score_fold
 from ecv_core.evaluation.scoring import Scoring
 
 KEEL = (
@@ -165,7 +165,9 @@ def main(folder: str, out: str) -> None:
                 for at in range(table.k):
                     own = Scoring(scaled, scoring)
                     before = time.process_time()
-                    fold = scored(**table.task(scaled, at, own), error_score="raise")
+                    fold = score_fold(
+                        **table.arguments_of_fold(scaled, at, own), error_score="raise"
+                    )
                     seconds[row, at] = time.process_time() - before
                     assert fold.samples
                     scores[row, at] = fold.score

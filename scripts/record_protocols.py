@@ -80,8 +80,8 @@ def pairs_of(model: Scorer, seen: csr_array, held_out: csr_array, seed: int) -> 
             whose.append(np.full(len(held) + len(drawn), user))
     return ScoredPairs(
         scores=np.concatenate(scores),
-        chosen=np.concatenate(chosen),
-        owners=np.concatenate(whose),
+        is_held_out=np.concatenate(chosen),
+        users=np.concatenate(whose),
     )
 
 
@@ -114,12 +114,12 @@ def record(dataset: str, algorithm: str) -> None:
         }.items()
     }
     pairs = pairs_of(model, parts.seen, parts.held_out, seed)
-    half = np.random.default_rng(seed).random(data.n_users)[pairs.owners] < 0.5
-    own = float(log_loss(pairs.scores, pairs.chosen).mean()) if known.log_odds else np.nan
+    half = np.random.default_rng(seed).random(data.n_users)[pairs.users] < 0.5
+    own = float(log_loss(pairs.scores, pairs.is_held_out).mean()) if known.log_odds else np.nan
     values = [
         found[SINGLE].means["auc"],
         pooled_auc(pairs).mean(),
-        calibrated_losses(pairs.scores, pairs.chosen, half).mean(),
+        calibrated_losses(pairs.scores, pairs.is_held_out, half).mean(),
         own,
         fitted,
         time.process_time() - begin - fitted,

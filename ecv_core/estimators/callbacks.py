@@ -49,21 +49,21 @@ class SearchCallbacks:
         self._race_task: Any = None
 
     @contextmanager
-    def fit(self) -> Iterator[None]:
+    def during_fit(self) -> Iterator[None]:
         """The whole of `fit`."""
         if not hasattr(self._search, "set_callbacks"):
             yield
             return
         # scikit-learn documents this method for searches and estimators of others.
-        tasks = 1
+        subtasks = 1  # the race, and the refit
         if self._search.refit is not False:
-            tasks = 2
-        self._search_task = self._search._init_callback_context(max_subtasks=tasks)
+            subtasks = 2
+        self._search_task = self._search._init_callback_context(max_subtasks=subtasks)
         with self._reported(self._search_task, **self._samples()):
             yield
 
     @contextmanager
-    def race(self, candidates: int) -> Iterator[None]:
+    def during_race(self, candidates: int) -> Iterator[None]:
         """All folds of so many candidates, of which some will not run."""
         if self._search_task is None:
             yield
@@ -77,7 +77,7 @@ class SearchCallbacks:
             yield
 
     @contextmanager
-    def fold(self, candidate: int, fold: int) -> Iterator[None]:
+    def during_fold(self, candidate: int, fold: int) -> Iterator[None]:
         """A fold of a candidate."""
         if self._race_task is None:
             yield
@@ -89,7 +89,7 @@ class SearchCallbacks:
             yield
 
     @contextmanager
-    def refit(self, estimator: Any) -> Iterator[None]:
+    def during_refit(self, estimator: Any) -> Iterator[None]:
         """The fit of the best on all samples, of which the estimator tells as well."""
         if self._search_task is None:
             yield
@@ -112,6 +112,7 @@ class SearchCallbacks:
         """Those of a fold, as functions: scikit-learn calls them where a callback wants them."""
         train, _ = fold
 
+        # Functions, for scikit-learn takes the samples only where a callback asks for them.
         def X() -> Any:
             return rows_of(self._table.X, train)
 

@@ -18,7 +18,7 @@ class SampleDifferences(Differences):
 
     Args:
         folds: of each candidate, fold -> scores; folds may come, none changes.
-        kinds: what each candidate is; of two alike the folds behave much the same.
+        types: of which type each candidate is; of two alike the folds behave much the same.
         held_out_once: whether no sample, or group, is held out in two folds.
         certain: whether a winner has to be certain, and not only cost little on average.
     """
@@ -26,7 +26,7 @@ class SampleDifferences(Differences):
     def __init__(
         self,
         folds: Sequence[Mapping[int, Scored]],
-        kinds: Sequence[object],
+        types: Sequence[object],
         *,
         held_out_once: bool,
         certain: bool = False,
@@ -34,14 +34,14 @@ class SampleDifferences(Differences):
         super().__init__()
         self._certain = certain
         self._folds = folds
-        self._kinds = kinds
+        self._types = types
         self._held_out_once = held_out_once
 
     def scores(self, contender: int, folds: Sequence[int]) -> NDArray[np.float64]:
         return np.array([self._folds[contender][fold].score for fold in folds])
 
     def same_algorithm(self, contender: int, other: int) -> bool:
-        return self._kinds[contender] == self._kinds[other]
+        return self._types[contender] == self._types[other]
 
     def user_variance(self, contender: int, other: int, folds: Sequence[int]) -> float:
         """The variance of one fold's difference as samples tell it; NaN where they do not."""
@@ -54,7 +54,7 @@ class SampleDifferences(Differences):
             difference = SampleValues(
                 units=mine.units,
                 values=mine.values - theirs.values,
-                reach=max(mine.reach, theirs.reach),
+                largest_move=max(mine.largest_move, theirs.largest_move),
             )
             differences.append(difference)
         if self._held_out_once:
@@ -95,17 +95,18 @@ def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> 
     sizes = np.array([float(len(fold.values)) for fold in folds])
     if sizes.max() == 1:  # one sample has no spread within its fold
         return np.nan
-    squares = 0.0
-    largest_reach = 0.0  # how far the value of one sample can move at most
+    squares_seen = 0.0
+    largest_move = 0.0
     for fold in folds:
-        squares += float(((fold.values - fold.values.mean()) ** 2).sum())
-        largest_reach = max(largest_reach, fold.reach)
+        squares_seen += float(((fold.values - fold.values.mean()) ** 2).sum())
+        largest_move = max(largest_move, fold.largest_move)
     # Candidates that agree on every sample seen need not agree on all: at least half a sample is
-    # taken to differ as much as one can, and to be certain a whole one beside those seen.
-    total = max(squares, largest_reach**2 / 2)
+    # taken to differ as much as one can (Jeffreys' prior), and, where the winner has to be certain,
+    # a whole one beside those seen (Laplace's rule of succession).
+    squares = max(squares_seen, largest_move**2 / 2)
     if certain:
-        total = squares + largest_reach**2
-    if total == 0:
+        squares = squares_seen + largest_move**2
+    if squares == 0:
         return np.nan
-    variance_of_sample = total / (sizes - 1).sum()
+    variance_of_sample = squares / (sizes - 1).sum()
     return float(variance_of_sample / sizes.mean())

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -103,9 +103,9 @@ class SplitSamples:
         """
         self.X, self.y = indexable(X, y)
         self.params = dict(params or {})
-        self.classes: bool = is_classifier(estimator)
+        self.classifies: bool = is_classifier(estimator)
         """Whether samples are classified; else a number of them is predicted."""
-        self._cv = check_cv(cv, y, classifier=self.classes)
+        self._cv = check_cv(cv, y, classifier=self.classifies)
         self._groups = groups
         split_params = self._split_params()
         rows = np.arange(self.n)
@@ -123,12 +123,12 @@ class SplitSamples:
         """Whether `units` are groups."""
         # Groups count only where no fold trains on one part of a group and holds out another.
         if split_params.get("groups") is not None:
-            codes = np.unique(np.asarray(split_params["groups"]), return_inverse=True)[1]
-            if not self._any_on_both_sides(codes):
-                self.units = codes
+            _, group_codes = np.unique(np.asarray(split_params["groups"]), return_inverse=True)
+            if not self._any_on_both_sides(group_codes):
+                self.units = group_codes
                 self.grouped = True
         self.order: Sequence[int] = range(len(self.folds))
-        """In which the folds run."""
+        """Indices of the folds, in the order in which they run."""
         self.score_weights: NDArray[Any] | None = None
         """Of the samples, for scorers that take them; shape (n,)."""
 
@@ -232,9 +232,12 @@ class SplitSamples:
         if seed is not None and not self.in_time:
             self.order = np.random.default_rng(seed).permutation(self.k).tolist()
 
-    def task(self, estimator: Any, at: int, scoring: Scoring) -> dict[str, Any]:
-        """What `scored` takes of an estimator in a fold: that fold alone, for it may travel."""
-        train, test = self.folds[at]
+    def arguments_of_fold(self, estimator: Any, fold: int, scoring: Scoring) -> dict[str, Any]:
+        """What `score_fold` takes of an estimator in a fold: that fold alone, for it may travel.
+
+        `scoring`, which is of this fold only, learns whose the samples and what their weights are.
+        """
+        train, test = self.folds[fold]
         scoring.units = self.units[test]
         if self.score_weights is not None:
             scoring.weights = self.score_weights[test]
@@ -252,7 +255,7 @@ class SplitSamples:
     def computed(
         self,
         tasks: Sequence[tuple[Any, int]],
-        make: Callable[[Any], Scoring],
+        scoring_of: Callable[[Any], Scoring],
         n_jobs: int | None,
         pre_dispatch: Any = "n_jobs",
         **settings: Any,
@@ -263,31 +266,34 @@ class SplitSamples:
 
         Args:
             tasks: estimators, which are not changed, each with the index of a fold.
-            make: the scoring of an estimator.
+            scoring_of: makes the scoring of an estimator, for one fold.
             n_jobs, pre_dispatch: as of scikit-learn.
             settings: others of scikit-learn's `cross_validate`.
         Raises:
             scikit-learn's errors; not that of a failed fit, unless error_score is 'raise'.
         """
         if effective_n_jobs(n_jobs) == 1:
-            for estimator, at in tasks:
-                yield scored(**settings, **self.task(estimator, at, make(estimator)))
+            for estimator, fold in tasks:
+                arguments = self.arguments_of_fold(estimator, fold, scoring_of(estimator))
+                yield score_fold(**settings, **arguments)
             return
         jobs = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch=pre_dispatch)
         results = jobs(
-            delayed(scored)(**settings, **self.task(estimator, at, make(estimator)))
-            for estimator, at in tasks
+            delayed(score_fold)(
+                **settings, **self.arguments_of_fold(estimator, fold, scoring_of(estimator))
+            )
+            for estimator, fold in tasks
         )
         try:
-            for fold in results:  # noqa: UP028  or they would be closed before the warning is off
-                yield fold
+            for scored in results:  # noqa: UP028  or they would be closed before the warning is off
+                yield scored
         finally:
             with warnings.catch_warnings():  # of folds that are not needed any more
                 warnings.simplefilter("ignore", UserWarning)
                 results.close()
 
 
-def scored(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Scored:
+def score_fold(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Scored:
     """scikit-learn's `cross_validate` of one fold.
 
     Args:
@@ -300,13 +306,16 @@ def scored(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Scored:
     began = time.perf_counter()
     # The scorer keeps the values of the samples in the memory of this process. Under joblib's Dask
     # backend even one job runs elsewhere, from where they would not come back.
-    here = parallel_config("threading") if effective_n_jobs() > 1 else nullcontext()
+    in_this_process: AbstractContextManager[Any] = nullcontext()
+    if effective_n_jobs() > 1:
+        in_this_process = parallel_config("threading")
     try:
-        with here:
+        with in_this_process:
             results = cross_validate(
                 scoring=scoring.scorer, error_score=error_score, n_jobs=1, **arguments
             )
     except ValueError as error:
+        # scikit-learn raises where all fits failed, which is one here.
         fit_failed = _FITS_FAILED in str(error) and error_score != "raise"
         if scoring.called or not fit_failed:
             raise
@@ -373,12 +382,9 @@ def report_failed_fits(folds: Iterable[Scored], error_score: Any) -> None:
     failed = tracebacks.total()
     if failed == 0:
         return
-    line = "-" * 80
-    summary = "\n".join(
-        f"{line}\n{count} {_TRACEBACK_FOLLOWS}{traceback}"
-        for traceback, count in tracebacks.items()
-    )
-    details = f"Below are more details about the failures:\n{summary}"
+    details = "Below are more details about the failures:"
+    for traceback, count in tracebacks.items():
+        details += f"\n{'-' * 80}\n{count} {_TRACEBACK_FOLLOWS}{traceback}"
     if failed == total:
         raise ValueError(
             f"\nAll the {total} fits failed.\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -51,12 +52,12 @@ class Race:
         self._callbacks = callbacks
         self.folds: list[dict[int, Scored]] = [{} for _ in candidates]
         """Of each candidate, fold -> scores."""
-        self.left_out: list[int] = []
+        self.folds_without_score: list[int] = []
         """Folds in which nobody has a score, in the order in which they ran."""
-        self.out: set[int] = set()
+        self.excluded: set[int] = set()
         """Candidates without a score in a fold where another has one."""
         self.verdict: Verdict | None = None
-        self.places: list[int] = []
+        self.best_first: list[int] = []
         """Candidates that are in, best first; none where nobody has a score."""
         self._terms: Terms | None = None
         """What is asked; None of a single candidate, of which there is nothing to ask."""
@@ -77,12 +78,12 @@ class Race:
     @property
     def remaining(self) -> list[int]:
         """Candidates that are not out."""
-        return [place for place in range(len(self.candidates)) if place not in self.out]
+        return [place for place in range(len(self.candidates)) if place not in self.excluded]
 
     @property
     def order(self) -> list[int]:
         """Folds that count, in the order in which they run."""
-        return [fold for fold in self.table.order if fold not in self.left_out]
+        return [fold for fold in self.table.order if fold not in self.folds_without_score]
 
     def run(self) -> None:
         """Run folds until the best candidate is known, or nobody has a score.
@@ -98,7 +99,7 @@ class Race:
                 decided = self._decided_by_all_folds()
         every = [fold for folds in self.folds for fold in folds.values()]
         report_failed_fits(every, self._search.error_score)
-        if self.left_out and self.places:
+        if self.folds_without_score and self.best_first:
             warnings.warn(self._left_out_sentence(), UserWarning, stacklevel=3)
 
     def _decided_by_all_folds(self) -> bool:
@@ -108,11 +109,11 @@ class Race:
             False where a fold was left out, or a candidate is out now.
         """
         order = self.order
-        self._compute([(place, fold) for place in self.remaining for fold in order])
+        self._run_folds([(place, fold) for place in self.remaining for fold in order])
         if self._exclude(order):
             return False
         if order:
-            self.places = sorted(self.remaining, key=self.mean, reverse=True)
+            self.best_first = sorted(self.remaining, key=self.mean, reverse=True)
         return True
 
     def _decided_by_selection(self, terms: Terms) -> bool:
@@ -122,27 +123,28 @@ class Race:
             False where a fold was left out, or a candidate is out now, so that another
             selection has to be made of the others; its folds are there already.
         """
-        # The selection numbers its contenders from 0; this has the place of each among candidates.
+        # The selection numbers its contenders from 0; this is the place of each in `candidates`.
         place_of = self.remaining
         order = self.order
-        types = [_estimator_types(self.candidates[place]) for place in place_of]
-        folds = [self.folds[place] for place in place_of]
         differences = SampleDifferences(
-            folds, types, held_out_once=self.table.held_out_once, certain=terms.certain
+            [self.folds[place] for place in place_of],
+            [_estimator_types(self.candidates[place]) for place in place_of],
+            held_out_once=self.table.held_out_once,
+            certain=terms.certain,
         )
         selection = Selection(differences, len(place_of), terms)
         while not selection.decided:
-            wanted = list(selection.next_folds(order))
-            self._compute([(place_of[contender], fold) for contender, fold in wanted])
-            if self._exclude([fold for _, fold in wanted]):
+            next_folds = list(selection.next_folds(order))
+            self._run_folds([(place_of[contender], fold) for contender, fold in next_folds])
+            if self._exclude([fold for _, fold in next_folds]):
                 return False  # the others need a selection of their own
-            for contender, fold in wanted:
+            for contender, fold in next_folds:
                 selection.add_fold(contender, fold)
             now = selection.look()
             if self._search.verbose:
                 self._print_round(len(now.still_in), place_of[now.leader])
         self.verdict = selection.verdict()
-        self.places = [place_of[contender] for contender in self.verdict.order]
+        self.best_first = [place_of[contender] for contender in self.verdict.order]
         return True
 
     def _print_round(self, left: int, leader: int) -> None:
@@ -164,7 +166,11 @@ class Race:
 
     def mean(self, place: int) -> float:
         """What a candidate has in the folds that it has run and that count; NaN without any."""
-        scores = [fold.score for at, fold in self.folds[place].items() if at not in self.left_out]
+        scores = [
+            fold.score
+            for at, fold in self.folds[place].items()
+            if at not in self.folds_without_score
+        ]
         if not scores:
             return float("nan")
         return float(np.mean(scores))
@@ -177,24 +183,24 @@ class Race:
         Returns:
             whether anything was left out.
         """
-        excluded = False
+        anything_excluded = False
         for fold in dict.fromkeys(folds):
-            if not self._lacking(fold):
+            if not self._without_score(fold):
                 continue
-            excluded = True
+            anything_excluded = True
             if self._anybody_scores(fold):
-                self.out.update(self._lacking(fold))
+                self.excluded.update(self._without_score(fold))
             else:
-                self.left_out.append(fold)
-        return excluded
+                self.folds_without_score.append(fold)
+        return anything_excluded
 
-    def _lacking(self, fold: int) -> list[int]:
+    def _without_score(self, fold: int) -> list[int]:
         """Candidates that are in, have run a fold, and have no score there."""
-        lacking = []
+        candidates = []
         for place in self.remaining:
             if fold in self.folds[place] and not self.folds[place][fold].has_score:
-                lacking.append(place)
-        return lacking
+                candidates.append(place)
+        return candidates
 
     def _anybody_scores(self, fold: int) -> bool:
         """Whether a candidate has a score in a fold; those that have not run it are asked too.
@@ -206,24 +212,22 @@ class Race:
                 return True
         # Whether a fold counts must not depend on who has run it yet.
         for place in range(len(self.candidates)):
-            self._compute([(place, fold)])
+            self._run_folds([(place, fold)])
             if self.folds[place][fold].has_score:
                 return True
         return False
 
-    def _compute(self, wanted: Iterable[tuple[int, int]]) -> None:
-        """Have candidates run those folds that they have not run yet.
+    def _run_folds(self, folds: Iterable[tuple[int, int]]) -> None:
+        """Have candidates run those folds that they have not run yet, into `self.folds`.
 
         Args:
-            wanted: candidate and fold.
+            folds: candidate and fold.
         """
         search = self._search
-        lacking = []
+        folds_to_run = [(place, fold) for place, fold in folds if fold not in self.folds[place]]
         tasks = []
-        for place, fold in wanted:
-            if fold not in self.folds[place]:
-                lacking.append((place, fold))
-                tasks.append((candidate_of(search.estimator, self.candidates[place]), fold))
+        for place, fold in folds_to_run:
+            tasks.append((candidate_of(search.estimator, self.candidates[place]), fold))
         results = self.table.computed(
             tasks,
             self._scoring,
@@ -232,9 +236,9 @@ class Race:
             error_score=search.error_score,
             return_train_score=search.return_train_score,
         )
-        for place, fold in lacking:
-            with self._callbacks.fold(place, fold):
-                result = next(results)
+        for place, fold in folds_to_run:
+            with self._callbacks.during_fold(place, fold):
+                result = next(results)  # where a single job computes, it begins here
             self.folds[place][fold] = result
             if search.verbose > 1:
                 self._print_fold(place, fold)
@@ -258,8 +262,8 @@ class Race:
         """`cv_results_`."""
         results: dict[str, Any] = {}
         for key in ("fit_time", "score_time"):
-            values = np.nan_to_num(self._values(key, failed=0.0))
-            results |= self._mean_and_std(key, values)
+            seconds = np.nan_to_num(self._values(key, failed=0.0))
+            results |= self._mean_and_std(key, seconds)
         score_keys = self._score_keys()
         for key in score_keys:
             values = self._values(key, failed=self._search.error_score)
@@ -270,6 +274,8 @@ class Race:
             _warn_of_scores(key, summary[f"mean_{key}"])
         results |= _parameter_columns(self.candidates)
         results["params"] = [dict(candidate) for candidate in self.candidates]
+        # By the score that decides, a candidate's rank is its place in the race: means are of
+        # different folds.
         for key in score_keys:
             if key == self._deciding_key(score_keys):
                 results[f"rank_{key}"] = self._ranks(results[f"mean_{key}"])
@@ -316,10 +322,10 @@ class Race:
         means = np.full(len(self.candidates), np.nan)
         deviations = np.full(len(self.candidates), np.nan)
         for place, folds in enumerate(self.folds):
-            counted = [fold for fold in sorted(folds) if fold not in self.left_out]
-            if counted:
-                means[place] = values[place, counted].mean()
-                deviations[place] = values[place, counted].std()
+            scored_folds = [fold for fold in sorted(folds) if fold not in self.folds_without_score]
+            if scored_folds:
+                means[place] = values[place, scored_folds].mean()
+                deviations[place] = values[place, scored_folds].std()
         return {f"mean_{key}": means, f"std_{key}": deviations}
 
     def _ranks(self, means: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -328,14 +334,13 @@ class Race:
         Candidates with the same mean of the same folds share a place, as in scikit-learn, so that
         the first of them is the best.
         """
-        ranks = np.full(len(self.candidates), len(self.places) + 1, np.int32)
-        for rank, place in enumerate(self.places, start=1):
+        ranks = np.full(len(self.candidates), len(self.best_first) + 1, np.int32)
+        for rank, place in enumerate(self.best_first, start=1):
             ranks[place] = rank
-            if rank > 1:
-                before = self.places[rank - 2]
-                same_folds = self.folds[place].keys() == self.folds[before].keys()
-                if same_folds and means[place] == means[before]:
-                    ranks[place] = ranks[before]
+        for better, place in itertools.pairwise(self.best_first):
+            same_folds = self.folds[place].keys() == self.folds[better].keys()
+            if same_folds and means[place] == means[better]:
+                ranks[place] = ranks[better]
         return ranks
 
     def sentence(self, best: int) -> str:
@@ -344,22 +349,22 @@ class Race:
         Args:
             best: the candidate that is taken.
         """
-        used = self.folds_used.sum()
-        whole = len(self.candidates) * self.table.k
-        counted = len(self.folds[best].keys() - set(self.left_out))
-        saved = percent_text(1 - used / whole, ".0f")
+        used_folds = self.folds_used.sum()
+        all_folds = len(self.candidates) * self.table.k
+        scored_folds = len(self.folds[best].keys() - set(self.folds_without_score))
+        saved = percent_text(1 - used_folds / all_folds, ".0f")
         text = (
             f"The best of {len(self.candidates)} candidates by {self.scorer.name} is "
-            f"{dict(self.candidates[best])}, {self.mean(best):.4f} in {counted} of "
-            f"{self.table.k} folds; {used} of {whole} folds were run ({saved} saved)"
+            f"{dict(self.candidates[best])}, {self.mean(best):.4f} in {scored_folds} of "
+            f"{self.table.k} folds; {used_folds} of {all_folds} folds were run ({saved} saved)"
         )
         sentences = [f"{text}{self._promise()}."]
         if self._terms is not None and not self._terms.bounded:
             sentences.append(withheld_sentence(self._terms))
-        if self.left_out:
+        if self.folds_without_score:
             sentences.append(self._left_out_sentence())
-        if self.out:
-            sentences.append(self._out_sentence())
+        if self.excluded:
+            sentences.append(self._excluded_sentence())
         return " ".join(sentences)
 
     def _promise(self) -> str:
@@ -381,17 +386,17 @@ class Race:
         return promise
 
     def _left_out_sentence(self) -> str:
-        names = listed([str(fold) for fold in sorted(self.left_out)])
-        if len(self.left_out) == 1:
+        names = listed([str(fold) for fold in sorted(self.folds_without_score)])
+        if len(self.folds_without_score) == 1:
             return f"Fold {names} has no score of any candidate, so it is left out."
         return f"Folds {names} have no score of any candidate, so they are left out."
 
-    def _out_sentence(self) -> str:
-        names = listed([str(dict(self.candidates[place])) for place in sorted(self.out)])
-        if len(self.out) > _NAMED:
-            names = f"{len(self.out)} candidates"
+    def _excluded_sentence(self) -> str:
+        names = listed([str(dict(self.candidates[place])) for place in sorted(self.excluded)])
+        if len(self.excluded) > _NAMED:
+            names = f"{len(self.excluded)} candidates"
         verb = "have"
-        if len(self.out) == 1:
+        if len(self.excluded) == 1:
             verb = "has"
         return f"Out: {names}, which {verb} no score in a fold where another has one."
 
@@ -435,8 +440,8 @@ def _is_bounded(table: SplitSamples, scorer: Scoring, *, certain: bool) -> bool:
     """
     metric = metric_named(scorer.name)
     if certain or metric is None:
-        return table.classes
-    return table.classes and metric.bounded
+        return table.classifies
+    return table.classifies and metric.bounded
 
 
 _NAMED = 3
@@ -476,14 +481,16 @@ def _parameter_columns(candidates: Sequence[Mapping[str, Any]]) -> dict[str, Any
 
 def _parameter_column(name: str, candidates: Sequence[Mapping[str, Any]]) -> Any:
     """The values of a parameter, masked where a candidate has none."""
-    places = [place for place, candidate in enumerate(candidates) if name in candidate]
-    values = [candidates[place][name] for place in places]
-    kind = np.dtype(object)
-    if all(isinstance(value, Real) for value in values):
-        kind = np.result_type(*values)
-    column = np.ma.MaskedArray(np.empty(len(candidates), kind), mask=True)
-    for place, value in zip(places, values, strict=True):
-        column[place] = value
+    values = {}
+    for place, candidate in enumerate(candidates):
+        if name in candidate:
+            values[place] = candidate[name]
+    data_type = np.dtype(object)
+    if all(isinstance(value, Real) for value in values.values()):
+        data_type = np.result_type(*values.values())
+    column = np.ma.MaskedArray(np.empty(len(candidates), data_type), mask=True)
+    for place, value in values.items():
+        column[place] = value  # which unmasks it
     return column
 
 

@@ -64,7 +64,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             meter.start()
         if self._runs_all_folds():
             super().fit(X, y, **params)
-            self._tell_of_all_folds()
+            self._set_results_of_all_folds()
         else:
             self._fit_in_race(X, y, params)
         if meter is not None:
@@ -87,7 +87,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             return True
         return self.expected_loss == 0 and not self.certain
 
-    def _tell_of_all_folds(self) -> None:
+    def _set_results_of_all_folds(self) -> None:
         """Say the same after scikit-learn's own search as after a race."""
         candidates = len(self.cv_results_["params"])
         self.n_folds_used_ = np.full(candidates, self.n_splits_)
@@ -106,6 +106,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         groups = None
         score_weights = None
         sample_weight = params.get("sample_weight")
+        # Where scikit-learn routes metadata, it hands groups and weights to whoever asks for them.
         if get_config()["enable_metadata_routing"]:
             fit_params = process_routing(self, "fit", **params).estimator.fit
         else:
@@ -121,16 +122,16 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             "no candidate may leave early there: use rule='never', which runs them all, or shuffle"
         )
         candidates = list(self._drawn_candidates())
-        # With None the order is by chance too, but the same every time.
+        # The order of the folds. With None it is by chance too, but the same every time.
         table.shuffle(_seed_of(self.random_state or 0))
         callbacks = SearchCallbacks(self, table, sample_weight)
         race = Race(self, table, scorer, candidates, callbacks)
-        with callbacks.fit():
-            with callbacks.race(len(candidates)):
+        with callbacks.during_fit():
+            with callbacks.during_race(len(candidates)):
                 race.run()
-            if not race.places:
+            if not race.best_first:
                 self._refuse(race, fit_params)
-            self._tell(race)
+            self._set_results_of(race)
             if self.refit:
                 self._refit(table, fit_params, callbacks)
 
@@ -154,7 +155,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
 
     def _warn_without_weights(self, scorer: Scoring) -> None:
         """Name the scorers that ignore `sample_weight`, in scikit-learn's words."""
-        for name in scorer.without_weights(self.estimator):
+        for name in scorer.scorers_without_weights(self.estimator):
             warnings.warn(
                 f"The scoring {name} does not support sample_weight, which may lead to "
                 f"statistically incorrect results when fitting {self} with sample_weight. ",
@@ -168,7 +169,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         """Fit the best candidate on all samples."""
         best = candidate_of(self.estimator, self.best_params_)
         began = time.time()
-        with callbacks.refit(best):
+        with callbacks.during_refit(best):
             _fit(best, table, fit_params)
         self.refit_time_ = time.time() - began
         self.best_estimator_ = best
@@ -186,22 +187,26 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             _fit(candidate_of(self.estimator, race.candidates[0]), race.table, fit_params)
         raise NoScore(race.sentence_without_winner())
 
-    def _tell(self, race: Race) -> None:
+    def _set_results_of(self, race: Race) -> None:
+        """What a search has after `fit`: see `EFoldSearchCV`."""
         self.n_splits_ = race.table.k
         self.scorer_ = race.scorer.scorers
         self.n_folds_used_ = race.folds_used
         self.folds_saved_ = len(race.candidates) * race.table.k - int(race.folds_used.sum())
         self.verdict_ = race.verdict
         self.cv_results_ = race.results()
-        ranks = [key for key in self.cv_results_ if key.startswith("rank_test_")]
-        scores = [key.removeprefix("rank_test_") for key in ranks]
-        self.multimetric_ = scores != ["score"]
-        deciding_name = scores[0]
-        if self.refit in scores:
+        score_names = []
+        for key in self.cv_results_:
+            if key.startswith("rank_test_"):
+                score_names.append(key.removeprefix("rank_test_"))
+        self.multimetric_ = score_names != ["score"]
+        deciding_name = score_names[0]
+        if self.refit in score_names:
             deciding_name = self.refit
         best = int(self.cv_results_[f"rank_test_{deciding_name}"].argmin())
         if callable(self.refit):  # scikit-learn lets a function choose from the results
             best = _checked_index(self.refit(self.cv_results_), len(race.candidates))
+        # Of several scores none is the best's unless `refit` says which, as in scikit-learn.
         if self.refit or not self.multimetric_:
             self.best_index_ = best
             self.best_params_ = self.cv_results_["params"][best]
@@ -399,22 +404,22 @@ def _draws(spaces: Any, draws: int, random_state: Any) -> Iterable[Mapping[str, 
     """
     if not isinstance(draws, Integral) or draws < 1:
         raise InvalidInput(f"n_iter candidates are drawn, at least 1, but it is {draws!r}")
-    parts = spaces
+    list_of_spaces = spaces
     if isinstance(spaces, Mapping):
-        parts = [spaces]
+        list_of_spaces = [spaces]
     values: list[Any] = []
-    for space in parts:
+    for space in list_of_spaces:
         values += space.values()
-    optuna = _optuna_of(values)
+    optuna = _optuna_if_used(values)
     if optuna is not None:
         seed = None
         if random_state is not None:
             seed = _seed_of(random_state)
-        return _drawn_by_optuna(optuna, parts, draws, seed)
+        return _drawn_by_optuna(optuna, list_of_spaces, draws, seed)
     return ParameterSampler(spaces, draws, random_state=random_state)
 
 
-def _optuna_of(values: Iterable[Any]) -> Any:
+def _optuna_if_used(values: Iterable[Any]) -> Any:
     """Optuna, where one of a space's values is a distribution of Optuna's; else None."""
     optuna = sys.modules.get("optuna")  # nobody who has not loaded it has its distributions
     if optuna is None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
 import joblib
@@ -64,7 +64,12 @@ class CrossValidated(dict[str, Any]):
     """
 
     def __init__(
-        self, columns: Mapping[str, Any], folds: Sequence[int], record: RunRecord, about: str
+        self,
+        columns: Mapping[str, Any],
+        folds: Sequence[int],
+        record: RunRecord,
+        score_name: str,
+        sentence_without_score: str,
     ) -> None:
         super().__init__(columns)
         self.folds = np.array(folds)
@@ -75,9 +80,9 @@ class CrossValidated(dict[str, Any]):
         """Where the mean score of new rows, or groups, is: `interval` with `low` and `high`, and
         `of`, which of the two; None where one fold alone, without a value of its samples, or folds
         that score alike tell nothing of it, and where folds come in the order of time."""
-        name = f"{record.spec.algorithm}, {about}"
+        name = f"{record.spec.algorithm}, {score_name} on {record.spec.dataset}"
         interval = interval_words(record, self.new_data)
-        self.sentence = f"{name}: {verdict(record)} {interval}."
+        self.sentence = f"{name}: {verdict(record)} {interval}.{sentence_without_score}"
         """What was found, with its numbers."""
 
     def __repr__(self) -> str:
@@ -151,12 +156,11 @@ def cross_validate(
     score_name = Scoring(estimator, scoring).name
     table = SplitSamples(estimator, X, y, cv, groups, params)
     table.shuffle(fold_order)
-    # A rule of the caller's own class is foreign: no spec can name it, and so no database keep it.
-    settings, foreign_rule = _rule_settings(rule, table.k)
-    _check_folds(settings["rule"], table)
-    spec = _spec(settings, table, score_name, name or type(estimator).__name__, dataset)
-    stopping_rule = foreign_rule or stopping.rule_for(spec)
-    in_database = keep and foreign_rule is None
+    chosen_rule = _chosen_rule(rule, table.k)
+    _check_folds(chosen_rule.settings["rule"], table)
+    spec = _spec(chosen_rule.settings, table, score_name, name or type(estimator).__name__, dataset)
+    stopping_rule = chosen_rule.foreign_rule or stopping.rule_for(spec)
+    in_database = keep and chosen_rule.foreign_rule is None
     if in_database:
         spec = _identified(spec, estimator, table)
     looks_at_samples = stopping.needs_user_scores(stopping_rule)
@@ -167,10 +171,10 @@ def cross_validate(
     meter = None
     if energy:
         meter = _meter(spec, n_jobs)
-    filtered = _FoldFilter(spec, table, score_name, looks_at_samples=looks_at_samples)
+    folds_for_rule = _FoldsForRule(spec, table, score_name, looks_at_samples=looks_at_samples)
     with _opened_run(spec, stopping_rule, in_database=in_database) as run:
         computed = table.computed(
-            [(estimator, index) for index in table.order],
+            [(estimator, fold) for fold in table.order],
             scoring_of,
             n_jobs,
             pre_dispatch,
@@ -179,17 +183,17 @@ def cross_validate(
             return_estimator=return_estimator,
             error_score=error_score,
         )
-        folds = _run_until_stop(run, computed, table.order, meter, filtered, on_fold)
+        folds = _run_until_stop(run, computed, table.order, meter, folds_for_rule, on_fold)
         computed.close()  # folds that the rule does not need are not computed any more
         record = run.end()
     report_failed_fits(folds.values(), error_score)
-    indices = sorted([*filtered.without_score, *(fold.fold for fold in record.folds)])
+    without_score = folds_for_rule.without_score
+    indices = sorted([*without_score, *(fold.fold for fold in record.folds)])
     columns = _columns(folds, indices, estimator, error_score)
-    result = CrossValidated(columns, indices, record, f"{score_name} on {spec.dataset}")
-    result.sentence += _sentence_without_score(record, filtered.without_score)
     if return_indices:
-        result["indices"] = _indices(table, indices)
-    return result
+        columns["indices"] = _indices(table, indices)
+    sentence_without_score = _sentence_without_score(record, without_score)
+    return CrossValidated(columns, indices, record, score_name, sentence_without_score)
 
 
 def _run_until_stop(
@@ -197,7 +201,7 @@ def _run_until_stop(
     computed: Iterator[Scored],
     order: Iterable[int],
     meter: EnergyMeter | None,
-    filtered: _FoldFilter,
+    folds_for_rule: _FoldsForRule,
     on_fold: Callable[[Run], None],
 ) -> dict[int, Scored]:
     """Compute folds and commit them to the run until its rule says stop, or none is left.
@@ -207,7 +211,7 @@ def _run_until_stop(
         computed: the folds in their order; each is computed when it is asked for.
         order: the indices of these folds.
         meter: measures each fold; None where none is measured.
-        filtered: says which folds the rule sees.
+        folds_for_rule: says which folds the rule sees.
         on_fold: told of the run after every fold that its rule sees.
     Returns:
         index of a fold -> what it scored, of those that ran.
@@ -217,8 +221,8 @@ def _run_until_stop(
         run.begin(index)
         fold, energy = _next_fold(computed, meter, run.record.spec)
         folds[index] = fold
-        results = filtered.results_after(index, fold, energy)
-        if _commit(run, results, on_fold):
+        new_results = folds_for_rule.add(index, fold, energy)
+        if _commit(run, new_results, on_fold):
             break
     return folds
 
@@ -264,7 +268,7 @@ def _commit(
     return False
 
 
-class _FoldFilter:
+class _FoldsForRule:
     """Which folds a rule sees: those with a score, once an estimator has been fitted at all.
 
     Where no fit succeeds the cross-validation is an error, whatever number a failure counts as, so
@@ -285,16 +289,15 @@ class _FoldFilter:
         self.without_score: list[int] = []
         """Folds without a finite score, in the order in which they ran."""
 
-    def results_after(self, index: int, fold: Scored, energy: Energy) -> list[FoldResult]:
-        """Add a fold that has run; gives the results that the rule is to see now.
+    def add(self, index: int, fold: Scored, energy: Energy) -> list[FoldResult]:
+        """Add a fold that has run; gives the results that the rule has not seen, but is to see now.
 
         Args:
             index: of the fold.
             fold: what it scored.
             energy: what it used.
         """
-        fit_succeeded = fold.results is not None
-        if fit_succeeded:
+        if fold.results is not None:
             self._any_fitted = True
         if fold.has_score:
             if fold.samples is None and self._looks_at_samples:
@@ -306,9 +309,9 @@ class _FoldFilter:
         # A failed fit may count as a score; failures alone must not stop the cross-validation.
         if not self._any_fitted:
             return []
-        results = self._waiting
+        new_results = self._waiting
         self._waiting = []
-        return results
+        return new_results
 
     def _warn_of_samples(self) -> None:
         """Say once that the rule compares samples, of which this score tells nothing."""
@@ -342,32 +345,38 @@ def _sentence_without_score(record: RunRecord, without_score: Sequence[int]) -> 
     return f" Folds {names} have no score, so the rule did not see them."
 
 
-def _rule_settings(
-    rule: StoppingRule | str | None, k: int
-) -> tuple[dict[str, Any], StoppingRule | None]:
-    """What a spec says of a rule.
+class _ChosenRule(NamedTuple):
+    """What a spec says of the rule of a cross-validation."""
+
+    settings: dict[str, Any]
+    """Of `RunSpec`: 'rule', and 'rule_params' and 'min_folds' where they are known."""
+    foreign_rule: StoppingRule | None
+    """An instance of a class of the caller's own, which no spec can name, and so no database keep;
+    None where the settings say all."""
+
+
+def _chosen_rule(rule: StoppingRule | str | None, k: int) -> _ChosenRule:
+    """The rule of a cross-validation.
 
     Args:
         rule: as of `cross_validate`.
         k: folds in all.
-    Returns:
-        settings of `RunSpec`, and the rule itself where no spec can name it.
     Raises:
         InputError: for a rule that is not known, or parameters that cannot be.
     """
-    chosen: StoppingRule | str = stopping.within(TOLERANCE)
+    instance_or_id: StoppingRule | str = stopping.within(TOLERANCE)
     if rule is not None:
-        chosen = rule
-    settings = settings_of_rule(chosen)
+        instance_or_id = rule
+    settings = settings_of_rule(instance_or_id)
     if settings is not None:
         entry = stopping.rule(settings["rule"])
-        return settings | _resolved_settings(entry, settings, k), None
-    foreign_rule = cast("StoppingRule", chosen)
+        return _ChosenRule(settings | _resolved_settings(entry, settings, k), None)
+    foreign_rule = cast("StoppingRule", instance_or_id)
     rule_id = record_of(foreign_rule).id
     settings = {"rule": rule_id}
     if rule_id in stopping.RULES:
         settings |= _resolved_settings(stopping.RULES[rule_id], settings, k)
-    return settings, foreign_rule
+    return _ChosenRule(settings, foreign_rule)
 
 
 def _resolved_settings(entry: Rule, settings: Mapping[str, Any], k: int) -> dict[str, Any]:
@@ -404,7 +413,7 @@ def _spec(
     """A spec of the run.
 
     Args:
-        rule_settings: as of `_rule_settings`.
+        rule_settings: `_ChosenRule.settings`.
         table: the samples and their folds.
         score: what the score is called.
         name: what the estimator is called.
@@ -417,7 +426,7 @@ def _spec(
     if list(table.order) != list(range(table.k)):
         only_folds = tuple(table.order)
     kind = Kind.NUMBERS
-    if table.classes:
+    if table.classifies:
         kind = Kind.CLASSES
     metric = _metric(score, kind)
     return RunSpec(
@@ -431,7 +440,7 @@ def _spec(
         clustered=table.grouped,
         in_time=table.in_time,
         metric=metric.id,
-        own_metric=metric.about,
+        own_metric=metric.description,
         cutoffs=(),
         **rule_settings,
     )
@@ -532,7 +541,6 @@ class _InMemory:
 
     def __init__(self, spec: RunSpec, rule: StoppingRule) -> None:
         self._rule = rule
-        self._results: list[FoldResult] = []
         self.record = RunRecord(
             run_id=uuid4().hex[:12],
             spec=spec,
@@ -545,13 +553,13 @@ class _InMemory:
         pass
 
     def commit(self, result: FoldResult) -> bool:
-        self._results.append(result)
+        """Keep a fold; gives whether the rule says stop."""
+        folds = (*self.record.folds, result)
         spec = self.record.spec
-        moment = stopping.moment(self._rule, self._results, spec.confidence, spec.overlap)
-        moment = replace(moment, doubt=doubt(self._results, spec.metric_name))
+        moment = stopping.moment(self._rule, folds, spec.confidence, spec.overlap)
+        moment = replace(moment, doubt=doubt(folds, spec.metric_name))
         moments = (*self.record.moments, moment)
         stop = stopping.stop_of(moments, spec.max_folds)
-        folds = (*self.record.folds, result)
         self.record = replace(self.record, folds=folds, moments=moments, stopped_at=stop)
         return stop is not None
 

@@ -12,9 +12,9 @@ from typing import Protocol as Interface
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.evaluation.formulas import Popularity, errors_by_user, linearized
+from ecv_core.evaluation.formulas import Popularity, errors_by_user, linearized_by_user
 from ecv_core.evaluation.formulas import per_user as per_user
-from ecv_core.evaluation.full import full_ranking, of_lists
+from ecv_core.evaluation.full import full_ranking, metrics_of_lists
 from ecv_core.evaluation.metrics import METRICS as METRICS
 from ecv_core.evaluation.metrics import Kind as Kind
 from ecv_core.evaluation.metrics import Metric as Metric
@@ -86,7 +86,9 @@ class Evaluation:
     def kept_per_user(self, n: int, clusters: Codes | None = None) -> UserScores:
         """What a run keeps of each user: every metric at its n, and those without a cut-off.
 
-        Args: clusters: of every user of the dataset, where they are named.
+        Args:
+            n: the list length of the run.
+            clusters: of every user of the dataset, where they are named.
         """
         metrics = []
         for name in self.metrics:
@@ -156,7 +158,7 @@ def evaluate(
     for name in fold.of_kind(Kind.PAIRS):
         columns[name] = PAIR_METRICS[name](ScoredPairs.joined(fold.pairs), protocol.seed)
     if GROUPED_AUC in columns:
-        columns[GROUPED_AUC] = _weighted_by_held_out(columns[GROUPED_AUC], fold)
+        columns[GROUPED_AUC] = _grouped_auc(columns[GROUPED_AUC], fold)
     for name in [*fold.of_kind(Kind.PAIRS), *fold.of_kind(Kind.PROBABILITIES)]:
         _check_finite(METRICS[name], columns[name])
     return _evaluation(fold, columns)
@@ -176,7 +178,7 @@ def _metrics_to_compute(
     return tuple(name for name in METRICS if name in wanted)
 
 
-def _weighted_by_held_out(auc_of_user: Floats, fold: EvaluatedFold) -> Floats:
+def _grouped_auc(auc_of_user: Floats, fold: EvaluatedFold) -> Floats:
     """What each user adds to the mean AUC in which a user counts once for each held-out item.
 
     Args:
@@ -185,13 +187,14 @@ def _weighted_by_held_out(auc_of_user: Floats, fold: EvaluatedFold) -> Floats:
     Returns: shape (users,); its mean is the weighted one.
     Raises: InputError where no user has an AUC.
     """
+    # A user counts once for each held-out item, and one without an AUC not at all.
     held_out_items = np.diff(fold.held_out.indptr)[fold.users]
     weights = np.where(np.isnan(auc_of_user), 0, held_out_items)
     if not weights.any():
         raise InputError("no user has a candidate besides what is held out, so there is no AUC")
     weighted_auc = np.nan_to_num(auc_of_user) * weights
     mean = float(weighted_auc.sum() / weights.sum())
-    return linearized(weighted_auc, weights, mean=mean)
+    return linearized_by_user(weighted_auc, weights, mean=mean)
 
 
 def _check_finite(metric: Metric, values: Floats) -> None:
@@ -225,9 +228,9 @@ def evaluate_lists(
     Raises: InputError for bad cut-offs, or nothing held out.
     """
     metrics = []
-    for name, each in METRICS.items():
-        usual = each.usual and not each.is_users_own
-        if each.kind in OF_LISTS and (name in also or usual):
+    for name, entry in METRICS.items():
+        is_usual = entry.usual and not entry.is_users_own
+        if entry.kind in OF_LISTS and (name in also or is_usual):
             metrics.append(name)
     fold = _fold_to_evaluate(
         None,
@@ -241,7 +244,8 @@ def evaluate_lists(
         progress=no_progress,
         compiled=False,
     )
-    return _evaluation(fold, of_lists(fold, lists[fold.users].astype(np.int32)))
+    columns = metrics_of_lists(fold, lists[fold.users].astype(np.int32))
+    return _evaluation(fold, columns)
 
 
 def _fold_to_evaluate(
@@ -296,7 +300,7 @@ def evaluate_ratings(
     given: NDArray[np.floating],
     users: NDArray[np.integer],
     scale: tuple[float, float],
-    own: Metric | None = None,
+    own_metric: Metric | None = None,
 ) -> Evaluation:
     """RMSE and MAE of predicted ratings, over all ratings of a fold and as each user adds to them.
 
@@ -305,7 +309,7 @@ def evaluate_ratings(
         given: what was held out; shape (ratings,).
         users: whose they are; shape (ratings,).
         scale: the lowest and the highest rating that can be given.
-        own: a metric of one's own besides.
+        own_metric: a metric of one's own besides.
     Returns: `values` are as `formulas.errors_by_user` says; their means are the metrics.
     Raises: RunError for a prediction that is not finite.
     """
@@ -317,15 +321,15 @@ def evaluate_ratings(
             "regularization"
         )
     predicted = np.clip(predicted, *scale)
-    losses = {}
+    own_errors = {}
     own_means = {}
-    if own is not None and own.compute is not None:
-        values = own.of_ratings(predicted, given)
+    if own_metric is not None and own_metric.compute is not None:
+        values = own_metric.of_ratings(predicted, given)
         if values.ndim:  # an error of each rating
-            losses[own.id] = values
-        else:
-            own_means[own.id] = float(values)
-    errors = errors_by_user(predicted, given, users, losses)
+            own_errors[own_metric.id] = values
+        else:  # one number for the fold
+            own_means[own_metric.id] = float(values)
+    errors = errors_by_user(predicted, given, users, own_errors)
     return Evaluation(
         users=errors.users,
         metrics=tuple(errors.parts),
@@ -376,11 +380,11 @@ def evaluate_samples(
     """
     from ecv_core.evaluation.scoring import Scoring
 
-    several = table.classes is not None and len(table.classes) > 2
-    names = {name: _SCORERS[name] for name in sorted(metric.task.metrics)}
-    if several and "roc-auc" in names:
-        names["roc-auc"] = "roc_auc_ovr"
-    scoring = Scoring(estimator, names, metric.id)
+    scorer_names = {name: _SCORERS[name] for name in sorted(metric.task.metrics)}
+    more_than_two_classes = table.classes is not None and len(table.classes) > 2
+    if more_than_two_classes and "roc-auc" in scorer_names:
+        scorer_names["roc-auc"] = "roc_auc_ovr"
+    scoring = Scoring(estimator, scorer_names, metric.id)
     scoring.units = rows
     means: dict[str, float] = {}
     for name, scorer in scoring.scorer.items():
@@ -391,7 +395,7 @@ def evaluate_samples(
                 raise
             continue  # the others are added where they are defined
         means[name] = score
-    samples = scoring.samples
+    samples = scoring.samples  # left there by the scorer of the metric that decides
     if samples is None:
         raise RunError(f"the samples of {table.dataset} tell nothing of its {metric.title}")
     values = samples.values
@@ -464,7 +468,7 @@ def _evaluation(fold: EvaluatedFold, values: Mapping[str, Floats]) -> Evaluation
         for name in with_cutoff:
             if METRICS[name].per_user:
                 columns[f"{name}@{n}"] = values[name][:, place]
-            else:
+            else:  # of all lists together
                 means_without_users[f"{name}@{n}"] = float(values[name][place])
     for name in fold.metrics:
         if name not in with_cutoff:

@@ -165,19 +165,20 @@ def _as_floats(rows: NDArray[Any]) -> NDArray[np.floating]:
     return floats
 
 
-def _replace_by_ranks(floats: Floats, exact: NDArray[Any]) -> None:
+def _replace_by_ranks(floats: Floats, exact_numbers: NDArray[Any]) -> None:
     """Replace floats, in place, by the ranks of the exact numbers that they round, from 0.
 
     What is NaN or infinite as a float stays so.
 
     Args:
         floats: changed; any shape.
-        exact: the numbers, of a finer type, such as whole numbers above 2^53; of the same shape.
+        exact_numbers: of a finer type, such as whole numbers above 2^53; of the same shape.
     """
+    # Floats round numbers that differ to the same, and a ranking needs no more than their order.
     is_number = ~np.isnan(floats)
     is_finite = np.isfinite(floats)
     # The inverse of the distinct numbers, which are sorted, is the rank of each.
-    _, ranks = np.unique(exact[is_number], return_inverse=True)
+    _, ranks = np.unique(exact_numbers[is_number], return_inverse=True)
     is_finite_number = is_finite[is_number]  # of the numbers alone, as the ranks are
     floats[is_finite] = ranks.ravel()[is_finite_number]
 
@@ -187,6 +188,6 @@ def _too_coarse(rows: NDArray[Any], floats: Floats) -> bool:
     if rows.dtype.kind in "iumM":  # such as nanoseconds
         return bool((np.abs(floats) >= EXACT).any())
     if rows.dtype.kind in "Of" and rows.dtype != np.float64:  # wider floats, and objects of Python
-        there = ~np.isnan(floats)
-        return bool((rows[there] != floats[there]).any())
+        is_number = ~np.isnan(floats)
+        return bool((rows[is_number] != floats[is_number]).any())
     return False

@@ -7,7 +7,7 @@ other programs compute, under the names by which their files call them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ecv_core.evaluation.metrics import METRICS
@@ -140,7 +140,7 @@ def is_metric_name(name: str) -> bool:
     """Whether a name is that of a metric and of nothing else: 'test_rmse', but not 'SVD rmse'."""
     metric = metric_named(name)
     words = _words_with_metric(name)
-    if metric is None:
+    if metric is None:  # 'test_score' is a metric, whichever it is
         return "score" in words and all(map(_is_qualifier, words))
     further_words = [word for word in words if word not in metric.words.split()]
     return all(map(_is_qualifier, further_words))
@@ -169,29 +169,12 @@ def same_metric(name: str, other: str) -> bool:
 
 def _metrics_by_words() -> dict[tuple[str, ...], NamedMetric]:
     """By the words of their names; what the project and plug-ins say goes before the table."""
-    table = {}
-    shares = _phrases(_SHARES)
-    bottomless = _phrases(_BOTTOMLESS)
-    for names, higher_is_better, never_negative in (
-        (_HIGHER, True, False),
-        (_LOWER, False, True),
-        (_LOWER_OF_ANY_SIGN, False, False),
-    ):
-        for phrase in _phrases(names):
-            bounded = phrase in shares
-            if higher_is_better:
-                bounded = phrase not in bottomless
-            table[tuple(phrase.split())] = NamedMetric(
-                words=phrase,
-                higher_is_better=higher_is_better,
-                never_negative=never_negative,
-                bounded=bounded,
-            )
+    table = {tuple(metric.words.split()): metric for metric in _metrics_of_other_programs()}
     for metric in METRICS.values():
         words = _words(metric.id)
         bounded = metric.is_bounded
-        elsewhere = table.get(tuple(words))
-        if elsewhere is not None and not elsewhere.bounded:
+        namesake = table.get(tuple(words))
+        if namesake is not None and not namesake.bounded:
             bounded = False  # Of other programs' errors it is not known that ratings are clipped.
         table[tuple(words)] = NamedMetric(
             words=" ".join(words),
@@ -200,6 +183,25 @@ def _metrics_by_words() -> dict[tuple[str, ...], NamedMetric]:
             bounded=bounded,
         )
     return table
+
+
+def _metrics_of_other_programs() -> Iterator[NamedMetric]:
+    """Those of the tables above."""
+    bottomless = _phrases(_BOTTOMLESS)
+    for words in _phrases(_HIGHER):
+        yield NamedMetric(
+            words=words,
+            higher_is_better=True,
+            never_negative=False,
+            bounded=words not in bottomless,
+        )
+    shares = _phrases(_SHARES)
+    for words in _phrases(_LOWER):
+        yield NamedMetric(
+            words=words, higher_is_better=False, never_negative=True, bounded=words in shares
+        )
+    for words in _phrases(_LOWER_OF_ANY_SIGN):
+        yield NamedMetric(words=words, higher_is_better=False, never_negative=False, bounded=False)
 
 
 def _phrases(names: str) -> list[str]:
@@ -211,6 +213,7 @@ def _last_metric(
     words: Sequence[str], table: dict[tuple[str, ...], NamedMetric]
 ) -> NamedMetric | None:
     longest = max(len(phrase) for phrase in table)
+    # Of several metrics the last, and of those that end there the one of most words.
     for end in range(len(words), 0, -1):
         for begin in range(max(end - longest, 0), end):
             metric = table.get(tuple(words[begin:end]))

@@ -255,12 +255,12 @@ def short_head(popularity: Popularity) -> Mask:
 
     Returns: shape (items,).
     """
-    order = np.argsort(-popularity.counts, kind="stable")
-    reached = np.cumsum(popularity.counts[order])
-    before = reached - popularity.counts[order]
-    is_head = np.zeros(len(order), dtype=np.bool_)
-    # So the item with which the share is reached is one of them.
-    is_head[order] = before < HEAD * popularity.counts.sum()
+    most_popular_first = np.argsort(-popularity.counts, kind="stable")
+    counts = popularity.counts[most_popular_first]
+    # An item is of the head while those before it are below the share: the one that reaches it too.
+    counts_before = np.cumsum(counts) - counts
+    is_head = np.zeros(len(counts), dtype=np.bool_)
+    is_head[most_popular_first] = counts_before < HEAD * counts.sum()
     return is_head
 
 
@@ -345,7 +345,7 @@ def errors_by_user(
     predicted: ArrayLike,
     ratings: ArrayLike,
     users: ArrayLike,
-    own: Mapping[str, Floats] = MappingProxyType({}),
+    further_errors: Mapping[str, Floats] = MappingProxyType({}),
 ) -> UserErrors:
     """MAE and RMSE over all ratings of a fold, and what each user adds to them.
 
@@ -363,7 +363,8 @@ def errors_by_user(
         predicted: ratings as a model predicts them; shape (ratings,), at least one.
         ratings: as users gave them; shape (ratings,).
         users: whose they are, codes; shape (ratings,).
-        own: other errors of each rating, whose mean counts as MAE's does; shape (ratings,).
+        further_errors: by metric, an error of each rating, whose mean counts as MAE's does; shape
+            (ratings,).
     Source: Cochran (1977), Sampling Techniques, section 6.4, for the ratio; Herlocker et al. (2004)
         for the metrics.
     """
@@ -371,22 +372,22 @@ def errors_by_user(
     rating_users, codes, counts = np.unique(users, return_inverse=True, return_counts=True)
     parts: dict[str, Floats] = {}
     means: dict[str, float] = {}
-    for name, losses in {"rmse": error**2, "mae": np.abs(error), **own}.items():
-        sums = np.bincount(codes, weights=losses)
-        mean = float(losses.mean())
+    for name, errors in {"rmse": error**2, "mae": np.abs(error), **further_errors}.items():
+        sums = np.bincount(codes, weights=errors)
+        mean = float(errors.mean())
         value = mean
         slope = 1.0
-        if name == "rmse":
+        if name == "rmse":  # the root of the mean; at 0 it has no slope, and every user adds 0
             value = math.sqrt(mean)
-            slope = 0.0  # where all errors are 0 the root has none, and every user adds the same: 0
+            slope = 0.0
             if mean > 0:
                 slope = 0.5 / value
         means[name] = value
-        parts[name] = linearized(sums, counts, mean=mean, value=value, slope=slope)
+        parts[name] = linearized_by_user(sums, counts, mean=mean, value=value, slope=slope)
     return UserErrors(rating_users.astype(np.int32), parts, means)
 
 
-def linearized(
+def linearized_by_user(
     sums: NDArray[Any],
     counts: NDArray[Any],
     *,
@@ -394,7 +395,7 @@ def linearized(
     value: float | None = None,
     slope: float = 1.0,
 ) -> Floats:
-    """What each user adds to a function of a mean over all that users have, as above.
+    """What each user adds to a function of a mean over all that users have (delta method).
 
     Args:
         sums: over what the user has; shape (users,).

@@ -120,6 +120,7 @@ def exposures(items: NDArray[np.integer], cutoffs: tuple[int, ...], n_items: int
     counts = np.zeros((len(cutoffs), n_items), dtype=np.intp)
     start = 0
     for row, end in enumerate(cutoffs):
+        # Only the ranks that this list has beyond the shorter one before it.
         listed = items[:, start:end].ravel() + 1  # an empty place becomes 0 and is left out
         counts[row] = np.bincount(listed, minlength=n_items + 1)[1:]
         start = end
@@ -146,11 +147,12 @@ def gini(counts: Counts, candidates: Mask) -> Floats:
         items has all of them; 0 for lists without an item.
     Source: Gini index as Adomavicius & Kwon (2012) and Castells et al. (2015) use it.
     """
-    ordered = np.sort(counts[:, candidates], axis=1)
-    m = ordered.shape[1]
+    ascending = np.sort(counts[:, candidates], axis=1)
+    m = ascending.shape[1]
+    # The Gini index of sorted numbers: each weighs by how many are below it, less those above it.
     weights = 2 * np.arange(1, m + 1) - m - 1
-    places = ordered.sum(axis=1)
-    return (ordered @ weights) / (m * np.maximum(places, 1))
+    places = ascending.sum(axis=1)
+    return (ascending @ weights) / (m * np.maximum(places, 1))
 
 
 LIST_METRICS = {"coverage": item_coverage, "gini": gini}
@@ -173,7 +175,7 @@ def full_ranking(fold: EvaluatedFold) -> Columns:
         lists[done : done + len(users), :n] = best
         done += len(users)
         fold.report(done)
-    return columns | of_lists(fold, lists)
+    return columns | metrics_of_lists(fold, lists)
 
 
 def _blocks_with_every_score(
@@ -220,12 +222,12 @@ def block_pairs(
     is_pair = candidates | is_held_out
     return ScoredPairs(
         scores=scores[is_pair].astype(np.float64),
-        chosen=is_held_out[is_pair],
-        owners=np.repeat(users, is_pair.sum(axis=1)),
+        is_held_out=is_held_out[is_pair],
+        users=np.repeat(users, is_pair.sum(axis=1)),
     )
 
 
-def of_lists(fold: EvaluatedFold, items: Codes) -> Columns:
+def metrics_of_lists(fold: EvaluatedFold, items: Codes) -> Columns:
     """Those of the fold's metrics that follow from users' lists.
 
     Args:
@@ -244,13 +246,13 @@ def of_lists(fold: EvaluatedFold, items: Codes) -> Columns:
         # The other metrics are 0 without a hit, and most lists have none.
         has_hit = ranked.hits.any(axis=1)
         rows = rows[has_hit]
-        with_hits = replace(ranked, hits=ranked.hits[has_hit], held_out=ranked.held_out[has_hit])
-        for name, values in _metrics_of_lists_with_hits(fold, rows, with_hits, items[rows]).items():
+        ranked = replace(ranked, hits=ranked.hits[has_hit], held_out=ranked.held_out[has_hit])
+        for name, values in _metrics_of_lists_with_hits(fold, rows, ranked, items[rows]).items():
             columns[name][rows] = values
-    of_all_lists = fold.of_kind(Kind.LISTS)
-    if of_all_lists:
+    metrics_of_all_lists = fold.of_kind(Kind.LISTS)
+    if metrics_of_all_lists:
         counts = exposures(items, fold.cutoffs, len(fold.candidates))
-        for name in of_all_lists:
+        for name in metrics_of_all_lists:
             columns[name] = LIST_METRICS[name](counts, fold.candidates)
     return columns
 
@@ -303,10 +305,10 @@ def _metrics_of_lists_with_hits(
             columns[name] = HIT_METRICS[name](ranked)
     for name in fold.of_kind(Kind.NOVELTY):
         columns[name] = NOVELTY_METRICS[name](ranked, items, fold.popularity)
-    of_gains = fold.of_kind(Kind.GAINS)
-    if of_gains:
+    graded_metrics = fold.of_kind(Kind.GAINS)
+    if graded_metrics:
         graded = graded_lists(fold, fold.users[rows], items, ranked.hits)
-        for name in of_gains:
+        for name in graded_metrics:
             columns[name] = graded_ndcg(graded, GAINS[name])
     return columns
 
@@ -330,9 +332,9 @@ def graded_lists(
     ratings = np.zeros(hits.shape)
     ideal = np.zeros(hits.shape)
     ratings[rows, ranks] = fold.ratings[users[rows], items[rows, ranks]]
-    of_users = fold.ratings[users]
+    held_out = fold.ratings[users]
     for row in range(len(users)):
-        of_user = of_users.data[of_users.indptr[row] : of_users.indptr[row + 1]]
-        best = np.sort(of_user)[::-1][: hits.shape[1]]
+        ratings_of_user = held_out.data[held_out.indptr[row] : held_out.indptr[row + 1]]
+        best = np.sort(ratings_of_user)[::-1][: hits.shape[1]]
         ideal[row, : len(best)] = best
     return Graded(ratings=ratings, ideal=ideal, cutoffs=fold.cutoffs)

@@ -221,10 +221,10 @@ class Metric:
     @property
     def is_users_own(self) -> bool:
         """Whether it does not come with the project."""
-        return self.id not in _PROJECTS
+        return self.id not in _PROJECT_METRICS
 
     @property
-    def about(self) -> Params:
+    def description(self) -> Params:
         """What a run keeps of a metric of one's own, as `RunSpec.own_metric`; () of the project's.
 
         So a run can be read where the code of its metric is not.
@@ -257,28 +257,28 @@ class Metric:
         return self.kind in _IN_SAMPLES
 
 
-_PROJECTS: dict[str, Metric] = {}
+_PROJECT_METRICS: dict[str, Metric] = {}
 """The project's own metrics by id, in the order in which pages list them."""
 
 
 def _define(metric: Metric) -> None:
     """Make a metric one of the project's own."""
-    _PROJECTS[metric.id] = metric
-    _add_kernel(metric)
+    _PROJECT_METRICS[metric.id] = metric
+    _add_to_hit_metrics(metric)
 
 
-def _add_kernel(metric: Metric) -> None:
+def _add_to_hit_metrics(metric: Metric) -> None:
     """Have a metric's own function of hits, if it has one, computed at every cut-off."""
     if metric.compute is None or metric.kind is not Kind.HITS:
         return
 
-    def at_cutoffs(ranked: Ranked) -> Floats:
+    def values_at_cutoffs(ranked: Ranked) -> Floats:
         columns = []
         for n in ranked.cutoffs:
             columns.append(metric.of_hits(ranked.hits[:, :n], ranked.held_out))
         return np.stack(columns, axis=1)
 
-    HIT_METRICS[metric.id] = at_cutoffs
+    HIT_METRICS[metric.id] = values_at_cutoffs
 
 
 # A new metric of hits is an entry here, with its function as `compute`: (hits, held_out) -> a
@@ -717,15 +717,15 @@ _define(
 
 
 def _from_entry_point(offered: object, name: str) -> tuple[str, Metric]:
-    """What a package offers under a name, as an entry of the registry."""
-    if callable(offered) and not isinstance(offered, Metric | type):
+    """What a package offers under a name, as an entry of the registry: its id, and the metric."""
+    if callable(offered) and not isinstance(offered, Metric | type):  # a plain function
         offered = Metric(name, offered)
     metric = _checked(offered)
-    _add_kernel(metric)
+    _add_to_hit_metrics(metric)
     return metric.id, metric
 
 
-METRICS = Registry(_PROJECTS, group="ecv_core.metrics", to_entry=_from_entry_point)
+METRICS = Registry(_PROJECT_METRICS, group="ecv_core.metrics", to_entry=_from_entry_point)
 """Every metric by its id, in the order in which pages list them: the project's own, and those of
 installed packages; `register_metric` adds to it."""
 
@@ -740,7 +740,7 @@ def register_metric(own: Metric) -> Metric:
     Raises: InputError for what is no metric, or has an id of the project's.
     """
     metric = _checked(own)
-    _add_kernel(metric)
+    _add_to_hit_metrics(metric)
     METRICS[metric.id] = metric
     return metric
 
@@ -749,10 +749,10 @@ def _checked(offered: object) -> Metric:
     """Refuse what is no metric, or would take the place of one of the project's."""
     if not isinstance(offered, Metric):
         raise InputError(
-            f"a metric is an id ({', '.join(_PROJECTS)}) or an ecv.Metric(id, function), but is "
-            f"{offered!r:.80}"
+            f"a metric is an id ({', '.join(_PROJECT_METRICS)}) or an ecv.Metric(id, function), "
+            f"but is {offered!r:.80}"
         )
-    if not offered.is_users_own and _PROJECTS[offered.id] is not offered:
+    if not offered.is_users_own and _PROJECT_METRICS[offered.id] is not offered:
         raise InputError(f"there is a metric '{offered.id}' already; give yours another id")
     return offered
 
@@ -774,22 +774,23 @@ def metric_of(spec: RunSpec) -> Metric:
     return metric_described_by(spec.metric, spec.own_metric)
 
 
-def metric_described_by(metric_id: str, about: Params = ()) -> Metric:
-    """A metric by its id, and by what a run keeps of one that is not the project's.
+def metric_described_by(metric_id: str, description: Params = ()) -> Metric:
+    """A metric by its id, and by `Metric.description` of one that is not the project's.
 
     Raises: UnknownName; InputError for what no metric can be.
     """
-    if not about:
+    if not description:
         return metric(metric_id)
-    if metric_id in METRICS and METRICS[metric_id].about == about:
+    if metric_id in METRICS and METRICS[metric_id].description == description:
         return METRICS[metric_id]
-    facts: dict[str, Any] = dict(about)
-    namesake = _PROJECTS.get(metric_id.removeprefix(SCIKIT_LEARN))
+    # The code of the metric is not here, or not what it was: its values can still be read.
+    facts: dict[str, Any] = dict(description)
+    namesake = _PROJECT_METRICS.get(metric_id.removeprefix(SCIKIT_LEARN))
     # Of an error scikit-learn gives the negative, whose range is not the error's.
     if namesake is not None and namesake.higher_is_better == facts.get("higher_is_better"):
         facts |= {"low": namesake.low, "high": namesake.high}
-    flags = (facts.get("higher_is_better"), facts.get("whole"))
-    if metric_id in _PROJECTS or not all(isinstance(flag, bool) for flag in flags):
+    has_flags = all(isinstance(facts.get(flag), bool) for flag in ("higher_is_better", "whole"))
+    if metric_id in _PROJECT_METRICS or not has_flags:
         raise InputError(f"what is said of the metric '{metric_id}' cannot be: {facts!r:.80}")
     try:
         return Metric(metric_id, **facts)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are used
 
-from ecv_core.evaluation.formulas import linearized, log_loss
+from ecv_core.evaluation.formulas import linearized_by_user, log_loss
 from ecv_core.records.arrays import Floats, Indices, Mask
 
 
@@ -17,18 +17,18 @@ class ScoredPairs:
     """Pairs of a user and an item with their scores; all of shape (pairs,)."""
 
     scores: Floats
-    chosen: Mask
+    is_held_out: Mask
     """Whether the item is held out; else it is a negative."""
-    owners: Indices
+    users: Indices
     """The user's number; no two users have the same."""
 
     @classmethod
     def joined(cls, parts: Sequence[ScoredPairs]) -> ScoredPairs:
         """All pairs of some users and of others."""
         scores = np.concatenate([part.scores for part in parts])
-        chosen = np.concatenate([part.chosen for part in parts])
-        owners = np.concatenate([part.owners for part in parts])
-        return cls(scores=scores, chosen=chosen, owners=owners)
+        is_held_out = np.concatenate([part.is_held_out for part in parts])
+        users = np.concatenate([part.users for part in parts])
+        return cls(scores=scores, is_held_out=is_held_out, users=users)
 
 
 def pooled_auc(pairs: ScoredPairs, seed: int = 0) -> Floats:
@@ -47,27 +47,30 @@ def pooled_auc(pairs: ScoredPairs, seed: int = 0) -> Floats:
     Source: Hanley, McNeil (1982) for A; DeLong, DeLong, Clarke-Pearson (1988) for placements,
         Obuchowski (1997) for pairs that come in groups.
     """
-    held_out = pairs.scores[pairs.chosen]
-    negative = pairs.scores[~pairs.chosen]
+    is_held_out = pairs.is_held_out
+    held_out = pairs.scores[is_held_out]
+    negative = pairs.scores[~is_held_out]
     placements = np.empty(len(pairs.scores))
-    placements[pairs.chosen] = _share_below(held_out, negative)
-    placements[~pairs.chosen] = 1 - _share_below(negative, held_out)
-    auc = float(placements[pairs.chosen].mean())
-    owners, codes = np.unique(pairs.owners, return_inverse=True)
-    added = np.full(len(owners), auc)
-    for sort in (pairs.chosen, ~pairs.chosen):
-        counts = np.bincount(codes[sort], minlength=len(owners))
-        sums = np.bincount(codes[sort], weights=placements[sort], minlength=len(owners))
-        added += linearized(sums, counts, mean=auc, value=0.0)
-    return added
+    placements[is_held_out] = _share_below(held_out, negative)
+    placements[~is_held_out] = 1 - _share_below(negative, held_out)
+    auc = float(placements[is_held_out].mean())
+    users, user_of_pair = np.unique(pairs.users, return_inverse=True)
+    parts_of_users = np.full(len(users), auc)
+    # The area moves with the held-out pairs and with the negative ones.
+    for is_of_sort in (is_held_out, ~is_held_out):
+        owners = user_of_pair[is_of_sort]
+        counts = np.bincount(owners, minlength=len(users))
+        sums = np.bincount(owners, weights=placements[is_of_sort], minlength=len(users))
+        parts_of_users += linearized_by_user(sums, counts, mean=auc, value=0.0)
+    return parts_of_users
 
 
 def _share_below(scores: Floats, others: Floats) -> Floats:
     """Of each score, the share of the others that are lower; equal ones count one half."""
-    in_order = np.sort(others)
-    below = np.searchsorted(in_order, scores)
-    not_above = np.searchsorted(in_order, scores, side="right")
-    return (below + not_above) / (2 * len(others))
+    others_in_order = np.sort(others)
+    count_lower = np.searchsorted(others_in_order, scores)
+    count_not_higher = np.searchsorted(others_in_order, scores, side="right")
+    return (count_lower + count_not_higher) / (2 * len(others))  # the mean of both, as a share
 
 
 def calibrated_log_loss(pairs: ScoredPairs, seed: int = 0) -> Floats:
@@ -83,61 +86,70 @@ def calibrated_log_loss(pairs: ScoredPairs, seed: int = 0) -> Floats:
         Infinite where any score is, and NaN where there is one user alone.
     Source: Platt (1999), without his prior, as there are many pairs.
     """
-    owners, codes = np.unique(pairs.owners, return_inverse=True)
-    if len(owners) < 2:
-        return np.full(len(owners), np.nan)
+    users, user_of_pair = np.unique(pairs.users, return_inverse=True)
+    if len(users) < 2:
+        return np.full(len(users), np.nan)
     if not np.isfinite(pairs.scores).all():
-        return np.full(len(owners), np.inf)
-    order = np.random.default_rng(seed).permutation(len(owners))
-    is_first = np.zeros(len(owners), dtype=np.bool_)
-    is_first[order[: len(owners) // 2]] = True
-    losses = calibrated_losses(pairs.scores, pairs.chosen, is_first[codes])
-    sums = np.bincount(codes, weights=losses)
-    return linearized(sums, np.bincount(codes), mean=float(losses.mean()))
+        return np.full(len(users), np.inf)
+    order = np.random.default_rng(seed).permutation(len(users))
+    is_in_first_half = np.zeros(len(users), dtype=np.bool_)
+    is_in_first_half[order[: len(users) // 2]] = True
+    losses = calibrated_losses(pairs.scores, pairs.is_held_out, is_in_first_half[user_of_pair])
+    sums = np.bincount(user_of_pair, weights=losses)
+    counts = np.bincount(user_of_pair)
+    return linearized_by_user(sums, counts, mean=float(losses.mean()))
 
 
-def calibrated_losses(scores: Floats, chosen: Mask, half: Mask) -> Floats:
+def calibrated_losses(scores: Floats, is_held_out: Mask, is_in_first_half: Mask) -> Floats:
     """Log loss of each pair by the curve of the other half.
 
     Args:
         scores: of pairs of any users, finite; shape (pairs,).
-        chosen: whether the pair is held out; both sorts are in either half; shape (pairs,).
-        half: whether the pair's user is in the first half; shape (pairs,).
+        is_held_out: else a pair is a negative; both sorts are in either half; shape (pairs,).
+        is_in_first_half: whether the pair's user is in the first half; shape (pairs,).
     Returns: nats; shape (pairs,).
     """
     spread = scores.std() or 1.0
     scaled = (scores - scores.mean()) / spread
     losses = np.empty(len(scores))
-    for learnt in (half, ~half):
-        curve = _logistic_curve(scaled[learnt], chosen[learnt])
-        losses[~learnt] = log_loss(np.polyval(curve, scaled[~learnt]), chosen[~learnt])
+    for is_learnt_from in (is_in_first_half, ~is_in_first_half):
+        is_scored = ~is_learnt_from
+        curve = _logistic_curve(scaled[is_learnt_from], is_held_out[is_learnt_from])
+        log_odds = np.polyval(curve, scaled[is_scored])
+        losses[is_scored] = log_loss(log_odds, is_held_out[is_scored])
     return losses
 
 
-def _logistic_curve(scores: Floats, chosen: Mask) -> Floats:
-    """Slope and intercept of the likeliest logistic curve, by Newton's method with halved steps."""
+def _logistic_curve(scores: Floats, is_held_out: Mask) -> Floats:
+    """Slope and intercept of the likeliest logistic curve, by Newton's method with halved steps.
 
-    def loss(curve: Floats) -> float:
-        return float(log_loss(np.polyval(curve, scores), chosen).mean())
+    Of its log odds: slope * score + intercept.
+    """
 
-    share = chosen.mean()
+    def mean_loss(curve: Floats) -> float:
+        return float(log_loss(np.polyval(curve, scores), is_held_out).mean())
+
+    share = is_held_out.mean()
     curve = np.array([0.0, np.log(share / (1 - share))])
-    least = loss(curve)
-    for _ in range(100):
-        shares = scipy.special.expit(np.polyval(curve, scores))
-        weights = shares * (1 - shares)
-        errors = chosen - shares
-        cross = (weights * scores).mean()
-        curvature = [[(weights * scores**2).mean() + 1e-9, cross], [cross, weights.mean() + 1e-9]]
-        step = np.linalg.solve(curvature, [(errors * scores).mean(), errors.mean()])
-        after = loss(curve + step)
-        while after > least and np.abs(step).max() > 1e-9:
+    least_loss = mean_loss(curve)
+    for _ in range(100):  # Newton's steps, of which a few are enough
+        probabilities = scipy.special.expit(np.polyval(curve, scores))
+        errors = is_held_out - probabilities
+        gradient = [(errors * scores).mean(), errors.mean()]
+        weights = probabilities * (1 - probabilities)
+        mixed = (weights * scores).mean()
+        # The Hessian of the loss; a little more on its diagonal keeps it invertible.
+        hessian = [[(weights * scores**2).mean() + 1e-9, mixed], [mixed, weights.mean() + 1e-9]]
+        step = np.linalg.solve(hessian, gradient)
+        loss = mean_loss(curve + step)
+        # A step that overshoots is halved until the loss falls.
+        while loss > least_loss and np.abs(step).max() > 1e-9:
             step = step / 2
-            after = loss(curve + step)
-        if least - after < 1e-9:
+            loss = mean_loss(curve + step)
+        if least_loss - loss < 1e-9:
             break
         curve = curve + step
-        least = after
+        least_loss = loss
     return curve
 
 

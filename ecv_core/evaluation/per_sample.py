@@ -11,9 +11,9 @@ bootstrap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,19 @@ from ecv_core.records.arrays import Floats, Mask
 _EPSILON = float(np.finfo(np.float64).eps)
 _SAME = 1e-6
 """A statistic worked out here is the scorer's own if it is no farther from it than this share."""
+
+
+class Linearized(NamedTuple):
+    """A score of n samples, to first order in the weight of each: the infinitesimal jackknife."""
+
+    score: float
+    """In the metric's own sign."""
+    influence: Floats
+    """How far the score moves, times n, as a sample gets a little more weight; shape (n,)."""
+
+
+class NoFormula(Exception):
+    """The score of these samples has no formula here, so that it is known another way, or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,27 +54,38 @@ class HeldOut:
     options: Mapping[str, str] = field(default_factory=dict)
     """What the scorer was made with, as text."""
 
+    def known_classes(self) -> NDArray[Any]:
+        """The estimator's labels. Raises: NoFormula where it has none."""
+        if self.classes is None:
+            raise NoFormula("no classes")
+        return self.classes
+
+    def check_weights(self) -> None:
+        """Refuse samples that differ in weight. Raises: NoFormula."""
+        if (self.weights != 1).any():
+            raise NoFormula("weighted samples")
+
     def positives(self) -> tuple[Mask, Floats]:
         """Of two classes: who is of the positive one, and how much the estimator thinks so.
 
-        Raises: ValueError for any other number of classes.
+        Raises: NoFormula for any other number of classes.
         """
-        if self.classes is None or len(self.classes) != 2:
-            raise ValueError("not two classes")
+        classes = self.known_classes()
+        if len(classes) != 2:
+            raise NoFormula("not two classes")
         column = 1
         sign = 1.0  # a decision value is higher where the second class is likelier
-        if self.options.get("pos_label") == str(self.classes[0]):
+        if self.options.get("pos_label") == str(classes[0]):
             column = 0
             sign = -1.0
-        positive = self.truth == self.classes[column]
+        is_positive = self.truth == classes[column]
         if self.response.ndim == 2:
-            return positive, self.response[:, column].astype(np.float64)
-        return positive, sign * self.response
+            return is_positive, self.response[:, column].astype(np.float64)
+        return is_positive, sign * self.response
 
     def probabilities(self) -> Floats:
         """Of the true class of each sample; shape (n,)."""
-        assert self.classes is not None
-        columns = np.searchsorted(self.classes, self.truth)
+        columns = np.searchsorted(self.known_classes(), self.truth)
         of_truth = self.response[np.arange(len(self.truth)), columns]
         return np.clip(of_truth.astype(np.float64), _EPSILON, 1 - _EPSILON)
 
@@ -71,326 +95,324 @@ class HeldOut:
         truth: Floats = np.asarray(self.truth, np.float64).reshape(n, -1)
         return truth - np.asarray(self.response, np.float64).reshape(n, -1)
 
-    def mean(self, of_samples: NDArray[Any]) -> tuple[float, Floats]:
-        """The weighted mean of a number per sample, and its influence values."""
+    def mean(self, of_samples: NDArray[Any]) -> Linearized:
+        """The weighted mean of a number per sample."""
         values = np.asarray(of_samples, np.float64)
-        middle = float(np.average(values, weights=self.weights))
-        return middle, self.weights / self.weights.mean() * (values - middle)
+        mean = float(np.average(values, weights=self.weights))
+        return Linearized(mean, self.weights / self.weights.mean() * (values - mean))
 
-    def ratio(self, numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple[float, Floats]:
-        """The ratio of two sums over samples.
+    def ratio(self, numerators: NDArray[Any], denominators: NDArray[Any]) -> Linearized:
+        """The ratio of two weighted sums over samples.
 
         Its influence is (numerators - ratio * denominators) / mean(denominators).
         """
-        total = float(self.weights @ denominators)
-        if total == 0:  # as scikit-learn has it, unless it was made with another zero_division
-            return 0.0, np.zeros(len(self.weights))
-        ratio = float(self.weights @ numerators) / total
-        influence = self.weights * (numerators - ratio * denominators)
-        return ratio, influence * (len(self.weights) / total)
+        denominator = float(self.weights @ denominators)
+        if denominator == 0:  # as scikit-learn has it, unless made with another zero_division
+            return Linearized(0.0, np.zeros(len(self.weights)))
+        ratio = float(self.weights @ numerators) / denominator
+        moves = self.weights * (numerators - ratio * denominators)
+        return Linearized(ratio, moves * (len(self.weights) / denominator))
 
 
-Statistic = Callable[[HeldOut], tuple[float, Floats]]
-"""The score of some samples, in the metric's own sign, and the influence value of each."""
+Statistic = Callable[[HeldOut], Linearized]
+"""The score of some samples. Raises: NoFormula."""
 
 
-def values_of_samples(metric: str, score: float, held: HeldOut) -> Floats | None:
+def values_of_samples(metric: str, score: float, held_out: HeldOut) -> Floats | None:
     """A value per sample, whose mean is the score; None where no formula gives that score.
 
     Args:
         metric: the name of scikit-learn's function, such as 'roc_auc_score'.
         score: what the scorer said, where more is better.
-        held: what it looked at.
+        held_out: what it looked at.
     Returns: shape (n,), in the sign of the score.
     """
     statistic = STATISTICS.get(metric)
     if statistic is None:
         return None
+    # A scorer's options may be such as no formula here knows, and fit the arrays in no way.
     try:
         with np.errstate(all="ignore"):
-            mean, influence = statistic(held)
-    except (ValueError, IndexError, TypeError, AssertionError):
+            linearized_score, influence = statistic(held_out)
+    except (NoFormula, ValueError, IndexError, TypeError):
         return None
-    if held.options.get("greater_is_better") == "False":
-        mean = -mean
+    if held_out.options.get("greater_is_better") == "False":
+        linearized_score = -linearized_score
         influence = -influence
     # An option that is not known here, or another function of this name, shows in the score.
-    same = abs(mean - score) <= _SAME * max(abs(score), _SAME)
-    if not same or not np.isfinite(influence).all():
+    is_same_score = abs(linearized_score - score) <= _SAME * max(abs(score), _SAME)
+    if not is_same_score or not np.isfinite(influence).all():
         return None
     return score + influence
 
 
-def reach(metric: str, held: HeldOut) -> float:
+def largest_move(metric: str, held_out: HeldOut) -> float:
     """How far the value of one sample can move where an estimator predicts it otherwise.
 
     Args:
         metric: the name of scikit-learn's function, such as 'f1_score'.
-        held: what it looked at.
+        held_out: what it looked at.
 
     Returns:
         at least 0, in units of the score; 0 where it is not known.
     """
-    if metric not in _REACHES:
+    if metric not in _LARGEST_MOVES:
         return 0.0
-    largest_weight = float(held.weights.max() / held.weights.mean())
-    return _REACHES[metric](held) * largest_weight
+    largest_weight = float(held_out.weights.max() / held_out.weights.mean())
+    return _LARGEST_MOVES[metric](held_out) * largest_weight
 
 
-def _is_right(held: HeldOut) -> Mask:
+def _is_right(held_out: HeldOut) -> Mask:
     """Whether a sample's label is predicted right; of several labels all of them."""
-    same = np.asarray(held.truth == held.response)
-    return np.asarray(same.reshape(len(held.truth), -1).all(axis=1))
+    same = np.asarray(held_out.truth == held_out.response)
+    return np.asarray(same.reshape(len(held_out.truth), -1).all(axis=1))
 
 
 def _mean_of(of_samples: Callable[[HeldOut], NDArray[Any]]) -> Statistic:
-    def statistic(held: HeldOut) -> tuple[float, Floats]:
-        return held.mean(of_samples(held))
+    def statistic(held_out: HeldOut) -> Linearized:
+        return held_out.mean(of_samples(held_out))
 
     return statistic
 
 
-def _log_loss(held: HeldOut) -> Floats:
-    return -np.log(held.probabilities())
+def _log_loss(held_out: HeldOut) -> Floats:
+    return -np.log(held_out.probabilities())
 
 
-def _absolute(held: HeldOut) -> Floats:
-    return np.abs(held.difference()).mean(axis=1)
+def _absolute(held_out: HeldOut) -> Floats:
+    return np.abs(held_out.difference()).mean(axis=1)
 
 
-def _rmse(held: HeldOut) -> tuple[float, Floats]:
+def _rmse(held_out: HeldOut) -> Linearized:
     """The root of a mean: its influence is that of the mean over twice the root."""
-    mean, influence = held.mean(_squares(held))
+    mean, influence = held_out.mean(_squares(held_out))
     if mean == 0:
-        return 0.0, influence
+        return Linearized(0.0, influence)
     root = float(np.sqrt(mean))
-    return root, influence / (2 * root)
+    return Linearized(root, influence / (2 * root))
 
 
-def _squares(held: HeldOut) -> Floats:
-    return (held.difference() ** 2).mean(axis=1)
+def _squares(held_out: HeldOut) -> Floats:
+    return (held_out.difference() ** 2).mean(axis=1)
 
 
-def _relative(held: HeldOut) -> Floats:
-    size = np.maximum(np.abs(held.truth.reshape(len(held.truth), -1)), _EPSILON)
-    return (np.abs(held.difference()) / size).mean(axis=1)
+def _relative(held_out: HeldOut) -> Floats:
+    size = np.maximum(np.abs(held_out.truth.reshape(len(held_out.truth), -1)), _EPSILON)
+    return (np.abs(held_out.difference()) / size).mean(axis=1)
 
 
-def _pinball(held: HeldOut) -> Floats:
-    alpha = float(held.options.get("alpha", 0.5))
-    difference = held.difference()
+def _pinball(held_out: HeldOut) -> Floats:
+    alpha = float(held_out.options.get("alpha", 0.5))
+    difference = held_out.difference()
     return np.asarray(np.maximum(alpha * difference, (alpha - 1) * difference).mean(axis=1))
 
 
-def _brier(held: HeldOut) -> Floats:
-    assert held.classes is not None
-    if len(held.classes) == 2:
-        positive, probability = held.positives()
-        return (probability - positive) ** 2
-    truth = held.truth[:, None] == held.classes
-    return ((held.response - truth) ** 2).sum(axis=1)
+def _brier(held_out: HeldOut) -> Floats:
+    classes = held_out.known_classes()
+    if len(classes) == 2:
+        is_positive, probability = held_out.positives()
+        return (probability - is_positive) ** 2
+    is_class = held_out.truth[:, None] == classes
+    probabilities = held_out.response
+    return ((probabilities - is_class) ** 2).sum(axis=1)
 
 
-def _top_k(held: HeldOut) -> Mask:
-    assert held.classes is not None
-    k = int(held.options.get("k", 2))
-    if held.response.ndim == 1:  # a decision value of two classes, the second above 0
+def _top_k(held_out: HeldOut) -> Mask:
+    classes = held_out.known_classes()
+    k = int(held_out.options.get("k", 2))
+    if held_out.response.ndim == 1:  # a decision value of two classes, the second above 0
         if k != 1:
-            raise ValueError("both of two classes")
-        likelier = (held.response > 0).astype(int)
-        return held.classes[likelier] == held.truth
-    likeliest_last = np.argsort(held.response, axis=1, kind="mergesort")
-    best = likeliest_last[:, ::-1][:, :k]
-    return (held.classes[best] == held.truth[:, None]).any(axis=1)
+            raise NoFormula("both of two classes")
+        likelier = (held_out.response > 0).astype(int)
+        return classes[likelier] == held_out.truth
+    likeliest_last = np.argsort(held_out.response, axis=1, kind="mergesort")
+    likeliest = likeliest_last[:, ::-1][:, :k]
+    return (classes[likeliest] == held_out.truth[:, None]).any(axis=1)
 
 
-def _r2(held: HeldOut) -> tuple[float, Floats]:
+def _r2(held_out: HeldOut) -> Linearized:
     """1 - A / B: A the mean squared error, B the variance of the targets; the mean of outputs.
 
     The influence of B is (y - mean)^2 - B: that of the mean itself vanishes to first order.
     """
-    if (held.weights != 1).any():
-        raise ValueError("weights")
-    truth = np.asarray(held.truth, np.float64).reshape(len(held.truth), -1)
-    errors = held.difference() ** 2
-    about = (truth - truth.mean(axis=0)) ** 2
-    error = errors.mean(axis=0)
-    variance = about.mean(axis=0)
-    unexplained = error / variance
-    influence: Floats = ((about * unexplained - errors) / variance).mean(axis=1)
-    return float((1 - unexplained).mean()), influence
+    held_out.check_weights()
+    truth = np.asarray(held_out.truth, np.float64).reshape(len(held_out.truth), -1)
+    squared_errors = held_out.difference() ** 2
+    squared_deviations = (truth - truth.mean(axis=0)) ** 2
+    variance = squared_deviations.mean(axis=0)
+    unexplained_share = squared_errors.mean(axis=0) / variance
+    # The ratio of the two means moves with either of them.
+    moves = (squared_deviations * unexplained_share - squared_errors) / variance
+    return Linearized(float((1 - unexplained_share).mean()), moves.mean(axis=1))
 
 
-def _auc(positive: Mask, response: Floats) -> tuple[float, Floats]:
+def _auc(is_positive: Mask, response: Floats) -> Linearized:
     """The area under the ROC curve, and the influence of each sample on it.
 
     From the structural components of DeLong et al. (1988), by ranks as Sun and Xu (2014) get them.
 
     Args:
-        positive: whether a sample is of the positive class; shape (samples,).
+        is_positive: whether a sample is of the positive class; shape (samples,).
         response: higher where the estimator finds that class likelier; same shape.
-    Returns: the area; and the influences, whose mean is 0, shape (samples,).
-    Raises: ValueError where all samples are of one class.
+    Raises: NoFormula where all samples are of one class.
     """
     n = len(response)
-    n_positive = int(positive.sum())
+    n_positive = int(is_positive.sum())
     n_negative = n - n_positive
     if n_positive == 0 or n_negative == 0:
-        raise ValueError("one class")
-    component = np.empty(n)
+        raise NoFormula("one class")
     ranks = rankdata(response)
-    # Of a positive the share of negatives below it; of a negative the share of positives above it.
-    component[positive] = (ranks[positive] - rankdata(response[positive])) / n_negative
-    component[~positive] = 1 - (ranks[~positive] - rankdata(response[~positive])) / n_positive
-    area = float(component[positive].mean())
+    ranks_of_positives = rankdata(response[is_positive])
+    ranks_of_negatives = rankdata(response[~is_positive])
+    # A rank among all, less that among one's own class, counts the lower ones of the other class.
+    component = np.empty(n)
+    component[is_positive] = (ranks[is_positive] - ranks_of_positives) / n_negative
+    # Of a negative the share of positives above it.
+    component[~is_positive] = 1 - (ranks[~is_positive] - ranks_of_negatives) / n_positive
+    area = float(component[is_positive].mean())
     # The area is a mean over each class, so that a sample of a rare class has more influence.
-    influence = (component - area) * np.where(positive, n / n_positive, n / n_negative)
-    return area, influence
+    influence = (component - area) * np.where(is_positive, n / n_positive, n / n_negative)
+    return Linearized(area, influence)
 
 
-def _roc_auc(held: HeldOut) -> tuple[float, Floats]:
-    # Where no formula here gives the score, an error says so, and the caller goes another way.
-    if (held.weights != 1).any():
-        raise ValueError("no formula for weighted samples")
-    assert held.classes is not None
-    if len(held.classes) == 2:
-        return _auc(*held.positives())
-    if held.options.get("average", "macro") != "macro" or held.options["multi_class"] != "ovr":
-        raise ValueError("no formula for this mean over classes")
+def _roc_auc(held_out: HeldOut) -> Linearized:
+    held_out.check_weights()
+    classes = held_out.known_classes()
+    if len(classes) == 2:
+        return _auc(*held_out.positives())
+    average = held_out.options.get("average", "macro")
+    if average != "macro" or held_out.options["multi_class"] != "ovr":
+        raise NoFormula("another mean over classes")
+    # One class versus the rest (ovr), whose probability is its column.
     areas = []
-    influences = []
-    for column, label in enumerate(held.classes):
-        area, influence = _auc(held.truth == label, held.response[:, column])
-        areas.append(area)
-        influences.append(influence)
-    return float(np.mean(areas)), np.asarray(np.mean(influences, axis=0))
+    for column, label in enumerate(classes):
+        areas.append(_auc(held_out.truth == label, held_out.response[:, column]))
+    return _mean_of_classes(areas)
 
 
-def _average_precision(held: HeldOut) -> tuple[float, Floats]:
+def _mean_of_classes(scores: Sequence[Linearized]) -> Linearized:
+    """The plain mean of the scores of classes, and of their influence values."""
+    mean = float(np.mean([score.score for score in scores]))
+    return Linearized(mean, np.mean([score.influence for score in scores], axis=0))
+
+
+def _average_precision(held_out: HeldOut) -> Linearized:
     """The mean over positives j of P_j, the precision among the b_j samples scored at least as j.
 
     IF(x, y) = y (P(x) - AP) n / m + n / m * sum over positives j with s_j <= x of (y - P_j) / b_j,
     for one more sample (x, y) changes its own term, the number m of positives, and the precision at
     every threshold below it.
     """
-    positive, response = held.positives()
+    held_out.check_weights()
+    is_positive, response = held_out.positives()
     sample_count = len(response)
-    positive_count = int(positive.sum())
-    if positive_count == 0 or (held.weights != 1).any():
-        raise ValueError("no positive, or weights")
+    positive_count = int(is_positive.sum())
+    if positive_count == 0:
+        raise NoFormula("no positive")
     # A level is a response that one or more samples have, from the lowest to the highest.
     levels, level_of = np.unique(response, return_inverse=True)
     samples_at = np.bincount(level_of, minlength=len(levels))
-    positives_at = np.bincount(level_of, weights=positive, minlength=len(levels))
+    positives_at = np.bincount(level_of, weights=is_positive, minlength=len(levels))
     samples_from = np.cumsum(samples_at[::-1])[::-1]  # at a level or above it
     positives_from = np.cumsum(positives_at[::-1])[::-1]
     precision = positives_from / samples_from
-    mean = float((positives_at * precision).sum() / positive_count)
+    average = float((positives_at * precision).sum() / positive_count)
     # A sample counts in the precision of its own level and all below: as one more sample it lowers
     # them, and as one more positive it raises them.
     raised = np.cumsum(positives_at / samples_from)[level_of]
     lowered = np.cumsum(positives_at * precision / samples_from)[level_of]
-    influence = positive * (precision[level_of] - mean) + positive * raised - lowered
-    return mean, np.asarray(influence * sample_count / positive_count)
+    own_term = precision[level_of] - average
+    moves = is_positive * own_term + is_positive * raised - lowered
+    return Linearized(average, np.asarray(moves * sample_count / positive_count))
 
 
-Counted = tuple[NDArray[np.floating], NDArray[np.floating]]
-"""What of each sample is counted above and below the line of a ratio; shape (n,) each."""
-Counts = Callable[[HeldOut, Mask, Mask], Counted]
+class ClassCounts(NamedTuple):
+    """What of each sample is counted above and below the line of a class's ratio; shape (n,)."""
+
+    numerators: NDArray[np.floating]
+    denominators: NDArray[np.floating]
+
+
+CountsOfClass = Callable[[HeldOut, Mask, Mask], ClassCounts]
 """(Held out, who is of a class, who is predicted to be) -> the counts of that class's score."""
 
 
-def _hits_of_true(held: HeldOut, true: Mask, predicted: Mask) -> Counted:
-    """Recall."""
-    return (true & predicted) * 1.0, true * 1.0
+def _recall_counts(held_out: HeldOut, is_class: Mask, is_predicted: Mask) -> ClassCounts:
+    return ClassCounts((is_class & is_predicted) * 1.0, is_class * 1.0)
 
 
-def _hits_of_predicted(held: HeldOut, true: Mask, predicted: Mask) -> Counted:
-    """Precision."""
-    return (true & predicted) * 1.0, predicted * 1.0
+def _precision_counts(held_out: HeldOut, is_class: Mask, is_predicted: Mask) -> ClassCounts:
+    return ClassCounts((is_class & is_predicted) * 1.0, is_predicted * 1.0)
 
 
-def _hits_of_either(held: HeldOut, true: Mask, predicted: Mask) -> Counted:
-    """The Jaccard index."""
-    return (true & predicted) * 1.0, (true | predicted) * 1.0
+def _jaccard_counts(held_out: HeldOut, is_class: Mask, is_predicted: Mask) -> ClassCounts:
+    return ClassCounts((is_class & is_predicted) * 1.0, (is_class | is_predicted) * 1.0)
 
 
-def _hits_of_both(held: HeldOut, true: Mask, predicted: Mask) -> Counted:
-    """F, which weighs recall beta times as much as precision."""
-    b = float(held.options.get("beta", 1)) ** 2
-    return (1 + b) * (true & predicted), b * true + predicted
+def _f_counts(held_out: HeldOut, is_class: Mask, is_predicted: Mask) -> ClassCounts:
+    """F weighs recall beta times as much as precision."""
+    b = float(held_out.options.get("beta", 1)) ** 2
+    return ClassCounts((1 + b) * (is_class & is_predicted), b * is_class + is_predicted)
 
 
-def _by_classes(counts: Counts) -> Statistic:
+def _by_classes(counts_of_class: CountsOfClass) -> Statistic:
     """The score of one class, or an average over classes, where each is a ratio of two counts."""
 
-    def statistic(held: HeldOut) -> tuple[float, Floats]:
-        labels = np.unique(np.concatenate([held.truth, held.response]))
-        average = held.options.get("average", "binary")
+    def statistic(held_out: HeldOut) -> Linearized:
+        labels = np.unique(np.concatenate([held_out.truth, held_out.response]))
+        average = held_out.options.get("average", "binary")
         if average == "binary":
-            positive = held.options.get("pos_label", "1")
-            labels = labels[labels.astype(str) == positive]
+            positive_label = held_out.options.get("pos_label", "1")
+            labels = labels[labels.astype(str) == positive_label]
         if average == "micro":
-            return _micro(held, labels, counts)
-        scores, influences = _of_each_class(held, labels, counts)
+            return _micro(held_out, labels, counts_of_class)
+        scores = _of_each_class(held_out, labels, counts_of_class)
         if average == "weighted":
-            return _weighted(held, labels, scores, influences)
-        return float(scores.mean()), np.asarray(influences.mean(axis=0))
+            return _weighted(held_out, labels, scores)
+        return _mean_of_classes(scores)
 
     return statistic
 
 
-def _balanced_accuracy(held: HeldOut) -> tuple[float, Floats]:
+def _balanced_accuracy(held_out: HeldOut) -> Linearized:
     """The plain mean of the recalls of the classes that are held out."""
-    scores, influences = _of_each_class(held, np.unique(held.truth), _hits_of_true)
-    return float(scores.mean()), np.asarray(influences.mean(axis=0))
+    labels = np.unique(held_out.truth)
+    return _mean_of_classes(_of_each_class(held_out, labels, _recall_counts))
 
 
-def _of_each_class(held: HeldOut, labels: NDArray[Any], counts: Counts) -> tuple[Floats, Floats]:
-    """Scores, shape (classes,), and their influence values, shape (classes, n)."""
+def _of_each_class(
+    held_out: HeldOut, labels: NDArray[Any], counts_of_class: CountsOfClass
+) -> list[Linearized]:
+    """The score of each of these classes. Raises: NoFormula where there is no class."""
     scores = []
-    influences = []
     for label in labels:
-        numerators, denominators = counts(held, held.truth == label, held.response == label)
-        score, influence = held.ratio(numerators, denominators)
-        scores.append(score)
-        influences.append(influence)
+        counts = counts_of_class(held_out, held_out.truth == label, held_out.response == label)
+        scores.append(held_out.ratio(counts.numerators, counts.denominators))
     if not scores:
-        raise ValueError("no class")
-    return np.array(scores), np.array(influences)
+        raise NoFormula("no class")
+    return scores
 
 
-def _micro(held: HeldOut, labels: NDArray[Any], counts: Counts) -> tuple[float, Floats]:
+def _micro(held_out: HeldOut, labels: NDArray[Any], counts_of_class: CountsOfClass) -> Linearized:
     """The ratio of the counts of all classes together."""
-    numerators = np.zeros(len(held.truth))
-    denominators = np.zeros(len(held.truth))
+    numerators = np.zeros(len(held_out.truth))
+    denominators = np.zeros(len(held_out.truth))
     for label in labels:
-        is_label = held.truth == label
-        is_predicted = held.response == label
-        label_numerators, label_denominators = counts(held, is_label, is_predicted)
-        numerators += label_numerators
-        denominators += label_denominators
-    return held.ratio(numerators, denominators)
+        counts = counts_of_class(held_out, held_out.truth == label, held_out.response == label)
+        numerators += counts.numerators
+        denominators += counts.denominators
+    return held_out.ratio(numerators, denominators)
 
 
-def _weighted(
-    held: HeldOut, labels: NDArray[Any], scores: Floats, influences: Floats
-) -> tuple[float, Floats]:
-    """The mean of classes by their shares of samples, which vary as well.
-
-    So its influence has two parts, as the slope of a product: that of the scores, and that of the
-    shares.
-    """
-    shares = []
-    influences_on_shares = []
-    for label in labels:
-        share, influence_on_share = held.mean(held.truth == label)
-        shares.append(share)
-        influences_on_shares.append(influence_on_share)
+def _weighted(held_out: HeldOut, labels: NDArray[Any], scores: Sequence[Linearized]) -> Linearized:
+    """The mean of classes by their shares of samples, which vary as well."""
+    class_shares = [held_out.mean(held_out.truth == label) for label in labels]
+    shares = np.array([share.score for share in class_shares])
+    values = np.array([score.score for score in scores])
     # The mean is a sum of products, so that a sample moves it by way of both factors.
-    of_scores = np.array(shares) @ influences
-    of_shares = scores @ np.array(influences_on_shares)
-    return float(np.array(shares) @ scores), of_scores + of_shares
+    by_scores = shares @ np.array([score.influence for score in scores])
+    by_shares = values @ np.array([share.influence for share in class_shares])
+    return Linearized(float(shares @ values), by_scores + by_shares)
 
 
 _MEANS: dict[str, Statistic] = {
@@ -411,37 +433,39 @@ STATISTICS: dict[str, Statistic] = _MEANS | {
     "r2_score": _r2,
     "roc_auc_score": _roc_auc,
     "average_precision_score": _average_precision,
-    "f1_score": _by_classes(_hits_of_both),
-    "fbeta_score": _by_classes(_hits_of_both),
-    "precision_score": _by_classes(_hits_of_predicted),
-    "recall_score": _by_classes(_hits_of_true),
-    "jaccard_score": _by_classes(_hits_of_either),
+    "f1_score": _by_classes(_f_counts),
+    "fbeta_score": _by_classes(_f_counts),
+    "precision_score": _by_classes(_precision_counts),
+    "recall_score": _by_classes(_recall_counts),
+    "jaccard_score": _by_classes(_jaccard_counts),
 }
 """By the name of scikit-learn's function. Of others a jackknife over blocks tells: `scoring`."""
 
 
-def _of_right_or_wrong(held: HeldOut) -> float:
+def _of_right_or_wrong(held_out: HeldOut) -> float:
     """A sample that was right is wrong, which moves its value by 1."""
     return 1.0
 
 
-def _of_worst_loss(held: HeldOut) -> float:
+def _of_worst_loss(held_out: HeldOut) -> float:
     """The log loss of the label that was thought least likely of any sample."""
-    probabilities = np.clip(held.response.astype(np.float64), _EPSILON, 1 - _EPSILON)
+    probabilities = np.clip(held_out.response.astype(np.float64), _EPSILON, 1 - _EPSILON)
     return float(-np.log(probabilities.min()))
 
 
-def _of_rarest_class(held: HeldOut) -> float:
+def _of_rarest_class(held_out: HeldOut) -> float:
     """One sample of the rarest class moves a score from 0 to 1 by at most its share of the class.
 
     Its value moves by as much, times the number of all samples.
     """
-    _, counts = np.unique(held.truth, return_counts=True)
-    return float(len(held.truth) / counts.min())
+    _, counts = np.unique(held_out.truth, return_counts=True)
+    return float(len(held_out.truth) / counts.min())
 
 
-Reach = Callable[[HeldOut], float]
-_OF_CLASSES: dict[str, Reach] = {
+_LARGEST_MOVES: dict[str, Callable[[HeldOut], float]] = {
+    "accuracy_score": _of_right_or_wrong,
+    "top_k_accuracy_score": _of_right_or_wrong,
+    "log_loss": _of_worst_loss,
     "balanced_accuracy_score": _of_rarest_class,
     "roc_auc_score": _of_rarest_class,
     "average_precision_score": _of_rarest_class,
@@ -450,10 +474,5 @@ _OF_CLASSES: dict[str, Reach] = {
     "precision_score": _of_rarest_class,
     "recall_score": _of_rarest_class,
     "jaccard_score": _of_rarest_class,
-}
-_REACHES: dict[str, Reach] = _OF_CLASSES | {
-    "accuracy_score": _of_right_or_wrong,
-    "top_k_accuracy_score": _of_right_or_wrong,
-    "log_loss": _of_worst_loss,
 }
 """How far a sample's value can move, by the name of scikit-learn's function."""

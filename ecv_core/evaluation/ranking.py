@@ -115,36 +115,35 @@ def best_of_array(scores: NDArray[np.floating], n: int) -> Lists:
     """As `best_items`, by numpy."""
     items = scores.shape[1]
     # Of many equal numbers a whole sort is several times faster than a partition.
-    nth_scores = np.sort(scores, axis=1)[:, items - n, None]
-    chosen = scores >= nth_scores
-    chosen_counts = np.count_nonzero(chosen, axis=1)
-    for row in np.flatnonzero(chosen_counts > n):
+    nth_best_scores = np.sort(scores, axis=1)[:, items - n, None]
+    is_in_list = scores >= nth_best_scores
+    list_lengths = np.count_nonzero(is_in_list, axis=1)
+    for row in np.flatnonzero(list_lengths > n):
         # Of the items that are equal to the n-th those with the highest numbers are too many.
-        equal_items = np.flatnonzero(scores[row] == nth_scores[row])
-        too_many = chosen_counts[row] - n
-        chosen[row, equal_items[-too_many:]] = False
-    best = np.flatnonzero(chosen).reshape(-1, n) % items
-    worth = np.take_along_axis(scores, best, axis=1)
-    best[worth == -np.inf] = -1
-    order = np.argsort(-worth, axis=1, kind="stable")
+        equal_items = np.flatnonzero(scores[row] == nth_best_scores[row])
+        too_many = list_lengths[row] - n
+        is_in_list[row, equal_items[-too_many:]] = False
+    # Now every row has n items, so that the places in the block fall into lists of n.
+    best = np.flatnonzero(is_in_list).reshape(-1, n) % items
+    best_scores = np.take_along_axis(scores, best, axis=1)
+    best[best_scores == -np.inf] = -1
+    order = np.argsort(-best_scores, axis=1, kind="stable")
     return np.take_along_axis(best, order, axis=1)
 
 
 def best_of_tensor(scores: torch.Tensor, n: int) -> Lists:
-    """As `best_items`, where the scores are: `torch.topk` leaves equal ones in any order."""
+    """As `best_items`, on the device where the scores are."""
     import torch
 
-    wide = min(n + 1, scores.shape[1])  # one more, for it may be equal to the last
-    worth, best = torch.topk(scores, wide, dim=1)
-    tied = (worth[:, 1:] == worth[:, :-1]).any(dim=1)
-    ordered = torch.sort(scores[tied], dim=1, descending=True, stable=True)
-    worth[tied] = ordered.values[:, :wide]
-    best[tied] = ordered.indices[:, :wide]
-    lists: Lists = best.masked_fill(worth == -torch.inf, -1)[:, :n].cpu().numpy()
+    length = min(n + 1, scores.shape[1])  # one more, for it may be equal to the last
+    best_scores, best = torch.topk(scores, length, dim=1)
+    # `topk` leaves equal scores in any order: users who have such are sorted, and stably.
+    has_ties = (best_scores[:, 1:] == best_scores[:, :-1]).any(dim=1)
+    ordered = torch.sort(scores[has_ties], dim=1, descending=True, stable=True)
+    best_scores[has_ties] = ordered.values[:, :length]
+    best[has_ties] = ordered.indices[:, :length]
+    lists: Lists = best.masked_fill(best_scores == -torch.inf, -1)[:, :n].cpu().numpy()
     return lists
-
-
-_LAST_BITS = (1 << 20) - 1
 
 
 def hits_of(users: Indices, items: NDArray[np.integer], held_out: csr_array) -> Mask:
@@ -156,22 +155,15 @@ def hits_of(users: Indices, items: NDArray[np.integer], held_out: csr_array) -> 
         held_out: shape (users, items), nonzero where the user has the item held out.
     Returns: shape (block, n).
     """
-    columns = held_out.shape[1]
+    n_items = held_out.shape[1]
     relevant = held_out[users]
     if not relevant.has_sorted_indices:
         relevant.sort_indices()
+    # Each pair of a row and an item is one number, so that one sorted search looks all of them up.
     rows = np.arange(len(users))
-    # One number per cell of the block, so that one sorted search looks all of them up.
     rows_held_out = np.repeat(rows, np.diff(relevant.indptr))
-    cells_held_out = rows_held_out * columns + relevant.indices
-    cells_in_lists = np.where(items < 0, -1, rows[:, None] * columns + items)
-    # Most cells are not held out, and the last bits of most of these are those of none that is.
-    has_last_bits = np.zeros(_LAST_BITS + 1, dtype=np.bool_)
-    has_last_bits[cells_held_out & _LAST_BITS] = True
-    candidates = np.nonzero(has_last_bits[cells_in_lists & _LAST_BITS])
-    candidate_cells = cells_in_lists[candidates]
-    positions = np.searchsorted(cells_held_out, candidate_cells)
-    no_cell = -2  # stands behind the last one, where a cell above all would be
-    hits = np.zeros(cells_in_lists.shape, dtype=np.bool_)
-    hits[candidates] = np.append(cells_held_out, no_cell)[positions] == candidate_cells
-    return hits
+    pairs_held_out = rows_held_out * n_items + relevant.indices
+    recommended_pairs = np.where(items < 0, -1, rows[:, None] * n_items + items)
+    places = np.searchsorted(pairs_held_out, recommended_pairs)
+    no_pair = -2  # found by those above the last one; no recommended pair has this number
+    return np.append(pairs_held_out, no_pair)[places] == recommended_pairs

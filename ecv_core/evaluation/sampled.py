@@ -53,29 +53,43 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     if protocol.sampling == "popularity":
         chances *= fold.popularity.counts
     _check_enough(fold, chances > 0, wanted)
-    # A bag has each item as often as its chance asks.
+    # A bag has each item as often as its chance asks, so that a place in it is drawn evenly.
     bag = np.repeat(np.arange(len(chances), dtype=np.int32), chances)
     draw_count = min(SPARE[protocol.sampling] * wanted + 8, len(chances))
-    is_free = np.ones(len(chances), dtype=np.bool_)
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         users = fold.users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM, start])
         places = rng.integers(0, len(bag), (len(users), draw_count), dtype=np.int32)
         draws = bag[places[:, ::-1]]  # from the last to the first: so a seed has always meant it
-        taken = [
-            np.concatenate([_items_of(fold.seen, user), _items_of(fold.held_out, user)])
-            for user in users
-        ]
-        negatives = np.full((len(users), wanted), -1, dtype=np.int32)
-        for row in range(len(users)):
-            is_free[taken[row]] = False
-            free_draws = draws[row][is_free[draws[row]]]
-            is_free[taken[row]] = True
-            _, first_places = np.unique(free_draws, return_index=True)
-            distinct = free_draws[np.sort(first_places)][:wanted]
-            negatives[row, : len(distinct)] = distinct
+        taken = []
+        for user in users:
+            seen = _items_of(fold.seen, user)
+            taken.append(np.concatenate([seen, _items_of(fold.held_out, user)]))
+        negatives = _first_free_draws(draws, taken, wanted, len(chances))
         _fill_up(negatives, taken, chances, rng)
         yield negatives
+
+
+def _first_free_draws(draws: Codes, taken: Sequence[Codes], wanted: int, n_items: int) -> Codes:
+    """Of each user the first different items drawn that are not taken.
+
+    Args:
+        draws: item numbers in the order of the draws; shape (users, draws).
+        taken: for each user, the items that cannot be drawn.
+        wanted: items of each user.
+        n_items: how many there are.
+    Returns: shape (users, wanted); -1 at the end of a row in which too few were drawn.
+    """
+    negatives = np.full((len(draws), wanted), -1, dtype=np.int32)
+    is_free = np.ones(n_items, dtype=np.bool_)
+    for row, draws_of_user in enumerate(draws):
+        is_free[taken[row]] = False
+        free_draws = draws_of_user[is_free[draws_of_user]]
+        is_free[taken[row]] = True  # for the next user
+        _, first_places = np.unique(free_draws, return_index=True)
+        distinct = free_draws[np.sort(first_places)][:wanted]
+        negatives[row, : len(distinct)] = distinct
+    return negatives
 
 
 def _fill_up(
@@ -125,8 +139,8 @@ def _check_enough(fold: EvaluatedFold, drawable: Mask, wanted: int) -> None:
     """
     seen = _drawable_in(fold.seen, drawable)
     held_out = _drawable_in(fold.held_out, drawable)
-    left = drawable.sum() - (seen + held_out)[fold.users]
-    least = int(left.min(initial=wanted))
+    left_to_draw = drawable.sum() - (seen + held_out)[fold.users]
+    least = int(left_to_draw.min(initial=wanted))
     if least < wanted:
         most = max(least, 0)  # an item may be seen and held out, and so counts twice
         kind = ""
@@ -160,7 +174,7 @@ def pooled_ranking(fold: EvaluatedFold) -> Columns:
     Source: RecBole (2020), its evaluation setting uniN.
     """
     protocol = fold.protocol
-    parts: list[Columns] = []
+    columns_of_blocks: list[Columns] = []
     _check_enough(fold, fold.candidates, 1)
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         users = fold.users[start : start + USERS_AT_ONCE]
@@ -169,18 +183,22 @@ def pooled_ranking(fold: EvaluatedFold) -> Columns:
         is_seen = fold.seen[users].toarray() != 0
         can_be_negative = fold.candidates & ~is_held_out & ~is_seen
         is_in_pool = is_held_out.copy()
-        for row, negatives in enumerate(can_be_negative):
+        for row, items_to_draw in enumerate(can_be_negative):
             count = (protocol.negatives or 0) * int(is_held_out[row].sum())
-            is_in_pool[row, rng.choice(np.flatnonzero(negatives), count)] = True
+            is_in_pool[row, rng.choice(np.flatnonzero(items_to_draw), count)] = True
         # What is in no pool counts as seen, so that a full ranking is one of the pool.
         rows, items = np.nonzero(~is_in_pool)
         not_in_pool = scipy.sparse.csr_array(
             (np.ones(len(rows)), (users[rows], items)), shape=fold.seen.shape
         )
+        # The whole fold reports, not each of its blocks.
         pool = replace(fold, users=users, seen=not_in_pool, report=lambda _: None)
-        parts.append(full_ranking(pool))
+        columns_of_blocks.append(full_ranking(pool))
         fold.report(start + len(users))
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    columns = {}
+    for name in columns_of_blocks[0]:
+        columns[name] = np.concatenate([block[name] for block in columns_of_blocks])
+    return columns
 
 
 def single_ranking(fold: EvaluatedFold) -> Columns:
@@ -244,8 +262,8 @@ class Comparisons:
 
     users: int
     """How many there are."""
-    owners: Indices
-    """Places of users, from 0."""
+    user_rows: Indices
+    """The user's place among these users, from 0."""
     higher: Counts
     """Negatives with a higher score."""
     tied: Counts
@@ -259,13 +277,13 @@ class Comparisons:
     def joined(cls, blocks: Sequence[Comparisons]) -> Comparisons:
         """Those of one block of users after the other, who have as many negatives each."""
         users = 0
-        owners = []
+        user_rows = []
         for block in blocks:
-            owners.append(block.owners + users)
+            user_rows.append(block.user_rows + users)
             users += block.users
         return cls(
             users=users,
-            owners=np.concatenate(owners),
+            user_rows=np.concatenate(user_rows),
             higher=np.concatenate([block.higher for block in blocks]),
             tied=np.concatenate([block.tied for block in blocks]),
             ranks=np.concatenate([block.ranks for block in blocks]),
@@ -294,11 +312,11 @@ def sampled_hits(
     values_by_rank = per_user(hits_by_rank, one_held_out, cutoffs, metrics)
     # A user's value is the mean over the user's lists: that of each rank, times the share of the
     # user's held-out items that have the rank.
-    rank_places = np.minimum(comparisons.ranks, n + 1) - 1
-    cells = comparisons.owners * (n + 1) + rank_places
-    counts = np.bincount(cells, minlength=comparisons.users * (n + 1)).reshape(-1, n + 1)
-    lists_of_users = np.bincount(comparisons.owners)
-    shares = counts / lists_of_users[:, None]
+    rank_columns = np.minimum(comparisons.ranks, n + 1) - 1
+    counts = np.zeros((comparisons.users, n + 1))
+    np.add.at(counts, (comparisons.user_rows, rank_columns), 1)
+    lists_of_users = counts.sum(axis=1, keepdims=True)
+    shares = counts / lists_of_users
     return {metric: shares @ values for metric, values in values_by_rank.items()}
 
 
@@ -308,7 +326,8 @@ def sampled_auc(comparisons: Comparisons) -> Floats:
     Returns: shape (users,), in [0, 1].
     """
     wins = 1 - (comparisons.higher + comparisons.tied / 2) / comparisons.negatives
-    return np.bincount(comparisons.owners, weights=wins) / np.bincount(comparisons.owners)
+    held_out_items = np.bincount(comparisons.user_rows)
+    return np.bincount(comparisons.user_rows, weights=wins) / held_out_items
 
 
 def sampled_r_precision(comparisons: Comparisons) -> Floats:
@@ -337,8 +356,8 @@ def sampled_graded_ndcg(comparisons: Comparisons, fold: EvaluatedFold) -> Floats
     # A list has one held-out item, whose gain also is the best list's: it cancels out, and leaves
     # plain nDCG. An item without a gain scores 0, as one does that the list leaves out.
     ranks = np.where(has_gain, comparisons.ranks, NOWHERE)
-    with_gain = replace(comparisons, ranks=ranks)
-    return sampled_hits(with_gain, fold.cutoffs, ["ndcg"])["ndcg"]
+    comparisons_with_gain = replace(comparisons, ranks=ranks)
+    return sampled_hits(comparisons_with_gain, fold.cutoffs, ["ndcg"])["ndcg"]
 
 
 def _compare(
@@ -358,48 +377,60 @@ def _compare(
     import torch
 
     device = scores.device
-    count = negatives.shape[1]
-    owners = np.repeat(np.arange(len(negatives)), np.diff(held_out.indptr))
-    rows = torch.from_numpy(owners).to(device)
-    items = torch.from_numpy(held_out.indices.astype(np.int64)).to(device)
-    of_held = scores[rows, items]
-    of_held[torch.from_numpy(~candidates[held_out.indices]).to(device)] = -torch.inf
-    others = torch.from_numpy(negatives.astype(np.int64)).to(device)
-    of_others = scores.gather(1, others)
+    negatives_of_user = negatives.shape[1]
+    user_rows = _user_rows(held_out)
+    rows = torch.from_numpy(user_rows).to(device)
+    held_out_items = torch.from_numpy(held_out.indices.astype(np.int64)).to(device)
+    held_out_scores = scores[rows, held_out_items]
+    is_no_candidate = torch.from_numpy(~candidates[held_out.indices]).to(device)
+    held_out_scores[is_no_candidate] = -torch.inf
+    negative_items = torch.from_numpy(negatives.astype(np.int64)).to(device)
+    negative_scores = scores.gather(1, negative_items)
     counts: list[torch.Tensor] = []
-    size = max(1, PAIRS // count)
+    size = max(1, PAIRS // negatives_of_user)
     for start in range(0, len(rows), size):
-        part = slice(start, start + size)
-        row = rows[part]
-        mine = of_held[part, None]
-        theirs = of_others[row]
+        block = slice(start, start + size)
+        row = rows[block]
+        item = held_out_items[block, None]
+        score = held_out_scores[block, None]
+        scores_of_negatives = negative_scores[row]
+        is_equal = scores_of_negatives == score
+        is_before = is_equal & (negative_items[row] < item)
         # As floats, because torch adds them up several times faster than booleans.
-        higher = (theirs > mine).float().sum(dim=1)
-        equal = theirs == mine
-        tied = equal.float().sum(dim=1)
-        before = (equal & (others[row] < items[part, None])).float().sum(dim=1)
-        counts.append(torch.stack((higher, tied, before)))
-    higher, tied, before = torch.cat(counts, dim=1).long().cpu().numpy()
-    ranks = 1 + higher + before
-    ranks[(of_held == -torch.inf).cpu().numpy()] = NOWHERE
+        higher = (scores_of_negatives > score).float().sum(dim=1)
+        tied = is_equal.float().sum(dim=1)
+        tied_before = is_before.float().sum(dim=1)
+        counts.append(torch.stack((higher, tied, tied_before)))
+    higher, tied, tied_before = torch.cat(counts, dim=1).long().cpu().numpy()
+    # Of equal scores the item with the lower number comes first.
+    ranks = 1 + higher + tied_before
+    ranks[(held_out_scores == -torch.inf).cpu().numpy()] = NOWHERE
     return Comparisons(
         users=len(negatives),
-        owners=owners,
+        user_rows=user_rows,
         higher=higher,
         tied=tied,
         ranks=ranks,
-        negatives=count,
+        negatives=negatives_of_user,
     )
+
+
+def _user_rows(held_out: csr_array) -> Indices:
+    """The row of each held-out item; shape (held-out items,)."""
+    return np.repeat(np.arange(held_out.shape[0]), np.diff(held_out.indptr))
 
 
 def _log_loss(scores: torch.Tensor, negatives: Codes, held_out: csr_array) -> Floats:
     """Mean log loss of each user's lists; arguments as of `_compare`; shape (users,)."""
-    values = scores.cpu().numpy()
-    owners = np.repeat(np.arange(len(negatives)), np.diff(held_out.indptr))
-    of_held = log_loss(values[owners, held_out.indices], True)
-    of_others = log_loss(np.take_along_axis(values, negatives.astype(np.int64), axis=1), False)
-    mean = np.bincount(owners, weights=of_held) / np.bincount(owners)
-    return (mean + of_others.sum(axis=1)) / (negatives.shape[1] + 1)
+    log_odds = scores.cpu().numpy()
+    user_rows = _user_rows(held_out)
+    held_out_losses = log_loss(log_odds[user_rows, held_out.indices], True)
+    held_out_counts = np.bincount(user_rows)
+    mean_loss = np.bincount(user_rows, weights=held_out_losses) / held_out_counts
+    negative_log_odds = np.take_along_axis(log_odds, negatives.astype(np.int64), axis=1)
+    negative_losses = log_loss(negative_log_odds, False)
+    # Every list of a user has one held-out item and the same negatives.
+    return (mean_loss + negative_losses.sum(axis=1)) / (negatives.shape[1] + 1)
 
 
 def _pairs(
@@ -410,13 +441,12 @@ def _pairs(
 ) -> ScoredPairs:
     """What users have held out, and their negatives; `users` as numbers, others of `_compare`."""
     values = scores.cpu().numpy().astype(np.float64)
-    rows = np.repeat(np.arange(len(users)), np.diff(held_out.indptr))
-    of_held = values[rows, held_out.indices]
-    of_others = np.take_along_axis(values, negatives.astype(np.int64), axis=1)
-    is_held = np.repeat([True, False], [of_held.size, of_others.size])
-    owners_of_others = np.repeat(users, negatives.shape[1])
+    user_rows = _user_rows(held_out)
+    held_out_scores = values[user_rows, held_out.indices]
+    negative_scores = np.take_along_axis(values, negatives.astype(np.int64), axis=1)
+    users_of_negatives = np.repeat(users, negatives.shape[1])
     return ScoredPairs(
-        scores=np.concatenate([of_held, of_others.ravel()]),
-        chosen=is_held,
-        owners=np.concatenate([users[rows], owners_of_others]),
+        scores=np.concatenate([held_out_scores, negative_scores.ravel()]),
+        is_held_out=np.repeat([True, False], [held_out_scores.size, negative_scores.size]),
+        users=np.concatenate([users[user_rows], users_of_negatives]),
     )

@@ -18,7 +18,7 @@ from sklearn.metrics import accuracy_score, check_scoring, make_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ecv_core.evaluation.per_sample import OWN_SCORES, HeldOut, reach, values_of_samples
+from ecv_core.evaluation.per_sample import OWN_SCORES, HeldOut, largest_move, values_of_samples
 from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 
@@ -42,7 +42,7 @@ class SampleValues:
     """Who they are: indices of samples, or codes of groups; ascending, shape (units,)."""
     values: Floats
     """A value of each, whose mean is the score; shape (units,)."""
-    reach: float = 0.0
+    largest_move: float = 0.0
     """How far a value can move where one sample is predicted otherwise; 0 where it is not known."""
 
 
@@ -89,22 +89,26 @@ class Scoring:
         """
         self.scorers: Any = check_scoring(estimator, scoring=scoring)
         """scikit-learn's scorer, or name -> scorer of several."""
-        self.scorer: Any
+        self.scorer: Any = None
         """The same scorers, each as one that records what the samples tell."""
         self.multimetric = not (scoring is None or isinstance(scoring, str) or callable(scoring))
         if self.multimetric:
-            self._add_scorers(estimator, scoring)
+            self.scorers = _scorers_by_name(estimator, scoring)
+            self.scorer = {}
+            for name, scorer in self.scorers.items():
+                self.scorer[name] = _RecordingScorer(self, scorer, name)
             deciding_name = deciding_name or next(iter(self.scorers))
-            name = deciding_name
+            score_name = deciding_name
         else:
-            self.scorer = _RecordingScorer(self, self.scorers, scoring)
-            name = _score_name(estimator, scoring)
-        self.name: str = name
+            self.scorer = _RecordingScorer(self, self.scorers, is_own_score=scoring is None)
+            score_name = _score_name(estimator, scoring)
+        self.name: str = score_name
         """What people call the score that decides: 'accuracy'."""
         self.deciding_name = deciding_name
         """The key of the score that decides; None for a single score, before it is computed."""
         self.blocks = blocks
         self.units: Indices = np.array([], np.intp)
+        """What the held-out samples count as: themselves, or their groups; indices or codes."""
         self.samples: SampleValues | None = None
         self.weights: NDArray[Any] | None = None
         """Of the held-out samples, for scorers that take `sample_weight`; None where none is given,
@@ -117,19 +121,7 @@ class Scoring:
         """Whether the scorer that decides raised an error on the held-out samples."""
         self._responses: _Responses | None = None
 
-    def _add_scorers(self, estimator: Any, scoring: Any) -> None:
-        """Make the scorers of several scores, given by their names or as name -> scoring."""
-        scoring_by_name = scoring
-        if not isinstance(scoring, Mapping):
-            scoring_by_name = {name: name for name in scoring}
-        self.scorers = {}
-        self.scorer = {}
-        for name, single_scoring in scoring_by_name.items():
-            scorer = check_scoring(estimator, scoring=single_scoring)
-            self.scorers[name] = scorer
-            self.scorer[name] = _RecordingScorer(self, scorer, single_scoring, name)
-
-    def without_weights(self, estimator: Any) -> list[str]:
+    def scorers_without_weights(self, estimator: Any) -> list[str]:
         """The scorers of an estimator that take no `sample_weight`, as people read them."""
         if not self.multimetric:
             if self.scorer.takes_weights(estimator):
@@ -148,18 +140,35 @@ class Scoring:
         return self._responses
 
 
+def _scorers_by_name(estimator: Any, scoring: Any) -> dict[str, Any]:
+    """scikit-learn's scorers of several scores, given by their names or as name -> scoring."""
+    scoring_by_name = scoring
+    if not isinstance(scoring, Mapping):
+        scoring_by_name = {name: name for name in scoring}
+    scorers = {}
+    for name, single_scoring in scoring_by_name.items():
+        scorers[name] = check_scoring(estimator, scoring=single_scoring)
+    return scorers
+
+
 class _RecordingScorer:
     """A scorer that records what held-out samples tell, where its score is the one that decides."""
 
     def __init__(
-        self, scoring: Scoring, scorer: Any, scoring_argument: Any, name: str | None = None
+        self,
+        scoring: Scoring,
+        scorer: Any,
+        name: str | None = None,
+        *,
+        is_own_score: bool = False,
     ) -> None:
         self._scoring = scoring
         self._scorer = scorer
-        self._is_own_score = scoring_argument is None
-        """Whether it is the estimator's own method `score`."""
         self._name = name
-        self._called = False
+        """Among several scorers; None of a single one."""
+        self._is_own_score = is_own_score
+        """Whether it is the estimator's own method `score`."""
+        self._has_scored_held_out = False
 
     def __repr__(self) -> str:
         return repr(self._scorer)
@@ -169,8 +178,9 @@ class _RecordingScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, **metadata: Any) -> Any:
         """The score, or a dictionary of several, as scikit-learn asks a scorer for it."""
-        is_held_out = not self._called  # training samples are scored after the held-out ones
-        self._called = True
+        # `cross_validate` scores training samples after the held-out ones.
+        is_held_out = not self._has_scored_held_out
+        self._has_scored_held_out = True
         self._scoring.called = True
         weights = self._scoring.training_weights
         if is_held_out:
@@ -216,12 +226,16 @@ class _RecordingScorer:
                 self._scoring.deciding_name = "score"
 
     def _deciding_score(self, score: Any) -> float | None:
-        """The score that decides; None where this scorer does not give it, or it is not finite."""
+        """The score that decides; None where this scorer does not give it, or it is not finite.
+
+        Args:
+            score: a number, or name -> number of a scorer that gives several.
+        """
         deciding_name = self._scoring.deciding_name
         if isinstance(score, Mapping):
             score = score.get(deciding_name)
         elif self._name not in (None, deciding_name):
-            return None
+            return None  # another of several scorers decides
         if not isinstance(score, int | float | np.number) or not np.isfinite(score):
             return None
         return float(score)
@@ -272,8 +286,8 @@ class _RecordingScorer:
             return None
         units = self._scoring.units
         if recipe.metric not in OWN_SCORES and hasattr(responses.estimator, "classes_"):
-            units = _blocks_of_rare_classes(truth, units)
-        return _by_unit(by_sample, units, score, reach(recipe.metric, held_out))
+            units = _stratified_blocks(truth, units)
+        return _by_unit(by_sample, units, score, largest_move(recipe.metric, held_out))
 
     def _recipe(self, responses: _Responses, metadata: Mapping[str, Any]) -> _Recipe | None:
         """What this scorer computes; None where that is not known."""
@@ -285,8 +299,8 @@ class _RecordingScorer:
         method = _usual_score(responses.estimator, metadata)
         if method is not None:
             return _Recipe(metric=_USUAL[method], options=options)
-        # One that somebody wrote anew may be the usual one all the same, as that of k-NN is: then
-        # its value says so, for what is predicted once more.
+        # A `score` that somebody wrote anew may be the usual one all the same, as that of k-NN is.
+        # So predictions are kept in the stand-in, and `values_of_samples` compares the values.
         if hasattr(responses.estimator, "predict"):
             responses.predict(responses.X)
         if is_classifier(responses.estimator):
@@ -346,16 +360,16 @@ class _Responses:
         if name not in _RESPONSES:
             return attribute
 
+        # The jackknife passes numbers of rows of X in the place of samples, so that the estimator
+        # answers once and not for every part of the samples.
         @wraps(attribute)
-        def respond(X: Any) -> Any:
+        def respond(X_or_rows: Any) -> Any:
             if name not in self.kept:
                 self.kept[name] = attribute(self.X)
-            if X is self.X:
-                return self.kept[name]
-            # The jackknife passes numbers of rows of X in the place of samples, so that the
-            # estimator answers once and not for every part of the samples.
-            rows = X
-            return self.kept[name][rows]
+            response = self.kept[name]
+            if X_or_rows is self.X:
+                return response
+            return response[X_or_rows]
 
         return respond
 
@@ -444,23 +458,23 @@ def _held_out(
 
 
 def _by_unit(
-    by_sample: Floats, units: Indices, score: float, reach_of_sample: float
+    by_sample: Floats, units: Indices, score: float, largest_move_of_sample: float
 ) -> SampleValues:
     """Of groups: a group's part is the sum of its samples' parts, times groups over samples."""
-    groups, group_of = np.unique(units, return_inverse=True)
+    groups, group_of_sample = np.unique(units, return_inverse=True)
     # A sample moves the fold's mean by its part over the number of samples, a group by its part
     # over the number of groups. The factor makes both moves equal.
     groups_per_sample = len(groups) / len(units)
-    sums_of_parts = np.bincount(group_of, weights=by_sample - score)
+    sums_of_parts = np.bincount(group_of_sample, weights=by_sample - score)
     parts = sums_of_parts * groups_per_sample
     return SampleValues(
         units=groups,
         values=np.asarray(score + parts, np.float64),
-        reach=reach_of_sample * groups_per_sample,
+        largest_move=largest_move_of_sample * groups_per_sample,
     )
 
 
-def _blocks_of_rare_classes(truth: NDArray[Any], units: Indices) -> Indices:
+def _stratified_blocks(truth: NDArray[Any], units: Indices) -> Indices:
     """Samples as blocks, each with its part of every class, where a class is rare.
 
     Scores such as ROC AUC vary with the few samples of a rare class, however many others there are:
@@ -468,8 +482,10 @@ def _blocks_of_rare_classes(truth: NDArray[Any], units: Indices) -> Indices:
     Of fewer than ten it is not known at all: all of them are one block, and folds have to tell.
     """
     _, class_of, counts = np.unique(truth, return_inverse=True, return_counts=True)
-    if counts.min() >= _BLOCKS or len(np.unique(units)) < len(units):
+    is_grouped = len(np.unique(units)) < len(units)
+    if counts.min() >= _BLOCKS or is_grouped:
         return units
+    # As many random groups as the rarest class has samples: so well its variance is known.
     blocks = 1
     if counts.min() >= _FEW:
         blocks = counts.min()
@@ -477,8 +493,18 @@ def _blocks_of_rare_classes(truth: NDArray[Any], units: Indices) -> Indices:
     for label in range(len(counts)):
         members = np.flatnonzero(class_of == label)
         block_of[members] = np.arange(len(members)) % blocks
-    names = np.array([units[block_of == block].min() for block in range(blocks)], np.intp)
-    return names[block_of]
+    return _first_units(units, block_of, blocks)[block_of]
+
+
+def _first_units(units: Indices, block_of: Indices, blocks: int) -> Indices:
+    """The lowest unit of each block, by which the block is called; shape (blocks,).
+
+    Args:
+        units: of the samples; shape (samples,).
+        block_of: the block of each sample, from 0; shape (samples,).
+        blocks: how many there are, each with a sample.
+    """
+    return np.array([units[block_of == block].min() for block in range(blocks)], np.intp)
 
 
 def whole_fold(units: Indices, score: float) -> SampleValues:
@@ -499,27 +525,30 @@ def _jackknife_over_blocks(
         moves the score; None where the scorer says another score, or none, of the estimator's
         responses alone.
     """
-    groups, group_of = np.unique(units, return_inverse=True)
-    count = min(_BLOCKS, len(groups))
-    block_of_group = np.random.default_rng(len(groups)).permutation(len(groups)) % count
-    block_of = block_of_group[group_of]
-    without = np.empty(count)
+    groups, group_of_sample = np.unique(units, return_inverse=True)
+    blocks = min(_BLOCKS, len(groups))
+    # The number of groups seeds the draw, so that candidates of a search have the same blocks.
+    block_of_group = np.random.default_rng(len(groups)).permutation(len(groups)) % blocks
+    block_of = block_of_group[group_of_sample]
+    all_rows = np.arange(len(truth))
+    scores_without_block = np.empty(blocks)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            if scorer(responses, np.arange(len(truth)), truth) != score:
-                return None
-            for block in range(count):
+            if scorer(responses, all_rows, truth) != score:
+                return None  # it looks at more than responses
+            for block in range(blocks):
                 rows = np.flatnonzero(block_of != block)
-                without[block] = scorer(responses, rows, truth[rows])
+                scores_without_block[block] = scorer(responses, rows, truth[rows])
     except Exception:  # noqa: BLE001  a scorer of somebody's own may look at more than responses
         return None
-    if count < 2 or not np.isfinite(without).all():
+    if blocks < 2 or not np.isfinite(scores_without_block).all():
         return None
-    if (without == score).all():
+    if (scores_without_block == score).all():
         # Nobody moves it: it may not look at samples at all, or all are right. Folds have to tell.
         return whole_fold(units, score)
-    shifts: Floats = (count - 1) * (without - without.mean())
-    names = np.array([units[block_of == block].min() for block in range(count)], np.intp)
-    order = np.argsort(names)
-    return SampleValues(units=names[order], values=score - shifts[order])
+    # Pseudo-values, moved so that their mean is the score itself.
+    shifts: Floats = (blocks - 1) * (scores_without_block - scores_without_block.mean())
+    first_units = _first_units(units, block_of, blocks)
+    order = np.argsort(first_units)
+    return SampleValues(units=first_units[order], values=score - shifts[order])

@@ -165,7 +165,7 @@ class LongestFirst:
     def __call__(self, users: Indices) -> Lists:
         """Lists of these users; shape (users, n)."""
         lists: Lists = np.empty((len(users), self._n), np.int64)
-        complete = np.empty(len(users), np.bool_)
+        is_complete = np.empty(len(users), np.bool_)
         candidates = self._fold.candidates[self._longest]
         done = 0
         for part, scores in candidate_scores(self._score, self._seen, users, candidates):
@@ -177,9 +177,10 @@ class LongestFirst:
             item_lengths = self._item_lengths[best]
             # The last column stands for every item that is not in the list: the longest bounds all.
             item_lengths[:, -1] = self._item_lengths.max()
-            complete[rows] = self._complete(best_scores, item_lengths, self._user_lengths[part])
+            user_lengths = self._user_lengths[part]
+            is_complete[rows] = self._are_complete(best_scores, item_lengths, user_lengths)
             done += len(part)
-        self._rank_by_every_score(lists, users, np.flatnonzero(~complete))
+        self._rank_by_every_score(lists, users, np.flatnonzero(~is_complete))
         return lists
 
     def _rank_by_every_score(self, lists: Lists, users: Indices, incomplete: Indices) -> None:
@@ -199,7 +200,7 @@ class LongestFirst:
         """Scores of the longest items; shape (users, longest items)."""
         return (self._users[users] @ self._items).numpy()
 
-    def _complete(
+    def _are_complete(
         self,
         best_scores: NDArray[np.floating],
         item_lengths: Floats,
@@ -212,7 +213,7 @@ class LongestFirst:
             item_lengths: of their items, for the last the longest of all; same shape.
             user_lengths: shape (users,).
         """
-        rounding = self._rounding * user_lengths[:, None] * item_lengths
+        rounding = self._rounding * user_lengths[:, None] * item_lengths  # of each score
         with np.errstate(invalid="ignore"):  # -inf less -inf, where candidates are too few
             gaps = best_scores[:, :-1] - best_scores[:, 1:]
         has_clear_order = (gaps > rounding[:, :-1] + rounding[:, 1:]).all(axis=1)

@@ -77,7 +77,7 @@ def make_spec(
         params=model.resolve(params or {}),
         split_params=split.params,
         rule_params=rule.resolve(_rule_params(rule, rule_params or {}, settings)),
-        own_metric=metric.about,
+        own_metric=metric.description,
         cutoffs=_cutoffs(values["n"], item_count, model.task),
         **values,
     )

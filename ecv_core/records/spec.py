@@ -262,7 +262,7 @@ class RunSpec:
     )
     own_metric: Params = setting((), Role.MEASURE, flag="-", row="-")
     """What is to be known of a metric that is not the project's, wherever the run is read: see
-    `evaluation.Metric.about`; empty for the project's."""
+    `evaluation.Metric.description`; empty for the project's."""
     n: int = setting(
         10,
         Role.MEASURE,

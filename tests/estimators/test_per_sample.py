@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
 from sklearn.metrics import get_scorer, make_scorer  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 
-from ecv_core.evaluation.per_sample import HeldOut, reach, values_of_samples  # noqa: E402
+from ecv_core.evaluation.per_sample import HeldOut, largest_move, values_of_samples  # noqa: E402
 from ecv_core.evaluation.scoring import Scoring, sample_scores  # noqa: E402
 from ecv_core.records.errors import InputError  # noqa: E402
 
@@ -185,15 +185,17 @@ LABELS = np.array([1, 1, 0, 0, 0, 0, 0, 0, 0, 0])
 )
 def test_how_far_a_sample_that_is_predicted_otherwise_moves_a_score(metric, expected):
     held_out = HeldOut(truth=LABELS, response=LABELS, weights=np.ones(10))
-    assert reach(metric, held_out) == expected
+    assert largest_move(metric, held_out) == expected
 
 
 def test_a_confident_mistake_costs_what_the_least_likely_label_does():
     probabilities = np.array([[0.99, 0.01], [0.3, 0.7]])
     held_out = HeldOut(truth=np.array([0, 1]), response=probabilities, weights=np.ones(2))
-    assert reach("log_loss", held_out) == pytest.approx(4.605170, abs=1e-6)  # -log 0.01
+    assert largest_move("log_loss", held_out) == pytest.approx(4.605170, abs=1e-6)  # -log 0.01
     sure = HeldOut(truth=np.array([0, 1]), response=np.eye(2), weights=np.ones(2))
-    assert reach("log_loss", sure) == pytest.approx(36.043653, abs=1e-6)  # scikit-learn's clip
+    assert largest_move("log_loss", sure) == pytest.approx(
+        36.043653, abs=1e-6
+    )  # scikit-learn's clip
 
 
 def test_a_sample_moves_its_group_by_its_share_of_it():
@@ -201,4 +203,4 @@ def test_a_sample_moves_its_group_by_its_share_of_it():
     scoring = Scoring(estimator, "accuracy")
     scoring.units = np.arange(80) // 10
     scoring.scorer(estimator, X[80:], TWO[80:])
-    assert scoring.samples.reach == pytest.approx(0.1)
+    assert scoring.samples.largest_move == pytest.approx(0.1)

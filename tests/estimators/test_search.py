@@ -708,23 +708,25 @@ def test_candidates_that_agree_in_the_first_fold_are_not_told_to_tie(scoring, in
     assert search.n_folds_used_[:2].min() > 1
 
 
-def fold_of(values, *, reach):
+def fold_of(values, *, largest_move):
     """A fold whose samples have these values."""
-    samples = SampleValues(units=np.arange(len(values)), values=np.array(values), reach=reach)
+    samples = SampleValues(
+        units=np.arange(len(values)), values=np.array(values), largest_move=largest_move
+    )
     results = {"test_score": np.array([np.mean(values)])}
     return Scored(results=results, samples=samples, seconds=0.0)
 
 
 def test_samples_predicted_alike_tell_that_half_a_sample_may_not_be():
-    alike = {0: fold_of([1.0, 0.0, 1.0, 1.0], reach=3.0)}
+    alike = {0: fold_of([1.0, 0.0, 1.0, 1.0], largest_move=3.0)}
     differences = SampleDifferences([alike, alike], [(), ()], held_out_once=True)
     # Half a sample that moves by 3 has a square of 4.5, over 3 degrees of freedom and 4 samples.
     assert differences.between(0, 1, 0b1).user_variance == pytest.approx(4.5 / 3 / 4)
 
 
 def test_to_be_certain_one_more_sample_is_expected_than_has_differed():
-    first = {0: fold_of([1.0, 0.0, 1.0, 1.0], reach=2.0)}
-    second = {0: fold_of([1.0, 0.0, 1.0, 0.0], reach=2.0)}
+    first = {0: fold_of([1.0, 0.0, 1.0, 1.0], largest_move=2.0)}
+    second = {0: fold_of([1.0, 0.0, 1.0, 0.0], largest_move=2.0)}
     # Of the differences 0, 0, 0, 1 the squares about 1/4 are 3/4; one more sample has 4.
     for certain, squares in ((False, 2.0), (True, 4.75)):
         differences = SampleDifferences(
@@ -734,14 +736,14 @@ def test_to_be_certain_one_more_sample_is_expected_than_has_differed():
 
 
 def test_a_calm_fold_is_no_proof_against_a_sample_that_moves_far():
-    first = {0: fold_of([0.1, 0.2, 0.1, 0.2], reach=36.0)}
-    second = {0: fold_of([0.2, 0.2, 0.2, 0.2], reach=0.2)}
+    first = {0: fold_of([0.1, 0.2, 0.1, 0.2], largest_move=36.0)}
+    second = {0: fold_of([0.2, 0.2, 0.2, 0.2], largest_move=0.2)}
     differences = SampleDifferences([first, second], [(), ()], held_out_once=True)
     assert differences.between(0, 1, 0b1).user_variance == pytest.approx(36**2 / 2 / 3 / 4)
 
 
 def test_where_nothing_is_known_of_samples_that_agree_folds_have_to_tell():
-    alike = {0: fold_of([1.5, 0.5, 2.0], reach=0.0)}
+    alike = {0: fold_of([1.5, 0.5, 2.0], largest_move=0.0)}
     differences = SampleDifferences([alike, alike], [(), ()], held_out_once=True)
     assert np.isnan(differences.between(0, 1, 0b1).user_variance)
 

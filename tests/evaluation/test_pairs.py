@@ -21,12 +21,12 @@ def skewed_pairs(seed, count=20_000, users=200):
     rng = np.random.default_rng(seed)
     scores = np.round(rng.pareto(1.2, count), 2)  # some are equal
     chosen = rng.random(count) < 1 / (1 + np.exp(4 - np.minimum(scores, 6)))
-    return ScoredPairs(scores=scores, chosen=chosen, owners=rng.integers(0, users, count))
+    return ScoredPairs(scores=scores, is_held_out=chosen, users=rng.integers(0, users, count))
 
 
 def test_pooled_auc_is_that_of_scikit_learn():
     pairs = skewed_pairs(1)
-    expected = roc_auc_score(pairs.chosen, pairs.scores)
+    expected = roc_auc_score(pairs.is_held_out, pairs.scores)
     assert pooled_auc(pairs).mean() == pytest.approx(expected, abs=1e-12)
 
 
@@ -34,8 +34,8 @@ def test_pooled_auc_of_a_hand_worked_case():
     # Held out: 3 (user 0) and 1 (user 1); negatives: 2 (user 0), 1 and 0 (user 1).
     pairs = ScoredPairs(
         scores=np.array([3.0, 2, 1, 1, 0]),
-        chosen=np.array([True, False, True, False, False]),
-        owners=np.array([0, 0, 1, 1, 1]),
+        is_held_out=np.array([True, False, True, False, False]),
+        users=np.array([0, 0, 1, 1, 1]),
     )
     # 3 beats all three; 1 beats 0, ties with 1: 4.5 of 6 pairs.
     auc = 0.75
@@ -54,7 +54,7 @@ def test_the_spread_of_what_users_add_is_that_of_pooled_auc_over_drawn_users():
         owners = np.repeat(np.arange(users), 6)
         chosen = np.tile(np.arange(6) < 2, users)
         scores = rng.normal(size=6 * users) + rng.normal(size=users)[owners] + chosen
-        return ScoredPairs(scores=scores, chosen=chosen, owners=owners)
+        return ScoredPairs(scores=scores, is_held_out=chosen, users=owners)
 
     aucs = []
     errors = []
@@ -68,21 +68,21 @@ def test_the_spread_of_what_users_add_is_that_of_pooled_auc_over_drawn_users():
 
 def test_a_half_is_calibrated_by_the_other_as_logistic_regression_does():
     pairs = skewed_pairs(2)
-    half = pairs.owners < 100
+    half = pairs.users < 100
     losses = []
     for learnt in (half, ~half):
         model = LogisticRegression(C=1e12, max_iter=1000)
-        model.fit(pairs.scores[learnt, None], pairs.chosen[learnt])
+        model.fit(pairs.scores[learnt, None], pairs.is_held_out[learnt])
         odds = model.decision_function(pairs.scores[~learnt, None])
-        losses += np.logaddexp(0, np.where(pairs.chosen[~learnt], -odds, odds)).tolist()
-    found = calibrated_losses(pairs.scores, pairs.chosen, half)
+        losses += np.logaddexp(0, np.where(pairs.is_held_out[~learnt], -odds, odds)).tolist()
+    found = calibrated_losses(pairs.scores, pairs.is_held_out, half)
     assert found.mean() == pytest.approx(np.mean(losses), abs=1e-5)
 
 
 def test_scores_that_say_nothing_lose_what_the_share_of_held_out_pairs_loses():
     # Each user has one held-out pair of four, whoever is in which half.
     pairs = ScoredPairs(
-        scores=np.full(80, 7.0), chosen=np.arange(80) % 4 == 0, owners=np.arange(80) // 4
+        scores=np.full(80, 7.0), is_held_out=np.arange(80) % 4 == 0, users=np.arange(80) // 4
     )
     expected = -(np.log(0.25) + 3 * np.log(0.75)) / 4
     assert calibrated_log_loss(pairs) == pytest.approx(np.full(20, expected))
@@ -91,8 +91,8 @@ def test_scores_that_say_nothing_lose_what_the_share_of_held_out_pairs_loses():
 def test_the_mean_of_what_users_add_is_the_mean_over_all_pairs():
     pairs = skewed_pairs(3)
     order = np.random.default_rng(9).permutation(200)
-    half = np.isin(pairs.owners, order[:100])
-    losses = calibrated_losses(pairs.scores, pairs.chosen, half)
+    half = np.isin(pairs.users, order[:100])
+    losses = calibrated_losses(pairs.scores, pairs.is_held_out, half)
     assert calibrated_log_loss(pairs, 9).mean() == pytest.approx(losses.mean())
 
 

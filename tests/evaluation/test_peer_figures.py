@@ -303,8 +303,8 @@ def test_auc_of_all_users_pairs_together_is_that_of_recbole():
                 owners += [user] * len(recommended(at)[user])
         pairs = ScoredPairs(
             scores=np.array(scores, dtype=float),
-            chosen=np.array(chosen),
-            owners=np.array(owners),
+            is_held_out=np.array(chosen),
+            users=np.array(owners),
         )
         assert pooled_auc(pairs).mean() == pytest.approx(figure, **DIGITS)
 

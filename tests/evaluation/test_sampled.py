@@ -21,7 +21,7 @@ def against(owners, higher, tied=None, negatives=9):
     ranks = 1 + higher
     return Comparisons(
         users=max(owners) + 1,
-        owners=owners,
+        user_rows=owners,
         higher=higher,
         tied=tied,
         ranks=ranks,
