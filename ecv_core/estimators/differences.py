@@ -33,9 +33,13 @@ class SampleDifferences(Differences):
     ) -> None:
         super().__init__()
         self._certain = certain
+        """Whether a winner has to be certain, and not only cost little on average."""
         self._folds = folds
+        """Of each candidate, fold -> scores."""
         self._types = types
+        """Of each candidate, the types of its estimators; folds of alike ones behave alike."""
         self._held_out_once = held_out_once
+        """Whether no sample, or group, is held out in two folds."""
 
     def scores(self, contender: int, folds: Sequence[int]) -> NDArray[np.float64]:
         return np.array([self._folds[contender][fold].score for fold in folds])
@@ -96,7 +100,7 @@ def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> 
     if sizes.max() == 1:  # one sample has no spread within its fold
         return np.nan
     squares_seen = 0.0
-    largest_move = 0.0
+    largest_move = 0.0  # how far the value of one sample can move, predicted otherwise
     for fold in folds:
         squares_seen += float(((fold.values - fold.values.mean()) ** 2).sum())
         largest_move = max(largest_move, fold.largest_move)

@@ -169,8 +169,8 @@ def cross_validate(
         return Scoring(estimator, scoring, blocks=looks_at_samples)
 
     meter = None
-    if energy:
-        meter = _meter(spec, n_jobs)
+    if energy and joblib.effective_n_jobs(n_jobs) == 1:  # several jobs would be counted as one
+        meter = meter_for(spec)
     folds_for_rule = _FoldsForRule(spec, table, score_name, looks_at_samples=looks_at_samples)
     with _opened_run(spec, stopping_rule, in_database=in_database) as run:
         computed = table.computed(
@@ -231,13 +231,6 @@ def _indices(table: SplitSamples, folds: Iterable[int]) -> dict[str, tuple[Any, 
     """The training and the held-out samples of each of these folds, as scikit-learn names them."""
     train, test = zip(*[table.folds[fold] for fold in folds], strict=True)
     return {"train": train, "test": test}
-
-
-def _meter(spec: RunSpec, n_jobs: int | None) -> EnergyMeter | None:
-    """What meters a fold; None where several jobs would be counted as one."""
-    if joblib.effective_n_jobs(n_jobs) > 1:
-        return None
-    return meter_for(spec)
 
 
 def _next_fold(

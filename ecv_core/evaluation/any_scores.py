@@ -37,7 +37,7 @@ class AnyScores:
         self._scores = scores
         if self._is_model:
             return
-        self._scores = _with_rows(scores)
+        self._scores = _indexable_by_users(scores)
         if tuple(np.shape(self._scores)) != shape:
             raise InputError(
                 f"the scores have the shape {tuple(np.shape(self._scores))}, but there are "
@@ -74,7 +74,7 @@ class AnyScores:
         return scores
 
 
-def _with_rows(scores: Any) -> Any:  # noqa: ANN401  any array
+def _indexable_by_users(scores: Any) -> Any:  # noqa: ANN401  any array
     """The same as something of which rows can be taken by their numbers.
 
     Raises: InputError for rows of different lengths, and frames whose labels say another order.

@@ -29,26 +29,26 @@ def on_every_core(rank: Callable[[NDArray[Any]], Lists], rows: NDArray[Any]) -> 
 
 
 @njit(nogil=True)
-def _insert(worth: Any, items: Any, value: Any, item: Any) -> None:  # noqa: ANN401
+def _insert(best_scores: Any, items: Any, value: Any, item: Any) -> None:  # noqa: ANN401
     """Put an item into its place in a list; the last one leaves it.
 
     Items come by ascending number, so the item's place is after all that have the same score.
     """
     place = len(items) - 1
-    while place > 0 and worth[place - 1] < value:
-        worth[place] = worth[place - 1]
+    while place > 0 and best_scores[place - 1] < value:
+        best_scores[place] = best_scores[place - 1]
         items[place] = items[place - 1]
         place -= 1
-    worth[place] = value
+    best_scores[place] = value
     items[place] = item
 
 
 @njit(nogil=True)
-def _best_of_row(row: Any, worth: Any, items: Any) -> None:  # noqa: ANN401
-    """Fill a list with the best items of a row of scores; `worth` is room for theirs."""
-    worth[:] = -np.inf
+def _fill_list(row: Any, best_scores: Any, items: Any) -> None:  # noqa: ANN401
+    """Fill a list with the best items of a row of scores; `best_scores` is room for theirs."""
+    best_scores[:] = -np.inf
     items[:] = -1
-    limit = worth[-1]
+    limit = best_scores[-1]
     for start in range(0, len(row), CHUNK):
         chunk = row[start : start + CHUNK]
         better = False
@@ -57,8 +57,8 @@ def _best_of_row(row: Any, worth: Any, items: Any) -> None:  # noqa: ANN401
         if better:
             for place in range(len(chunk)):
                 if chunk[place] > limit:
-                    _insert(worth, items, chunk[place], start + place)
-                    limit = worth[-1]
+                    _insert(best_scores, items, chunk[place], start + place)
+                    limit = best_scores[-1]
 
 
 @njit(
@@ -69,9 +69,9 @@ def _best_of_row(row: Any, worth: Any, items: Any) -> None:  # noqa: ANN401
 def best_of_scores(scores: NDArray[np.floating], n: int) -> Lists:
     """As `ranking.best_items`, in one pass over the scores."""
     lists = np.empty((len(scores), n), np.int64)
-    worth = np.empty(n, scores.dtype)
-    for place in range(len(scores)):
-        _best_of_row(scores[place], worth, lists[place])
+    best_scores = np.empty(n, scores.dtype)  # memory that every row uses anew
+    for row in range(len(scores)):
+        _fill_list(scores[row], best_scores, lists[row])
     return lists
 
 
@@ -105,7 +105,7 @@ def best_of_product(
     Returns: items, best first, -1 where no candidate is left; shape (block, n).
     """
     lists = np.empty((len(users), n), np.int64)
-    worth = np.empty(n, np.float32)
+    best_scores = np.empty(n, np.float32)
     # The user's scores are the sum of rows of `right`, each times the user's cell of `left` for it.
     row = nothing.copy()
     for place, user in enumerate(users):
@@ -120,7 +120,7 @@ def best_of_product(
                 row[item] += factor * values[cell]
         for seen_item in seen_columns[seen_starts[user] : seen_starts[user + 1]]:
             row[seen_item] = -np.inf
-        _best_of_row(row, worth, lists[place])
+        _fill_list(row, best_scores, lists[place])
         row[:] = nothing
     return lists
 

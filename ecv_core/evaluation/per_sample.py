@@ -60,10 +60,10 @@ class HeldOut:
             raise NoFormula("no classes")
         return self.classes
 
-    def check_weights(self) -> None:
+    def refuse_weights(self) -> None:
         """Refuse samples that differ in weight. Raises: NoFormula."""
         if (self.weights != 1).any():
-            raise NoFormula("weighted samples")
+            raise NoFormula("samples of different weights")
 
     def positives(self) -> tuple[Mask, Floats]:
         """Of two classes: who is of the positive one, and how much the estimator thinks so.
@@ -127,23 +127,25 @@ def values_of_samples(metric: str, score: float, held_out: HeldOut) -> Floats | 
         held_out: what it looked at.
     Returns: shape (n,), in the sign of the score.
     """
-    statistic = STATISTICS.get(metric)
-    if statistic is None:
+    if metric not in SCORES_OF_SAMPLES and metric not in STATISTICS:
         return None
     # A scorer's options may be such as no formula here knows, and fit the arrays in no way.
     try:
         with np.errstate(all="ignore"):
-            linearized_score, influence = statistic(held_out)
+            if metric in SCORES_OF_SAMPLES:
+                linearized = held_out.mean(SCORES_OF_SAMPLES[metric](held_out))
+            else:
+                linearized = STATISTICS[metric](held_out)
     except (NoFormula, ValueError, IndexError, TypeError):
         return None
+    sign = 1
     if held_out.options.get("greater_is_better") == "False":
-        linearized_score = -linearized_score
-        influence = -influence
+        sign = -1
     # An option that is not known here, or another function of this name, shows in the score.
-    is_same_score = abs(linearized_score - score) <= _SAME * max(abs(score), _SAME)
-    if not is_same_score or not np.isfinite(influence).all():
+    is_same_score = abs(sign * linearized.score - score) <= _SAME * max(abs(score), _SAME)
+    if not is_same_score or not np.isfinite(linearized.influence).all():
         return None
-    return score + influence
+    return score + sign * linearized.influence
 
 
 def largest_move(metric: str, held_out: HeldOut) -> float:
@@ -166,13 +168,6 @@ def _is_right(held_out: HeldOut) -> Mask:
     """Whether a sample's label is predicted right; of several labels all of them."""
     same = np.asarray(held_out.truth == held_out.response)
     return np.asarray(same.reshape(len(held_out.truth), -1).all(axis=1))
-
-
-def _mean_of(of_samples: Callable[[HeldOut], NDArray[Any]]) -> Statistic:
-    def statistic(held_out: HeldOut) -> Linearized:
-        return held_out.mean(of_samples(held_out))
-
-    return statistic
 
 
 def _log_loss(held_out: HeldOut) -> Floats:
@@ -235,7 +230,7 @@ def _r2(held_out: HeldOut) -> Linearized:
 
     The influence of B is (y - mean)^2 - B: that of the mean itself vanishes to first order.
     """
-    held_out.check_weights()
+    held_out.refuse_weights()
     truth = np.asarray(held_out.truth, np.float64).reshape(len(held_out.truth), -1)
     squared_errors = held_out.difference() ** 2
     squared_deviations = (truth - truth.mean(axis=0)) ** 2
@@ -276,7 +271,7 @@ def _auc(is_positive: Mask, response: Floats) -> Linearized:
 
 
 def _roc_auc(held_out: HeldOut) -> Linearized:
-    held_out.check_weights()
+    held_out.refuse_weights()
     classes = held_out.known_classes()
     if len(classes) == 2:
         return _auc(*held_out.positives())
@@ -303,7 +298,7 @@ def _average_precision(held_out: HeldOut) -> Linearized:
     for one more sample (x, y) changes its own term, the number m of positives, and the precision at
     every threshold below it.
     """
-    held_out.check_weights()
+    held_out.refuse_weights()
     is_positive, response = held_out.positives()
     sample_count = len(response)
     positive_count = int(is_positive.sum())
@@ -415,19 +410,18 @@ def _weighted(held_out: HeldOut, labels: NDArray[Any], scores: Sequence[Lineariz
     return Linearized(float(shares @ values), by_scores + by_shares)
 
 
-_MEANS: dict[str, Statistic] = {
-    "accuracy_score": _mean_of(_is_right),
-    "top_k_accuracy_score": _mean_of(_top_k),
-    "log_loss": _mean_of(_log_loss),
-    "brier_score_loss": _mean_of(_brier),
-    "mean_absolute_error": _mean_of(_absolute),
-    "mean_squared_error": _mean_of(_squares),
-    "mean_absolute_percentage_error": _mean_of(_relative),
-    "mean_pinball_loss": _mean_of(_pinball),
+SCORES_OF_SAMPLES: dict[str, Callable[[HeldOut], NDArray[Any]]] = {
+    "accuracy_score": _is_right,
+    "top_k_accuracy_score": _top_k,
+    "log_loss": _log_loss,
+    "brier_score_loss": _brier,
+    "mean_absolute_error": _absolute,
+    "mean_squared_error": _squares,
+    "mean_absolute_percentage_error": _relative,
+    "mean_pinball_loss": _pinball,
 }
-OWN_SCORES = frozenset(_MEANS)
-"""Of these each sample has a score of its own."""
-STATISTICS: dict[str, Statistic] = _MEANS | {
+"""Of these each sample has a score of its own, whose mean is the fold's; shape (n,)."""
+STATISTICS: dict[str, Statistic] = {
     "balanced_accuracy_score": _balanced_accuracy,
     "root_mean_squared_error": _rmse,
     "r2_score": _r2,
@@ -439,7 +433,8 @@ STATISTICS: dict[str, Statistic] = _MEANS | {
     "recall_score": _by_classes(_recall_counts),
     "jaccard_score": _by_classes(_jaccard_counts),
 }
-"""By the name of scikit-learn's function. Of others a jackknife over blocks tells: `scoring`."""
+"""Scores that are no mean, by the name of scikit-learn's function. Of others a jackknife over
+blocks tells: `scoring`."""
 
 
 def _of_right_or_wrong(held_out: HeldOut) -> float:
@@ -462,17 +457,19 @@ def _of_rarest_class(held_out: HeldOut) -> float:
     return float(len(held_out.truth) / counts.min())
 
 
+_SCORES_OF_CLASSES = (
+    "balanced_accuracy_score",
+    "roc_auc_score",
+    "average_precision_score",
+    "f1_score",
+    "fbeta_score",
+    "precision_score",
+    "recall_score",
+    "jaccard_score",
+)
 _LARGEST_MOVES: dict[str, Callable[[HeldOut], float]] = {
     "accuracy_score": _of_right_or_wrong,
     "top_k_accuracy_score": _of_right_or_wrong,
     "log_loss": _of_worst_loss,
-    "balanced_accuracy_score": _of_rarest_class,
-    "roc_auc_score": _of_rarest_class,
-    "average_precision_score": _of_rarest_class,
-    "f1_score": _of_rarest_class,
-    "fbeta_score": _of_rarest_class,
-    "precision_score": _of_rarest_class,
-    "recall_score": _of_rarest_class,
-    "jaccard_score": _of_rarest_class,
-}
+} | dict.fromkeys(_SCORES_OF_CLASSES, _of_rarest_class)
 """How far a sample's value can move, by the name of scikit-learn's function."""

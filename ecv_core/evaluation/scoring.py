@@ -18,7 +18,12 @@ from sklearn.metrics import accuracy_score, check_scoring, make_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ecv_core.evaluation.per_sample import OWN_SCORES, HeldOut, largest_move, values_of_samples
+from ecv_core.evaluation.per_sample import (
+    SCORES_OF_SAMPLES,
+    HeldOut,
+    largest_move,
+    values_of_samples,
+)
 from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 
@@ -265,7 +270,7 @@ class _RecordingScorer:
         if by_formula is not None:
             return by_formula
         if metadata or not self._scoring.blocks:
-            return None
+            return None  # the jackknife knows no weights, and costs time that nobody asks for
         return _jackknife_over_blocks(
             self._scorer, responses, np.asarray(y), self._scoring.units, score
         )
@@ -285,7 +290,8 @@ class _RecordingScorer:
         if by_sample is None:
             return None
         units = self._scoring.units
-        if recipe.metric not in OWN_SCORES and hasattr(responses.estimator, "classes_"):
+        # A score that is no mean over samples varies with those of the rarest class.
+        if recipe.metric not in SCORES_OF_SAMPLES and hasattr(responses.estimator, "classes_"):
             units = _stratified_blocks(truth, units)
         return _by_unit(by_sample, units, score, largest_move(recipe.metric, held_out))
 

@@ -198,13 +198,15 @@ def cheap_model_ids(spec: RunSpec) -> tuple[str, ...]:
 def folds_planned(spec: RunSpec) -> tuple[int, int]:
     """The fewest and the most folds that a run may need."""
     most = spec.max_folds
-    if spec.full or spec.rule == NEVER_STOPS:
+    runs_all_folds = spec.full or spec.rule == NEVER_STOPS
+    if runs_all_folds:
         return most, most
-    least = min(spec.min_folds, most)
+    fewest = min(spec.min_folds, most)
     rule = RULES.get(spec.rule)
-    if rule is not None and not rule.looks:
-        return least, least
-    return least, most
+    stops_at_minimum = rule is not None and not rule.looks  # for it looks at no score
+    if stops_at_minimum:
+        return fewest, fewest
+    return fewest, most
 
 
 def rule(rule_id: str) -> Rule:
@@ -246,6 +248,7 @@ def moment(
     """Where a run stood after the newest of these folds: as of `moments`."""
     scores = [result.score for result in results]
     mean, _ = mean_and_deviation(scores)
+    # Some rules know the mean of all folds, or where it is, better than the plain fold scores do.
     if isinstance(rule, OwnMean):
         mean = rule.mean(results)
     if isinstance(rule, OwnInterval):
@@ -291,9 +294,9 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
     Returns: Student's t where the rule looks at no score; None where there is none.
     """
     rule = RULES.get(spec.rule)
-    first = 1
+    first = 1  # of a rule that is not known here
     if rule is not None:
-        if not rule.looks:
+        if not rule.looks:  # no score had a say in where it stopped
             return uncertainty_of(scores, spec.confidence, spec.overlap)
         first = first_stop(rule.build(spec))
     return stop_interval(

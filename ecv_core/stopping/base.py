@@ -41,23 +41,21 @@ def check_numbers(rule: object, **least: float) -> None:
     if hasattr(rule, "confidence"):
         setting = SETTINGS["confidence"]
         setting.check(setting.typed(rule.confidence))
-    kinds = get_type_hints(type(rule))
-    for name, low in least.items():
-        _check_number(rule, name, low, whole=kinds.get(name) is int)
+    lowest_values = dict(least)
     if hasattr(rule, "min_folds"):
-        _check_number(rule, "min_folds", 1, whole=True)
-
-
-def _check_number(rule: object, name: str, low: float, *, whole: bool) -> None:
-    value = getattr(rule, name)
-    kind = "a number"
-    if whole:
-        kind = "a whole number"
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not low <= value < math.inf or (whole and value % 1 != 0):
-        raise InputError(
-            f"{name} of {type(rule).__name__} is {kind} from {low:g} on, but is {value!r}"
-        )
+        lowest_values["min_folds"] = 1
+    types = get_type_hints(type(rule))
+    for name, lowest in lowest_values.items():
+        value = getattr(rule, name)
+        is_whole = name == "min_folds" or types.get(name) is int
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not is_number or not lowest <= value < math.inf or (is_whole and value % 1 != 0):
+            kind = "a number"
+            if is_whole:
+                kind = "a whole number"
+            raise InputError(
+                f"{name} of {type(rule).__name__} is {kind} from {lowest:g} on, but is {value!r}"
+            )
 
 
 class StoppingRule(Protocol):

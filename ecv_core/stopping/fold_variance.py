@@ -566,17 +566,17 @@ def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
     rng = np.random.default_rng(20240901)
     scores = rng.standard_normal((runs, k))
     k_fold_means = scores.mean(axis=1)
-    # A run errs at a look where the p-value of its k-fold mean is below the error of the look. So
-    # the least p-value of each run is kept: that share of them, 1 - confidence, errs at some look.
-    least_p_values = np.ones(runs)
+    p_values = []
     looks = running_moments(scores.T[:-1])
     for folds, (means, squares) in enumerate(looks, start=1):
         # The k folds are a finite population, of which so many have been seen.
         standard_error = np.sqrt(1 / folds - 1 / k)
         distances = np.abs(means - k_fold_means) / standard_error
         variances = squares / max(folds - 1, 1)
-        least_p_values = np.minimum(least_p_values, p_value(distances, variances, folds))
-    return float(np.quantile(least_p_values, 1 - confidence))
+        p_values.append(p_value(distances, variances, folds))
+    # A run errs at a look where the p-value of its k-fold mean is below the error of the look. So
+    # its least p-value counts: that share of the runs, 1 - confidence, errs at some look.
+    return float(np.quantile(np.min(p_values, axis=0), 1 - confidence))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -116,6 +116,7 @@ def new_data_interval(
     table = _checked_scores(scores)
     fold_count, user_count = table.shape
     is_scored = ~np.isnan(table)
+    # Rows of a table are held out once each, where users come back in every fold.
     nobody_in_two_folds = int(is_scored.sum(axis=0).max()) == 1
     rows = rows or nobody_in_two_folds
     variance_of_row = 0.0
