@@ -467,7 +467,7 @@ _SCORES_OF_CLASSES = (
     "recall_score",
     "jaccard_score",
 )
-_LARGEST_MOVES: dict[str, Callable[[HeldOut], float]] = {
+_LARGEST_MOVES: Mapping[str, Callable[[HeldOut], float]] = {
     "accuracy_score": _of_right_or_wrong,
     "top_k_accuracy_score": _of_right_or_wrong,
     "log_loss": _of_worst_loss,
