@@ -44,10 +44,10 @@ def check_numbers(rule: object, **least: float) -> None:
     lowest_values = dict(least)
     if hasattr(rule, "min_folds"):
         lowest_values["min_folds"] = 1
-    types = get_type_hints(type(rule))
+    types = {"min_folds": int} | get_type_hints(type(rule))
     for name, lowest in lowest_values.items():
         value = getattr(rule, name)
-        is_whole = name == "min_folds" or types.get(name) is int
+        is_whole = types.get(name) is int
         is_number = isinstance(value, Real) and not isinstance(value, bool)
         if not is_number or not lowest <= value < math.inf or (is_whole and value % 1 != 0):
             kind = "a number"
