@@ -140,9 +140,9 @@ class Race:
                 return False  # the others need a selection of their own
             for contender, fold in next_folds:
                 selection.add_fold(contender, fold)
-            now = selection.look()
+            standing = selection.look()
             if self._search.verbose:
-                self._print_round(len(now.still_in), place_of[now.leader])
+                self._print_round(len(standing.still_in), place_of[standing.leader])
         self.verdict = selection.verdict()
         self.best_first = [place_of[contender] for contender in self.verdict.order]
         return True
