@@ -78,6 +78,7 @@ def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> list[str]:
     A field in quotation marks may hold line ends. Where a mark is not closed it holds whole rows:
     then most of its lines have as many separators as the table.
     """
+    # A quotation mark that nobody closes makes one field of all lines up to the next mark.
     swallowed_rows: list[str] = []
     lines_of_field: list[str] = []  # of the quoted field that is open, after its first line
     is_field_open = False
@@ -89,7 +90,7 @@ def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> list[str]:
             if closing_mark is None or layout.separator in line[:closing_mark]:
                 lines_of_field.append(line)
             if closing_mark is not None:
-                swallowed_rows += map(_beginning, _rows_if_most(lines_of_field, layout))
+                swallowed_rows += map(_beginning, _lines_like_rows(lines_of_field, layout))
                 lines_of_field = []
         if '"' in line:
             is_field_open = _ends_in_field(line, layout.separator, begins_in_field=is_field_open)
@@ -113,7 +114,7 @@ def _find_closing_mark(line: str) -> int | None:
     return None
 
 
-def _rows_if_most(lines_of_field: list[str], layout: Layout) -> list[str]:
+def _lines_like_rows(lines_of_field: list[str], layout: Layout) -> list[str]:
     """The lines of a quoted field that look like rows, if most of them do; else none."""
     separators_of_row = len(layout.names) - 1
     rows = []
@@ -123,7 +124,7 @@ def _rows_if_most(lines_of_field: list[str], layout: Layout) -> list[str]:
         counts = (line.count(layout.separator), outside_of_marks.count(layout.separator))
         if separators_of_row in counts:
             rows.append(line)
-    if len(rows) * 2 <= len(lines_of_field):
+    if len(rows) * 2 <= len(lines_of_field):  # It is a text, a line of which has separators too.
         return []
     return rows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any
@@ -19,7 +19,6 @@ from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.parameters import Params, ParamValue
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
-from ecv_core.splits import Strategy
 from ecv_core.stopping import Rule
 
 
@@ -100,11 +99,8 @@ def _with_registered_ids(settings: Mapping[str, Any]) -> dict[str, Any]:
     Raises: InputError for what is none.
     """
     by_id = dict(settings)
-    registers: dict[str, Callable[[Any], Metric | Strategy]] = {
-        "metric": evaluation.register_metric,
-        "split": splits.register_split,
-    }
-    for name, register in registers.items():
+    registers = (("metric", evaluation.register_metric), ("split", splits.register_split))
+    for name, register in registers:
         value = by_id.get(name)
         if not isinstance(value, str | NoneType):
             by_id[name] = register(value).id

@@ -265,11 +265,10 @@ class Pairs:
     @classmethod
     def of(cls, interactions: Interactions | Pairs, chosen: Mask) -> Self:
         """These interactions without their ratings; `chosen` has shape (interactions,)."""
-        times = interactions.timestamps
         return cls(
             users=interactions.users[chosen],
             items=interactions.items[chosen],
-            timestamps=None if times is None else times[chosen],
+            timestamps=_values_at(interactions.timestamps, chosen),
         )
 
 

@@ -39,6 +39,7 @@ Scale = Literal["linear", "logarithmic", "percent", "folds"]
 """How a number is read and compared: as it is, by factors, as a share, as a number of folds."""
 
 
+@renamed_field("later", "added_later")
 @renamed_field("said", "error_name")
 @dataclass(frozen=True, slots=True)
 class Parameter:

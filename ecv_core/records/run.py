@@ -219,11 +219,11 @@ def user_table(scores: Sequence[UserScores], metric: str) -> tuple[Codes, NDArra
     is_new = np.diff(users, prepend=users[:1] - 1) > 0
     users = users[is_new]
     values = np.full((len(scores), len(users)), np.nan, dtype=np.float32)
-    for row, fold in zip(values, scores, strict=True):
+    for place, fold in enumerate(scores):
         if np.array_equal(fold.users, users):  # as with most folds of user-k-fold
-            row[:] = fold.of(metric)
+            values[place] = fold.of(metric)
         else:
-            row[np.searchsorted(users, fold.users)] = fold.of(metric)
+            values[place, np.searchsorted(users, fold.users)] = fold.of(metric)
     # Clusters take the place of users only where every fold names them.
     cluster_of_user = np.empty(len(users), dtype=np.int32)
     for fold in scores:
@@ -245,22 +245,23 @@ def by_cluster(values: NDArray[np.floating], clusters: Codes) -> tuple[Codes, Fl
     Returns: the clusters, ascending, and their scores, shape (folds, clusters).
     Source: Liang, Zeger (1986).
     """
-    names, cluster_of_user = np.unique(clusters, return_inverse=True)
-    cluster_scores = np.full((len(values), len(names)), np.nan)
-    for row, user_scores in zip(cluster_scores, values.astype(np.float64), strict=True):
+    cluster_codes, cluster_of_user = np.unique(clusters, return_inverse=True)
+    cluster_count = len(cluster_codes)
+    cluster_scores = np.full((len(values), cluster_count), np.nan)
+    for fold, user_scores in enumerate(values.astype(np.float64)):
         is_scored = ~np.isnan(user_scores)
         cluster = cluster_of_user[is_scored]
         scores = user_scores[is_scored]
-        sizes = np.bincount(cluster, minlength=len(names))
+        sizes = np.bincount(cluster, minlength=cluster_count)
         user_count = max(sizes.sum(), 1)  # In a fold without scores the whole row stays NaN.
         mean = scores.sum() / user_count
-        sums_of_deviations = np.bincount(cluster, scores - mean, minlength=len(names))
+        sums_of_deviations = np.bincount(cluster, scores - mean, minlength=cluster_count)
         has_users = sizes > 0
         # The sums add up to 0, so that any factor keeps the mean. That of clusters over users makes
         # the variance of the mean over clusters the one that is robust to clusters.
         factor = np.count_nonzero(has_users) / user_count
-        row[has_users] = mean + factor * sums_of_deviations[has_users]
-    return names, cluster_scores
+        cluster_scores[fold, has_users] = mean + factor * sums_of_deviations[has_users]
+    return cluster_codes, cluster_scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,17 +340,18 @@ def other_work_words(folds: Sequence[FoldResult]) -> str:
         reasons.append(
             f"{shared_count} of {len(folds)} folds shared the machine with folds of other programs"
         )
-    shares = [fold.energy.other_work or 0.0 for fold in folds if not fold.energy.of_fold_alone]
-    if shares:
-        low = f"{100 * min(shares):.0f}"
-        high = f"{100 * max(shares):.0f}"
+    disturbed = [fold.energy for fold in folds if not fold.energy.of_fold_alone]
+    if disturbed:
+        shares_of_others = [energy.other_work or 0.0 for energy in disturbed]
+        low = f"{100 * min(shares_of_others):.0f}"
+        high = f"{100 * max(shares_of_others):.0f}"
         percent = f"{low} to {high}"
         if low == high:
             percent = low
         # Folds that only shared the machine may have seen no other work.
         if float(high) > 100 * QUIET:
             reasons.append(
-                f"other programs used {percent} % of the machine during {len(shares)} of "
+                f"other programs used {percent} % of the machine during {len(disturbed)} of "
                 f"{len(folds)} folds"
             )
     return "; ".join(reasons)

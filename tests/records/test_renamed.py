@@ -23,3 +23,9 @@ def test_a_parameter_written_for_a_release_before_is_still_understood():
         assert width.said == "the width"
     with pytest.raises(InputError, match=r"^the width"):
         width.parse(-1)
+
+
+def test_a_parameter_that_came_later_may_still_say_so():
+    with pytest.warns(DeprecationWarning, match="added_later"):
+        width = ecv.Parameter("width", 0.1, "Of the interval.", later=True)
+    assert width.added_later

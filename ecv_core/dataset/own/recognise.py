@@ -234,13 +234,14 @@ def _first_filled_lines(text: str, skip: int = 0) -> list[str]:
     lines: list[str] = []
     # So long a text may be only the head of the file; UTF-16 has two bytes for each character.
     may_be_cut = len(text) >= HEAD_BYTES // 2 - 1
+    most_lines = SAMPLE + 2  # beside the rows that decide, names and a line above these
     for line in islice(_lines_of(text), skip, None):
         is_cut_line = may_be_cut and not line.endswith("\n")
         if is_cut_line and lines:
             break
         if line.strip() and len(line) <= _LONGEST_SAMPLE:
             lines.append(line)
-        if len(lines) == SAMPLE + 2:
+        if len(lines) == most_lines:
             break
     if not lines:
         raise Unreadable(f"its first lines are longer than {_LONGEST_SAMPLE:,} characters")
@@ -310,7 +311,7 @@ def _has_quotes(lines: Sequence[str], layout: Layout) -> bool:
     if quoted is None:
         return False
     plain = _split_into_fields(lines, replace(layout, quotes=False)) or []
-    if len(plain) == len(quoted):
+    if len(plain) == len(quoted):  # No field has a line end in it, so that no line vanishes.
         return True
     # A field in quotation marks has swallowed lines: whole rows, if these agree without the marks.
     fitting_quoted = _usual_width(quoted).row_count
