@@ -225,20 +225,19 @@ def _encoding(head: bytes, plain: PlainFile) -> str:
 
 
 def _decoded(head: bytes, encoding: str) -> str:
-    text = head.decode(encoding, errors="replace")
-    return text.removeprefix("\ufeff")
+    """The head of a file as text; of several lines the last one, which may be cut, is left out."""
+    text = head.decode(encoding, errors="replace").removeprefix("\ufeff")
+    if len(head) < HEAD_BYTES:
+        return text
+    end_of_whole_lines = max(text.rfind("\n"), text.rfind("\r")) + 1
+    return text[:end_of_whole_lines] or text
 
 
 def _first_filled_lines(text: str, skip: int = 0) -> list[str]:
-    """The first lines with something in them; the last one may be cut, and is left out then."""
+    """The first lines with something in them. Raises: Unreadable if they are too long."""
     lines: list[str] = []
-    # So long a text may be only the head of the file; UTF-16 has two bytes for each character.
-    may_be_cut = len(text) >= HEAD_BYTES // 2 - 1
     most_lines = SAMPLE + 2  # beside the rows that decide, names and a line above these
     for line in islice(_lines_of(text), skip, None):
-        is_cut_line = may_be_cut and not line.endswith("\n")
-        if is_cut_line and lines:
-            break
         if line.strip() and len(line) <= _LONGEST_SAMPLE:
             lines.append(line)
         if len(lines) == most_lines:

@@ -216,6 +216,13 @@ def test_returns_are_said_before_they_are_kept(tmp_path):
     assert sentence.startswith("2 of the first 3 rows have a Quantity of 0 or less, as returns")
 
 
+def test_no_row_is_shown_that_the_look_at_the_file_cuts(tmp_path):
+    lines = ["user,item,text", *(f"u{row},i{row},{'漢' * 2000}" for row in range(300))]
+    (tmp_path / "long.csv").write_text("\n".join(lines), encoding="utf-8")
+    plain = plain_file(tmp_path / "long.csv", "long.csv", tmp_path, no_report)
+    assert {len(text) for _, _, text in recognise(plain).rows} == {2000}
+
+
 def test_day_or_month_first_is_decided_by_the_whole_sample(read):
     rows = "ann;x;02/01/2023\nbob;y;03/01/2023\ncid;z;31/01/2023\n"
     layout, reading = read("wer;was;wann\n" + rows)  # a word above dates is a header
