@@ -232,7 +232,7 @@ def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> It
         file.seek(0)
         swallowed_rows = _UnfitLines()
         for row in find_swallowed_rows(file, layout):
-            swallowed_rows.add(row)
+            swallowed_rows.add(row.strip())
         if swallowed_rows.count:
             yield swallowed_rows.beside(no_rows, SWALLOWED, share=1.0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from ecv_core.dataset.layout import Layout
 _QUOTED = re.compile('"[^"]*"')
 _LINE_FEED = 10
 _CARRIAGE_RETURN = 13
-_SHOWN = 120
-"""Characters of a line that are shown."""
 
 
 class CountedLines(io.RawIOBase):
@@ -72,14 +71,13 @@ def _text(file: io.BufferedIOBase, layout: Layout) -> io.TextIOWrapper[Any]:
     return io.TextIOWrapper(file, encoding=layout.encoding, errors="replace")
 
 
-def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> list[str]:
-    """The beginnings of lines within quoted fields that look like rows of the table.
+def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> Iterator[str]:
+    """The lines within quoted fields that look like rows of the table.
 
     A field in quotation marks may hold line ends. Where a mark is not closed it holds whole rows:
     then most of its lines have as many separators as the table.
     """
     # A quotation mark that nobody closes makes one field of all lines up to the next mark.
-    swallowed_rows: list[str] = []
     lines_of_field: list[str] = []  # of the quoted field that is open, after its first line
     is_field_open = False
     lines = _text(file, layout)
@@ -90,18 +88,13 @@ def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> list[str]:
             if closing_mark is None or layout.separator in line[:closing_mark]:
                 lines_of_field.append(line)
             if closing_mark is not None:
-                swallowed_rows += map(_beginning, _lines_like_rows(lines_of_field, layout))
+                yield from _lines_like_rows(lines_of_field, layout)
                 lines_of_field = []
         if '"' in line:
             is_field_open = _ends_in_field(line, layout.separator, begins_in_field=is_field_open)
-    lines.detach()
+    lines.detach()  # so that the file stays open
     # A field without an end is no text, so all of its lines are rows.
-    swallowed_rows += map(_beginning, lines_of_field)
-    return swallowed_rows
-
-
-def _beginning(line: str) -> str:
-    return line.strip()[:_SHOWN]
+    yield from lines_of_field
 
 
 def _find_closing_mark(line: str) -> int | None:
