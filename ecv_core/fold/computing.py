@@ -362,11 +362,10 @@ def run_shared_fold(
         if work.algorithm.needs is not Need.NOTHING:
             history = parts.history()
         seed = fold_seed(work.spec.seed, index)
-        # What is done before the first fit is the start, which serves all configurations.
         fits = sharing.fit(
             unfitted_models, parts.train, seed=seed, progress=progress, history=history
         )
-        costs.end_part("start")
+        costs.end_part("start")  # what is done before the first fit, for all configurations
         for spec_index, model in fits:  # Each is fitted as the loop asks for it.
             costs.end_part("step")
             scores = _ranked(work, index, model, parts, progress)
