@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -377,25 +377,16 @@ def _go_on_buttons(run: RunRecord) -> None:
     """Nothing where it is somebody else's run; disabled, with the reason, at a limit."""
     if not acting().may(Action.GO_ON, run.started_by):
         return
-    why_not = acting().go_on_refusal(run)
-    reason = None
-    if why_not:
-        reason = sentence(EcvError(why_not))
+    refusal = acting().go_on_refusal(run)
+    at_limit: dict[str, Any] = {}
+    if refusal:
+        at_limit = {"disabled": True, "help": sentence(EcvError(refusal))}
     if run.resumable and st.button(
-        "Resume",
-        icon=":material/resume:",
-        type="primary",
-        key="resume",
-        disabled=reason is not None,
-        help=reason,
+        "Resume", icon=":material/resume:", type="primary", key="resume", **at_limit
     ):
         act_and_rerun(partial(acting().resume, run.run_id))
     if run.can_be_checked and st.button(
-        "Run the remaining folds to check",
-        icon=":material/fact_check:",
-        key="check",
-        disabled=reason is not None,
-        help=reason,
+        "Run the remaining folds to check", icon=":material/fact_check:", key="check", **at_limit
     ):
         act_and_rerun(partial(acting().resume, run.run_id, full=True))
 

@@ -317,7 +317,7 @@ def stop_settings(k: int) -> dict[str, Any]:
         options=list(RULES),
         default=SETTINGS["rule"].default,
         required=True,
-        format_func=rule_titles().__getitem__,
+        format_func=titles_in(RULES).__getitem__,
         disabled=k == 1,
         **widget_arguments("rule", help=explained(rules, "stopping-rule")),
     )
@@ -351,11 +351,6 @@ def stop_settings(k: int) -> dict[str, Any]:
         picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP, rule.id)
         _meters()
     return picked
-
-
-def rule_titles() -> dict[str, str]:
-    """Id -> title of every rule."""
-    return titles_in(RULES)
 
 
 def rule_param_key(rule: Rule, parameter: Parameter) -> str:

@@ -42,7 +42,6 @@ from pages.run.settings import (
     min_folds_key,
     parameter_settings,
     rule_param_key,
-    rule_titles,
     rule_values,
     set_usual_metric_and_split,
     slider_steps,
@@ -83,7 +82,7 @@ def translate_address_of_form() -> None:
         "metric": titles_in(METRICS),
         "dataset": titles_of(datasets.catalogue(), dataset_title),
         "algorithm": ALGORITHM_LABELS,
-        "rule": rule_titles(),
+        "rule": titles_in(RULES),
         "split": titles_in(SPLITS),
     }
     country_names = {code: country.name for code, country in countries().items()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
+from typing import Any
 
 import streamlit as st
 
@@ -68,23 +69,20 @@ def _allowed_runs(action: Action, rows: Sequence[ListedRun]) -> list[ListedRun]:
 
 
 def _compare_button(ids: Sequence[str]) -> None:
+    look: dict[str, Any] = {
+        "disabled": True,
+        "help": "Pick two or more runs by the boxes at the left of their rows.",
+    }
     if len(ids) > 1:
-        st.button(
-            f"Compare {len(ids)} runs",
-            key="compare-picked",
-            icon=":material/balance:",
-            type="primary",
-            on_click=_compare,
-            args=(ids,),
-        )
-    else:
-        st.button(
-            "Compare",
-            key="compare-picked",
-            icon=":material/balance:",
-            disabled=True,
-            help="Pick two or more runs by the boxes at the left of their rows.",
-        )
+        look = {"type": "primary"}
+    st.button(
+        _for_several("Compare", ids),
+        key="compare-picked",
+        icon=":material/balance:",
+        on_click=_compare,
+        args=(ids,),
+        **look,
+    )
 
 
 def _label_popover(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
@@ -148,10 +146,10 @@ def _delete_button(picked: Sequence[ListedRun]) -> None:
     )
 
 
-def _for_several(verb: str, rows: Sequence[ListedRun], several: str = "") -> str:
+def _for_several(verb: str, runs: Sized, several: str = "") -> str:
     """'Delete', or 'Delete 3 runs'."""
-    if len(rows) > 1:
-        return f"{verb}{several} {len(rows)} runs"
+    if len(runs) > 1:
+        return f"{verb}{several} {len(runs)} runs"
     return verb
 
 
