@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -284,10 +284,6 @@ def _add_panel(
     )
 
 
-def _is_in_legend(figure: go.Figure, name: str) -> bool:
-    return name in [trace.name for trace in figure.data]
-
-
 def _add_whole_means(figure: go.Figure, number: int, runs: pd.DataFrame, colours: Palette) -> None:
     """A tick at the mean of all folds of each of these runs."""
     tick = {
@@ -296,19 +292,14 @@ def _add_whole_means(figure: go.Figure, number: int, runs: pd.DataFrame, colours
         "color": colours.stop,
         "line": {"width": 3, "color": colours.stop},
     }
-    named = not runs.empty and not _is_in_legend(figure, WHOLE)
-    figure.add_scatter(
-        row=number,
-        col=1,
+    _add_marks(
+        figure,
+        number,
+        runs,
         x=runs["k_fold_mean"],
-        y=runs["place"],
-        mode="markers",
         name=WHOLE,
-        legendgroup=WHOLE,
-        showlegend=named,
         marker=tick,
-        customdata=runs[["name", "k"]],
-        hovertemplate="%{customdata[0]}<br>mean of all %{customdata[1]} folds %{x:.4f}"
+        hovertemplate="%{customdata[0]}<br>mean of all %{customdata[2]} folds %{x:.4f}"
         "<extra></extra>",
     )
 
@@ -333,22 +324,40 @@ def _add_means_at_stop(
         "thickness": 3,
         "width": 8,
     }
-    facts = runs[["name", "folds_used", "k", "low", "high", "interval"]]
+    _add_marks(
+        figure,
+        number,
+        runs,
+        x=runs["mean"],
+        name=name,
+        marker={"size": 13, "color": colour, "symbol": symbol},
+        error_x=interval,
+        hovertemplate="%{customdata[0]}<br>mean %{x:.4f}, interval %{customdata[3]:.4f} to "
+        "%{customdata[4]:.4f} (%{customdata[5]})<br>%{customdata[1]} of %{customdata[2]} folds"
+        "<extra></extra>",
+    )
+
+
+def _add_marks(
+    figure: go.Figure,
+    number: int,
+    runs: pd.DataFrame,
+    *,
+    name: str,
+    **looks: Any,  # noqa: ANN401  any attribute of a trace
+) -> None:
+    """A mark for each run in its row of a panel; the legend has each name once."""
+    names_so_far = [trace.name for trace in figure.data]
     figure.add_scatter(
         row=number,
         col=1,
-        x=runs["mean"],
         y=runs["place"],
         mode="markers",
         name=name,
         legendgroup=name,
-        showlegend=not _is_in_legend(figure, name),
-        marker={"size": 13, "color": colour, "symbol": symbol},
-        error_x=interval,
-        customdata=facts,
-        hovertemplate="%{customdata[0]}<br>mean %{x:.4f}, interval %{customdata[3]:.4f} to "
-        "%{customdata[4]:.4f} (%{customdata[5]})<br>%{customdata[1]} of %{customdata[2]} folds"
-        "<extra></extra>",
+        showlegend=not runs.empty and name not in names_so_far,
+        customdata=runs[["name", "folds_used", "k", "low", "high", "interval"]],
+        **looks,
     )
 
 

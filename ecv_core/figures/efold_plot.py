@@ -118,21 +118,19 @@ def _value_axis(title: str, colour: str, span: list[float]) -> dict[str, object]
     tick_format = ".3~f"
     if span[1] - span[0] > 0.5:
         tick_format = ".2~f"
-    return {
-        "title": {
-            "text": title,
-            "font": {"color": colour, "size": _AXIS_TITLE_SIZE},
-            "standoff": 8,
-        },
-        "tickfont": {"color": colour},
-        "range": span,
-        "tickmode": "auto",
-        "nticks": 7,
-        "zeroline": False,
-        "automargin": True,
-        "fixedrange": False,
-        "tickformat": tick_format,
-    }
+    axis = plain_axis(
+        title,
+        size=_AXIS_TITLE_SIZE,
+        standoff=8,
+        tickfont={"color": colour},
+        range=span,
+        tickmode="auto",
+        nticks=7,
+        fixedrange=False,
+        tickformat=tick_format,
+    )
+    axis["title"]["font"]["color"] = colour
+    return axis
 
 
 def _folds_of(rows: pd.DataFrame) -> list[float]:

@@ -34,7 +34,7 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         dark: whether the page is dark.
     """
     colours = palette(dark)
-    reference = ranks["split"].iloc[0]
+    reference = ranks["split"].iloc[0]  # the others are compared with it, so that it has no arrows
     texts = []
     for _, row in ranks.iterrows():
         text = f"<b>{row['rank']:g}</b>"

@@ -185,6 +185,7 @@ def _score_row(run: RunRecord) -> dict[str, object]:
         "k": spec.k,
         "run_id": run.run_id,
     }
+    # A whole run counts with all its folds, even where its rule would have stopped before.
     if run.whole:
         return row
     row["folds"] = run.folds_used
@@ -192,6 +193,7 @@ def _score_row(run: RunRecord) -> dict[str, object]:
     if run.at_stop is not None:
         row["score"] = run.at_stop.mean
         interval = run.at_stop.interval
+        # Only such an interval tells how far the score may be from those of whole runs.
         if interval is not None and interval.kind is IntervalKind.K_FOLD_MEAN:
             row["low"] = interval.low
             row["high"] = interval.high

@@ -178,7 +178,7 @@ def _add_fixed_folds(figure: go.Figure, rows: pd.DataFrame, colours: Palette) ->
     texts = []
     sides = []
     for folds in rows["setting"]:
-        if folds == 2:
+        if folds == 2:  # the first one in the figure, whose words tell what the others are
             texts.append("always 2 folds")
             sides.append("top right")
         else:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ecv_core.figures.p_values import p_values_figure
 from ecv_core.figures.report.figure_file import (
+    OF_A_STUDY,
     TitledChart,
     chart_of_run,
     chart_of_study,
@@ -60,7 +61,7 @@ from ecv_core.store.store import open_store
 STUDY = "study"
 RACE = "race"
 """The kind of a selection."""
-_AT_AN_ALPHA = ("difference", "stops", "ranks", "tradeoff")
+_AT_AN_ALPHA = OF_A_STUDY
 """Kinds that show what the paper's rule does at one alpha."""
 
 

@@ -586,9 +586,12 @@ def describe_study(
         "energy_percent": "{:.1f}",
     }
     rows = _formatted_rows(here.assign(**titles), formats)
-    label = _common_label(specs) or "score"
+    score_name = "score"
+    metrics = distinct(specs, metric_label)
+    if len(metrics) == 1:
+        score_name = metrics[0]
     table = latex_table(
-        ["Dataset", "Algorithm", label, "Folds", "Difference (%)", "Energy (%)"],
+        ["Dataset", "Algorithm", score_name, "Folds", "Difference (%)", "Energy (%)"],
         rows,
         caption=f"e-fold cross-validation at alpha = {alpha_text(alpha)}: mean score of all folds, "
         "expected folds used, difference to the mean of all folds and energy, over every order of "
@@ -781,14 +784,6 @@ def _orders_sentence(specs: Sequence[RunSpec]) -> str:
         "come (sampled only for rules that depend on the whole history); every "
         f"{unit} counts the same."
     )
-
-
-def _common_label(specs: Sequence[RunSpec]) -> str:
-    """The score's name; empty where runs have several."""
-    labels = distinct(specs, metric_label)
-    if len(labels) > 1:
-        return ""
-    return labels[0]
 
 
 def moment_numbers(moment: Moment) -> list[str]:
