@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def elsewhere_note(run: RunRecord) -> None:
+def note_on_folds_of_others(run: RunRecord) -> None:
     """Of a run that the dashboard does not compute: whose folds they are, and how it goes on."""
     name = run.spec.algorithm
     whose = f"Its algorithm, '{name}', comes from a plug-in that is not installed here."
@@ -62,7 +62,7 @@ def elsewhere_note(run: RunRecord) -> None:
         if run.state.active and not run.outside:
             whose += " Cancel takes effect at its next report."
     st.caption(f":material/integration_instructions: {escaped(whose)}")
-    if run.state.active and run.outside:
+    if run.state.active and run.outside:  # other programs ask for its folds and tell their scores
         _what_it_waits_for(run)
     elif not run.state.active and (run.resumable or run.can_be_checked):
         st.info(escaped(_way_to_go_on(run)), icon=":material/terminal:")
@@ -257,7 +257,7 @@ def _draw_results(run: RunRecord, runs: list[RunRecord]) -> None:
     draw_card(answer, next_step=partial(_next_step, run, runs))
     if not computed_here(run.spec):
         _draw_while_active(
-            elsewhere_note, runs, key="note", topic_kind=RUNS, foreground_topics=[STEPS]
+            note_on_folds_of_others, runs, key="note", topic_kind=RUNS, foreground_topics=[STEPS]
         )
     _say_origin(run)
     with st.container(key="presented-figure"):

@@ -445,6 +445,7 @@ def _cheap_models() -> list[str]:
     tasks = picked_dataset().tasks
     names = []
     for name, algorithm in ALGORITHMS.items():
+        # What draws nothing at random and needs no further data is quick to fit.
         if not algorithm.random and algorithm.needs is Need.NOTHING and algorithm.task in tasks:
             names.append(name)
     return names

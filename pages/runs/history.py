@@ -557,16 +557,16 @@ def _show_energy(rows: Sequence[ListedRun], kind: str) -> None:
         rows: The runs.
         kind: What one of them is called: 'picked run'.
     """
-    with_joules = [row for row in rows if row.joules is not None]
-    metered = with_own_joules(with_joules)
-    left_out = excluded_energy_words(with_joules)
-    if not metered:
-        if left_out:
-            st.caption(left_out)
+    metered = [row for row in rows if row.joules is not None]
+    undisturbed = with_own_joules(metered)
+    words_on_disturbed = excluded_energy_words(metered)
+    if not undisturbed:
+        if words_on_disturbed:
+            st.caption(words_on_disturbed)
         return
-    joules = sum(row.joules or 0.0 for row in metered)
-    st.markdown(f"**{watt_hours(joules)}** for all folds of {counted(len(metered), kind)}.")
-    energy_bar((fold for row in metered for fold in row.spent), left_out)
+    joules = sum(row.joules or 0.0 for row in undisturbed)
+    st.markdown(f"**{watt_hours(joules)}** for all folds of {counted(len(undisturbed), kind)}.")
+    energy_bar((fold for row in undisturbed for fold in row.spent), words_on_disturbed)
 
 
 def _open_clicked() -> None:

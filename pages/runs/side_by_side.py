@@ -243,7 +243,7 @@ def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
 def _pairs_by_id(runs: Sequence[NamedRun]) -> RunPairs:
     """Tested and untested pairs, under the ids of the runs."""
     with_folds = []
-    version = []
+    version = []  # of all that the tests depend on, for Streamlit's cache
     for _, run in runs:
         if run.folds:
             with_folds.append(run)

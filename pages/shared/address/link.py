@@ -42,7 +42,7 @@ def link_button() -> None:
         _button(key="copy-link-button", data={})
 
 
-def write_into_link(params: Mapping[str, str | Sequence[str]], *, without: str = "") -> None:
+def write_into_link(params: Mapping[str, str | Sequence[str]], *, missing: str = "") -> None:
     """What the copied address of this page says beside what stands in it.
 
     Streamlit leaves a choice at its default out of the address. Where that default may be another
@@ -50,7 +50,7 @@ def write_into_link(params: Mapping[str, str | Sequence[str]], *, without: str =
 
     Args:
         params: query parameter -> its value, or its values, for when the address leaves it out.
-        without: what the page shows and no address can carry, such as 'the fold file'; it is said.
+        missing: what the page shows and no address can carry, such as 'the fold file'; it is said.
     """
     values_of: dict[str, list[str]] = {}
     for name, values in params.items():
@@ -58,7 +58,7 @@ def write_into_link(params: Mapping[str, str | Sequence[str]], *, without: str =
             values_of[name] = [values]
         else:
             values_of[name] = list(values)
-    data = json.dumps({"params": values_of, "without": without})  # for link.js
+    data = json.dumps({"params": values_of, "without": missing})  # for link.js
     st.html(f'<span hidden data-ecv-link="{escape(data)}"></span>')
 
 

@@ -104,6 +104,7 @@ def figure_entries(
     Returns: the figure as JSON for a light and a dark page as 'light' and 'dark'; 'alt'; 'height'
         in pixels; and where a slider moves it, 'slider' and 'steps'.
     """
+    # The figure as JSON for a light and a dark page, its height in pixels, and steps of a slider.
     entries = _made_figure(key, version, make, steps)
     entries["alt"] = alt
     if steps is not None:

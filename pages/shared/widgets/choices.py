@@ -167,11 +167,11 @@ _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\
 _KINDS = ["csv", "tsv", "json", "gz", "parquet"]
 
 
-def scores_upload(form: str, *, key: str) -> UploadedFile | None:
+def scores_upload(format_words: str, *, key: str) -> UploadedFile | None:
     """A file of fold scores of any program; while there is none, how it has to look.
 
     Args:
-        form: what is in it, in a sentence.
+        format_words: what is in it, in a sentence.
         key: of the widget.
     """
     why = why_not(Action.UPLOAD)
@@ -180,7 +180,7 @@ def scores_upload(form: str, *, key: str) -> UploadedFile | None:
         return None
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     file = left.file_uploader(
-        "Fold scores", type=_KINDS, key=key, max_upload_size=max_upload_mb(), help=form
+        "Fold scores", type=_KINDS, key=key, max_upload_size=max_upload_mb(), help=format_words
     )
     right.download_button(
         "An example file",
@@ -191,5 +191,5 @@ def scores_upload(form: str, *, key: str) -> UploadedFile | None:
         on_click="ignore",
     )
     if file is None:
-        st.caption(form)
+        st.caption(format_words)
     return file
