@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,7 +73,7 @@ def mean_ranks(scores: ArrayLike, *, higher_is_better: bool = True) -> Floats:
 def ranks_of(signs: Floats, count: int) -> Floats:
     """Ranks of `count` algorithms from their `pair_signs`; shape (..., algorithms)."""
     ranks = np.full((*signs.shape[:-1], count), (count + 1) / 2)
-    for pair, (first, second) in enumerate(zip(*pair_numbers(count), strict=True)):
+    for pair, (first, second) in enumerate(combinations(range(count), 2)):
         ranks[..., first] -= signs[..., pair] / 2
         ranks[..., second] += signs[..., pair] / 2
     return ranks

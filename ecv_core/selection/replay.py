@@ -94,13 +94,13 @@ def _check_same_users(first: Scores, other: Scores) -> None:
     if first.users is None or other.users is None:
         return
     both_ran = ~np.isnan(first.folds) & ~np.isnan(other.folds)
-    apart = np.isnan(first.users[both_ran]) != np.isnan(other.users[both_ran])
-    if not apart.any():
+    differs = np.isnan(first.users[both_ran]) != np.isnan(other.users[both_ran])
+    if not differs.any():
         return
-    fold = np.flatnonzero(both_ran)[apart.any(axis=1)][0]
+    fold = np.flatnonzero(both_ran)[differs.any(axis=1)][0]
     raise InputError(
         f"fold {fold} of '{other.name}' has other users, or samples, than that of "
-        f"'{first.name}' ({apart.sum():,} differ); contenders must be scored on the same users, "
+        f"'{first.name}' ({differs.sum():,} differ); contenders must be scored on the same users, "
         "or samples, so run both on the same folds"
     )
 

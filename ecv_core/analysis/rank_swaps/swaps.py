@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ecv_core import evaluation
 from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.rank_swaps.blocks import Block
 from ecv_core.analysis.rank_swaps.bootstrap import resampled_scores, user_cube
-from ecv_core.analysis.ranking import mean_ranks, pair_numbers, pair_signs
+from ecv_core.analysis.ranking import mean_ranks, pair_signs
 from ecv_core.analysis.significance import RESAMPLES
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, UserScores
@@ -55,11 +56,8 @@ class Swaps:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The algorithms of each pair."""
-        pairs = []
-        for first, second in zip(*pair_numbers(len(self.algorithms)), strict=True):
-            pairs.append((self.algorithms[first], self.algorithms[second]))
-        return pairs
+        """The algorithms of each pair, in the order of `ranking.pair_numbers`."""
+        return list(combinations(self.algorithms, 2))
 
     @property
     def without_users(self) -> tuple[str, ...]:
