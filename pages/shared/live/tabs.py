@@ -135,7 +135,7 @@ class Tabs:
             return
         name = token_urlsafe(16)
         headers = MutableHeaders(raw=list(scope["headers"]))
-        headers[TAB_HEADER] = name
+        headers[TAB_HEADER] = name  # by which `admit` knows the tab whose person it speaks of
         self._tabs[name] = tab
         try:
             await app({**scope, "headers": headers.raw}, receive, send)
@@ -235,7 +235,7 @@ class Tabs:
         limit = max_upload_bytes() + _AROUND_A_FILE
         paths = self._paths_of_uploads(browser)
         held_bytes = sum(self._uploads[path].size for path in paths)
-        for path in paths:
+        for path in paths:  # the oldest first
             if held_bytes + size <= limit:
                 break
             held_bytes -= self._uploads[path].size

@@ -86,7 +86,7 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> PickedDa
         return dataset_id != usual, entries[dataset_id].about is None
 
     of_kind = []
-    for entry in entries.values():
+    for entry in entries.values():  # a table alone has a task of its own
         if (entry.task is not None) is of_table:
             of_kind.append(entry.id)
     index_at_first: int | None = 0
