@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -113,13 +114,20 @@ def _year_first(texts: pa.Array, unit: TimeUnit) -> pa.Array:
     return texts
 
 
-def date_orders(values: Sequence[str]) -> tuple[list[TimeUnit], int]:
+class DateOrders(NamedTuple):
+    """In which orders of day, month and year values are dates."""
+
+    orders: list[TimeUnit]
+    """The likeliest first."""
+    date_count: int
+    """How many of the values are dates in these orders."""
+
+
+def date_orders(values: Sequence[str]) -> DateOrders:
     """The orders of day, month and year in which most of the values are dates.
 
-    More than one order fits where no date tells: the likeliest comes first. ISO alone fits where
-    it reads as many as any other.
-
-    Returns: the orders, and how many values are dates in them.
+    More than one order fits where no date tells. ISO alone fits where it reads as many as any
+    other.
     """
     texts = pa.array(values, pa.string())
     orders = [TimeUnit.ISO, TimeUnit.DAY_FIRST, TimeUnit.MONTH_FIRST]
@@ -130,5 +138,5 @@ def date_orders(values: Sequence[str]) -> tuple[list[TimeUnit], int]:
         counts[order] = int(np.isfinite(unix_seconds(texts, order)).sum())
     most = max(counts.values())
     if counts[TimeUnit.ISO] == most:
-        return [TimeUnit.ISO], most
-    return [order for order in orders if counts[order] == most], most
+        return DateOrders([TimeUnit.ISO], most)
+    return DateOrders([order for order in orders if counts[order] == most], most)

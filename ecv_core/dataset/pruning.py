@@ -35,8 +35,8 @@ def prepare(interactions: Interactions, core: int = CORE) -> Interactions:
             f"{interactions.n_items:,} items) gives every user and item {core} of them; "
             "use a denser or larger dataset"
         )
-    users, user_ids = _recode(interactions.users[kept], interactions.user_ids)
-    items, item_ids = _recode(interactions.items[kept], interactions.item_ids)
+    users, user_ids = _dense_codes(interactions.users[kept], interactions.user_ids)
+    items, item_ids = _dense_codes(interactions.items[kept], interactions.item_ids)
     by_user_and_item = ascending_places(users.astype(np.int64) * len(item_ids) + items)
     return replace(
         interactions.take(kept[by_user_and_item]),
@@ -84,7 +84,7 @@ def core_rows(interactions: Interactions, core: int) -> Indices:
         items = items[kept]
 
 
-def _recode(codes: Codes, ids: Ids) -> tuple[Codes, Ids]:
+def _dense_codes(codes: Codes, ids: Ids) -> tuple[Codes, Ids]:
     """Dense codes in the text order of the ids that occur, and those ids."""
     occurring = np.flatnonzero(np.bincount(codes, minlength=len(ids)))
     by_text = occurring[np.argsort(ids[occurring], kind="stable")]

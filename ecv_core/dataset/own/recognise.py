@@ -609,8 +609,8 @@ def first_rows_sentences(recognition: Recognised) -> list[str]:
     else:
         values = _column(recognition, timestamp)
         sentences.append(_times_sentence(values, layout.unit))
-        fitting, _ = date_orders(values)
-        if layout.unit in fitting and len(fitting) > 1:
+        fitting_orders = date_orders(values).orders
+        if layout.unit in fitting_orders and len(fitting_orders) > 1:
             sentences.append(
                 "These dates fit both day first and month first: check which one is right."
             )

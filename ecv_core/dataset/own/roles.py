@@ -246,8 +246,7 @@ def guess_unit(values: Values, name: str = "") -> TimeUnit:
     present = list(filter(None, map(str.strip, values)))
     numbers = sorted(abs(_number(value)) for value in present if is_number(value))
     if len(numbers) * 2 < len(present):
-        orders, _ = date_orders(present)
-        return orders[0]
+        return date_orders(present).orders[0]  # the likeliest
     if not numbers:
         return TimeUnit.SECONDS
     if all(map(_DAY_NUMBER.fullmatch, present)):
@@ -290,7 +289,8 @@ def are_dates(values: Values) -> bool:
     """Whether nearly all values are dates that are written as texts."""
     present = [value for value in values if value]
     likely = [value for value in present if len(value) > 7 and not is_number(value)]
-    return len(likely) > 0.9 * len(present) and date_orders(likely)[1] > 0.9 * len(present)
+    nearly_all = 0.9 * len(present)
+    return len(likely) > nearly_all and date_orders(likely).date_count > nearly_all
 
 
 def _is_rating(values: Values) -> bool:
