@@ -247,12 +247,12 @@ def study(
         on_fold(Run(run))
 
     callbacks = _callbacks(show_fold)
-    with as_settings(algorithms) as named:
+    with as_settings(algorithms) as named_models:
         # An id stands for itself; a model in memory has settings, which say how it is held.
-        models = [each.settings or each.name for each in named]
+        models = [model.settings or model.name for model in named_models]
         cells = studies.planned_cells(dataset_ids, models, split_ids, **all_settings)
         _check_possible(cells)
-        in_memory = any(each.settings for each in named)
+        in_memory = any(model.settings for model in named_models)
         with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
             planned_runs = [PlannedRun(spec=cell.spec) for cell in cells]
             keep_plan(store, STUDY, planned_runs)
@@ -356,8 +356,8 @@ def select(
     limit = None
     if budget is not None:
         limit = Budget.parse(budget)
-    with as_settings(contenders) as named:
-        contenders_with_specs = _with_specs(name, named, settings)
+    with as_settings(contenders) as named_models:
+        contenders_with_specs = _with_specs(name, named_models, settings)
         spec = contenders_with_specs[0].spec
         terms = selections.terms_for(
             spec,
@@ -367,7 +367,7 @@ def select(
             expected_loss=expected_loss,
             budget=limit,
         )
-        in_memory = any(each.settings for each in named)
+        in_memory = any(model.settings for model in named_models)
         callbacks = _callbacks()
         with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
             _, standing = selections.compute(
@@ -382,7 +382,7 @@ def select(
 
 
 def _with_specs(
-    dataset: str, named: Sequence[NamedModel], settings: Mapping[str, Any]
+    dataset: str, named_models: Sequence[NamedModel], settings: Mapping[str, Any]
 ) -> list[Contender]:
     """Contenders with the specs of their runs; one by its words may stand for several.
 
@@ -390,14 +390,14 @@ def _with_specs(
     """
     tracked = selections.tracked_names(open_store(), dataset)
     contenders = []
-    for each in named:
-        if each.settings:
-            spec = make_spec(dataset=dataset, rule=NEVER_STOPS, **each.settings, **settings)
+    for model in named_models:
+        if model.settings:
+            spec = make_spec(dataset=dataset, rule=NEVER_STOPS, **model.settings, **settings)
             fold.check_needs(spec)
-            contenders.append(Contender(each.name, spec))
+            contenders.append(Contender(model.name, spec))
         else:
             contenders += selections.named_contenders(
-                dataset, [each.name], tracked=tracked, **settings
+                dataset, [model.name], tracked=tracked, **settings
             )
     if not contenders:
         selections.named_contenders(dataset, [], **settings)  # raises, and says how many it takes

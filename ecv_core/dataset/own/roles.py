@@ -167,7 +167,7 @@ def roles_by_names(names: Sequence[str]) -> dict[str, int]:
     return roles
 
 
-def _likeliest_id(role: str, names: Sequence[str], values: Mapping[int, Values]) -> int:
+def _likeliest_id(role: str, names: Sequence[str], columns: Mapping[int, Values]) -> int:
     """The column that is likeliest to hold users or items.
 
     A column whose name contains the word for it comes first, then the first one whose values can
@@ -176,19 +176,19 @@ def _likeliest_id(role: str, names: Sequence[str], values: Mapping[int, Values])
     Args:
         role: 'user_id' or 'item_id'.
         names: of all columns.
-        values: by column, of those that have no role yet.
+        columns: their first values, of those that have no role yet.
     """
-    for place, column in values.items():
+    for place, values in columns.items():
         plain = plain_name(names[place])
-        if any(part in plain for part in _ID_WORDS[role]) and not _counts_rows(column):
+        if any(part in plain for part in _ID_WORDS[role]) and not _counts_rows(values):
             return place
-    for place, column in values.items():
-        if _can_be_ids(role, column):
+    for place, values in columns.items():
+        if _can_be_ids(role, values):
             return place
-    for place, column in values.items():
-        if not are_dates(column):
+    for place, values in columns.items():
+        if not are_dates(values):
             return place
-    return next(iter(values))
+    return next(iter(columns))
 
 
 def _can_be_ids(role: str, values: Values) -> bool:
