@@ -161,6 +161,8 @@ def _cost_columns(run: RunRecord) -> dict[str, object]:
 # The figure of the means: one panel per dataset and metric.
 
 
+_HOVER_COLUMNS = ["name", "folds_used", "k", "low", "high", "interval"]
+"""Of the frame: in the words of a hover, `customdata[1]` is the number of folds used."""
 AT_STOP = "mean at the stop"
 WHOLE = "mean of all k folds"
 
@@ -356,7 +358,7 @@ def _add_marks(
         name=name,
         legendgroup=name,
         showlegend=not runs.empty and name not in names_so_far,
-        customdata=runs[["name", "folds_used", "k", "low", "high", "interval"]],
+        customdata=runs[_HOVER_COLUMNS],
         **looks,
     )
 

@@ -29,7 +29,7 @@ def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
     columns = ["node", "run", "fold", "began", "seconds", "joules", "kind", "hardware"]
     rows = []
     for run in runs:
-        folds = (*run.folds, *run.ahead)
+        folds = (*run.folds, *run.ahead)  # the latter finished before an earlier fold did
         # Folds that finish after the stop are superfluous, unless they run to check it.
         folds_wanted = len(folds)
         if run.stopped_at is not None and not run.spec.full:

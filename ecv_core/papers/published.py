@@ -165,7 +165,6 @@ def recorded(dataset: str) -> list[RunRecord]:
 
 def recorded_entries(dataset: str) -> list[Entry]:
     """Those of each algorithm with the most folds, best first."""
-    # A run of fewer folds may have the lower error by luck alone.
     runs = recorded(dataset)
     most_folds: Counter[str] = Counter()
     for run in runs:
@@ -173,6 +172,7 @@ def recorded_entries(dataset: str) -> list[Entry]:
         most_folds[algorithm] = max(most_folds[algorithm], len(run.folds))
     entries = []
     for run in runs:
+        # A run of fewer folds may have the lower error by luck alone.
         if len(run.folds) == most_folds[run.spec.algorithm]:
             entries.append(entry_of(run, by="here"))
     return sorted(entries, key=attrgetter("rmse"))

@@ -156,6 +156,8 @@ def _option_row(option: Option, advice: FoldsAdvice) -> dict[str, object]:
     else:
         title = RULES[option.rule].title
         kept = kept_words(option.checks)
+    share_near_enough = outcome.within or 0.0  # of the orders, to the k-fold mean
+    risk_percent = 100 * (1 - share_near_enough)
     orders = "all"
     if option.sampled:
         orders = "sampled"
@@ -164,7 +166,7 @@ def _option_row(option: Option, advice: FoldsAdvice) -> dict[str, object]:
         "setting": setting_text(option),
         "folds": outcome.mean_stop,
         "cost": outcome.cost_percent,
-        "risk": 100 * (1 - (outcome.within or 0.0)),
+        "risk": risk_percent,
         "95 % of orders within": outcome.difference_quantiles[0.95],
         "runs that keep it": f"{option.kept_by} of {len(advice.systems)}",
         "kept on other datasets": kept,
