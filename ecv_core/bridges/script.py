@@ -29,11 +29,11 @@ CELLS = 2_000_000
 """Scores that are held at once, of so many users as these are of all items."""
 
 
-def fit_recbole(job: Job, parts: Parts, folder: Path) -> tuple[Lists, float | None]:
+def fit_recbole(job: Job, parts: Parts, folder: Path) -> tuple[Lists, float]:
     """A general recommender of RecBole; with a validation part it is that of the best epoch.
 
     Returns:
-        The users' lists, and the fold's score by RecBole's evaluator, None where it is not asked.
+        The users' lists, and the fold's score by RecBole's evaluator, NaN where it is not asked.
     """
     from recbole.config import Config
     from recbole.data import create_dataset, data_preparation
@@ -58,7 +58,7 @@ def fit_recbole(job: Job, parts: Parts, folder: Path) -> tuple[Lists, float | No
         trainer.fit(training, None, saved=False, show_progress=False)
     lists = recbole_lists(job, parts, model, dataset, testing)
     if not job["check"]:
-        return lists, None
+        return lists, np.nan
     scores = trainer.evaluate(testing, load_best_model=False, show_progress=False)
     return lists, scores[settings["valid_metric"]]
 
@@ -148,7 +148,7 @@ def recbole_lists(job: Job, parts: Parts, model: Any, dataset: Any, testing: Any
     return lists
 
 
-def fit_cornac(job: Job, parts: Parts, _folder: Path) -> tuple[Lists, float | None]:
+def fit_cornac(job: Job, parts: Parts, _folder: Path) -> tuple[Lists, float]:
     """A recommender of Cornac that needs nothing but who has what; otherwise as `fit_recbole`."""
     from cornac.eval_methods.base_method import BaseMethod
 
@@ -167,7 +167,7 @@ def fit_cornac(job: Job, parts: Parts, _folder: Path) -> tuple[Lists, float | No
     model.fit(cornac_fold.train_set, cornac_fold.val_set)
     lists = cornac_lists(job, parts, model, cornac_fold)
     if not job["check"]:
-        return lists, None
+        return lists, np.nan
     return lists, cornac_score(job, model, cornac_fold)
 
 
@@ -269,8 +269,6 @@ def main(folder: Path) -> None:
     with np.load(folder / "parts.npz") as arrays:
         parts = dict(arrays)
     lists, library_score = FIT[job["library"]](job, parts, folder)
-    if library_score is None:
-        library_score = np.nan
     lengths = [len(items) for items in lists.values()]
     np.savez(
         folder / "lists.npz",

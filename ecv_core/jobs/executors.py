@@ -160,6 +160,12 @@ THREAD_VARIABLES = (
 """What the libraries of the models take their number of threads from."""
 
 
+def share_of_cores(process_count: int) -> dict[str, str]:
+    """Environment variables that give each of these processes its share; what is set stays."""
+    threads = max(1, (os.cpu_count() or 1) // process_count)
+    return {name: os.environ.get(name, str(threads)) for name in THREAD_VARIABLES}
+
+
 START_SECONDS = 2.0
 """For so long after the first task there is one process: each loads models for itself."""
 _PROGRAM = "from ecv_core.jobs.executors import work; work({})"
@@ -318,9 +324,7 @@ class Workers:
         self.environment: dict[str, str] = {}
         """Variables beside those of this process, for processes that start from now on."""
         if most > 1:
-            threads = str(max(1, (os.cpu_count() or 1) // most))
-            for name in THREAD_VARIABLES:
-                self.environment[name] = os.environ.get(name, threads)
+            self.environment = share_of_cores(most)
         self._most = most
         self._niceness = niceness
         self._largest_bytes = 0

@@ -514,19 +514,19 @@ class PlanRuns:
             log.warning("nobody can say whether a run was cancelled: %s", error)
             return False
 
-    def seconds_left(self, task: FoldTask, most: float) -> float:
+    def seconds_left(self, task: FoldTask, max_seconds_per_run: float) -> float:
         """How long a task may take; what several runs share is shared out equally.
 
         Args:
             task: of its runs the one that took longest counts, with folds that were cut off.
-            most: seconds that a run may take with all its folds.
+            max_seconds_per_run: with all its folds.
         """
         most_spent = 0.0
         lost_by_run = lost_seconds(self.store, self._ids_of(task.specs))
         for run_id, seconds in lost_by_run.items():
             most_spent = max(most_spent, self.store.run(run_id).spent_seconds + seconds)
         # Each of n runs is charged an nth of what they share, so that it may take n times as long.
-        return (most - most_spent) * len(lost_by_run)
+        return (max_seconds_per_run - most_spent) * len(lost_by_run)
 
     def add_lost_seconds(self, task: FoldTask, seconds: float) -> None:
         """Note the seconds of a fold that did not come to its end: they were spent."""
@@ -622,6 +622,7 @@ def _moments_after_each(
 
     What was said after a fold stays, also where an earlier version of the rule has said it.
     """
+    # A moment is what the rule says after n folds. What was said and stored is not said anew.
     stored_moments = {(moment.n, moment.fold): moment for moment in run.moments}
     moments = []
     for n, newest in enumerate(results, start=1):
@@ -629,7 +630,7 @@ def _moments_after_each(
         if moment is None:
             results_so_far = results[:n]
             moment = stopping.moment(rule, results_so_far, run.spec.confidence, run.spec.overlap)
-            # Scores of windows in time may well rise or fall; others that do are doubted.
+            # A fold far off the others is doubted, but not a window in time: its score may drift.
             if exchangeable(run.spec.split):
                 moment = replace(moment, doubt=doubt(results_so_far, run.spec.metric_name))
         moments.append(moment)

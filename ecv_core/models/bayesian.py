@@ -100,12 +100,19 @@ def _block_of_rows(
         columns = np.searchsorted(rated_columns, is_rated.indices)
         shape = (len(counts), len(rated_columns))
         features.append(scipy.sparse.csr_array((weights, columns, is_rated.indptr), shape=shape))
-    rows = scipy.sparse.hstack(features, format="csr")
+    return _feature_block(features, train_rows, asked_rows)
+
+
+def _feature_block(
+    kinds: list[csr_array], train_rows: Indices | Codes, asked_rows: Indices | Codes
+) -> FeatureBlock:
+    """A block of one or several kinds of features, each of shape (rows, features)."""
+    rows = scipy.sparse.hstack(kinds, format="csr")
     return FeatureBlock(
         rows=scipy.sparse.csr_matrix(rows, dtype=np.float64),
         train=train_rows.astype(np.intp),
         predicted=asked_rows.astype(np.intp),
-        groups=tuple(feature.shape[1] for feature in features),
+        groups=tuple(kind.shape[1] for kind in kinds),
     )
 
 
@@ -129,13 +136,9 @@ def _block_of_times(train: Pairs, asked: Pairs, days: int) -> FeatureBlock:
     nearest_rows = np.searchsorted(periods, asked_periods).clip(max=len(periods) - 1)
     is_known = periods[nearest_rows] == asked_periods
     empty_row = len(periods)  # the last one, of a period that training does not know
-    rows = _indicators(np.arange(len(periods)), len(periods) + 1)
-    return FeatureBlock(
-        rows=scipy.sparse.csr_matrix(rows, dtype=np.float64),
-        train=train_rows.astype(np.intp),
-        predicted=np.where(is_known, nearest_rows, empty_row).astype(np.intp),
-        groups=(len(periods),),
-    )
+    asked_rows = np.where(is_known, nearest_rows, empty_row)
+    features = _indicators(np.arange(len(periods)), len(periods) + 1)
+    return _feature_block([features], train_rows, asked_rows)
 
 
 BURN_IN = 5

@@ -14,7 +14,7 @@ from torch.nn.functional import leaky_relu, normalize
 from ecv_core.models.base import Indices
 from ecv_core.models.device import BinaryMatrix
 from ecv_core.models.pair_net import PairNet, SampledBatch, Vectors, bpr
-from ecv_core.models.sampled_net import gradient_buffer
+from ecv_core.models.sampled_net import Layer, gradient_buffer
 from ecv_core.records.interactions import History
 
 
@@ -29,7 +29,7 @@ class Graph:
     def __init__(self, train: csr_array, device: torch.device) -> None:
         """Keep the edges and their weights twice, by user and by item: 16 bytes an edge."""
         self._items_of_users = BinaryMatrix.from_csr(train, device)
-        self._users_of_items = BinaryMatrix.from_csr(csr_array(train.T.tocsr()), device)
+        self._users_of_items = BinaryMatrix.from_csr(train.T.tocsr(), device)
         user_scales = _degree_scales(self._items_of_users)
         item_scales = _degree_scales(self._users_of_items)
         self._user_weights = _edge_weights(self._items_of_users, user_scales, item_scales)
@@ -177,7 +177,7 @@ class GraphNet(PairNet):
     def score(self, users: Indices) -> Tensor:
         with torch.no_grad():
             # Made once for all blocks of users; weights put in from outside raise their version.
-            versions = [weight._version for weight in self.weights()]
+            versions = [weight._version for weight in self.weights]
             if self._scoring_vectors is None or self._scoring_versions != versions:
                 self._scoring_vectors = self.final_vectors()
                 self._scoring_versions = versions
@@ -214,15 +214,6 @@ SLOPE = 0.2
 """Of the activation below 0, as in the authors' code."""
 
 
-class MixingLayer(NamedTuple):
-    """What a layer learns."""
-
-    weight: Tensor
-    """Shape (2 * factors, factors): of the sum and of the product of a node and its neighbours."""
-    bias: Tensor
-    """Shape (factors,)."""
-
-
 class NGCFNet(GraphNet):
     """Each layer mixes a node with its neighbours, by sum and by product; all layers end to end.
 
@@ -237,7 +228,7 @@ class NGCFNet(GraphNet):
         self._layers = []
         for _ in range(self.params["layers"]):
             weight = self.add_normal_weight(2 * factors, factors, std=math.sqrt(1 / factors))
-            self._layers.append(MixingLayer(weight, self.add_normal_weight(factors, std=0.0)))
+            self._layers.append(Layer(weight, self.add_normal_weight(factors, std=0.0)))
 
     def final_vectors(self, nodes: UsersAndItems | None = None) -> UsersAndItems:
         training = nodes is not None
@@ -264,11 +255,11 @@ class NGCFNet(GraphNet):
         return UsersAndItems(torch.cat(user_outputs, dim=1), torch.cat(item_outputs, dim=1))
 
     def _mix(
-        self, vectors: Tensor, neighbour_sums: Tensor, layer: MixingLayer, *, training: bool
+        self, vectors: Tensor, neighbour_sums: Tensor, layer: Layer, *, training: bool
     ) -> Tensor:
         """The next vectors of some nodes, from theirs and the sums of their neighbours'."""
         both = torch.cat((vectors + neighbour_sums, vectors * neighbour_sums), dim=1)
-        mixed = leaky_relu(torch.addmm(layer.bias, both, layer.weight), SLOPE)
+        mixed = leaky_relu(layer.apply(both), SLOPE)
         if training and self.params["dropout"]:
             mixed = mixed * self.dropout_weights(*mixed.shape)
         return mixed

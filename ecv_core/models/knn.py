@@ -45,7 +45,7 @@ class UserKNN(NeighbourModel):
     """
 
     def similarity_terms(self, train: scipy.sparse.csr_array) -> SimilarityTerms:
-        return cosine(scipy.sparse.csr_array(train.T.tocsr()), shrink=self.params["shrink"])
+        return cosine(train.T.tocsr(), shrink=self.params["shrink"])
 
     def voting(self, train: scipy.sparse.csr_array, similarities: scipy.sparse.csr_array) -> Voting:
         return Voting(similarities, train)

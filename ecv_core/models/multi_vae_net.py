@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from scipy.sparse import csr_array
@@ -13,7 +13,7 @@ from torch.nn.functional import embedding
 
 from ecv_core.models.base import Indices
 from ecv_core.models.device import BinaryMatrix, low_precision
-from ecv_core.models.sampled_net import BatchLoss, SampledNet, kl_divergences
+from ecv_core.models.sampled_net import BatchLoss, Layer, SampledNet, kl_divergences
 from ecv_core.records.interactions import History
 
 SHARED_WORK = 150_000_000
@@ -51,13 +51,6 @@ class _LogLikelihood(torch.autograd.Function):
         logit_gradients = probabilities.mul_((-sizes * grad)[:, None])
         logit_gradients[rows, columns] += grad
         return logit_gradients, None, None, None
-
-
-class Layer(NamedTuple):
-    """The weights of a layer."""
-
-    weight: Tensor
-    bias: Tensor
 
 
 class MultiVAENet(SampledNet):
@@ -173,21 +166,18 @@ class MultiVAENet(SampledNet):
         sparse = bool(self._sampled_count)
         item_sums = batch.times(self._input_layer.weight, entry_weights, sparse=sparse)
         hidden = torch.tanh(item_sums + self._input_layer.bias)
-        layer = self._latent_layer
-        mean, log_variance = torch.addmm(layer.bias, hidden, layer.weight).chunk(2, dim=1)
+        mean, log_variance = self._latent_layer.apply(hidden).chunk(2, dim=1)
         return mean, log_variance
 
     def _item_logits(self, latent: Tensor) -> Tensor:
         """Logits of all items; shape (users, items)."""
-        weight, bias = self._output_layer
-        if self._sampled_count:  # then there is a row for each item
-            weight = weight.T
-            bias = bias[:, 0]
-        return torch.addmm(bias, self._decoder_hidden(latent), weight)
+        layer = self._output_layer
+        if self._sampled_count:  # then it has a row for each item
+            layer = Layer(layer.weight.T, layer.bias[:, 0])
+        return layer.apply(self._decoder_hidden(latent))
 
     def _decoder_hidden(self, latent: Tensor) -> Tensor:
-        layer = self._decoder_layer
-        return torch.tanh(torch.addmm(layer.bias, latent, layer.weight))
+        return torch.tanh(self._decoder_layer.apply(latent))
 
     def use_rows_of(self, train: csr_array) -> None:
         self.keep_training_data(train, None)

@@ -133,7 +133,7 @@ class NeighbourModel(ABC):
     def voting(self, train: csr_array, similarities: csr_array) -> Voting:
         """The fitted model, by the neighbours' similarities: as from `Similarities.nearest`."""
         dense = train.shape[1] <= DENSE_ITEMS
-        return Voting(train, scipy.sparse.csr_array(similarities.T.tocsr()), dense=dense)
+        return Voting(train, similarities.T.tocsr(), dense=dense)
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 2)
@@ -205,7 +205,7 @@ def compiled_nearest(terms: SimilarityTerms, neighbours: int, progress: Progress
     from ecv_core.models.neighbourhood_kernel import nearest
 
     by_row = with_int32_indices(terms.entries)
-    by_column = with_int32_indices(scipy.sparse.csr_array(by_row.T.tocsr()))
+    by_column = with_int32_indices(by_row.T.tocsr())
     blocks: list[csr_array] = []
     for first, end in pairwise(_bounds_of_blocks(by_row, by_column)):
         progress("fit", 0, 2)  # says nothing new, but lets the search be cancelled here

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy  # its parts load when they are used
 
 from ecv_core.models.base import SEARCH, Algorithm, Indices, Settings, common, with_source
 from ecv_core.models.device import BinaryMatrix, best_device, threads
@@ -40,7 +39,7 @@ class NMF:
         progress("fit", 0, epochs)
         device = best_device()
         users_items = BinaryMatrix.from_csr(train, device)
-        items_users = BinaryMatrix.from_csr(scipy.sparse.csr_array(train.T.tocsr()), device)
+        items_users = BinaryMatrix.from_csr(train.T.tocsr(), device)
         random = torch.Generator(device).manual_seed(seed)
         user_count, item_count = train.shape
         # Factors with this mean have products as large as the matrix's entries are on average.

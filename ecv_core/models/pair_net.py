@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -26,15 +26,8 @@ MARKS_PER_PAIR = 8
 """Bits for each training pair, so that at most one in eight of other pairs is looked up."""
 
 
-class PairLookup(Protocol):
-    """Knows which pairs of user and item are in the training data."""
-
-    def indices_of_training_pairs(self, users: Tensor, items: Tensor) -> Tensor:
-        """Indices, in order, of those of these pairs that are; both of shape (pairs,)."""
-
-
 class LookupByKeys:
-    """Finds a pair by bisection among all; for a GPU."""
+    """Finds a training pair by bisection among all; for a GPU."""
 
     def __init__(self, keys: Tensor, n_items: int) -> None:
         """Keep the keys of all pairs, user * n_items + item, in order; shape (pairs,)."""
@@ -42,6 +35,7 @@ class LookupByKeys:
         self._n_items = n_items
 
     def indices_of_training_pairs(self, users: Tensor, items: Tensor) -> Tensor:
+        """Indices, in order, of the training pairs among these; both of shape (pairs,)."""
         keys = users * self._n_items + items
         positions = torch.searchsorted(self._keys, keys)
         # A key above all others would be looked for after the end.
@@ -51,7 +45,7 @@ class LookupByKeys:
 
 
 class LookupByMarks:
-    """Finds a pair in its user's row; compiled, for a processor.
+    """Finds a training pair in its user's row; compiled, for a processor.
 
     Most pairs at random are in no training matrix, which the last digits of their keys show.
     """
@@ -67,6 +61,7 @@ class LookupByMarks:
         pair_kernel.mark(keys.numpy(), self._marks)
 
     def indices_of_training_pairs(self, users: Tensor, items: Tensor) -> Tensor:
+        """As of `LookupByKeys`."""
         indices = pair_kernel.indices_of_training_pairs(
             users.numpy(), items.numpy(), self._n_items, self._starts, self._columns, self._marks
         )
@@ -82,7 +77,7 @@ class TrainingPairs:
         self.users = matrix.row_of_entry
         self.items = matrix.columns.long()
         keys = self.users * self.n_items + self.items  # in order, as rows and their columns are
-        self._lookup: PairLookup
+        self._lookup: LookupByMarks | LookupByKeys
         if device.type == "cpu":
             # A processor finds a pair sooner in its user's row than among the keys of all pairs.
             self._lookup = LookupByMarks(matrix, keys, self.n_items)

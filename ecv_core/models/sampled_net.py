@@ -76,6 +76,19 @@ class AdamW:
             weight.grad = None
 
 
+class Layer(NamedTuple):
+    """The weights of a linear layer."""
+
+    weight: Tensor
+    """Shape (inputs, outputs)."""
+    bias: Tensor
+    """Shape (outputs,)."""
+
+    def apply(self, rows: Tensor) -> Tensor:
+        """rows @ weight + bias; shape (rows, outputs)."""
+        return torch.addmm(self.bias, rows, self.weight)
+
+
 class BatchLoss(NamedTuple):
     """What a batch has come to, once its gradient is in the weights."""
 
@@ -99,7 +112,8 @@ class SampledNet(ABC):
         self.device = best_device()
         self.random = torch.Generator(self.device).manual_seed(seed)
         self.n_users, self.n_items = train.shape
-        self._weights: list[Tensor] = []
+        self.weights: list[Tensor] = []
+        """Everything that training changes, in the order in which it was made."""
         self.keep_training_data(train, history)
         self.make_weights()
         self._optimizers = self._make_optimizers()
@@ -111,7 +125,7 @@ class SampledNet(ABC):
         sparse = self.sparse_weights()
         # Tensors are told apart by identity, as == compares their values.
         other_ids = {id(weight) for weight in (*undecayed, *sparse)}
-        decaying = [weight for weight in self.weights() if id(weight) not in other_ids]
+        decaying = [weight for weight in self.weights if id(weight) not in other_ids]
         decay = self.params.get("weight_decay", 0.0)
         optimizers: list[AdamW | torch.optim.SparseAdam] = [AdamW(decaying, rate, decay)]
         if undecayed:
@@ -135,10 +149,6 @@ class SampledNet(ABC):
         For each the gradient of its mean loss is put into the weights, where there is none.
         """
 
-    def weights(self) -> list[Tensor]:
-        """Everything that training changes, in the order in which it was made."""
-        return self._weights
-
     def undecayed_weights(self) -> list[Tensor]:
         """Those of the weights that do not decay."""
         return []
@@ -158,7 +168,7 @@ class SampledNet(ABC):
 
     def add_weight(self, weight: Tensor) -> Tensor:
         """Have this weight trained; gives it back."""
-        self._weights.append(weight.requires_grad_())
+        self.weights.append(weight.requires_grad_())
         return weight
 
     def dropout_weights(self, *shape: int) -> Tensor:

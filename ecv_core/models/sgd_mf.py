@@ -53,11 +53,7 @@ class SgdMF:
         report(0, steps)
         setting = FactorSetting(self._params["learning_rate"], self._params["regularization"])
         if grid:
-
-            def report_search(epochs_done: int) -> None:
-                report(epochs_done, steps)
-
-            setting = self._best_setting(grid, train, seed, report_search)
+            setting = self._best_setting(grid, train, seed, lambda done: report(done, steps))
         search_steps = len(grid) * epochs
         factorization = _Factorization(train, self._params, seed)
         predicted = factorization.predict(asked)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
 from ecv_core.models.base import Fitted, Indices, Settings, Sharing
@@ -77,8 +76,8 @@ class Validation:
         is_hidden = (draws > 1 - share) & ~must_stay
         if not is_hidden.any():
             return None
-        visible = _select_entries(train, user_of_entry, ~is_hidden)
-        hidden = _select_entries(train, user_of_entry, is_hidden)
+        visible = _select_entries(train, ~is_hidden)
+        hidden = _select_entries(train, is_hidden)
         users = np.flatnonzero(np.diff(hidden.indptr))
         if len(users) > MAX_USERS:
             users = np.sort(rng.choice(users, MAX_USERS, replace=False))
@@ -121,16 +120,12 @@ class Validation:
         return ndcg_sum / len(self.users)
 
 
-def _select_entries(
-    matrix: csr_array, row_of_entry: Indices, is_selected: NDArray[np.bool_]
-) -> csr_array:
-    """The matrix with some of its stored entries alone; both arrays have shape (entries,)."""
-    row_count = matrix.shape[0]
-    row_sizes = np.bincount(row_of_entry[is_selected], minlength=row_count)
-    starts = np.zeros(row_count + 1, dtype=np.int32)
-    np.cumsum(row_sizes, out=starts[1:])
-    entries = (matrix.data[is_selected], matrix.indices[is_selected], starts)
-    return scipy.sparse.csr_array(entries, shape=matrix.shape)
+def _select_entries(matrix: csr_array, is_selected: NDArray[np.bool_]) -> csr_array:
+    """The matrix with some of its stored entries alone; `is_selected` has shape (entries,)."""
+    selected = matrix.copy()
+    selected.data[~is_selected] = 0
+    selected.eliminate_zeros()
+    return selected
 
 
 class NeuralRecommender:
@@ -206,18 +201,18 @@ def run_epochs(
         progress("fit", epoch, params["epochs"])
 
     best_weights: list[Tensor] = []
-    average = AveragedWeights(net.weights(), params["averaging"])
+    average = AveragedWeights(net.weights, params["averaging"])
     for epochs_done in train_epochs(name, net, params["epochs"], average, report):
         if validation is not None:
             with average.replacing_weights():
                 ndcg_by_epoch.append(validation.ndcg(net.score))
                 if ndcg_by_epoch[-1] >= max(ndcg_by_epoch):
-                    best_weights = _copies(net.weights())
+                    best_weights = _copies(net.weights)
             best_epoch = int(np.argmax(ndcg_by_epoch)) + 1
             if epochs_done - best_epoch >= params["patience"]:
                 break
         report(epochs_done)
-    _overwrite(net.weights(), best_weights or average.means)
+    _overwrite(net.weights, best_weights or average.means)
     report(params["epochs"])
     return ndcg_by_epoch
 
@@ -323,7 +318,7 @@ def _fit_shared(
         progress("fit", epoch, most_epochs)
 
     def fitted_models() -> Iterator[tuple[int, Fitted]]:
-        average = AveragedWeights(net.weights(), models[0].params["averaging"])
+        average = AveragedWeights(net.weights, models[0].params["averaging"])
         for epochs_done in train_epochs(name, net, most_epochs, average, report):
             report(epochs_done)
             for model_index, epochs in enumerate(epochs_of_models):

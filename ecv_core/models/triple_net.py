@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import embedding, logsigmoid
 
 from ecv_core.models.base import Indices
-from ecv_core.models.sampled_net import BatchLoss, SampledNet, kl_divergences
+from ecv_core.models.sampled_net import BatchLoss, Layer, SampledNet, kl_divergences
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import History
 
@@ -218,13 +218,13 @@ class Encoder(NamedTuple):
 
     table: Tensor
     """The first layer: its input is 1 for one user or item and 0 for all others."""
-    weight: Tensor
-    bias: Tensor
+    layer: Layer
+    """From the first to mean and logarithm of the variance."""
 
     def encode(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and logarithm of the variance of each row's distribution; (rows, factors) each."""
         hidden = torch.tanh(embedding(rows, self.table))
-        mean, log_variance = torch.addmm(self.bias, hidden, self.weight).chunk(2, dim=1)
+        mean, log_variance = self.layer.apply(hidden).chunk(2, dim=1)
         return mean, log_variance
 
 
@@ -246,8 +246,10 @@ class VBCARNet(TripleNet):
         factors = self.params["factors"]
         return Encoder(
             self.add_normal_weight(rows, hidden, std=0.1),
-            self.add_normal_weight(hidden, 2 * factors, std=math.sqrt(1 / hidden)),
-            self.add_normal_weight(2 * factors, std=0.0),
+            Layer(
+                self.add_normal_weight(hidden, 2 * factors, std=math.sqrt(1 / hidden)),
+                self.add_normal_weight(2 * factors, std=0.0),
+            ),
         )
 
     def training_vectors(

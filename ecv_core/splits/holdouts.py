@@ -455,12 +455,11 @@ def temporal_windows(interactions: Interactions, k: int, seed: int, settings: Se
             "choose a smaller k, or another share 'first'"
         )
     test_ends = np.append(test_starts[1:], times[-1] + 1)
+    bounds = np.stack([train_starts, test_starts, test_ends], axis=1).tolist()
     windows = []
-    for window in range(k):
-        train_start = int(train_starts[window])
-        test_start = int(test_starts[window])
+    for train_start, test_start, test_end in bounds:
         validation_start = _validation_start(times, train_start, test_start, interactions, settings)
-        windows.append(Window(train_start, validation_start, test_start, int(test_ends[window])))
+        windows.append(Window(train_start, validation_start, test_start, test_end))
     return _draw_from_windows(windows, interactions, settings)
 
 

@@ -30,7 +30,7 @@ def test_gradients_by_hand_are_those_of_the_written_loss(lopsided, more, of_user
     with torch.no_grad():
         bias.normal_(generator=torch.Generator().manual_seed(3))
     loss = model.backpropagate(users, items, negatives)
-    found = [weight.grad.clone() for weight in model.weights()]
+    found = [weight.grad.clone() for weight in model.weights]
 
     model._optimizers[0].zero_grad()
     user, item, other = model._users[users], model._items[items], model._items[negatives]
@@ -45,13 +45,13 @@ def test_gradients_by_hand_are_those_of_the_written_loss(lopsided, more, of_user
     ) / (1 + negatives.shape[1])
     (ranking + size / len(users)).backward()
     torch.testing.assert_close(loss, ranking.detach())
-    for mine, written in zip(found, model.weights(), strict=True):
+    for mine, written in zip(found, model.weights, strict=True):
         torch.testing.assert_close(mine, written.grad)
 
 
 def test_score_is_the_product_of_the_vectors_plus_the_bias():
     model = net(np.eye(4, 6, dtype=np.float32))
-    users, items, bias = (weight.detach().numpy() for weight in model.weights())
+    users, items, bias = (weight.detach().numpy() for weight in model.weights)
     expected = users[[2, 0]] @ items.T + bias[:, 0]
     np.testing.assert_allclose(model.score(np.array([2, 0])).numpy(), expected, rtol=1e-5)
 

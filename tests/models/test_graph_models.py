@@ -130,9 +130,9 @@ def test_dropout_of_ngcf_is_for_training_alone(lopsided):
 
 def test_every_weight_of_ngcf_learns(lopsided):
     net = ngcf(lopsided, dropout=0.1, regularization=0.1)
-    before = [weight.detach().clone() for weight in net.weights()]
+    before = [weight.detach().clone() for weight in net.weights]
     net.train_epoch(lambda: None)
-    for old, new in zip(before, net.weights(), strict=True):
+    for old, new in zip(before, net.weights, strict=True):
         assert not torch.equal(old, new)
 
 
@@ -147,7 +147,7 @@ def test_slopes_are_those_of_the_loss_of_the_paper(lopsided, name):
     items = torch.tensor([2, 5, 5, 0])
     negatives = torch.tensor([[1, 9], [5, 7], [8, 8], [3, 2]])
     loss = net.backpropagate(users, items, negatives)
-    found = [weight.grad.clone() for weight in net.weights()]
+    found = [weight.grad.clone() for weight in net.weights]
 
     net._optimizers[0].zero_grad()
     final = book(net, lopsided)
@@ -157,5 +157,5 @@ def test_slopes_are_those_of_the_loss_of_the_paper(lopsided, name):
     length = own + net.items[negatives].square().sum() / 2
     (ranking.mean() + 0.3 / 2 * length / 4).backward()
     torch.testing.assert_close(loss, ranking.mean().detach())
-    for mine, written in zip(found, net.weights(), strict=True):
+    for mine, written in zip(found, net.weights, strict=True):
         torch.testing.assert_close(mine, written.grad)

@@ -40,7 +40,7 @@ def test_likelihood_and_its_slope_are_those_of_log_softmax():
 
 def test_score_is_the_networks_formula_on_normalised_rows(lopsided):
     net = MultiVAENet(lopsided, settings(), seed=1)
-    into, b0, encode, b1, decode, b2, out, b3 = (w.detach().numpy() for w in net.weights())
+    into, b0, encode, b1, decode, b2, out, b3 = (w.detach().numpy() for w in net.weights)
     dense = lopsided.toarray()
     norms = np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1)
     mean = (np.tanh(dense / norms @ into + b0) @ encode + b1)[:, :3]
@@ -62,7 +62,7 @@ def trained(train: csr_array, monkeypatch: pytest.MonkeyPatch, *, able: bool, la
     net = MultiVAENet(train, settings(hidden=64, latent=16), seed=1)
     monkeypatch.setattr(device, "LARGE_PRODUCT", largest)
     monkeypatch.setattr(device, "_processor_has_bfloat16", lambda: able)
-    return net.train_epoch(lambda: None), [weight.detach() for weight in net.weights()]
+    return net.train_epoch(lambda: None), [weight.detach() for weight in net.weights]
 
 
 def test_large_products_in_bfloat16_learn_what_float32_learns(lopsided, monkeypatch):

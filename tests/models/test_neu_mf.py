@@ -15,14 +15,14 @@ def net(lopsided):
     made = NeuMFNet(lopsided, network | training, seed=1)
     random = torch.Generator().manual_seed(5)
     with torch.no_grad():
-        for weight in made.weights():  # biases too, which start at 0
+        for weight in made.weights:  # biases too, which start at 0
             weight.normal_(generator=random)
     return made
 
 
 def textbook_score(net, user, item):
     """The paper's network for one pair: the perceptron gets both vectors end to end."""
-    gu, gi, mu, mi, wu, wi, b1, w2, b2, og, om, ob = (w.detach().numpy() for w in net.weights())
+    gu, gi, mu, mi, wu, wi, b1, w2, b2, og, om, ob = (w.detach().numpy() for w in net.weights)
     first = np.concatenate((mu[user], mi[item])) @ np.concatenate((wu, wi)) + b1
     second = np.maximum(first, 0) @ w2 + b2
     return (gu[user] * gi[item]) @ og + np.maximum(second, 0) @ om + ob[0]

@@ -32,7 +32,7 @@ def both(request, lopsided, one_basket_each):
             made.append(network.untrained(lopsided, 1, one_basket_each(lopsided)))
     random = torch.Generator().manual_seed(3)
     with torch.no_grad():
-        for here, there in zip(*(net.weights() for net in made), strict=True):
+        for here, there in zip(*(net.weights for net in made), strict=True):
             here.normal_(0.0, 0.3, generator=random)
             there.copy_(here)
     return made
@@ -62,7 +62,7 @@ def test_slopes_of_a_batch_are_those_of_the_processor(both, monkeypatch):
         losses.append(net.backpropagate(*rows))
     here, there = losses
     torch.testing.assert_close(there.cpu(), here, rtol=1e-4, atol=1e-5)
-    for slow, fast in zip(*(net.weights() for net in both), strict=True):
+    for slow, fast in zip(*(net.weights for net in both), strict=True):
         torch.testing.assert_close(fast.grad.cpu(), slow.grad, rtol=1e-3, atol=1e-6)
 
 

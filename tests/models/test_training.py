@@ -16,6 +16,7 @@ class Counting:
 
     def __init__(self, losses=()):
         self.weight = torch.zeros(1)
+        self.weights = [self.weight]
         self.losses = dict(enumerate(losses))
 
     def train_epoch(self, after_batch):
@@ -26,9 +27,6 @@ class Counting:
 
     def score(self, users):
         return self.weight
-
-    def weights(self):
-        return [self.weight]
 
     def use_rows_of(self, train):
         pass
@@ -122,7 +120,7 @@ def test_a_learning_rate_that_diverges_fails_with_the_epoch(name, lopsided, one_
     history = one_basket_each(lopsided)
     net = model.untrained(lopsided, 1, history if chosen.needs.value == "baskets" else None)
     with torch.no_grad():
-        net.weights()[0].fill_(math.nan)
+        net.weights[0].fill_(math.nan)
     model._make = lambda *_: net
     with pytest.raises(RunError, match=f"{name} diverged in epoch 1 of"):
         chosen.fit(model, lopsided, lambda: history, seed=1)

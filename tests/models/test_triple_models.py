@@ -47,7 +47,7 @@ def test_loss_of_triple2vec_is_that_of_the_three_conditional_probabilities(
     triples = [(0, 2, 5), (12, 5, 1), (12, 7, 7)]
     found = net.backpropagate(*(torch.tensor(column) for column in zip(*triples, strict=True)))
 
-    user_bias, item_bias, h, p, q = (weight.detach().numpy() for weight in net.weights())
+    user_bias, item_bias, h, p, q = (weight.detach().numpy() for weight in net.weights)
     total = 0.0
     for user, first, second in triples:
         for own, table, bias, others, context in (
@@ -84,7 +84,7 @@ def test_biases_alone_do_not_decay(lopsided, one_basket_each):
 
 def test_vbcar_draws_from_the_distributions_that_it_learns(lopsided, one_basket_each):
     net = vbcar(lopsided, one_basket_each(lopsided))
-    table, weight, bias = net._user_encoder
+    table, (weight, bias) = net._user_encoder
     both = torch.tanh(table[5]) @ weight + bias
     mean, deviation = both[:4].detach(), (both[4:].detach() / 2).exp()
     rows = torch.full((20_000,), 5)
@@ -100,7 +100,7 @@ def test_vbcars_own_loss_is_the_divergence_from_a_standard_normal(lopsided, one_
     rows = [torch.tensor([0, 12]), torch.tensor([3, 40]), torch.tensor([7, 7])]
     expected = 0.0
     encoders = net._user_encoder, net._item_encoder, net._item_encoder
-    for row, (table, weight, bias) in zip(rows, encoders, strict=True):
+    for row, (table, (weight, bias)) in zip(rows, encoders, strict=True):
         mean, log_variance = (torch.tanh(table[row]) @ weight + bias).chunk(2, dim=1)
         learnt = Normal(mean, (log_variance / 2).exp())
         expected += kl_divergence(learnt, Normal(0.0, 1.0)).sum(dim=1).mean()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from ecv_core.jobs.executors import Compute, Executor, Here, compute
+from ecv_core.jobs.executors import Compute, Executor, Here, compute, share_of_cores
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import OWN
 from ecv_core.store.engine import database_url
@@ -175,7 +175,7 @@ def _executor_on_this_machine(worker_count: int, compute: Compute) -> Executor:
     variables: dict[str, str] = {}
     node_use = NodeUse.UNKNOWN
     if worker_count > 1:
-        variables = _variables_of_shared_cores(worker_count)
+        variables = share_of_cores(worker_count)
         node_use = NodeUse.SHARED
     dask.config.set({"distributed.nanny.pre-spawn-environ": variables})
     try:
@@ -194,15 +194,6 @@ def _executor_on_this_machine(worker_count: int, compute: Compute) -> Executor:
     )
     client = Client(cluster, set_as_default=False)
     return DaskExecutor(client, cluster, node_use=node_use, scope=_scope(), compute=compute)
-
-
-def _variables_of_shared_cores(worker_count: int) -> dict[str, str]:
-    """Environment variables that give each worker its share of the cores; what is set stays."""
-    threads = max(1, (os.cpu_count() or 1) // worker_count)
-    variables = {}
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        variables[name] = os.environ.get(name, str(threads))
-    return variables
 
 
 async def _wait_for_answer(address: str) -> None:
