@@ -15,7 +15,7 @@ import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
 from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.orders.subsets import MAX_K
-from ecv_core.analysis.score_cells import with_plain_numbers
+from ecv_core.analysis.score_cells import PlainNumbers, with_plain_numbers
 from ecv_core.analysis.score_columns import USER, is_summary, roles_of, summarises
 from ecv_core.analysis.score_exports import with_plain_columns
 from ecv_core.analysis.score_rows import Clue, ScoreRows, left_out_words, rows_of_long
@@ -162,13 +162,6 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
     kept, summaries = _without_summary_contenders(contenders)
     left_out = [*plain.left_out, *rows.left_out]
     left_out += left_out_words(summaries, "summaries of the others")
-    if numbers.spread_example:
-        left_out.append(f"spreads, as in '{numbers.spread_example}'")
-    sentences = []
-    if numbers.percent_example:
-        sentences.append(f"Percentages are read as hundredths, as in '{numbers.percent_example}'.")
-    if left_out:
-        sentences.append(f"Left out: {'; '.join(left_out)}.")
     stem = path.name.partition(".")[0]
     clues = [*rows.clues, Clue(f"the file's name '{stem}'", stem, sure=False)]
     if metric is not None and not same_metric(metric, rows.metric):
@@ -181,8 +174,26 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
         folds=tuple(rows.labels["fold"].names),
         metric=metric or rows.metric,
         direction=direction,
-        left_out=" ".join(sentences),
+        left_out=_sentences_of_left_out(left_out, numbers),
     )
+
+
+def _sentences_of_left_out(left_out: Sequence[str], numbers: PlainNumbers) -> str:
+    """See `ScoreFile.left_out`.
+
+    Args:
+        left_out: columns, rows and contenders, as parts of a sentence.
+        numbers: what stood beside the scores.
+    """
+    parts = list(left_out)
+    if numbers.spread_example:
+        parts.append(f"spreads, as in '{numbers.spread_example}'")
+    sentences = []
+    if numbers.percent_example:
+        sentences.append(f"Percentages are read as hundredths, as in '{numbers.percent_example}'.")
+    if parts:
+        sentences.append(f"Left out: {'; '.join(parts)}.")
+    return " ".join(sentences)
 
 
 def _rows_of(table: pa.Table, file: str, metric: str | None) -> ScoreRows:

@@ -80,7 +80,7 @@ def names_by_parameters(table: pa.Table, prefix: str) -> list[str]:
         if "iter" in table.column_names:  # a halving search meets a candidate again, on more data
             words.append(f"iter={table['iter'][row].as_py()}")
         name = ",".join(words) or f"candidate {row + 1}"
-        if len(name) > SHOWN:  # what differs may come late, and would be cut off
+        if len(name) > SHOWN:  # two may differ in what is cut off, so each has its number
             name = f"{row + 1}: {name}"
         names.append(name[:SHOWN])
     return names
