@@ -75,7 +75,7 @@ def _orders(scores: Scores, subsets: FoldSubsets, rule: SetRule, steps: SetSteps
     if steps.means is not None:
         subsets = subsets.with_means(steps.means)
     return exact.Orders(
-        subsets, steps.half_widths, steps.step, first=first_stop(rule), costs=scores.costs
+        subsets, steps.half_widths, steps.step, earliest_stop=first_stop(rule), costs=scores.costs
     )
 
 

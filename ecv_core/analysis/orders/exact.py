@@ -116,7 +116,7 @@ class Orders:
         half_widths: Floats,
         step: Step,
         *,
-        first: int = 1,
+        earliest_stop: int = 1,
         costs: ArrayLike | None = None,
     ) -> None:
         """Work out the steps.
@@ -126,13 +126,13 @@ class Orders:
             half_widths: of the interval that a set's mean is shown with, for the coverage; shape
                 (2^k,); NaN where there is none.
             step: the rule.
-            first: the first fold after which it can stop.
+            earliest_stop: the first fold after which it can stop.
             costs: of each fold, in any unit; shape (k,); by default all cost the same.
         """
         self.subsets = subsets
         self.half_widths = half_widths
         self.costs = costs
-        self._thresholds = _thresholds(subsets.lattice, step, first)
+        self._thresholds = _thresholds(subsets.lattice, step, earliest_stop)
 
     def at(self, setting: float, *, within_percent: float | None = None) -> Outcome:
         """What the rule does at one setting."""
@@ -181,15 +181,15 @@ class Orders:
         return highest
 
 
-def _thresholds(lattice: Lattice, step: Step, first: int) -> list[Floats]:
+def _thresholds(lattice: Lattice, step: Step, earliest_stop: int) -> list[Floats]:
     """For each size n from 1: the least setting that stops each step to a set of n folds.
 
-    Returns: arrays of shape (n, sets of n folds); infinite before the `first` fold.
+    Returns: arrays of shape (n, sets of n folds); infinite before the earliest stop.
     """
     thresholds = []
     for n in range(1, lattice.k + 1):
         before = lattice.before[n]
-        if n < first:
+        if n < earliest_stop:
             thresholds.append(np.full(before.shape, np.inf))
             continue
         level = lattice.levels[n]
