@@ -258,7 +258,7 @@ def by_cluster(values: NDArray[np.floating], clusters: Codes) -> tuple[Codes, Fl
         sums_of_deviations = np.bincount(cluster, scores - mean, minlength=cluster_count)
         has_users = sizes > 0
         # The sums add up to 0, so that any factor keeps the mean. That of clusters over users makes
-        # the variance of the mean over clusters the one that is robust to clusters.
+        # the variance of the mean over clusters the cluster-robust one of Liang and Zeger.
         factor = np.count_nonzero(has_users) / user_count
         cluster_scores[fold, has_users] = mean + factor * sums_of_deviations[has_users]
     return cluster_codes, cluster_scores

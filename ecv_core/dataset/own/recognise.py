@@ -90,7 +90,7 @@ def recognise(plain: PlainFile) -> Recognised:
     with refusals(plain.name):
         head = _first_bytes(plain)
         encoding = _encoding(head, plain)
-        text = _decoded(head, encoding)
+        text = _decode_whole_lines(head, encoding)
         if text.lstrip()[:1] == "{":
             return _recognise_json_lines(text, encoding)
         return _recognise_delimited(text, encoding)
@@ -108,7 +108,7 @@ def recognise_with_layout(plain: PlainFile, layout: Layout) -> Recognised:
     Columns and what they are are recognised anew. Raises: DatasetError.
     """
     with refusals(plain.name):
-        text = _decoded(_first_bytes(plain), layout.encoding)
+        text = _decode_whole_lines(_first_bytes(plain), layout.encoding)
         return _recognise_columns(text, layout)
 
 
@@ -224,11 +224,12 @@ def _encoding(head: bytes, plain: PlainFile) -> str:
     return "cp1252"
 
 
-def _decoded(head: bytes, encoding: str) -> str:
+def _decode_whole_lines(head: bytes, encoding: str) -> str:
     """The head of a file as text; of several lines the last one, which may be cut, is left out."""
     text = head.decode(encoding, errors="replace").removeprefix("\ufeff")
     if len(head) < HEAD_BYTES:
         return text
+    # The head of a longer file ends within a line, which is left out unless it is the only one.
     end_of_whole_lines = max(text.rfind("\n"), text.rfind("\r")) + 1
     return text[:end_of_whole_lines] or text
 
