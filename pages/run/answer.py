@@ -152,7 +152,9 @@ def details(run: RunRecord) -> str:
         "of the mean to each side.",
         glossary_line(_terms(run)),
     )
-    return f"<div>{score}{_processor_time(facts)}</div><div>{_energy(run, facts)}</div>"
+    processor_time = _processor_time(facts)
+    energy = _energy(run, facts)
+    return f"<div>{score}{processor_time}</div><div>{energy}</div>"
 
 
 def _terms(run: RunRecord) -> list[str]:

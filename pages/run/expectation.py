@@ -153,10 +153,9 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     slowdown = _slowdown(own, recorded)
     if slowdown != 1:
         source += ", scaled to the speed of your runs"
-        recorded = [
-            replace(costs, seconds=tuple(slowdown * seconds for seconds in costs.seconds))
-            for costs in recorded
-        ]
+        for index, costs in enumerate(recorded):
+            seconds_here = tuple(slowdown * seconds for seconds in costs.seconds)
+            recorded[index] = replace(costs, seconds=seconds_here)
     # The cost of a fold depends on its dataset and algorithm most; own runs of both count first.
     works = {_dataset_and_algorithm(spec) for spec in specs}
     own_costs = _costs_of(works, own)

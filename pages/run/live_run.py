@@ -265,7 +265,8 @@ def _draw_results(run: RunRecord, runs: list[RunRecord]) -> None:
 
 
 def _answer_entries(run: RunRecord) -> dict[str, object]:
-    return {"html": answer_html(run_answer(results().with_user_scores(run)))}
+    with_scores = results().with_user_scores(run)
+    return {"html": answer_html(run_answer(with_scores))}
 
 
 def _next_step(run: RunRecord, runs: list[RunRecord]) -> None:
