@@ -238,6 +238,7 @@ class SplitSamples:
         `scoring`, which is of this fold only, learns whose the samples and what their weights are.
         """
         train, test = self.folds[fold]
+        # scikit-learn tells a scorer neither which samples it scores nor their weights.
         scoring.units = self.units[test]
         if self.score_weights is not None:
             scoring.weights = self.score_weights[test]

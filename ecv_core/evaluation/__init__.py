@@ -155,6 +155,7 @@ def evaluate(
         columns = sampled_ranking(fold)
     else:
         columns = full_ranking(fold)
+    # Ranking has left the scored pairs of all users in the fold.
     for name in fold.of_kind(Kind.PAIRS):
         columns[name] = PAIR_METRICS[name](ScoredPairs.joined(fold.pairs), protocol.seed)
     if GROUPED_AUC in columns:

@@ -167,7 +167,7 @@ def full_ranking(fold: EvaluatedFold) -> Columns:
     lists = np.full((len(fold.users), max(fold.cutoffs)), -1, dtype=np.int32)
     n = min(max(fold.cutoffs), len(fold.candidates))
     if columns or fold.of_kind(Kind.PAIRS):
-        blocks = _blocks_with_every_score(fold, n, columns)
+        blocks = _blocks_with_every_score(fold, n, columns)  # which fills the columns
     else:
         blocks = ranked_blocks(fold, n)
     done = 0

@@ -34,6 +34,7 @@ def _insert(best_scores: Any, items: Any, value: Any, item: Any) -> None:  # noq
 
     Items come by ascending number, so the item's place is after all that have the same score.
     """
+    # Both are sorted by score, the best first; the last of the list falls out.
     place = len(items) - 1
     while place > 0 and best_scores[place - 1] < value:
         best_scores[place] = best_scores[place - 1]
@@ -90,7 +91,7 @@ def best_of_product(
     right_values: Floats,
     seen_starts: Ints,
     seen_columns: Ints,
-    nothing: Floats,
+    initial_scores: Floats,
     n: int,
 ) -> Lists:
     """The n best items of each user, by the product of two sparse matrices, summed row by row.
@@ -100,14 +101,14 @@ def best_of_product(
         left_starts, left_columns, left_values: a matrix of shape (users, any).
         right_starts, right_columns, right_values: of shape (any, items).
         seen_starts, seen_columns: what users have already, of shape (users, items).
-        nothing: the score of an item to which nothing is added: 0, -inf for no candidate.
+        initial_scores: of the items, before any is added: 0, or -inf for no candidate.
         n: at most the number of items.
     Returns: items, best first, -1 where no candidate is left; shape (block, n).
     """
     lists = np.empty((len(users), n), np.int64)
     best_scores = np.empty(n, np.float32)
     # The user's scores are the sum of rows of `right`, each times the user's cell of `left` for it.
-    row = nothing.copy()
+    row = initial_scores.copy()  # 0 for a candidate, else -inf
     for place, user in enumerate(users):
         for left_cell in range(left_starts[user], left_starts[user + 1]):
             factor = left_values[left_cell]
@@ -121,7 +122,7 @@ def best_of_product(
         for seen_item in seen_columns[seen_starts[user] : seen_starts[user + 1]]:
             row[seen_item] = -np.inf
         _fill_list(row, best_scores, lists[place])
-        row[:] = nothing
+        row[:] = initial_scores
     return lists
 
 

@@ -366,10 +366,10 @@ class _Responses:
         if name not in _RESPONSES:
             return attribute
 
-        # The jackknife passes numbers of rows of X in the place of samples, so that the estimator
-        # answers once and not for every part of the samples.
         @wraps(attribute)
         def respond(X_or_rows: Any) -> Any:
+            # The jackknife passes numbers of rows of X in the place of samples, so that the
+            # estimator answers once and not for every part of the samples.
             if name not in self.kept:
                 self.kept[name] = attribute(self.X)
             response = self.kept[name]
@@ -404,10 +404,11 @@ def _recipe_of(scorer: object) -> _Recipe | None:
 
 def _usual_score(estimator: Any, metadata: Mapping[str, Any]) -> Callable[..., float] | None:
     """The function that an estimator's own `score` is, where it is one of `_USUAL`."""
-    last = estimator
-    while isinstance(last, Pipeline) and not metadata:
-        last = last.steps[-1][1]
-    method = getattr(type(last), "score", None)
+    last_step = estimator
+    # A pipeline scores by its last step; metadata, such as weights, it hands on by its own rules.
+    while isinstance(last_step, Pipeline) and not metadata:
+        _, last_step = last_step.steps[-1]
+    method = getattr(type(last_step), "score", None)
     if method in _USUAL:
         return method
     return None

@@ -100,12 +100,12 @@ def by_sparse_product(
     from ecv_core.evaluation.kernels import best_of_product, on_every_core
 
     check_finite(bool(np.isfinite(left.data).all() and np.isfinite(right.data).all()))
-    nothing = np.where(fold.candidates, 0, -np.inf).astype(np.float32)
+    initial_scores = np.where(fold.candidates, 0, -np.inf).astype(np.float32)
     seen_starts, seen_columns, _ = _arrays(fold.seen)
     factors = (*_arrays(left), *_arrays(right))
 
     def rank_part(users: Indices) -> Lists:
-        return best_of_product(users, *factors, seen_starts, seen_columns, nothing, n)
+        return best_of_product(users, *factors, seen_starts, seen_columns, initial_scores, n)
 
     def rank(users: Indices) -> Lists:
         return on_every_core(rank_part, users)
@@ -164,6 +164,8 @@ class LongestFirst:
 
     def __call__(self, users: Indices) -> Lists:
         """Lists of these users; shape (users, n)."""
+        # A score is at most the length of the user's factors times that of the item's, so that only
+        # the longest items are scored, and where a shorter one could still be in the list, all.
         lists: Lists = np.empty((len(users), self._n), np.int64)
         is_complete = np.empty(len(users), np.bool_)
         candidates = self._fold.candidates[self._longest]

@@ -101,7 +101,7 @@ class CheapModels:
         A user's mean over the folds stands in every fold that has the user.
         Shape (2 * models, k, users).
         """
-        is_scored = ~np.isnan(self.values)
+        is_scored = ~np.isnan(self.values)  # shape (models, folds, users), as the scores
         sums_over_folds = np.where(is_scored, self.values, 0.0).sum(axis=1)
         scored_folds = is_scored.sum(axis=1)
         user_means = sums_over_folds / np.maximum(scored_folds, 1)
@@ -147,6 +147,7 @@ def adjusted_means(
     Source: regression estimator, Cochran (1977, chapter 7); control variates with estimated
         coefficients, Lavenberg, Welch (1981).
     """
+    # Arrays have a row for each set of folds; distances and what is predicted, a column per fold.
     # What the cheap models predict of each fold's mean (Z), by a regression in each set of folds.
     moments = _moments_with(cheap, values, sets)
     regression = _Regression.of(np.nan_to_num(moments.covariances))

@@ -462,18 +462,18 @@ _EFFECTS = np.concatenate([[0.0], 2.0 ** np.arange(-1, 11)])
 _PRIOR = np.concatenate([[1 - SHARED], np.full(len(_EFFECTS) - 1, SHARED / (len(_EFFECTS) - 1))])
 
 
-def effect_weights(ratio: ArrayLike, folds: ArrayLike) -> Floats:
+def effect_weights(variance_ratio: ArrayLike, folds: ArrayLike) -> Floats:
     """How likely each fold effect r is after some folds: Bayes' theorem, see the module.
 
     Args:
-        ratio: variance of the fold means over what users explain, s2 / u, without a unit; of no
-            meaning for one fold.
-        folds: how many were seen, at least one; broadcast with `ratio`.
+        variance_ratio: variance of the fold means over what users explain, s2 / u, without a
+            unit; of no meaning for one fold.
+        folds: how many were seen, at least one; broadcast with `variance_ratio`.
     Returns: shape (..., len(_EFFECTS)); each row sums to 1.
     """
     freedom = np.maximum(np.asarray(folds, dtype=np.float64) - 1, 0)[..., None]
     # One fold has no variance of fold means, and leaves the prior as it is.
-    ratios = np.where(freedom > 0, np.asarray(ratio, dtype=np.float64)[..., None], 0.0)
+    ratios = np.where(freedom > 0, np.asarray(variance_ratio, dtype=np.float64)[..., None], 0.0)
     # Bayes' theorem, in logarithms: the prior times how likely the fold means are with each effect.
     log_likelihoods = -freedom / 2 * (np.log1p(_EFFECTS) + ratios / (1 + _EFFECTS))
     logs = np.log(_PRIOR) + log_likelihoods
@@ -481,15 +481,15 @@ def effect_weights(ratio: ArrayLike, folds: ArrayLike) -> Floats:
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def p_value(distance: ArrayLike, ratio: ArrayLike, folds: ArrayLike) -> Floats:
+def p_value(distance: ArrayLike, variance_ratio: ArrayLike, folds: ArrayLike) -> Floats:
     """How likely a mean is farther from these folds' mean than so many of its users' errors.
 
     Args:
         distance: in standard errors that users alone would give it, at least 0.
-        ratio: as for `effect_weights`.
+        variance_ratio: as for `effect_weights`.
         folds: likewise.
     """
-    weights = effect_weights(ratio, folds)
+    weights = effect_weights(variance_ratio, folds)
     return _mixture_p_value(np.asarray(distance, dtype=np.float64), weights)
 
 
@@ -507,19 +507,21 @@ def _mixture_p_value(distance: Floats, weights: Floats) -> Floats:
     return (weights * both_tails).sum(axis=-1)
 
 
-def distance_of_p_value(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> Floats:
+def distance_of_p_value(variance_ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> Floats:
     """The distance whose `p_value` is `error`: what an interval reaches to each side.
 
     Args:
-        ratio: as for `effect_weights`.
+        variance_ratio: as for `effect_weights`.
         folds: likewise.
         error: how likely the mean may be farther, in (0, 1).
     Returns: in standard errors that users alone would give.
     """
-    ratio, folds, error = np.broadcast_arrays(
-        np.asarray(ratio, dtype=np.float64), np.asarray(folds), np.asarray(error, dtype=np.float64)
+    ratios, folds, error = np.broadcast_arrays(
+        np.asarray(variance_ratio, dtype=np.float64),
+        np.asarray(folds),
+        np.asarray(error, dtype=np.float64),
     )
-    weights = effect_weights(ratio, folds)
+    weights = effect_weights(ratios, folds)
     # The distance is bisected: it lies between the one of a normal distribution without any fold
     # effect and the one with the largest effect, which is sqrt(1 + effect) times as wide.
     low: Floats = -scipy.special.ndtri(error / 2)

@@ -133,7 +133,7 @@ def doubt_of(scores: Sequence[float], by_users: float, folds: Sequence[int]) -> 
     # Folds of a single sample score 1 or 0, right or wrong, which no normal distribution fits.
     if np.isin(values, (0, 1)).all():
         return ""
-    level = FALSE_ALARM / _LOOKS
+    level = FALSE_ALARM / _LOOKS  # a run is looked at after each of its folds (Bonferroni)
     p_values = far_fold_p_values(values, by_users)
     oddest = int(p_values.argmin())
     if p_values[oddest] < level:

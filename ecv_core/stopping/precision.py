@@ -204,6 +204,7 @@ class Precision:
 
     def _estimate(self, results: Sequence[FoldResult]) -> _Estimate:
         """What these folds tell, kept in `_newest` until others are asked about."""
+        # The newest estimate is kept, for mean, interval and decision ask for the same one.
         for folds, estimate in self._newest:
             if _are_the_same(folds, results):
                 return estimate
@@ -249,7 +250,8 @@ class Precision:
             return ""
         if n == 1:
             return " (one fold cannot show how much folds differ, so the margin is wide)"
-        # An F test: users alone would hardly let the fold means differ as much as they do.
+        # An F test: users alone would hardly let the fold means differ as much as they do. The
+        # variance is that of a single set, the folds so far.
         if variance.p_values[0] < UNSTABLE:
             times = float(variance.ratios[0])
             words = "over 1,000 times"
