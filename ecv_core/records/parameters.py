@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
 from ecv_core.records.errors import InputError, UnknownName
-from ecv_core.records.renamed import renamed_field
+from ecv_core.records.renamed import renamed_fields
 
 ParamValue = int | float | str | bool
 """A parameter's value: whatever JSON can hold as one scalar."""
@@ -39,8 +39,7 @@ Scale = Literal["linear", "logarithmic", "percent", "folds"]
 """How a number is read and compared: as it is, by factors, as a share, as a number of folds."""
 
 
-@renamed_field("later", "added_later")
-@renamed_field("said", "error_name")
+@renamed_fields(said="error_name", later="added_later")
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One knob: its type is its default's.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter, Params, counted, resolve
-from ecv_core.records.renamed import renamed_field
+from ecv_core.records.renamed import renamed_fields
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
 from ecv_core.records.spec import SETTINGS, RunSpec
 
@@ -233,7 +233,7 @@ AT_LEAST = Parameter(
 """The minimum of folds, as the axis of a rule that has no parameter to compare it by."""
 
 
-@renamed_field("told", "run_settings")
+@renamed_fields(told="run_settings")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A stopping rule as users know it: everything that pages, commands and reports say of it.

@@ -17,8 +17,9 @@ def test_a_rule_written_for_a_release_before_is_still_understood():
 
 
 def test_a_parameter_written_for_a_release_before_is_still_understood():
-    with pytest.warns(DeprecationWarning, match="error_name"):
+    with pytest.warns(DeprecationWarning, match="error_name") as warned:
         width = ecv.Parameter("width", 0.1, "Of the interval.", low=0, said="the width")
+    assert [warning.filename for warning in warned] == [__file__]  # of who has to change it
     with pytest.warns(DeprecationWarning, match="error_name"):
         assert width.said == "the width"
     with pytest.raises(InputError, match=r"^the width"):
