@@ -71,10 +71,12 @@ class UserMoments:
     """Pooled covariances of one user's scores from fold to fold; shape (sets, models, models)."""
     between: Floats
     """Of the users of a fold; shape as `within`."""
-    overlap: Floats
-    """p; shape (sets,); 0 where no user has two of the folds."""
+    share_within: Floats
+    """p / n; shape (sets,); 0 where no user has two of the folds."""
+    share_between: Floats
+    """(1 - p) / n; shape (sets,)."""
     users_per_fold: Floats
-    """Shape (sets,)."""
+    """n; shape (sets,)."""
     freedom_within: Floats
     freedom_between: Floats
     span: float = 0.0
@@ -84,8 +86,8 @@ class UserMoments:
     @property
     def covariances(self) -> Floats:
         """Of the fold means; shape (sets, models, models); NaN where they cannot be known."""
-        within = self._share_within[:, None, None] * self.within
-        between = self._share_between[:, None, None] * self.between
+        within = self.share_within[:, None, None] * self.within
+        between = self.share_between[:, None, None] * self.between
         return within + between
 
     def variance_of(self, weights: Floats) -> VarianceByUsers:
@@ -100,8 +102,8 @@ class UserMoments:
         between = np.einsum("si,sij,sj->s", weights, self.between, weights)
         within = _at_least_one_user_differs(within, self.freedom_within, self.span)
         between = _at_least_one_user_differs(between, self.freedom_between, self.span)
-        within *= self._share_within
-        between *= self._share_between
+        within *= self.share_within
+        between *= self.share_between
         variance = within + between
         with np.errstate(invalid="ignore", divide="ignore"):
             divisor = within**2 / self.freedom_within + between**2 / self.freedom_between
@@ -109,14 +111,6 @@ class UserMoments:
         has_both = (self.freedom_within > 0) & (variance > 0)
         freedom = np.where(has_both, satterthwaite, self.freedom_between)
         return VarianceByUsers(variance, np.clip(freedom, 1, _NORMAL))
-
-    @property
-    def _share_within(self) -> Floats:
-        return self.overlap / self.users_per_fold
-
-    @property
-    def _share_between(self) -> Floats:
-        return (1 - self.overlap) / self.users_per_fold
 
 
 def user_moments(values: NDArray[np.floating], sets: FoldsOfSets) -> UserMoments:
@@ -139,12 +133,14 @@ def user_moments(values: NDArray[np.floating], sets: FoldsOfSets) -> UserMoments
     fold_pairs = sizes * (sizes - 1) / 2
     with np.errstate(invalid="ignore", divide="ignore"):
         overlap = sums.users_in_two_folds / fold_pairs / users_per_fold
+        overlap = np.where(freedom_within > 0, overlap, 0.0)
         within = np.where(freedom_within > 0, sums.within.T / freedom_within, 0.0).T
         between = (sums.between.T / freedom_between).T
     return UserMoments(
         within=within,
         between=between,
-        overlap=np.where(freedom_within > 0, overlap, 0.0),
+        share_within=overlap / users_per_fold,
+        share_between=(1 - overlap) / users_per_fold,
         users_per_fold=users_per_fold,
         freedom_within=freedom_within,
         freedom_between=freedom_between,

@@ -144,7 +144,6 @@ class Precision:
     def steps(self, sets: FoldSets) -> SetSteps:
         """How well every set of folds knows the k-fold mean."""
         values = self._checked_user_scores(sets)
-        k = len(sets.folds)
         not_empty = sets.chosen()[1:]
         if sets.aids is None:
             variance = fold_variance(values, not_empty)
@@ -156,7 +155,7 @@ class Precision:
             means = np.concatenate([[np.nan], adjusted.means])  # the empty set has none
             adjusted_k_fold_means = means
         half_widths = np.full(len(sets.means), np.nan)
-        half_widths[1:] = variance.half_widths(k, self.confidence)
+        half_widths[1:] = variance.half_widths(len(sets.folds), self.confidence)
         least_tolerances = least_tolerance(half_widths, means)
 
         # The rule does not look back: it stops at a set of folds, whichever set was before.
@@ -267,9 +266,7 @@ class Precision:
 
 def _are_the_same(folds: Sequence[FoldResult], results: Sequence[FoldResult]) -> bool:
     """Whether these are the very same results; comparing what is in them would take long."""
-    if len(folds) != len(results):
-        return False
-    return all(fold is result for fold, result in zip(folds, results, strict=True))
+    return [id(fold) for fold in folds] == [id(result) for result in results]
 
 
 def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float64]:
