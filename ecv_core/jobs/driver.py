@@ -170,7 +170,7 @@ class _Drive:
     def run_to_end(self, *, gives_way: bool) -> None:
         """Until nothing is left to do."""
         while True:
-            self._check_goes_on()
+            self._raise_if_ending()
             if self._begin_more():
                 continue
             if not self._under_way:
@@ -247,10 +247,10 @@ class _Drive:
                 self._count_failed_try(computed.task, under_way, error)
                 self._cancel_needless()
             return
-        self._writer.drop_reports()
+        self._writer.drop_reports()  # a fold that is kept says more than how far it was
         self._plan_runs.commit(computed.task, computed.spec_index, computed.result)
         under_way.note_kept(computed.spec_index)
-        self._check_goes_on()
+        self._raise_if_ending()
 
     def _cancel_needless(self) -> None:
         """Cancel bets that the plan would not make any more, and tasks whose runs have failed."""
@@ -309,7 +309,7 @@ class _Drive:
             reason = f"{TRIES} times in a row {error}"
             self._plan_runs.end(RunState.INTERRUPTED, reason, specs)
 
-    def _check_goes_on(self) -> None:
+    def _raise_if_ending(self) -> None:
         """Raises: Terminated where this program ends, Cancelled where the whole plan was."""
         if self._closing():
             raise Terminated

@@ -121,22 +121,22 @@ def recover_run(store: Store, run_id: str) -> None:
         sleep(LOOK_SECONDS)
 
 
-def _interrupt_runs(store: Store, gone: Collection[str], *, serves: bool = False) -> bool:
+def _interrupt_runs(store: Store, gone_owners: Collection[str], *, serves: bool = False) -> bool:
     """Interrupt the runs of owners that are gone.
 
     Args:
         store: of the runs.
-        gone: names of the owners.
+        gone_owners: their names.
         serves: whether this process takes over what waits in the queues of dashboards among them.
     Returns: whether it took something over.
     Raises: StoreError.
     """
-    if not gone:
+    if not gone_owners:
         return False
     taken_over_count = 0
-    if serves:
-        taken_over_count = take_over(store, gone, owner=this_process())
-    interrupt(store, gone)
+    if serves:  # what waits in a dashboard's queue goes on in this process
+        taken_over_count = take_over(store, gone_owners, owner=this_process())
+    interrupt(store, gone_owners)
     return taken_over_count > 0
 
 

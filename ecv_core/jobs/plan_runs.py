@@ -568,8 +568,8 @@ class PlanRuns:
 
 def _spec_to_go_on(run: RunRecord, spec: RunSpec) -> RunSpec:
     """The run's own spec, with the folds that this one asks for, and those that finished early."""
-    only_folds = spec.only_folds
-    early_folds = {result.fold for result in run.ahead}
+    only_folds = spec.only_folds  # empty where all folds are asked for
+    early_folds = {result.fold for result in run.ahead}  # they finished before their turn
     if only_folds and not early_folds.issubset(only_folds):
         only_folds = tuple(sorted(early_folds.union(only_folds)))
     return replace(run.spec, only_folds=only_folds, full=spec.full or run.spec.full)
@@ -663,6 +663,7 @@ class ProgressWriter:
         self._has_reports = threading.Event()
         self._is_closed = threading.Event()
         self._write_lock = threading.Lock()
+        """Held while reports are written, so that none is written after `drop_reports`."""
         self._thread = threading.Thread(target=self._write, name="ecv-progress", daemon=True)
         self._thread.start()
 

@@ -345,9 +345,9 @@ class Similarities:
         values, columns = torch.topk(self._dense, length, sorted=False)
         starts = np.arange(column_count + 1, dtype=np.int32) * length
         entries = (values.numpy().ravel(), columns.numpy().ravel().astype(np.int32), starts)
-        neighbours_of_columns = scipy.sparse.csr_array(entries, shape=(column_count, column_count))
-        neighbours_of_columns.eliminate_zeros()
-        return neighbours_of_columns
+        nearest = scipy.sparse.csr_array(entries, shape=(column_count, column_count))
+        nearest.eliminate_zeros()  # columns that share nothing are no neighbours
+        return nearest
 
 
 def _fit_shared(

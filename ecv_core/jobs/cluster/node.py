@@ -103,7 +103,7 @@ def folder_with(content: Content, get_client: Callable[[], Client]) -> str | Non
     """
     if is_in_usual_folder(content):
         return None
-    folder = _folder_of_sent(content)
+    folder = _folder_for_sent_data(content)
     for name, sha256 in content.files:
         if not _has_content(folder / name, sha256):
             _receive(content, folder, get_client())
@@ -142,14 +142,14 @@ def _receive(content: Content, folder: Path, client: Client) -> None:
             raise DataMissing(content.dataset)
 
 
-def _folder_of_sent(content: Content) -> Path:
+def _folder_for_sent_data(content: Content) -> Path:
     """Where a node keeps what it was sent: a folder of datasets of its own."""
-    usual = datasets.data_dir()
-    with suppress(OSError):
-        usual.mkdir(parents=True, exist_ok=True)
-    if not os.access(usual, os.W_OK):
-        usual = private_folder() / "datasets"
-    return usual / "sent" / content.name
+    parent = datasets.data_dir()
+    with suppress(OSError):  # then it cannot be written to either
+        parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(parent, os.W_OK):
+        parent = private_folder() / "datasets"
+    return parent / "sent" / content.name
 
 
 def _files(spec: RunSpec) -> dict[str, Path]:

@@ -186,9 +186,10 @@ def ask(
     try:
         files = TrackedFold(run.spec, index).write(folder)
     except OSError as error:
-        expire(store, run_id, index)
+        expire(store, run_id, index)  # it may be asked for again at once
         raise RunError(f"{folder} cannot be written: {error.strerror}; nothing is lost") from error
     with one_at_a_time(store):
+        # The lease counts from now, when the files are there.
         until = time_fold_from_now(store, run_id, index)
         store.set_progress(run_id, index, PHASE, 0, 0, anew=True)
     return AskedFold(fold=index, until=until, files=files)
