@@ -181,7 +181,7 @@ def _model_and_metric(
         task = Task.TOP_N
         if metric is not None:
             task = metric.task
-        model = models.tracked(name, task, models.ALGORITHMS)
+        model = models.tracked_model(name, task, models.ALGORITHMS)
     else:
         model = models.algorithm(name)
     if metric is None:

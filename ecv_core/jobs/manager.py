@@ -125,7 +125,7 @@ def plan_of(
     if record is not None and record.kind == SELECTION:
         from ecv_core.jobs.plans.select import SelectPlan, selection_runs
 
-        # Runs of the selection that somebody has taken out of the queue since this one was put there.
+        # Runs of the selection that were taken out of the queue since this one was put there.
         cancelled_ids = store.left_queue(record.plan_id, run.run_id)
         selection = SelectPlan.of(record, speculate=speculate)
         return selection, selection_runs(store, record, callbacks, taken_out=cancelled_ids)

@@ -13,7 +13,7 @@ from ecv_core.models.knn import ITEM_KNN, RP3BETA, USER_KNN
 from ecv_core.models.lenskit_mf import BIASED_ALS, IMPLICIT_MF
 from ecv_core.models.neural import BPR_MF, LIGHT_GCN, MULTI_VAE, NEU_MF, NGCF, TRIPLE2VEC, VBCAR
 from ecv_core.models.nmf import NMF_MODEL
-from ecv_core.models.outside import elsewhere, tracked
+from ecv_core.models.outside import model_elsewhere, tracked_model
 from ecv_core.models.sgd_mf import SGD_MF
 from ecv_core.models.tabular import TABULAR
 from ecv_core.records.errors import InputError, UnknownName
@@ -29,7 +29,7 @@ __all__ = [
     "is_held",
     "of",
     "serving",
-    "tracked",
+    "tracked_model",
 ]
 
 # A new algorithm is its import above and its name here, where pages shall list it.
@@ -92,7 +92,7 @@ def of(spec: RunSpec) -> Algorithm:
     """What is known of the model of a run, whether its code is here or not; loads nothing."""
     if computed_here(spec):
         return ALGORITHMS[spec.algorithm]
-    return elsewhere(spec.algorithm, spec.task)
+    return model_elsewhere(spec.algorithm, spec.task)
 
 
 def computed_here(spec: RunSpec) -> bool:
@@ -108,7 +108,7 @@ def computing(spec: RunSpec) -> Algorithm:
     Raises: InputError for a tracked run; UnknownName.
     """
     if is_held(spec):
-        return elsewhere(spec.algorithm, spec.task)
+        return model_elsewhere(spec.algorithm, spec.task)
     if spec.tracked:
         raise InputError(
             f"'{spec.algorithm}' is tracked: its folds are computed by your own code, not here; "

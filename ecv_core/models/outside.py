@@ -52,7 +52,7 @@ def _number(value: ParamValue) -> ParamValue:
     return value
 
 
-def elsewhere(name: str, task: Task = Task.TOP_N) -> Elsewhere:
+def model_elsewhere(name: str, task: Task = Task.TOP_N) -> Elsewhere:
     """A model of this name that is not here."""
 
     def build(_params: Mapping[str, ParamValue]) -> NoReturn:
@@ -70,7 +70,7 @@ def elsewhere(name: str, task: Task = Task.TOP_N) -> Elsewhere:
     )
 
 
-def tracked(name: str, task: Task, algorithms_here: Mapping[str, Algorithm]) -> Elsewhere:
+def tracked_model(name: str, task: Task, algorithms_here: Mapping[str, Algorithm]) -> Elsewhere:
     """A model whose folds are computed by code outside, under the name that it was given.
 
     Args:
@@ -93,4 +93,4 @@ def tracked(name: str, task: Task, algorithms_here: Mapping[str, Algorithm]) -> 
                 f"'{name}' is an algorithm of e-fold ({algorithm.id}); give your model another "
                 f"name, such as 'my {name}'"
             )
-    return elsewhere(name, task)
+    return model_elsewhere(name, task)
