@@ -29,7 +29,7 @@ from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, History, Interactions, Part
 from ecv_core.splits.strategies import Parts
 
-Ranks = NDArray[np.int64]
+Ranks = NDArray[np.signedinteger]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -303,7 +303,6 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
     is_learnt = parts == Part.TRAIN
     is_tested = parts == Part.TEST
     _, time_ranks = np.unique(interactions.history, return_inverse=True)
-    time_ranks = time_ranks.astype(np.int64)
     train_times = time_ranks[is_learnt]
     test_times = time_ranks[is_tested]
 
