@@ -48,25 +48,27 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     Raises: InputError if a user has fewer candidates left than negatives are asked for.
     """
     protocol = fold.protocol
-    wanted = protocol.negatives or 0
-    chances = fold.candidates.astype(np.intp)
+    negative_count = protocol.negatives or 0
+    item_weights = fold.candidates.astype(np.intp)  # 0 for an item that is no candidate
     if protocol.sampling == "popularity":
-        chances *= fold.popularity.counts
-    _check_enough(fold, chances > 0, wanted)
-    # A bag has each item as often as its chance asks, so that a place in it is drawn evenly.
-    bag = np.repeat(np.arange(len(chances), dtype=np.int32), chances)
-    draw_count = min(SPARE[protocol.sampling] * wanted + 8, len(chances))
+        item_weights *= fold.popularity.counts
+    _check_enough(fold, item_weights > 0, negative_count)
+    # The bag has each item as often as it weighs, so that what is drawn evenly from the bag is
+    # drawn by the weights.
+    bag = np.repeat(np.arange(len(item_weights), dtype=np.int32), item_weights)
+    # More than are needed: a draw of the user's own items, or of one drawn before, does not count.
+    draw_count = min(SPARE[protocol.sampling] * negative_count + 8, len(item_weights))
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         users = fold.users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM, start])
-        places = rng.integers(0, len(bag), (len(users), draw_count), dtype=np.int32)
-        draws = bag[places[:, ::-1]]  # from the last to the first: so a seed has always meant it
+        bag_indices = rng.integers(0, len(bag), (len(users), draw_count), dtype=np.int32)
+        draws = bag[bag_indices[:, ::-1]]  # the last first: so a seed has always meant it
         taken = []
         for user in users:
             seen = _items_of(fold.seen, user)
             taken.append(np.concatenate([seen, _items_of(fold.held_out, user)]))
-        negatives = _first_free_draws(draws, taken, wanted, len(chances))
-        _fill_up(negatives, taken, chances, rng)
+        negatives = _first_free_draws(draws, taken, negative_count, len(item_weights))
+        _fill_up(negatives, taken, item_weights, rng)  # where too few of the draws counted
         yield negatives
 
 

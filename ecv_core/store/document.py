@@ -355,14 +355,15 @@ def command_for(spec: RunSpec) -> str:
         words += ["track", spec.algorithm, spec.dataset]
     else:
         words += ["run", spec.dataset, spec.algorithm]
-    usual = _usual_settings(spec)
+    usual_values = _usual_settings(spec)
     # What decides when it stops comes first, then what decides its scores and what is reported.
-    for name in spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT):
-        if name in _SPECIAL_OPTIONS:
+    settings = spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT)
+    for name in settings:
+        if name in _SPECIAL_OPTIONS:  # whose words are not just an option and its value
             words += _SPECIAL_OPTIONS[name](spec)
         elif name == "metric" and _is_scored_elsewhere(spec):
             continue  # it is what --own-metric says
-        elif _needs_option(spec, name, usual[name]):
+        elif _needs_option(spec, name, usual_values[name]):
             words += _option_words(SETTINGS[name], getattr(spec, name))
     return shlex.join(words)
 
