@@ -28,7 +28,8 @@ const pause = () => {
 };
 
 const advance = (now) => {
-  const seconds = (speed * (now - before)) / 1000;
+  // A frame may have begun before the press that it follows.
+  const seconds = (speed * Math.max(now - before, 0)) / 1000;
   before = now;
   moveTo(progress + seconds / plays.seconds[Math.floor(progress)]);
   if (progress < last) frame = requestAnimationFrame(advance);
