@@ -19,7 +19,7 @@ TESTS = ROOT / "tests"
 OF_FILES = {
     "data/catalogue.toml": "tests/dataset",
     "data/papers.toml": "tests/papers",
-    "pages/shared/widgets/glossary.toml": "tests/pages/test_glossary.py",
+    "pages/shared/base/glossary.toml": "tests/pages/test_glossary.py",
 }
 """Files that are no modules -> the tests that are about them."""
 

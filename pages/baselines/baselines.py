@@ -11,8 +11,8 @@ from pages.baselines.view import (
     show_spread,
 )
 from pages.shared.address.navigation import page
+from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.plot import preload_plots
-from pages.shared.widgets.glossary import glossary_link
 
 with page():
     st.title("How good are the baselines?", anchor=False)

@@ -6,8 +6,8 @@ from pages.best.choice import FILE, is_own, pick_selection
 from pages.best.show import link_to_folds, recorded_selection, show_scores_file, show_selection
 from pages.best.start import draw_start
 from pages.shared.address.navigation import page
+from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.plot import preload_plots
-from pages.shared.widgets.glossary import glossary_link
 
 with page():
     st.title(

@@ -35,7 +35,8 @@ from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question
 from pages.best.hall import Stage, bets_on, draw_bets, right_words
 from pages.folds.choice import FILE, RECORDED, SOURCE
-from pages.shared.address.present import present_button
+from pages.shared.base.present import present_button
+from pages.shared.charts.cite import machine_and_versions, paper_panel
 from pages.shared.charts.energy_parts import energy_words
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
@@ -43,7 +44,6 @@ from pages.shared.charts.save_picture import save_picture
 from pages.shared.live.state import escaped, results
 from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
 from pages.shared.widgets.choices import scores_upload
-from pages.shared.widgets.cite import machine_and_versions, paper_panel
 from pages.shared.widgets.score_file import file_words, scores_of
 from pages.shared.widgets.sliders import slider_numbers, slider_watch
 

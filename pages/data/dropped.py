@@ -27,9 +27,9 @@ from ecv_core.dataset.plain import PlainFile
 from ecv_core.figures.words import counted
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import MEGABYTE
+from pages.shared.base.glossary import explained, glossary_link
 from pages.shared.live.acting import handling
 from pages.shared.live.state import errors_as_sentences, escaped, sentence
-from pages.shared.widgets.glossary import explained, glossary_link
 from pages.shared.widgets.tables import number, table
 
 if TYPE_CHECKING:

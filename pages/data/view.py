@@ -19,10 +19,10 @@ from ecv_core.records.tasks import Task
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.data.dropped import LABELS, correct_layout, density, show_outcome
 from pages.shared.address.navigation import open_page
+from pages.shared.base.component import component
 from pages.shared.live.acting import handling, why_not
 from pages.shared.live.runs import act_and_rerun
 from pages.shared.live.state import errors_as_sentences, escaped, run_list, sentence
-from pages.shared.widgets.component import component
 
 _scroll_to_top_once = component(__file__, "ecv_kept_top", html="", js=["top.js"])
 FILE = "file"

@@ -18,9 +18,9 @@ from pages.folds.view import (
 )
 from pages.shared.address.link import link_warnings_again
 from pages.shared.address.navigation import page
+from pages.shared.base.glossary import glossary_link
+from pages.shared.charts.cite import PAPER_LINK
 from pages.shared.charts.plot import preload_plots
-from pages.shared.widgets.cite import PAPER_LINK
-from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.sliders import alpha_slider
 
 with page():

@@ -45,12 +45,12 @@ from pages.folds.curves import Explored
 from pages.run.start_form import fill_form
 from pages.shared.address.link import chosen, write_into_link
 from pages.shared.address.navigation import open_page
+from pages.shared.base.glossary import explained
+from pages.shared.charts.cite import machine_and_versions, paper_panel
 from pages.shared.charts.energy_parts import energy_bar, energy_sources_sentence
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT_IN_ADDRESS, escaped, run_list
 from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
-from pages.shared.widgets.cite import machine_and_versions, paper_panel
-from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import SLIDER, slider_numbers
 from pages.shared.widgets.tables import number, table, text

@@ -13,10 +13,10 @@ from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_run
 from pages.replay.race import play_race
 from pages.shared.address.navigation import open_page, page
-from pages.shared.address.present import present_button
+from pages.shared.base.glossary import glossary_link
+from pages.shared.base.present import present_button
 from pages.shared.live.acting import acting
 from pages.shared.live.state import errors_as_sentences, manager, sentence
-from pages.shared.widgets.glossary import glossary_link
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

@@ -10,8 +10,8 @@ from pathlib import Path
 import streamlit as st
 
 from pages.shared.address.link import write_into_link
+from pages.shared.base.component import component
 from pages.shared.live.state import errors_as_sentences, escaped
-from pages.shared.widgets.component import component
 
 _HERE = Path(__file__).parent
 _STYLE = (_HERE / "learn.css").read_text("utf-8")

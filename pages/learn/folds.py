@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.learn.material.dealing import MOST_K, small_deal
 from pages.learn.parts import save_component
-from pages.shared.widgets.component import component_parts, registered
+from pages.shared.base.component import component_parts, registered
 
 _USUAL = 5
 

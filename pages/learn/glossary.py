@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.learn.course import CHAPTERS
+from pages.shared.base.component import component
+from pages.shared.base.glossary import glossary_address, terms
 from pages.shared.live.state import escaped
-from pages.shared.widgets.component import component
-from pages.shared.widgets.glossary import glossary_address, terms
 
 PARAMETER = "term"
 

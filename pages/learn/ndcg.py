@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.learn.parts import save_component
-from pages.shared.widgets.component import component_parts, registered
+from pages.shared.base.component import component_parts, registered
 
 N = 5
 ITEMS = (

@@ -18,9 +18,9 @@ from ecv_core.figures.words import metric_label, run_title
 from ecv_core.records.run import Moment, RunRecord
 from pages.learn.course import CHAPTERS
 from pages.learn.material.recorded_runs import CONFIDENCE, complete_runs, guide_run, scores_of
+from pages.shared.base.component import ComponentParts
 from pages.shared.charts.plot import plot
 from pages.shared.charts.save_picture import save_page, save_picture
-from pages.shared.widgets.component import ComponentParts
 
 if TYPE_CHECKING:
     from ecv_core.figures.report.moving import MakeFigures, MovingChart

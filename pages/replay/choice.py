@@ -17,6 +17,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, axis_of, rule
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
 from pages.shared.address.link import step_from_link
+from pages.shared.base.glossary import explained
 from pages.shared.live.runs import ChoosableRun, with_folds
 from pages.shared.live.state import (
     KEPT_IN_ADDRESS,
@@ -26,7 +27,6 @@ from pages.shared.live.state import (
     sentence,
     store,
 )
-from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.words import choice_label
 
 ALPHA = "replay_alpha"

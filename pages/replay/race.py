@@ -31,13 +31,13 @@ from pages.replay.choice import choose_run
 from pages.replay.year import show_year
 from pages.shared.address.link import write_into_link
 from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
-from pages.shared.address.present import present_button, presenting
+from pages.shared.base.component import component_parts, registered
+from pages.shared.base.glossary import glossary_link
+from pages.shared.base.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.save_picture import save_page
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped, results
-from pages.shared.widgets.component import component_parts, registered
-from pages.shared.widgets.glossary import glossary_link
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -50,7 +50,7 @@ _PARTS = component_parts(
     __file__,
     html='<div class="ecv-race"></div>',
     css="lanes.css",
-    js=["../shared/widgets/duration.js", "lanes.js"],
+    js=["../shared/base/duration.js", "lanes.js"],
 )
 _draw_race = registered("ecv_race", _PARTS)
 

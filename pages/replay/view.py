@@ -25,13 +25,13 @@ from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.replay.choice import ALPHA, ORDER, ChosenReplay, alpha_of, pick_replay
 from pages.shared.address.link import write_into_link
 from pages.shared.address.navigation import RACE, show_view
-from pages.shared.address.present import present_button, presenting
+from pages.shared.base.glossary import glossary_link
+from pages.shared.base.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
 from pages.shared.charts.save_picture import save_picture
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped
-from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.sliders import slider_numbers
 
 if TYPE_CHECKING:

@@ -33,9 +33,9 @@ from ecv_core.figures.words import (
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import HOW, RunRecord
 from ecv_core.store.recorded import recorded_runs
+from pages.shared.base.glossary import glossary_link
 from pages.shared.live.state import KEPT_IN_ADDRESS, escaped, sentence
 from pages.shared.widgets.choices import pick_one
-from pages.shared.widgets.glossary import glossary_link
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

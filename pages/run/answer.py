@@ -32,12 +32,12 @@ from ecv_core.records.run import RunRecord, RunState
 from ecv_core.stopping import cheap_model_ids
 from ecv_core.store.new_data import NewData, new_data_of
 from ecv_core.store.results import Results, aid_spec
+from pages.shared.base.glossary import glossary_line, glossary_link, metric_term, terms
 from pages.shared.charts.energy_parts import energy_words
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped, store
 from pages.shared.widgets.amounts import amounts_of, saved_head
 from pages.shared.widgets.answer_card import Answer, Certainty, captions, text_html
-from pages.shared.widgets.glossary import glossary_line, glossary_link, metric_term, terms
 
 _HALF = 130
 """Pixels of a metric that has another one beside it."""

@@ -22,8 +22,8 @@ from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.store.document import command_of, run_document
 from ecv_core.store.made_with import imported_sentence
 from ecv_core.untrusted.disarming import csv_of
+from pages.shared.charts.cite import machine_and_versions
 from pages.shared.live.state import results, sentence, store
-from pages.shared.widgets.cite import machine_and_versions
 from pages.shared.widgets.tables import file_name, number, table
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ from pages.run.details import downloads, figure_1, fold_table, newest, repeat_co
 from pages.run.start_form import fill_form
 from pages.shared.address.link import translate_address
 from pages.shared.address.navigation import COMPARE, RACE, VIEW
-from pages.shared.address.present import present_button
+from pages.shared.base.present import present_button
+from pages.shared.charts.cite import machine_and_versions, paper_panel
 from pages.shared.charts.plot import draw_figure, figure_entries
 from pages.shared.live.acting import acting, starter
 from pages.shared.live.events import FOLDS, QUEUE, RUNS, STATES, STEPS, topic
@@ -45,7 +46,6 @@ from pages.shared.live.runs import (
 from pages.shared.live.state import escaped, results, sentence, store
 from pages.shared.live.watch import draw_live, shared_entries, watch
 from pages.shared.widgets.answer_card import answer_html, draw_card
-from pages.shared.widgets.cite import machine_and_versions, paper_panel
 from pages.shared.widgets.place import place_title
 from pages.shared.widgets.words import ago, run_label, state_badge
 

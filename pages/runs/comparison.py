@@ -11,10 +11,10 @@ from ecv_core.figures.report.describe import Description, describe_runs
 from ecv_core.figures.words import counted, dataset_title, runs_in_catalogue_order
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
+from pages.shared.base.glossary import glossary_link
+from pages.shared.charts.cite import machine_and_versions, paper_panel
 from pages.shared.live.runs import COMPARED, ChoosableRun, follow_runs, ids_of, with_folds
 from pages.shared.live.state import errors_as_sentences, escaped, results, run_list
-from pages.shared.widgets.cite import machine_and_versions, paper_panel
-from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.words import choice_label
 
 KEY = "compared"

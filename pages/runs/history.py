@@ -45,6 +45,7 @@ from pages.runs.actions import actions, all_tags, undo
 from pages.runs.report import report_popover
 from pages.shared.address.link import translate_address
 from pages.shared.address.navigation import open_page
+from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.acting import acting, starter, why_not
@@ -52,7 +53,6 @@ from pages.shared.live.events import ALL
 from pages.shared.live.runs import ids_of, rerun_on_change, show_damaged_folds
 from pages.shared.live.state import errors_as_sentences, escaped, run_list, store
 from pages.shared.live.watch import watch
-from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import number, text
 
 # A run that was computed elsewhere, from its file into the list.

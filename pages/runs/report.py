@@ -9,10 +9,10 @@ import streamlit as st
 
 from ecv_core.figures.words import counted
 from ecv_core.store.listing import ListedRun, names_by_group
+from pages.shared.charts.cite import machine_and_versions
 from pages.shared.live.acting import starter
 from pages.shared.live.runs import with_folds
 from pages.shared.live.state import results, store
-from pages.shared.widgets.cite import machine_and_versions
 
 MOST = 500
 """More runs are not reported at once."""

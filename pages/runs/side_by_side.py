@@ -46,6 +46,7 @@ from ecv_core.records.run import RunRecord
 from ecv_core.store.new_data import new_data_of
 from pages.runs.actions import check_stops
 from pages.runs.further_tests import offer_further_tests
+from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.energy_parts import runs_energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.acting import acting
@@ -53,7 +54,6 @@ from pages.shared.live.runs import ids_of
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.amounts import amounts_of, saved_head
 from pages.shared.widgets.answer_card import Answer, Certainty, answer_card, captions
-from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import number, runs_table, text
 from pages.shared.widgets.tables import table as numbers_table
 from pages.shared.widgets.words import mean_sentences, run_label

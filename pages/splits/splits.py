@@ -3,8 +3,8 @@
 import streamlit as st
 
 from pages.shared.address.navigation import page
+from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.plot import preload_plots
-from pages.shared.widgets.glossary import glossary_link
 
 with page():
     st.title("Who trains on what, and from when?", anchor=False)

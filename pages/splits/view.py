@@ -29,10 +29,10 @@ from ecv_core.splits import SPLITS, FoldParts, Leakage, serving
 from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
 from pages.shared.address.link import translate_address, write_into_link
+from pages.shared.base.glossary import explained, glossary_link
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, sentence
 from pages.shared.widgets.dataset_picker import PickedDataset, dataset_picker, not_ready
-from pages.shared.widgets.glossary import explained, glossary_link
 from pages.shared.widgets.setting_widgets import (
     SEED,
     SPLIT,

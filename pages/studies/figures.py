@@ -33,11 +33,11 @@ from ecv_core.jobs.plans.study import of_the_paper
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES
+from pages.shared.base.glossary import glossary_link
+from pages.shared.charts.cite import PAPER_LINK
 from pages.shared.charts.energy_parts import energy_sources_sentence, runs_energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
-from pages.shared.widgets.cite import PAPER_LINK
-from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.sliders import SLIDER, alpha_slider, slider_numbers, usual_alpha
 from pages.shared.widgets.tables import chart_table
 

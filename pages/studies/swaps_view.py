@@ -28,10 +28,10 @@ from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_under_splits
 from pages.shared.address.link import translate_address
+from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import errors_as_sentences, escaped, results, sentence
 from pages.shared.widgets.choices import pick_one
-from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.words import show_large
 from pages.studies.own import RECORDED, cells_of, draw_start_form, pick_study, show_progress
 

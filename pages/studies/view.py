@@ -24,10 +24,10 @@ from ecv_core.stopping import RULES
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
 from pages.shared.address.link import chosen, link_warnings_again, write_into_link
 from pages.shared.address.navigation import RANKS
+from pages.shared.charts.cite import machine_and_versions, paper_panel
 from pages.shared.charts.precision_curves import user_rule_curves
 from pages.shared.live.state import errors_as_sentences
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
-from pages.shared.widgets.cite import machine_and_versions, paper_panel
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.studies.figures import (
     draw_slider,

@@ -9,7 +9,7 @@ from ecv_core.records.errors import UnknownName
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
 from pages.learn.course import CHAPTERS
-from pages.shared.widgets.glossary import (
+from pages.shared.base.glossary import (
     glossary_address,
     glossary_link,
     metric_term,

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ecv_core.records.run import RunState
-from pages.shared.widgets.glossary import explained, terms
+from pages.shared.base.glossary import explained, terms
 
 LINK = re.compile(r"learn\?chapter=glossary&(?:amp;)?term=([\w-]*)")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)

@@ -12,8 +12,8 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from ecv_core.records.parameters import listed
+from pages.shared.base.component import component
 from pages.shared.live.state import escaped
-from pages.shared.widgets.component import component
 
 _button = component(
     __file__,

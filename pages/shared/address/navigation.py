@@ -14,10 +14,10 @@ from ecv_core.access.roles import PersonRole
 from ecv_core.access.settings import Mode, settings
 from ecv_core.records.errors import EcvError
 from pages.shared.address.link import link_button, translate_address
-from pages.shared.address.present import presentation
+from pages.shared.base.component import component
+from pages.shared.base.present import presentation
 from pages.shared.live.acting import who
 from pages.shared.live.state import errors_as_sentences
-from pages.shared.widgets.component import component
 
 VIEW = "view"
 """In the address: which view of a page that has several."""

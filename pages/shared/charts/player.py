@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.shared.address.present import presenting
-from pages.shared.widgets.component import component
+from pages.shared.base.component import component
+from pages.shared.base.present import presenting
 
 _player = component(
     __file__,

@@ -17,8 +17,8 @@ import streamlit as st
 
 from ecv_core.figures.palette import Step, steps_json
 from ecv_core.untrusted.texts import chart_text
+from pages.shared.base.component import component
 from pages.shared.live.server import PLOTLY
-from pages.shared.widgets.component import component
 from pages.shared.widgets.tables import chart_table, file_name
 
 if TYPE_CHECKING:

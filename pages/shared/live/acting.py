@@ -16,9 +16,9 @@ from ecv_core.access.settings import Mode, member, settings, signed_in_until, vi
 from ecv_core.access.sign_outs import SignOuts
 from ecv_core.records.errors import EcvError
 from ecv_core.store.people import people_names
+from pages.shared.base.component import component
 from pages.shared.live.state import escaped, manager, sentence, store
 from pages.shared.live.tabs import TAB_HEADER, tabs
-from pages.shared.widgets.component import component
 
 COOKIE = "ecv_visitor"
 _SECRET_FORM = re.compile(r"[A-Za-z0-9_-]{22,64}")

@@ -13,10 +13,10 @@ import streamlit as st
 
 from ecv_core.access.settings import Mode, settings
 from ecv_core.records.errors import InputError
-from pages.shared.address.present import presenting
+from pages.shared.base.component import component, ignore
+from pages.shared.base.present import presenting
 from pages.shared.live.classroom import PATH, Room, close_room, is_open, listener, new_room
 from pages.shared.live.state import base_path
-from pages.shared.widgets.component import component, ignore
 
 _LECTURE = "lecture"
 """In the session: the lecture that it gives."""

@@ -14,6 +14,8 @@ from ecv_core.access.roles import Action
 from ecv_core.figures.words import counted, duration, run_title
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import RunRecord, RunState
+from pages.shared.base.component import component
+from pages.shared.base.states import STATES
 from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, QUEUE, STEPS
 from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds, share_done
@@ -25,8 +27,6 @@ from pages.shared.live.watch import (
     shared_entries,
     watch,
 )
-from pages.shared.widgets.component import component
-from pages.shared.widgets.words import STATES
 
 _ID_OF_RUN_IN_BAR = "watched-run"
 """In the session: the id of the run whose bar was drawn last."""
@@ -43,7 +43,7 @@ _progress = component(
     "ecv_progress",
     html='<div class="ecv-progress"><p></p><div role="progressbar"><i></i></div></div>',
     css="running.css",
-    js=["../widgets/duration.js", "shared.js", "running.js"],
+    js=["../base/duration.js", "shared.js", "running.js"],
 )
 
 

@@ -13,11 +13,11 @@ from ecv_core.energy.meter import SOURCES
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.listing import ListedRun
+from pages.shared.base.glossary import glossary_link
 from pages.shared.live.acting import acting
 from pages.shared.live.events import RUNS, topic
 from pages.shared.live.state import errors_as_sentences, escaped, store
 from pages.shared.live.watch import draw_live, watch
-from pages.shared.widgets.glossary import glossary_link
 
 COMPARED = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""

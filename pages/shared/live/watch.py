@@ -15,10 +15,10 @@ from ecv_core.access.roles import PersonRole
 from ecv_core.records.run import RunRecord
 from ecv_core.store.activity import Activity, current_activity
 from ecv_core.store.store import Store
+from pages.shared.base.component import component, ignore
 from pages.shared.live.acting import admitted_until, who
 from pages.shared.live.events import SERVER, Feed, Grant, events
 from pages.shared.live.state import errors_as_sentences, made_once, store
-from pages.shared.widgets.component import component, ignore
 
 _listener = component(__file__, "ecv_watch", html="<span></span>", js=["watch.js"])
 

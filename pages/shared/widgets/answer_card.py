@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from pages.shared.widgets.component import component
+from pages.shared.base.component import component
 
 _card = component(
     __file__,

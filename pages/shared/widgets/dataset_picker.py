@@ -13,9 +13,9 @@ from ecv_core.dataset import DatasetEntry
 from ecv_core.figures.words import dataset_title, titles_of
 from ecv_core.records.tasks import Task
 from pages.shared.address.link import translate_address
+from pages.shared.base.glossary import explained
 from pages.shared.live.acting import handling, why_not
 from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped
-from pages.shared.widgets.glossary import explained
 
 DEFAULT = "synthetic"
 DEFAULT_TABLE = "breast-cancer"

@@ -17,8 +17,8 @@ from ecv_core.records.parameters import Parameter, ParamValue
 from ecv_core.records.spec import SETTINGS, Role, RunSpec, Setting
 from ecv_core.splits import SPLITS, Past, Strategy
 from ecv_core.stopping import RULES
+from pages.shared.base.glossary import explained
 from pages.shared.live.state import KEPT_IN_ADDRESS
-from pages.shared.widgets.glossary import explained
 
 # Widgets for anything with a type and a default: parameters of a model or a split, settings.
 

@@ -10,9 +10,9 @@ from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import PAPER_COST_PERCENT
 from ecv_core.figures.words import alpha_text
 from pages.shared.address.link import step_from_link
+from pages.shared.base.component import component
+from pages.shared.base.glossary import explained
 from pages.shared.live.state import KEPT_IN_ADDRESS
-from pages.shared.widgets.component import component
-from pages.shared.widgets.glossary import explained
 
 _watch = component(
     __file__, "ecv_slider_watch", html='<span class="ecv-watch"></span>', js=["slider_watch.js"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from html import escape
-from typing import Literal, NamedTuple
 
 import streamlit as st
 
@@ -19,24 +18,8 @@ from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.new_data import new_data_of
 from ecv_core.store.plans import PlanRecord
+from pages.shared.base.states import STATES
 from pages.shared.live.state import results
-
-
-class StateLook(NamedTuple):
-    """How a state is seen; the word is always there too."""
-
-    icon: str
-    colour: Literal["gray", "blue", "green", "orange", "red"]
-
-
-STATES = {
-    RunState.QUEUED: StateLook(":material/hourglass_empty:", "gray"),
-    RunState.RUNNING: StateLook(":material/play_arrow:", "blue"),
-    RunState.FINISHED: StateLook(":material/check:", "green"),
-    RunState.CANCELLED: StateLook(":material/block:", "orange"),
-    RunState.FAILED: StateLook(":material/error:", "red"),
-    RunState.INTERRUPTED: StateLook(":material/power_off:", "orange"),
-}
 
 
 def state_badge(state: RunState) -> None:

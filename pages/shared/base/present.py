@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared.widgets.component import component, ignore
+from pages.shared.base.component import component, ignore
 
 _STYLE = """
 <style>
