@@ -41,10 +41,10 @@ class Acting:
         """Nothing is asked of the manager yet.
 
         Args:
-            store: the database.
-            manager: gives the run manager, which may start it.
-            actor: the person.
-            access: the mode of the dashboard and its limits.
+            store: The database.
+            manager: Gives the run manager, which may start it.
+            actor: The person.
+            access: The mode of the dashboard and its limits.
         """
         self._store = store
         self._manager = manager

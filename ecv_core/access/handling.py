@@ -26,8 +26,8 @@ class Handling:
         """Nothing is asked of the database yet.
 
         Args:
-            store: gives the database, which keeps how people are called.
-            actor: the person.
+            store: Gives the database, which keeps how people are called.
+            actor: The person.
         """
         self._store = store
         self.actor = actor

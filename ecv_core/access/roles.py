@@ -73,9 +73,9 @@ def refusal(action: Action, actor: Actor, *starters: str) -> str | None:
     """Why somebody may not do this, as one sentence; None where they may.
 
     Args:
-        action: what is to be done.
-        actor: who is to do it.
-        starters: the ids of those who started what it is done to; empty for what is nobody's, such
+        action: What is to be done.
+        actor: Who is to do it.
+        starters: The ids of those who started what it is done to; empty for what is nobody's, such
             as runs of a command line.
     """
     if action not in _ALLOWED[actor.role]:

@@ -75,7 +75,8 @@ class AccessSettings:
 def settings() -> AccessSettings:
     """The settings as the environment has them now.
 
-    Raises: InputError for a value that means nothing, in one sentence: nobody is let in then.
+    Raises:
+        InputError: For a value that means nothing, in one sentence: nobody is let in then.
     """
     mode = _mode()
     if mode is not Mode.PRIVATE:
@@ -97,7 +98,7 @@ def visitor(secret: str) -> Actor:
     """A visitor of a public dashboard.
 
     Args:
-        secret: what only this visitor's browser holds. A hash of it is kept, not the secret.
+        secret: What only this visitor's browser holds. A hash of it is kept, not the secret.
     """
     mark = sha256(f"e-fold visitor {secret}".encode()).hexdigest()[:24]
     return Actor(id=f"visitor:{mark}", role=PersonRole.VISITOR)
@@ -109,8 +110,8 @@ def member(claims: Mapping[str, object], access: AccessSettings, now: float) -> 
     Issuer and subject name a person for good.
 
     Args:
-        claims: of the identity token; empty for somebody who is not signed in.
-        access: whose lists say what members may do.
+        claims: The claims of the identity token; empty for somebody who is not signed in.
+        access: Whose lists say what members may do.
         now: Unix seconds; who signed in longer ago than `SIGNED_IN_SECONDS` is nobody.
     """
     subject = _text(claims, "sub")

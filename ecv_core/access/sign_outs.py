@@ -29,7 +29,7 @@ class SignOuts:
         """Note a token that is shown here, so that signing out ends this sign-in too.
 
         Args:
-            claims: of the identity token.
+            claims: The claims of the identity token.
         """
         person = person_of(claims)
         newest = self._newest.get(person, _NEVER)
@@ -39,7 +39,7 @@ class SignOuts:
         """Whether the person of this token has signed out since it was issued.
 
         Args:
-            claims: of the identity token.
+            claims: The claims of the identity token.
         """
         return issued_at(claims) <= self._over.get(person_of(claims), _NEVER)
 
@@ -47,7 +47,7 @@ class SignOuts:
         """End every sign-in of this person that was seen so far.
 
         Args:
-            claims: of the identity token of the tab where somebody signs out.
+            claims: The claims of the identity token of the tab where somebody signs out.
         """
         self.note(claims)
         person = person_of(claims)

@@ -30,12 +30,15 @@ def explore(
     """Work out every order of the folds under a rule, for any value of the rule's axis.
 
     Args:
-        scores: the folds; with `users` for a rule that needs them.
-        rule: the id of one that is a `stopping.base.SetRule`.
-        confidence: of the rule's interval, in (0, 1).
-        min_folds: no stop before this fold.
-    Raises: UnknownName for the rule; InputError if it has no setting to explore, the scores are
-        bad or too many, or users are missing.
+        scores: The folds; with `users` for a rule that needs them.
+        rule: The id of one that is a `stopping.base.SetRule`.
+        confidence: The confidence of the rule's interval, in (0, 1).
+        min_folds: No stop before this fold.
+
+    Raises:
+        UnknownName: For the rule.
+        InputError: If it has no setting to explore, the scores are bad or too many, or users are
+            missing.
     """
     registered = rule_named(rule)
     if not 0 < confidence < 1:
@@ -110,14 +113,17 @@ def outcome(
     at scores; else over drawn orders, with standard errors.
 
     Args:
-        scores: the folds; with `users` for the precision rule, and with `results` for a rule that
+        scores: The folds; with `users` for the precision rule, and with `results` for a rule that
             looks at more than scores.
-        rule: an instance.
-        confidence: of the interval whose coverage is told (Student's t), where the rule has none.
-        draws: how many orders are drawn.
-        seed: same seed, same orders.
-        within_percent: the difference to count as close enough.
-    Raises: InputError for bad scores.
+        rule: An instance.
+        confidence: The confidence of the interval whose coverage is told (Student's t), where the
+            rule has none.
+        draws: How many orders are drawn.
+        seed: Same seed, same orders.
+        within_percent: The difference to count as close enough.
+
+    Raises:
+        InputError: For bad scores.
     """
     if isinstance(rule, SetRule):  # it decides by sets of folds, so that every order is counted
         subsets = FoldSubsets(scores.folds)

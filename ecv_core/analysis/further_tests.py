@@ -35,13 +35,13 @@ def correlated_bayes(differences: ArrayLike, *, k: int, margin: float) -> Chance
     """The Bayesian correlated t test of two learners by the scores of the same folds.
 
     Args:
-        differences: first minus second, of each fold; shape (folds,), at least two.
-        k: folds of the whole cross-validation, so that the correlation is 1/k.
-        margin: differences up to it do not matter in practice; at least 0, in the unit of the
+        differences: First minus second, of each fold; shape (folds,), at least two.
+        k: Folds of the whole cross-validation, so that the correlation is 1/k.
+        margin: Differences up to it do not matter in practice; at least 0, in the unit of the
             score.
 
     Raises:
-        InputError: for fewer than two folds, or a margin below 0.
+        InputError: For fewer than two folds, or a margin below 0.
 
     Source: Corani, Benavoli (2015); Benavoli, Corani, Demsar, Zaffalon (2017).
     """
@@ -66,7 +66,7 @@ def signed_rank_p(differences: ArrayLike) -> float:
     """The two-sided p of Wilcoxon's signed-rank test; 1 where no two scores differ.
 
     Args:
-        differences: of the pairs; those that are 0 do not count.
+        differences: The differences of the pairs; those that are 0 do not count.
 
     Source: Wilcoxon (1945), by scipy: exact for up to 50 pairs without ties.
     """
@@ -84,8 +84,8 @@ def randomization_p(differences: ArrayLike, *, flips: int = FLIPS) -> float:
     `permutation_test` gives the same, but takes a minute for 50,000 users.
 
     Args:
-        differences: of the pairs; shape (pairs,).
-        flips: how often all signs are drawn.
+        differences: The differences of the pairs; shape (pairs,).
+        flips: How often all signs are drawn.
 
     Returns:
         At least 1 / (flips + 1), for the signs as they are count as a draw.
@@ -134,10 +134,10 @@ def friedman(scores: ArrayLike) -> RankTest:
     """Whether the ranks of learners differ over datasets, and which two do.
 
     Args:
-        scores: higher is better; shape (datasets, learners), at least (2, 3).
+        scores: Higher is better; shape (datasets, learners), at least (2, 3).
 
     Raises:
-        InputError: for fewer datasets or learners, or a score that is not finite.
+        InputError: For fewer datasets or learners, or a score that is not finite.
 
     Source: Friedman (1937) and Nemenyi (1963), as Demsar (2006) describes them.
     """

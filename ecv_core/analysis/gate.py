@@ -95,18 +95,19 @@ def gate(
     at most 1 - confidence for all looks together.
 
     Args:
-        baseline: the score of each fold, in the order in which they ran; shape (folds,). Or of each
+        baseline: The score of each fold, in the order in which they ran; shape (folds,). Or of each
             user in each fold, NaN where a user has nothing held out; shape (folds, users).
-        candidate: of the same folds, and the same users; the same shape.
-        margin: by how much the candidate may be worse: as of `margin_of`; by default MARGIN of the
+        candidate: The candidate of the same folds, and the same users; the same shape.
+        margin: By how much the candidate may be worse: as of `margin_of`; by default MARGIN of the
             baseline's mean.
-        k: into how many parts the data are split; by default as many as there are folds.
-        looks: folds that the run has when none is saved; by default all that are given.
-        confidence: of each of the two statements, in (0.5, 1).
-        higher_is_better: whether it is.
-        of: what has a score of its own: 'users', 'rows' or 'clusters'.
-    Raises: InputError for other shapes, fewer than two folds of means, or values that are not
-        finite.
+        k: Into how many parts the data are split; by default as many as there are folds.
+        looks: Folds that the run has when none is saved; by default all that are given.
+        confidence: The confidence of each of the two statements, in (0.5, 1).
+        higher_is_better: Whether it is.
+        of: What has a score of its own: 'users', 'rows' or 'clusters'.
+
+    Raises:
+        InputError: For other shapes, fewer than two folds of means, or values that are not finite.
     Source: Schuirmann (1987) for the two one-sided tests; `new_data_interval` for users, Nadeau and
         Bengio (2003) for folds; benchmarks/gate.py has how often it errs.
     """
@@ -192,9 +193,11 @@ def margin_of(margin: float | str | None, baseline: ArrayLike) -> float:
     """A margin in the unit of the score.
 
     Args:
-        margin: that, a share of the baseline's mean such as '1%', or None for MARGIN of it.
-        baseline: as of `gate`.
-    Raises: InputError.
+        margin: That, a share of the baseline's mean such as '1%', or None for MARGIN of it.
+        baseline: As of `gate`.
+
+    Raises:
+        InputError.
     """
     mean = abs(_mean(np.asarray(baseline, dtype=np.float64)))
     if margin is None:
@@ -219,11 +222,11 @@ def _interval(
     """Where the difference on new data is.
 
     Args:
-        differences: of the folds so far; shape (folds,) or (folds, users).
-        k: into how many parts the data are split.
-        error_of_end: the probability that it is beyond one end.
-        of_rows: whether they are of rows of a table.
-        is_last: whether no fold is to come.
+        differences: The differences of the folds so far; shape (folds,) or (folds, users).
+        k: Into how many parts the data are split.
+        error_of_end: The probability that it is beyond one end.
+        of_rows: Whether they are of rows of a table.
+        is_last: Whether no fold is to come.
     """
     confidence = 1 - 2 * error_of_end
     if differences.ndim == 2:

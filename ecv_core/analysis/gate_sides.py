@@ -53,7 +53,8 @@ class GateSide:
 def side_of_run(run: RunRecord, name: str) -> GateSide:
     """A run as a side; its folds carry their users' scores where there are some.
 
-    Raises: InputError where its folds come in the order of time.
+    Raises:
+        InputError: Where its folds come in the order of time.
     """
     if run.spec.in_time:
         raise InputError(
@@ -109,7 +110,8 @@ def side_of_file(path: Path, contender: str, metric: str | None) -> GateSide:
 def _paired_scores(baseline: GateSide, candidate: GateSide) -> tuple[Floats, Floats]:
     """The scores of the folds that both have, of users where both know the same ones.
 
-    Raises: InputError where a comparison would not be fair, or they share no fold.
+    Raises:
+        InputError: Where a comparison would not be fair, or they share no fold.
     """
     _check_fair(baseline, candidate)
     folds = [fold for fold in baseline.means if fold in candidate.means]
@@ -155,10 +157,10 @@ def _scores_of_users(
     """Scores of users in folds, NaN where there is none; shape (folds, users).
 
     Args:
-        side: whose scores these are.
-        users: of the side.
-        folds: names of some of its folds.
-        numbers: of users, ascending; all of the side's are among these.
+        side: Whose scores these are.
+        users: The users of the side.
+        folds: Names of some of its folds.
+        numbers: The numbers of users, ascending; all of the side's are among these.
     """
     fold_names = list(side.means)
     rows = [fold_names.index(fold) for fold in folds]
@@ -175,11 +177,13 @@ def gate_sides(
     """Decide as `gate` does.
 
     Args:
-        baseline: what may be replaced.
-        candidate: what may take its place.
-        margin: as of `gate`.
-        confidence: of each of the two statements.
-    Raises: InputError where the two cannot be compared, and as of `gate`.
+        baseline: What may be replaced.
+        candidate: What may take its place.
+        margin: As of `gate`.
+        confidence: The confidence of each of the two statements.
+
+    Raises:
+        InputError: Where the two cannot be compared, and as of `gate`.
     """
     first, second = _paired_scores(baseline, candidate)
     return gate(

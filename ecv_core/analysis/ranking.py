@@ -35,10 +35,12 @@ def pair_signs(scores: ArrayLike, *, higher_is_better: bool = True) -> Floats:
     """Find who is ahead in each pair of algorithms.
 
     Args:
-        scores: shape (..., algorithms).
-        higher_is_better: whether a higher score is ahead.
-    Returns: 1 the first, -1 the second, 0 neither; NaN where a score is NaN; shape (..., pairs),
-        in the order of `pair_numbers`.
+        scores: Shape (..., algorithms).
+        higher_is_better: Whether a higher score is ahead.
+
+    Returns:
+        1 the first, -1 the second, 0 neither; NaN where a score is NaN; shape (..., pairs), in the
+        order of `pair_numbers`.
     """
     values = np.moveaxis(np.asarray(scores, dtype=np.float64), -1, 0)
     if not higher_is_better:
@@ -62,9 +64,11 @@ def mean_ranks(scores: ArrayLike, *, higher_is_better: bool = True) -> Floats:
     """Rank algorithms by their scores: 1 is best, equal scores share the mean of their ranks.
 
     Args:
-        scores: shape (..., algorithms).
-        higher_is_better: whether a higher score is ahead.
-    Returns: shape (..., algorithms); NaN where a score of the row is NaN.
+        scores: Shape (..., algorithms).
+        higher_is_better: Whether a higher score is ahead.
+
+    Returns:
+        Shape (..., algorithms); NaN where a score of the row is NaN.
     """
     signs = pair_signs(scores, higher_is_better=higher_is_better)
     return ranks_of(signs, np.shape(scores)[-1])
@@ -83,9 +87,11 @@ def tau_b(signs: Floats, other_signs: Floats) -> Floats:
     """Kendall's tau-b between two rankings, from their `pair_signs`.
 
     Args:
-        signs: of one ranking; shape (..., pairs).
-        other_signs: of the other; shapes broadcast.
-    Returns: in [-1, 1], shape (...,); NaN where one ranks all alike, or has a NaN.
+        signs: The signs of one ranking; shape (..., pairs).
+        other_signs: The other signs of the other; shapes broadcast.
+
+    Returns:
+        In [-1, 1], shape (...,); NaN where one ranks all alike, or has a NaN.
     Source: Kendall (1945), The treatment of ties in ranking problems.
     """
     # Sums over pairs. A sign is 0 for a tie, so its square counts the pairs that are not tied.
@@ -102,7 +108,9 @@ def taus_of(signs: Floats) -> Floats:
     """Tau-b between every two of several rankings, from their `pair_signs`.
 
     Args:
-        signs: shape (rankings, ..., pairs).
-    Returns: shape (rankings, rankings, ...).
+        signs: Shape (rankings, ..., pairs).
+
+    Returns:
+        Shape (rankings, rankings, ...).
     """
     return tau_b(signs[:, None], signs[None])

@@ -39,10 +39,12 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
     """Play the folds once more under the spec's rule, by the code that decides live.
 
     Args:
-        spec: of the run; give it another alpha to see what that would have decided.
-        folds: those that ran, in their order; with per-user scores where the rule needs them.
+        spec: The spec of the run; give it another alpha to see what that would have decided.
+        folds: Those that ran, in their order; with per-user scores where the rule needs them.
         seed: 0 for the order in which they ran, else of a shuffle.
-    Raises: InputError if no fold ran, or for a setting that the rule cannot work with.
+
+    Raises:
+        InputError: If no fold ran, or for a setting that the rule cannot work with.
     """
     if seed < 0:
         raise InputError(f"the seed of an order must be 0 or more, but is {seed}")

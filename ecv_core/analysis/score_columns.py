@@ -150,8 +150,8 @@ def is_spread(name: str, names: Iterable[str]) -> bool:
     Such are 'valid l2-stdv' beside 'valid l2-mean', and 'test-rmse-std'.
 
     Args:
-        name: of the column.
-        names: of all columns.
+        name: The name of the column.
+        names: The names of all columns.
     """
     words = _words(name)
     if len(words) < 2 or words[-1] not in _SPREADS:
@@ -194,9 +194,9 @@ def summarises(name: str, scores: Floats, others: Floats) -> bool:
     A predictor may be called Mean, so the numbers decide; a spread is never a contender.
 
     Args:
-        name: of what may be a contender.
-        scores: its fold scores; shape (folds,).
-        others: those of the contenders that are not called a summary; shape (contenders, folds).
+        name: The name of what may be a contender.
+        scores: Its fold scores; shape (folds,).
+        others: Those of the contenders that are not called a summary; shape (contenders, folds).
     """
     if not is_summary(name) or not len(others):
         return False

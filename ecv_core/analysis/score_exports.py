@@ -27,9 +27,11 @@ def with_plain_columns(table: pa.Table, file: str) -> UsedPart:
     """The same scores in columns that are named as in other tables.
 
     Args:
-        table: of scores; any but an export of MLflow or Optuna stays as it is.
-        file: how a sentence names it.
-    Raises: InputError for an export that has no folds.
+        table: The table of scores; any but an export of MLflow or Optuna stays as it is.
+        file: How a sentence names it.
+
+    Raises:
+        InputError: For an export that has no folds.
     """
     names = table.column_names
     if any(name.startswith(_MLFLOW_METRIC) for name in names):

@@ -50,7 +50,7 @@ class Direction:
         """What was taken, why, and the way out.
 
         Args:
-            otherwise: how to say otherwise, such as 'the switch'.
+            otherwise: How to say otherwise, such as 'the switch'.
         """
         return f"{self.words.capitalize()}, {self.why}; if this is wrong, use {otherwise}."
 
@@ -105,12 +105,17 @@ def read_contenders(path: Path, metric: str | None = None) -> ScoreFile:
             What scikit-learn's searches keep in `cv_results_`: a row per candidate.
             Runs of `mlflow.search_runs`, and trials of Optuna with a fold in each attribute.
             Scores may be in per cent, and have a spread behind them ('0.81 ± 0.02').
-        metric: which one is meant where the file has several; else what its scores are called.
-    Returns: what the file holds. Rows and columns that are summaries of folds, times, numbers of
-        rows or other metrics are left out, and said.
-    Raises: SeveralMetrics for several metrics of which none was chosen; InputError for a file that
-        cannot be read, a column or value that is missing, a score that is no finite number, a row
-        that is there twice, or contenders of which one lacks a fold or a user that another has.
+        metric: Which one is meant where the file has several; else what its scores are called.
+
+    Returns:
+        What the file holds. Rows and columns that are summaries of folds, times, numbers of rows or
+        other metrics are left out, and said.
+
+    Raises:
+        SeveralMetrics for several metrics of which none was chosen.
+        InputError: For a file that cannot be read, a column or value that is missing, a score that
+            is no finite number, a row that is there twice, or contenders of which one lacks a fold
+            or a user that another has.
     """
     return bounded.read(_read_contenders, path, metric)
 
@@ -121,10 +126,12 @@ def with_varying_scores(scores: ScoreFile, file: str) -> ScoreFile:
     Those whose scores never differ are left out, and said.
 
     Args:
-        scores: of the file.
-        file: how a sentence names it.
-    Raises: InputError where there are fewer than two folds or more than MAX_K, or where no
-        contender's scores differ.
+        scores: The scores of the file.
+        file: How a sentence names it.
+
+    Raises:
+        InputError: Where there are fewer than two folds or more than MAX_K, or where no contender's
+            scores differ.
     """
     k = len(scores.folds)
     if k < 2:
@@ -182,8 +189,8 @@ def _sentences_of_left_out(left_out: Sequence[str], numbers: PlainNumbers) -> st
     """See `ScoreFile.left_out`.
 
     Args:
-        left_out: columns, rows and contenders, as parts of a sentence.
-        numbers: what stood beside the scores.
+        left_out: Columns, rows and contenders, as parts of a sentence.
+        numbers: What stood beside the scores.
     """
     parts = list(left_out)
     if numbers.spread_example:
@@ -210,8 +217,8 @@ def _direction(clues: Sequence[Clue], scores: Sequence[Floats]) -> Direction:
     """The direction of the first name that is a metric's; one that contradicts it is told.
 
     Args:
-        clues: the surest first.
-        scores: of each contender; shape (folds,).
+        clues: The surest first.
+        scores: The scores of each contender; shape (folds,).
     """
     every_score = np.concatenate(scores)
     some_below_zero = bool((every_score < 0).any())
@@ -254,7 +261,8 @@ def _metrics_of(clues: Sequence[Clue]) -> list[tuple[Clue, NamedMetric]]:
 def _without_summary_contenders(contenders: Sequence[Scores]) -> tuple[list[Scores], list[str]]:
     """Without what is the mean, the spread, ... of the other contenders.
 
-    Returns: the contenders, and the names of the summaries.
+    Returns:
+        The contenders, and the names of the summaries.
     """
     others = np.array(
         [contender.folds for contender in contenders if not is_summary(contender.name)]
@@ -273,10 +281,12 @@ def _contenders(labels: dict[str, RowLabels], row_scores: Floats, file: str) -> 
     """Arrange the scores of rows by contender and fold, and by user where there are users.
 
     Args:
-        labels: what each row is of: 'contender', 'fold' and perhaps USER.
-        row_scores: shape (rows,).
-        file: how errors call the file.
-    Raises: InputError where a score is missing, comes twice, or is no finite number.
+        labels: What each row is of: 'contender', 'fold' and perhaps USER.
+        row_scores: Shape (rows,).
+        file: How errors call the file.
+
+    Raises:
+        InputError: Where a score is missing, comes twice, or is no finite number.
     """
     names, contender_codes = labels["contender"]
     folds, fold_codes = labels["fold"]
@@ -334,7 +344,7 @@ def _check_no_cell_twice(
     """Refuse two rows with the same contender, fold and user.
 
     Args:
-        cells: one number for these three, of each row; shape (rows,).
+        cells: One number for these three, of each row; shape (rows,).
         labels, file: as of `_contenders`.
     """
     ascending = np.sort(cells)
@@ -377,9 +387,9 @@ def _check_complete(
     """Refuse a contender without a fold or a user that another has.
 
     Args:
-        present: whether there is a score; shape (contenders, folds, users).
-        names: of the contenders; folds and users likewise.
-        file: how errors call the file.
+        present: Whether there is a score; shape (contenders, folds, users).
+        names: The names of the contenders; folds and users likewise.
+        file: How errors call the file.
     """
     has_no_score = ~present.any(axis=2)
     if has_no_score.any():

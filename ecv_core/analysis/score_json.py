@@ -30,9 +30,11 @@ def table_of_json(text: str, file: str) -> pa.Table:
     its folds scored, perhaps by metric.
 
     Args:
-        text: the JSON.
-        file: how a sentence names it.
-    Raises: InputError for what is no JSON or has another form.
+        text: The JSON.
+        file: How a sentence names it.
+
+    Raises:
+        InputError: For what is no JSON or has another form.
     """
     import pyarrow as pa
 

@@ -19,9 +19,11 @@ def table_of_log(text: str, file: str) -> pa.Table:
     """A row per test result, which is taken for a fold, and a column per metric.
 
     Args:
-        text: of the log.
-        file: how a sentence names it.
-    Raises: InputError for a log with fewer than two test results, or with different metrics.
+        text: The text of the log.
+        file: How a sentence names it.
+
+    Raises:
+        InputError: For a log with fewer than two test results, or with different metrics.
     """
     import pyarrow as pa
 

@@ -100,10 +100,12 @@ def chosen_metric(metrics: Sequence[str], wanted: str | None, file: str) -> str:
     """The metric that was asked for, or the only one that there is.
 
     Args:
-        metrics: as the file calls them.
-        wanted: as the user calls it; None where nobody has said it.
-        file: how a sentence names it.
-    Raises: SeveralMetrics.
+        metrics: As the file calls them.
+        wanted: As the user calls it; None where nobody has said it.
+        file: How a sentence names it.
+
+    Raises:
+        SeveralMetrics.
     """
     metric = first_of_metric(metrics, wanted)
     if metric is not None:
@@ -133,8 +135,8 @@ def left_out_words(names: Sequence[str], reason: str) -> list[str]:
     """A part of the sentence about what is left out; none for no names.
 
     Args:
-        names: of columns or rows.
-        reason: what they are: 'no folds'.
+        names: The names of columns or rows.
+        reason: What they are: 'no folds'.
     """
     if not names:
         return []
@@ -151,10 +153,12 @@ def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> UsedPa
     they are numbers again.
 
     Args:
-        table: of scores.
-        fold_column: that labels the folds.
-        file: how a sentence names it.
-    Raises: InputError where there are summaries alone.
+        table: The table of scores.
+        fold_column: The fold column that labels the folds.
+        file: How a sentence names it.
+
+    Raises:
+        InputError: Where there are summaries alone.
     """
     import pyarrow as pa
     from pyarrow import compute
@@ -211,11 +215,14 @@ def rows_of_long(
     """The rows of a table that has one for each score.
 
     Args:
-        table: of scores.
-        roles: contender, fold, user and score -> column, of those that there are.
-        file: how a sentence names it.
-        metric: that was asked for.
-    Raises: SeveralMetrics; InputError for a column or a label that is missing.
+        table: The table of scores.
+        roles: Contender, fold, user and score -> column, of those that there are.
+        file: How a sentence names it.
+        metric: The metric that was asked for.
+
+    Raises:
+        SeveralMetrics.
+        InputError: For a column or a label that is missing.
     """
     for role in ("contender", "fold"):
         if role not in roles:
@@ -259,12 +266,16 @@ def rows_of_one_metric(
     """The rows of one metric, where a column names the metric of each.
 
     Args:
-        table: of scores.
-        columns: among which that may be.
-        file: how a sentence names it.
-        metric: that was asked for.
-    Returns: without that column; all of the table where there is none.
-    Raises: SeveralMetrics.
+        table: The table of scores.
+        columns: Among which that may be.
+        file: How a sentence names it.
+        metric: The metric that was asked for.
+
+    Returns:
+        Without that column; all of the table where there is none.
+
+    Raises:
+        SeveralMetrics.
     """
     for column in columns:
         if not names_metrics(column) or not is_text(table, column):
@@ -292,12 +303,15 @@ def _score_column(
     """The column that has the scores: the one that was asked for, 'score', or the only metric.
 
     Args:
-        table: with a row per score.
-        called_score: the column that is called 'score'; None where there is none.
-        other_columns: those that are neither contender, fold, user nor score.
-        file: how a sentence names it.
-        metric: that was asked for, if any.
-    Raises: SeveralMetrics; InputError where no column has scores.
+        table: With a row per score.
+        called_score: The column that is called 'score'; None where there is none.
+        other_columns: Those that are neither contender, fold, user nor score.
+        file: How a sentence names it.
+        metric: The metric that was asked for, if any.
+
+    Raises:
+        SeveralMetrics.
+        InputError: Where no column has scores.
     """
     candidates = []
     for name in other_columns:
@@ -318,11 +332,13 @@ def _unnamed_score_column(
     """The column that has the scores, where neither 'score' nor the metric names it.
 
     Args:
-        candidates: the columns that may have scores.
-        with_numbers: those of them that have numbers.
-        file: how a sentence names it.
-        wanted: the metric, if any.
-    Raises: as `_score_column`.
+        candidates: The columns that may have scores.
+        with_numbers: Those of them that have numbers.
+        file: How a sentence names it.
+        wanted: The metric, if any.
+
+    Raises:
+        As `_score_column`.
     """
     if wanted is None:
         of_test = [name for name in with_numbers if not is_of_training(name)]

@@ -31,10 +31,13 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     """The scores of a search: it has a row per candidate, and a column per fold and metric.
 
     Args:
-        table: a search's `cv_results_`.
-        file: how a sentence names it.
-        metric: that was asked for.
-    Raises: SeveralMetrics; InputError for a score that is no number.
+        table: A search's `cv_results_`.
+        file: How a sentence names it.
+        metric: The metric that was asked for.
+
+    Raises:
+        SeveralMetrics.
+        InputError: For a score that is no number.
     """
     fold_columns: dict[str, dict[str, str]] = {}  # metric -> fold -> column
     for name in table.column_names:
@@ -69,8 +72,8 @@ def names_by_parameters(table: pa.Table, prefix: str) -> list[str]:
     """Names of candidates, by the parameters that differ: 'C=0.1,kernel=rbf'.
 
     Args:
-        table: with a row per candidate.
-        prefix: what the columns of its parameters begin with.
+        table: With a row per candidate.
+        prefix: What the columns of its parameters begin with.
     """
     candidates = _params_of_candidates(table, prefix)
     differing = _differing_parameters(candidates)

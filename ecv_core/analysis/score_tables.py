@@ -43,9 +43,12 @@ def table_of(path: Path, file: str) -> pa.Table:
     """The table of a file, with rows, and columns of different names.
 
     Args:
-        path: of a CSV or JSON file, perhaps packed as .gz, a Parquet file, or a log of RecBole.
-        file: how a sentence names it.
-    Raises: InputError for a file that cannot be read as a table.
+        path: The path of a CSV or JSON file, perhaps packed as .gz, a Parquet file, or a log of
+            RecBole.
+        file: How a sentence names it.
+
+    Raises:
+        InputError: For a file that cannot be read as a table.
     """
     table = _read(path, file)
     names = [name.strip() for name in table.column_names]
@@ -177,11 +180,13 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> RowLabels:
     """Of a column that says what each row is of.
 
     Args:
-        table: of scores.
-        column: of the table.
-        role: what its values are, for a sentence: 'fold'.
-        file: how a sentence names it.
-    Raises: InputError for a row without a label, and for values that are no names.
+        table: The table of scores.
+        column: The column of the table.
+        role: What its values are, for a sentence: 'fold'.
+        file: How a sentence names it.
+
+    Raises:
+        InputError: For a row without a label, and for values that are no names.
     """
     import pyarrow as pa
     from pyarrow import compute

@@ -76,11 +76,14 @@ def rows_of_wide(
     """The scores of a wide table: contenders across its columns and folds down, or turned round.
 
     Args:
-        table: of scores.
-        roles: contender or fold -> the column that labels the rows, where one is named so.
-        file: how a sentence names it.
-        metric: that was asked for.
-    Raises: SeveralMetrics; InputError for a table that cannot serve.
+        table: The table of scores.
+        roles: Contender or fold -> the column that labels the rows, where one is named so.
+        file: How a sentence names it.
+        metric: The metric that was asked for.
+
+    Raises:
+        SeveralMetrics.
+        InputError: For a table that cannot serve.
     """
     if all(is_numeric(name) for name in table.column_names):
         raise InputError(f"the first line of {file} must name its columns, but has numbers")
@@ -105,12 +108,15 @@ def _rows_of_contender_rows(
     """The scores of a table with a row per contender and a column per fold.
 
     Args:
-        table: of scores.
-        label_column: that names the contenders.
-        names: of the columns that may have scores.
-        file: how a sentence names it.
-        metric: that was asked for.
-    Raises: SeveralMetrics; InputError for a table that cannot serve.
+        table: The table of scores.
+        label_column: The label column that names the contenders.
+        names: The names of the columns that may have scores.
+        file: How a sentence names it.
+        metric: The metric that was asked for.
+
+    Raises:
+        SeveralMetrics.
+        InputError: For a table that cannot serve.
     """
     import pyarrow as pa
 
@@ -137,8 +143,8 @@ def _rows_of_fold_rows(
     """The scores of a table with a row per fold and a column per contender; as above.
 
     Args:
-        label_column: that labels the folds, if any.
-        columns: that may have scores.
+        label_column: The label column that labels the folds, if any.
+        columns: The columns that may have scores.
     """
     contenders = _contender_names(columns.names, columns.times, file, metric)
     if label_column is not None:
@@ -154,10 +160,12 @@ def _possible_score_columns(table: pa.Table, label_column: str | None, file: str
     """The columns beside the labels that may have scores.
 
     Args:
-        table: of scores.
-        label_column: that labels its rows, if any.
-        file: how a sentence names it.
-    Raises: InputError where there is none.
+        table: The table of scores.
+        label_column: The label column that labels its rows, if any.
+        file: How a sentence names it.
+
+    Raises:
+        InputError: Where there is none.
     """
     names = [name for name in table.column_names if name != label_column]
     scores = []
@@ -200,13 +208,15 @@ def _rows_of_cells(
     """A row for each cell of these columns, one column after the other.
 
     Args:
-        table: of scores.
-        label_column: that labels its rows; None where they are numbered.
-        columns: that have the scores.
-        file: how a sentence names it.
-        column_role: what a column is, 'contender' or 'fold'.
-        row_role: what a row is, the other one.
-    Raises: InputError for a cell that is no number.
+        table: The table of scores.
+        label_column: The label column that labels its rows; None where they are numbered.
+        columns: The columns that have the scores.
+        file: How a sentence names it.
+        column_role: What a column is, 'contender' or 'fold'.
+        row_role: What a row is, the other one.
+
+    Raises:
+        InputError: For a cell that is no number.
     """
     _check_numbers(table, columns.names, file)
     scores = [numbers_of(table, name, file) for name in columns.names]
@@ -282,10 +292,13 @@ def _fold_columns(names: Sequence[str], file: str, wanted: str | None) -> _Score
     """The columns that are folds, of a table with a row per contender.
 
     Args:
-        names: of the columns that may have scores.
-        file: how a sentence names it.
-        wanted: the metric, if any; it may be a part of the columns' names, as in 'rmse_fold_1'.
-    Raises: SeveralMetrics; InputError for columns that are metrics, for then there are no folds.
+        names: The names of the columns that may have scores.
+        file: How a sentence names it.
+        wanted: The metric, if any; it may be a part of the columns' names, as in 'rmse_fold_1'.
+
+    Raises:
+        SeveralMetrics.
+        InputError: For columns that are metrics, for then there are no folds.
     """
     if any(metric_of_fold(name) for name in names):
         return _fold_columns_of_one_metric(names, file, wanted)
@@ -320,11 +333,13 @@ def _contender_names(
     """The columns or rows that are contenders, or the chosen metric of the only one.
 
     Args:
-        names: of the columns or rows that may have scores.
-        times: of those that have times or costs.
-        file: how a sentence names it.
-        wanted: the metric, if any.
-    Raises: SeveralMetrics.
+        names: The names of the columns or rows that may have scores.
+        times: The times of those that have times or costs.
+        file: How a sentence names it.
+        wanted: The metric, if any.
+
+    Raises:
+        SeveralMetrics.
     """
     if all(map(is_metric_name, names)):
         return _metric_of_only_contender(names, times, file, wanted)
@@ -351,9 +366,11 @@ def _metric_of_only_contender(
     """One of several metrics of a single contender: the wanted one, or the only one of test data.
 
     Args:
-        metrics: columns or rows that are named after a metric, such as 'train_rmse'.
+        metrics: Columns or rows that are named after a metric, such as 'train_rmse'.
         times, file, wanted: as of `_contender_names`.
-    Raises: SeveralMetrics where it is not wanted by name, and there are several.
+
+    Raises:
+        SeveralMetrics where it is not wanted by name, and there are several.
     """
     chosen = first_of_metric(metrics, wanted)
     if chosen is None:

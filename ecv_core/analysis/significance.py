@@ -73,11 +73,13 @@ def t_tests_over_users(
     nothing but signs.
 
     Args:
-        scores: one row per system, one column per user; shape (systems, users >= 2).
-        pairs: rows to compare, first minus second.
-        unit: what has a score, in the plural: 'users', 'samples' or 'clusters of users'.
-        resamples: bootstrap samples.
-    Raises: InputError for fewer than two users, or scores that are not finite.
+        scores: One row per system, one column per user; shape (systems, users >= 2).
+        pairs: Rows to compare, first minus second.
+        unit: What has a score, in the plural: 'users', 'samples' or 'clusters of users'.
+        resamples: Bootstrap samples.
+
+    Raises:
+        InputError: For fewer than two users, or scores that are not finite.
     Source: Smucker, Allan, Carterette (2007) on paired tests in retrieval; Efron (1979).
     """
     user_scores = _finite_scores(scores, unit)
@@ -109,11 +111,13 @@ def corrected_t_test_over_folds(
     are not there. The variance is multiplied by 1/J + test/train instead of 1/J.
 
     Args:
-        first: one score per fold; at least two (J).
-        second: of the same folds.
-        k: folds of the whole cross-validation, so that test/train is 1 / (k - 1).
-        confidence: of the interval, in (0, 1).
-    Raises: InputError for fewer than two folds, or scores that are not finite.
+        first: One score per fold; at least two (J).
+        second: The scores of the second system on the same folds.
+        k: Folds of the whole cross-validation, so that test/train is 1 / (k - 1).
+        confidence: The confidence of the interval, in (0, 1).
+
+    Raises:
+        InputError: For fewer than two folds, or scores that are not finite.
     Source: Nadeau and Bengio (2003), Inference for the generalization error.
     """
     scores = _finite_scores(np.array([first, second]), "folds")
@@ -129,8 +133,8 @@ def corrected_error(differences: Floats, k: float) -> float:
     """The standard error of a mean over folds, corrected for the training data that they share.
 
     Args:
-        differences: of each fold that ran; shape (folds,), at least two.
-        k: folds of the whole cross-validation.
+        differences: The differences of each fold that ran; shape (folds,), at least two.
+        k: Folds of the whole cross-validation.
     Source: Nadeau and Bengio (2003): test/train, which is 1 / (k - 1), is added to 1/J.
     """
     return _standard_deviation(differences) * math.sqrt(1 / len(differences) + 1 / (k - 1))
@@ -140,9 +144,11 @@ def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES) -> Floats:
     """Means of each row over users drawn with replacement, the same draws for all rows.
 
     Args:
-        values: shape (systems, users).
-        resamples: how many samples.
-    Returns: shape (systems, resamples).
+        values: Shape (systems, users).
+        resamples: How many samples.
+
+    Returns:
+        Shape (systems, resamples).
     """
     rng = np.random.default_rng(0)
     systems, users = values.shape
@@ -161,8 +167,10 @@ def holm(p_values: ArrayLike) -> Floats:
     """Correct p values of several comparisons, so that one false alarm in all stays unlikely.
 
     Args:
-        p_values: shape (..., comparisons); each row is a family of comparisons of its own.
-    Returns: the same shape and order; each in [0, 1], at least what it was, and in the same ranking
+        p_values: Shape (..., comparisons); each row is a family of comparisons of its own.
+
+    Returns:
+        The same shape and order; each in [0, 1], at least what it was, and in the same ranking
         within a row.
     Source: Holm (1979), A simple sequentially rejective multiple test procedure.
     """
@@ -182,10 +190,10 @@ def _paired_test(
     """Put a test together.
 
     Args:
-        differences: of the pairs, first minus second; shape (pairs,).
-        over: what is paired.
-        error: standard error of the mean difference.
-        interval: of the mean difference, its low and high end.
+        differences: The differences of the pairs, first minus second; shape (pairs,).
+        over: What is paired.
+        error: Standard error of the mean difference.
+        interval: The interval of the mean difference, its low and high end.
     """
     mean = float(differences.mean())
     deviation = _standard_deviation(differences)
@@ -220,7 +228,8 @@ def _standard_deviation(values: Floats) -> float:
 def _finite_scores(scores: ArrayLike, unit: str) -> Floats:
     """Check the scores to be paired; `unit` is what they are of, in the plural.
 
-    Raises: InputError for fewer than two in a row, or for one that is not a finite number.
+    Raises:
+        InputError: For fewer than two in a row, or for one that is not a finite number.
     """
     values = np.asarray(scores, dtype=np.float64)
     if values.shape[-1] < 2:

@@ -84,7 +84,7 @@ def python_of_environment(library: Library, say: Callable[[str], None]) -> Path:
     It is in the user's cache folder; an environment that was left half made is made again.
 
     Raises:
-        RunError: where it cannot be made.
+        RunError: Where it cannot be made.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "e-fold" / f"{library.title.lower()}-{library.version}"
@@ -140,20 +140,20 @@ def fit(
     """Fit a model on a fold in its environment; the process is a child, so that meters cover it.
 
     Args:
-        name: of LIBRARIES.
-        python: of its environment.
-        model: as the library names it.
-        spec: its `params` are the model's; texts are read as JSON where they can be.
-        fold: users and items are handed on as numbers, without ratings and times.
-        check: whether the library's own evaluator is asked as well.
+        name: The name of LIBRARIES.
+        python: The Python of its environment.
+        model: As the library names it.
+        spec: Its `params` are the model's; texts are read as JSON where they can be.
+        fold: Users and items are handed on as numbers, without ratings and times.
+        check: Whether the library's own evaluator is asked as well.
 
     Returns:
         Recommendations as `tell` takes them; and the score by the library's evaluator, NaN where
         it was not asked.
 
     Raises:
-        InputError: for a model or parameter that is not there.
-        RunError: where the model fails.
+        InputError: For a model or parameter that is not there.
+        RunError: Where the model fails.
     """
     import pandas as pd
 
@@ -206,8 +206,8 @@ def _run_script(python: Path, folder: Path, title: str) -> None:
     """Carry a job out in the library's environment.
 
     Raises:
-        InputError: where the script refuses the job.
-        RunError: where it fails.
+        InputError: Where the script refuses the job.
+        RunError: Where it fails.
     """
     script = Path(__file__).with_name("script.py")
     command = [str(python), "-I", str(script), str(folder)]

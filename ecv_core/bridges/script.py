@@ -195,7 +195,7 @@ def cornac_lists(job: Job, parts: Parts, model: Any, cornac_fold: Any) -> Lists:
     """The lists of all users with something held out, of what they do not have.
 
     Args:
-        cornac_fold: the parts as Cornac's `BaseMethod`, which numbers users and items its own way.
+        cornac_fold: The parts as Cornac's `BaseMethod`, which numbers users and items its own way.
     """
     number_of_user = cornac_fold.global_uid_map
     number_of_item = cornac_fold.global_iid_map

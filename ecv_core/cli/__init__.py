@@ -117,7 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _carry_out(options: argparse.Namespace) -> int:
     """Run the command that the options name, with what options of all commands ask for.
 
-    Returns: the exit code of a command that has one of its own, such as `gate`; else OK.
+    Returns:
+        The exit code of a command that has one of its own, such as `gate`; else OK.
     """
     if isinstance(getattr(options, "json", None), str):
         check_target(options.json)
@@ -189,7 +190,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of these arguments, with the function that carries them out as `command`.
 
     Raises:
-        InputError: for arguments that make no command.
+        InputError: For arguments that make no command.
     """
     if arguments is None:
         arguments = sys.argv[1:]

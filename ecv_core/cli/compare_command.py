@@ -85,10 +85,10 @@ def _sentences(
     """What decides of a pair, and what other tests say.
 
     Args:
-        comparison: of the pair.
-        further: its other tests.
-        name_of_run: short names by id.
-        every_comparison: that was made; among several p is corrected.
+        comparison: The comparison of the pair.
+        further: Its other tests.
+        name_of_run: Short names by id.
+        every_comparison: The every comparison that was made; among several p is corrected.
     """
     first = name_of_run[comparison.first]
     second = name_of_run[comparison.second]
@@ -125,7 +125,7 @@ def _runs(run_ids: Sequence[str]) -> list[RunRecord]:
     """The runs of these names, each once, with the scores of their users.
 
     Raises:
-        InputError: for fewer than two runs with a finished fold, or a name that is no run's.
+        InputError: For fewer than two runs with a finished fold, or a name that is no run's.
     """
     store = open_store()
     results = Results(store)

@@ -49,8 +49,8 @@ def add_json(parser: argparse.ArgumentParser, what: str = "the result") -> None:
     """Add the option that writes a command's answer for programs.
 
     Args:
-        parser: of the command.
-        what: is written.
+        parser: The parser of the command.
+        what: Is written.
     """
     parser.add_argument("--json", metavar="FILE", help=f"Write {what} as JSON; - for stdout.")
 
@@ -88,8 +88,8 @@ def add_rule_param(
     """Add the option of a rule's parameter that has one of its own.
 
     Args:
-        parameter: its value is checked with the rule's.
-        changed: what is otherwise in this command, as for `add_argument`.
+        parameter: Its value is checked with the rule's.
+        changed: What is otherwise in this command, as for `add_argument`.
     """
     rules = " or ".join(stopping.takers(parameter.name))
     text = f"{parameter.help} For the rule {rules}."
@@ -107,8 +107,8 @@ def asked_rule_params(options: argparse.Namespace, rule: str) -> dict[str, Any]:
     """What the options say of the parameters of a rule.
 
     Raises:
-        UnknownName: for the rule.
-        InputError: for an option of another rule's.
+        UnknownName: For the rule.
+        InputError: For an option of another rule's.
     """
     chosen = stopping.rule(rule)
     own = {parameter.name for parameter in chosen.parameters}
@@ -133,7 +133,7 @@ def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -
     """Add the option of one setting.
 
     Args:
-        changed: what is otherwise in this command, as for `add_argument`.
+        changed: What is otherwise in this command, as for `add_argument`.
     """
     setting = SETTINGS[name]
     usual: dict[str, Any] = {"dest": name, "help": _help(setting).replace("%", "%%")}
@@ -201,7 +201,7 @@ def add_split_options(parser: argparse.ArgumentParser, **seed_options: Any) -> N
     """Add them to a command's parser.
 
     Args:
-        seed_options: what is otherwise with the seed in this command, as for `add_argument`.
+        seed_options: What is otherwise with the seed in this command, as for `add_argument`.
     """
     from ecv_core.splits import SPLITS
 
@@ -284,7 +284,8 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 def use_meters(options: argparse.Namespace) -> None:
     """Have folds measured by the meters that `--meter` names.
 
-    Raises: InputError for one that cannot be, or does not answer now.
+    Raises:
+        InputError: For one that cannot be, or does not answer now.
     """
     if options.on or os.environ.get("ECV_CLUSTER"):
         raise InputError(
@@ -301,10 +302,10 @@ def executor_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Exe
     """The executor that the options of `add_place` ask for; it ends with the block.
 
     Args:
-        no_energy: whether nothing is metered, so that several folds can be computed at once.
+        no_energy: Whether nothing is metered, so that several folds can be computed at once.
 
     Raises:
-        InputError: for a place that cannot be had, or fewer than 0 folds to speculate on.
+        InputError: For a place that cannot be had, or fewer than 0 folds to speculate on.
     """
     if options.speculate < 0:
         raise InputError(f"--speculate must be at least 0, but is {options.speculate}")

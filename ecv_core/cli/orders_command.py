@@ -105,9 +105,11 @@ def orders_document(scores: Scores, settings: RunSpec) -> dict[str, Any]:
     """The contract's JSON of one contender's scores.
 
     Args:
-        scores: of at least two folds.
-        settings: the rule, with what belongs to it; whatever else it says does not count.
-    Raises: InputError for scores or a setting that cannot serve.
+        scores: The scores of at least two folds.
+        settings: The rule, with what belongs to it; whatever else it says does not count.
+
+    Raises:
+        InputError: For scores or a setting that cannot serve.
     """
     from ecv_core.analysis.exploration import outcome
 

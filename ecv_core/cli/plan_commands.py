@@ -118,7 +118,8 @@ def study_command(options: argparse.Namespace) -> None:
 def _planned_study(options: argparse.Namespace) -> list[Cell]:
     """A run of each combination that the options name.
 
-    Raises: InputError where datasets or algorithms are not said, or a setting cannot be.
+    Raises:
+        InputError: Where datasets or algorithms are not said, or a setting cannot be.
     """
     settings = _stop_settings(options)
     if not (options.datasets and options.algorithms):
@@ -184,7 +185,8 @@ def _result(run: RunRecord) -> str:
 def _stop_settings(options: argparse.Namespace) -> dict[str, Any]:
     """The settings of when to stop; without a rule all folds are run.
 
-    Raises: InputError for a setting that would be ignored.
+    Raises:
+        InputError: For a setting that would be ignored.
     """
     rule = options.rule or stopping.PAPERS_RULE
     params = asked_rule_params(options, rule)

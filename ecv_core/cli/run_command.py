@@ -147,8 +147,8 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
     """Compute a run that waits in this process's queue, and say what came of it.
 
     Args:
-        run: the run; one of a selection takes the selection to its end.
-        options: those of `add_place`, and where its JSON goes.
+        run: The run; one of a selection takes the selection to its end.
+        options: Those of `add_place`, and where its JSON goes.
     """
     from tqdm import tqdm
 

@@ -125,7 +125,8 @@ def report_command(options: argparse.Namespace) -> None:
 def _runs_to_report(options: argparse.Namespace, store: Store) -> list[RunRecord]:
     """The runs that are named, or that were started in these days and have this tag.
 
-    Raises: InputError where runs are named in no way or in both, or no run is found.
+    Raises:
+        InputError: Where runs are named in no way or in both, or no run is found.
     """
     since = options.since
     until = options.until

@@ -35,7 +35,8 @@ def add_direction(parser: argparse.ArgumentParser) -> None:
 def read_score_file(path: Path, options: argparse.Namespace) -> ScoreFile:
     """The scores of a file, of the metric and in the direction that the options ask for.
 
-    Raises: InputError for a file that cannot be used.
+    Raises:
+        InputError: For a file that cannot be used.
     """
     from ecv_core.analysis.score_files import read_contenders
 

@@ -40,8 +40,8 @@ class _VisibleText(io.TextIOBase):
     """Writes on a terminal what can be seen.
 
     Args:
-        terminal: that is written to.
-        kept: a control character that goes there all the same.
+        terminal: The terminal that is written to.
+        kept: A control character that goes there all the same.
     """
 
     def __init__(self, terminal: TextIO, kept: str = "\n") -> None:

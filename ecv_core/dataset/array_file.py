@@ -33,9 +33,9 @@ def cached(key: str, folder: Path, make: Callable[[], Interactions]) -> Interact
     the result is simply not kept: the cache never fails a run. Safe to use from several processes.
 
     Args:
-        key: names everything that the result depends on; fit for a file name.
-        folder: created if need be.
-        make: called when there is nothing to read; what it raises passes through.
+        key: Names everything that the result depends on; fit for a file name.
+        folder: Created if need be.
+        make: Called when there is nothing to read; what it raises passes through.
     """
     path = folder / f"{key}.v{_FORMAT}.arrays"
     mapped = _map(path)
@@ -88,9 +88,11 @@ def _next_array(stream: BinaryIO, words: NDArray[np.uint64]) -> NDArray[Any]:
     """The array that begins where the stream is, in the memory of the file.
 
     Args:
-        stream: the file; it is moved to the next array.
-        words: the whole file, mapped.
-    Raises: ValueError if no array begins here.
+        stream: The file; it is moved to the next array.
+        words: The whole file, mapped.
+
+    Raises:
+        ValueError: If no array begins here.
     """
     np.lib.format.read_magic(stream)
     shape, _, kind = np.lib.format.read_array_header_1_0(stream)

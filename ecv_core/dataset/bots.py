@@ -20,9 +20,11 @@ def rows_of_bots(users: Codes, n_users: int) -> Mask:
     """Which rows are of users who have more than a person may have.
 
     Args:
-        users: the code of each row's user; shape (rows,).
-        n_users: how many users there are.
-    Returns: shape (rows,).
+        users: The code of each row's user; shape (rows,).
+        n_users: How many users there are.
+
+    Returns:
+        Shape (rows,).
     """
     counts = np.bincount(users, minlength=n_users)
     is_bot = counts > most_of_a_person(len(users), n_users)

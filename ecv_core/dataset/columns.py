@@ -27,10 +27,12 @@ def read_ids(values: pa.Array, *, words_are_missing: bool = True) -> pa.Array:
     """Ids as text, null where there is none; a longer one than may be is cut one sign after that.
 
     Args:
-        values: as they are written.
-        words_are_missing: whether NULL, NA, None, nan and the like, as programs write a missing
+        values: As they are written.
+        words_are_missing: Whether NULL, NA, None, nan and the like, as programs write a missing
             value, are no ids.
-    Raises: Unreadable for a column of lists, structures or bytes, which are no ids.
+
+    Raises:
+        Unreadable for a column of lists, structures or bytes, which are no ids.
     """
     # One sign more than an id may have is kept, so that an id that is too long still shows.
     ids = _decoded(values, limits.LONGEST_ID + 1)
@@ -53,8 +55,8 @@ def read_numbers(values: pa.Array, *, decimal_comma: bool = False) -> Floats:
     """Finite numbers; NaN where there is none. Shape (rows,).
 
     Args:
-        values: numbers, or texts.
-        decimal_comma: whether '1,234' is less than two; '3,5' is three and a half anyway.
+        values: Numbers, or texts.
+        decimal_comma: Whether '1,234' is less than two; '3,5' is three and a half anyway.
     """
     values = _decoded(values, _LONGEST_NUMBER)
     if pa.types.is_string(values.type):

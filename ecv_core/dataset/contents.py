@@ -18,8 +18,10 @@ def open_content(source: FileSource) -> io.BufferedIOBase:
     """The data of a file: its zip member, or the whole file decompressed.
 
     They are read at once where a checksum asks for the whole of them, else as they are wanted.
-    Raises: Unreadable if it is not what its name says, or fails its checksum; and what
-        `plain.unreadable_reasons` turns into that.
+
+    Raises:
+        Unreadable if it is not what its name says, or fails its checksum; and what
+            `plain.unreadable_reasons` turns into that.
     """
     member = source.form.member
     expected = source.form.sha256
@@ -57,7 +59,8 @@ def _member_content(path: Path, member: str) -> bytes:
 def _open_unpacked(path: Path) -> io.BufferedIOBase:
     """The file, decompressed. Its first bytes tell how, not its name: a download may be renamed.
 
-    Raises: Unreadable if the name says that it is compressed and it is not.
+    Raises:
+        Unreadable if the name says that it is compressed and it is not.
     """
     with opened(path) as raw:
         start = raw.read(6)

@@ -76,7 +76,7 @@ def unix_seconds(texts: pa.Array, unit: TimeUnit) -> Floats:
     A date without a zone is taken for UTC. ISO 8601 and names of months are read in any order.
 
     Args:
-        texts: without space around them.
+        texts: Without space around them.
         unit: ISO, DAY_FIRST or MONTH_FIRST.
     """
     moments = _parse(texts, "ISO8601")  # most files need no more

@@ -29,11 +29,13 @@ def download(dataset: DatasetEntry, progress: Callable[[int, int], None]) -> Pat
     makes, so a cut download leaves nothing behind and the next one starts afresh.
 
     Args:
-        dataset: one with a url.
-        progress: called with (bytes done, bytes in all); 0 in all where the server does not say.
+        dataset: One with a url.
+        progress: Called with (bytes done, bytes in all); 0 in all where the server does not say.
             What it raises ends the download and reaches the caller.
-    Raises: DatasetError if the server cannot be reached, sends something else, or the disk is full
-        or read-only.
+
+    Raises:
+        DatasetError: If the server cannot be reached, sends something else, or the disk is full or
+            read-only.
     """
     form = _downloadable_form(dataset)
     if form is None or form.url is None:

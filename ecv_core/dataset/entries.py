@@ -192,9 +192,11 @@ class DatasetEntry:
         """Compare a dataset that was read with the counts that the catalogue promises.
 
         Args:
-            task: of interactions, that it was prepared for.
-            interactions: as prepared.
-        Raises: DatasetError if they differ: the file is not the dataset whose id it bears.
+            task: The task of interactions, that it was prepared for.
+            interactions: As prepared.
+
+        Raises:
+            DatasetError: If they differ: the file is not the dataset whose id it bears.
         """
         promised = tuple(self.counts(task).values())
         counts = (interactions.n_users, interactions.n_items, len(interactions))
@@ -211,7 +213,8 @@ class DatasetEntry:
 def entry(dataset_id: str) -> DatasetEntry:
     """The entry of one dataset, also of data in memory.
 
-    Raises: UnknownName if neither the catalogue nor a folder of `search_dirs()` has it.
+    Raises:
+        UnknownName: If neither the catalogue nor a folder of `search_dirs()` has it.
     """
     official = _official()
     if dataset_id in official:
@@ -285,9 +288,11 @@ def register_in_memory(interactions: Interactions, sha256: str) -> str:
     """Make data in memory a dataset of this process; its content names it.
 
     Args:
-        interactions: as they were given, at most one per user and item.
-        sha256: of their content.
-    Returns: its id, the same for the same content.
+        interactions: As they were given, at most one per user and item.
+        sha256: The SHA-256 of their content.
+
+    Returns:
+        Its id, the same for the same content.
     """
     dataset_id = f"memory-{sha256[:12]}"
     in_memory = InMemory(interactions=replace(interactions, dataset=dataset_id), sha256=sha256)

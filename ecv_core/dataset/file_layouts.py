@@ -22,7 +22,8 @@ def parquet_layout(source: FileSource) -> Layout:
 def text_layout(stream: io.BufferedIOBase, file: SourceFile) -> Layout:
     """How delimited text or JSON lines are read; leaves the stream where it begins.
 
-    Raises: Unreadable if the first line lacks a column.
+    Raises:
+        Unreadable if the first line lacks a column.
     """
     if file.format == "json-lines":
         names = [str(column) for _, column in file.columns]

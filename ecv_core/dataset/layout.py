@@ -165,7 +165,8 @@ class Layout:
     def place(self, column: str) -> int:
         """The column that somebody names: by its name, whatever its case, or its number from 1.
 
-        Raises: UnknownName.
+        Raises:
+            UnknownName.
         """
         if column in self.names:
             return self.names.index(column)

@@ -29,8 +29,10 @@ def load(dataset_id: str) -> Interactions:
     Rows keep the file's order and codes the order of first appearance. Of several rows with the
     same user and item one is kept: the earliest by timestamp or basket, or without them the first.
 
-    Raises: UnknownName; DatasetError if there is no file, or it is damaged, fails its checksum,
-        lacks columns or holds missing or non-numeric values.
+    Raises:
+        UnknownName.
+        DatasetError: If there is no file, or it is damaged, fails its checksum, lacks columns or
+            holds missing or non-numeric values.
     """
     return load_source(source_of(entry(dataset_id)))
 
@@ -62,10 +64,12 @@ def read_file(source: FileSource, name: str, in_order_sha256: str | None = None)
     """Read one file.
 
     Args:
-        source: the file and how to read it.
-        name: the id of the dataset.
-        in_order_sha256: of content that lists each user's rows in the order of time.
-    Raises: Unreadable.
+        source: The file and how to read it.
+        name: The id of the dataset.
+        in_order_sha256: The SHA-256 of content that lists each user's rows in the order of time.
+
+    Raises:
+        Unreadable.
     """
     import pyarrow as pa
 

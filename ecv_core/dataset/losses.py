@@ -74,8 +74,8 @@ def loss_sentence(unused: Mapping[str, int], rows: int) -> str:
     those that their owner leaves out.
 
     Args:
-        unused: reason -> rows that cannot be used.
-        rows: of the file.
+        unused: Reason -> rows that cannot be used.
+        rows: The rows of the file.
     """
     lost_rows = count_lost(unused)
     if not lost_rows or lost_rows <= MOST_LOST * rows:

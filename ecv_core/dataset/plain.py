@@ -125,12 +125,13 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> PlainFi
     """Unpack a file if need be, and look through it.
 
     Args:
-        source: the file.
-        name: what to call it.
-        folder: where it is unpacked to, as `unpacked`; a file that is plain stays where it is.
-        report: see `Report`.
-    Raises: DatasetError for what is no regular file, too large, damaged, encrypted, or packed
-        twice.
+        source: The file.
+        name: What to call it.
+        folder: Where it is unpacked to, as `unpacked`; a file that is plain stays where it is.
+        report: See `Report`.
+
+    Raises:
+        DatasetError: For what is no regular file, too large, damaged, encrypted, or packed twice.
     """
     with refusals(name), opened(source) as file:
         size = _size(file)

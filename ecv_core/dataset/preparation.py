@@ -20,7 +20,8 @@ from ecv_core.records.tasks import Task
 def prepared(dataset_id: str) -> Interactions:
     """A dataset ready to be ranked: implicit, 5-core; kept on disk and in memory by its content.
 
-    Raises: DatasetError if it is not on disk, damaged, or not what the catalogue promises.
+    Raises:
+        DatasetError: If it is not on disk, damaged, or not what the catalogue promises.
     """
     return for_task(entry(dataset_id), Task.TOP_N)
 
@@ -28,7 +29,8 @@ def prepared(dataset_id: str) -> Interactions:
 def for_task(dataset: DatasetEntry, task: Task) -> Interactions:
     """A dataset as the task needs it, kept in memory by its content.
 
-    Raises: DatasetError if it is not on disk, damaged, or cannot serve.
+    Raises:
+        DatasetError: If it is not on disk, damaged, or cannot serve.
     """
     source = source_of(dataset)
     return _load_for_task(_KeyedSource(key=source.key, task=task, source=source))

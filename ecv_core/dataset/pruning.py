@@ -21,11 +21,15 @@ def prepare(interactions: Interactions, core: int = CORE) -> Interactions:
     """The k-core: users and items with at least `core` interactions each, pruned until stable.
 
     Args:
-        interactions: at most one per (user, item).
-        core: at least 0; 0 and 1 only drop ids without any interaction.
-    Returns: codes are dense and follow the text order of the ids, interactions are sorted by user
-        and then item, so the result does not depend on the order of rows in the source.
-    Raises: DatasetError if nothing is left.
+        interactions: At most one per (user, item).
+        core: At least 0; 0 and 1 only drop ids without any interaction.
+
+    Returns:
+        Codes are dense and follow the text order of the ids, interactions are sorted by user and
+        then item, so the result does not depend on the order of rows in the source.
+
+    Raises:
+        DatasetError: If nothing is left.
     """
     kept = core_rows(interactions, core)
     if not len(kept):
@@ -51,7 +55,7 @@ def ascending_places(numbers: NDArray[np.int64]) -> Indices:
     """The places of numbers that all differ, in the order in which the numbers ascend.
 
     Args:
-        numbers: at least 0; shape (places,).
+        numbers: At least 0; shape (places,).
     """
     if (numbers[1:] > numbers[:-1]).all():  # as of rows that are in order, which many files have
         return np.arange(len(numbers))

@@ -12,9 +12,11 @@ def scale_of(
     """The lowest and the highest rating that can be given.
 
     Args:
-        interactions: a dataset with every rating that it has.
-        scale: where it is known; by default what occurs.
-    Raises: DatasetError for no ratings, some outside the scale, or all the same.
+        interactions: A dataset with every rating that it has.
+        scale: Where it is known; by default what occurs.
+
+    Raises:
+        DatasetError: For no ratings, some outside the scale, or all the same.
     """
     ratings = interactions.ratings
     name = interactions.dataset

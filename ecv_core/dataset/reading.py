@@ -59,12 +59,15 @@ def read_rows(plain: PlainFile, layout: Layout, name: str, report: Report) -> Fi
     """Read the whole file.
 
     Args:
-        plain: the file.
-        layout: how it is read; it must have a user and an item.
-        name: the id of the dataset.
-        report: called with 'read', per mille done, 1000.
-    Raises: InputError for a layout without user or item; DatasetError for a file that is beyond
-        the limits, not as the layout says, or has no row that can be used.
+        plain: The file.
+        layout: How it is read; it must have a user and an item.
+        name: The id of the dataset.
+        report: Called with 'read', per mille done, 1000.
+
+    Raises:
+        InputError: For a layout without user or item.
+        DatasetError: For a file that is beyond the limits, not as the layout says, or has no row
+            that can be used.
     """
     if layout.missing:
         words = " and ".join("a " + role.removesuffix("_id") for role in layout.missing)
@@ -102,10 +105,12 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
     """What the rows of a file hold, that come in batches.
 
     Args:
-        file_batches: in the order of the file.
-        layout: how the file is read.
-        name: the id of the dataset.
-    Raises: Unreadable if no row can be used, or the ids are too long or too many.
+        file_batches: In the order of the file.
+        layout: How the file is read.
+        name: The id of the dataset.
+
+    Raises:
+        Unreadable if no row can be used, or the ids are too long or too many.
     """
     losses = _Losses()
     chunks: dict[str, list[Any]] = {}  # role -> the usable values of each batch
@@ -195,11 +200,13 @@ def _usable_values(
     """The values of the rows of a batch that can be used; the other rows are counted.
 
     Args:
-        batch: at least one row.
-        layout: how the file is read.
-        losses: where the other rows are counted.
-        rows_before: how many rows were in the batches before.
-    Returns: role -> ids as an Arrow dictionary, or numbers as an array.
+        batch: At least one row.
+        layout: How the file is read.
+        losses: Where the other rows are counted.
+        rows_before: How many rows were in the batches before.
+
+    Returns:
+        Role -> ids as an Arrow dictionary, or numbers as an array.
     """
     usable = np.ones(len(batch), dtype=np.bool_)
 
@@ -300,8 +307,10 @@ class _IdLimit:
         """Check the ids of the batches so far, if they may be too many.
 
         Args:
-            chunks: of all batches so far; the last one is new.
-        Raises: Unreadable.
+            chunks: The chunks of all batches so far; the last one is new.
+
+        Raises:
+            Unreadable.
         """
         newest = chunks[-1]
         self._bytes_so_far += newest.dictionary.nbytes
@@ -335,9 +344,11 @@ def _join_and_empty(chunks: dict[str, list[Any]], name: str) -> Interactions:
     """All batches as one dataset, in which a user and an item may still stand several times.
 
     Args:
-        chunks: role -> the values of each batch; empty afterwards.
-        name: of the dataset.
-    Raises: Unreadable.
+        chunks: Role -> the values of each batch; empty afterwards.
+        name: The name of the dataset.
+
+    Raises:
+        Unreadable.
     """
     # Each role is taken away once it is joined, so that its memory is free for the next.
     users, user_ids = _codes_and_ids(chunks.pop("user_id"))
@@ -449,11 +460,13 @@ def one_per_pair(
     """Which row of each user and item is kept: the earliest, or the first where none is earlier.
 
     Args:
-        users: codes; shape (rows,).
-        items: codes from 0 to n_items - 1; shape (rows,).
-        n_items: how many items there are.
-        history: larger is later; None where nothing tells; shape (rows,).
-    Returns: places of the rows to keep, ascending; shape (distinct pairs,).
+        users: Codes; shape (rows,).
+        items: Codes from 0 to n_items - 1; shape (rows,).
+        n_items: How many items there are.
+        history: Larger is later; None where nothing tells; shape (rows,).
+
+    Returns:
+        Places of the rows to keep, ascending; shape (distinct pairs,).
     """
     if (int(users.max(initial=0)) + 1) * n_items >= 1 << 31:
         users = users.astype(np.int64)  # else 32 bits, and half the room, are enough

@@ -37,11 +37,13 @@ def parquet_file(
     """The file, if it is within the limits.
 
     Args:
-        path: of the file.
-        dictionaries: columns of text that come as dictionaries, so that a long text in many rows
+        path: The path of the file.
+        dictionaries: Columns of text that come as dictionaries, so that a long text in many rows
             takes no room.
-        limited: whether there are limits.
-    Raises: Unreadable.
+        limited: Whether there are limits.
+
+    Raises:
+        Unreadable.
     """
     try:
         with pq.ParquetFile(
@@ -153,10 +155,12 @@ def text_batches(file: io.BufferedIOBase, layout: Layout, size: int = 0) -> Iter
     """Delimited text or JSON lines, piece by piece.
 
     Args:
-        file: its bytes.
-        layout: how it is read.
-        size: of the file, where that is known.
-    Raises: Unreadable.
+        file: Its bytes.
+        layout: How it is read.
+        size: The size of the file, where that is known.
+
+    Raises:
+        Unreadable.
     """
     size = max(size, 1)
     try:
@@ -178,7 +182,8 @@ def _not_encoded(layout: Layout) -> Unreadable:
 def parquet_batches(path: Path, layout: Layout, *, limited: bool = True) -> Iterator[Batch]:
     """The columns of a Parquet file that have a role; `limited` as of `parquet_file`.
 
-    Raises: Unreadable.
+    Raises:
+        Unreadable.
     """
     with parquet_file(path, limited=limited) as file:
         schema = file.schema_arrow
@@ -258,9 +263,9 @@ class _UnfitLines:
         """A batch of rows beside these lines.
 
         Args:
-            columns: role -> the values of the rows.
-            reason: why these lines are no rows.
-            share: of the file that has been read.
+            columns: Role -> the values of the rows.
+            reason: Why these lines are no rows.
+            share: The share of the file that has been read.
         """
         return Batch(
             columns=columns,
@@ -277,10 +282,12 @@ def _open_csv(
     """The rows of delimited text: of the columns that have a role, as texts.
 
     Args:
-        file: its bytes.
-        layout: how it is read.
-        skip: called with each row of another width; returns 'skip'.
-    Raises: pyarrow.ArrowInvalid for what is not readable as delimited text.
+        file: Its bytes.
+        layout: How it is read.
+        skip: Called with each row of another width; returns 'skip'.
+
+    Raises:
+        Pyarrow.ArrowInvalid for what is not readable as delimited text.
     """
     places = [str(place) for _, place in layout.columns_to_read]
     stream: pa.NativeFile = pa.PythonFile(file, mode="r")
@@ -353,10 +360,12 @@ def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterato
     """JSON lines, piece by piece.
 
     Args:
-        file: its bytes.
-        layout: how it is read.
-        size: of the file.
-    Raises: Unreadable for a line that is too long.
+        file: Its bytes.
+        layout: How it is read.
+        size: The size of the file.
+
+    Raises:
+        Unreadable for a line that is too long.
     """
     field_of_role = {role: layout.names[place] for role, place in layout.columns_to_read}
     encoding = layout.encoding
@@ -380,9 +389,9 @@ def _json_columns(
     """Role -> what the objects on these lines have in its field, as texts.
 
     Args:
-        lines: each with something in it.
-        field_of_role: role -> name in the objects, as 'user.id' where an object is within another.
-        unfit_lines: lines that hold no object are added to them.
+        lines: Each with something in it.
+        field_of_role: Role -> name in the objects, as 'user.id' where an object is within another.
+        unfit_lines: Lines that hold no object are added to them.
     """
     texts: dict[str, list[str | None]] = {role: [] for role in field_of_role}
     for line in lines:

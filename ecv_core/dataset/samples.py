@@ -29,12 +29,16 @@ def read_samples(
     """Read all columns of a file.
 
     Args:
-        plain: the file.
-        layout: how it is read.
-        report: called with 'read', per mille done, 1000.
-    Returns: float64 where every value is a number or missing, else texts; and how many rows are
-        none of the table, by reason.
-    Raises: DatasetError for a file that is beyond the limits, or not as the layout says.
+        plain: The file.
+        layout: How it is read.
+        report: Called with 'read', per mille done, 1000.
+
+    Returns:
+        Float64 where every value is a number or missing, else texts; and how many rows are none of
+        the table, by reason.
+
+    Raises:
+        DatasetError: For a file that is beyond the limits, or not as the layout says.
     """
     import pandas as pd
 

@@ -60,7 +60,8 @@ class Source:
         It changes whenever the content does. A file is hashed; the hash is remembered by path,
         size and time of change, here and in `cache_dir()`, so that a large file is hashed once.
 
-        Raises: DatasetError if the file cannot be read.
+        Raises:
+            DatasetError: If the file cannot be read.
         """
         content = f"{_LOADER_VERSION}:{self.dataset.id}:{self.sha256}"
         return hashlib.sha256(content.encode()).hexdigest()
@@ -69,7 +70,8 @@ class Source:
 def source_of(dataset: DatasetEntry) -> Source:
     """Where the data are; of files the official forms before plain ones within each folder.
 
-    Raises: DatasetError if there is no file, saying how to get one.
+    Raises:
+        DatasetError: If there is no file, saying how to get one.
     """
     file = _find_file(dataset)
     if file is None and dataset.needs_file:
@@ -148,7 +150,8 @@ def own_copy_words(dataset: DatasetEntry) -> str:
 def source_key(dataset: DatasetEntry) -> str:
     """What names the content of a dataset, see `Source.key`.
 
-    Raises: DatasetError if the file is missing or cannot be read.
+    Raises:
+        DatasetError: If the file is missing or cannot be read.
     """
     return source_of(dataset).key
 
@@ -156,7 +159,8 @@ def source_key(dataset: DatasetEntry) -> str:
 def own_sha256(dataset: DatasetEntry) -> str | None:
     """What a dataset of one's own holds, whatever its name; None for one of the catalogue.
 
-    Raises: DatasetError as `source_key`.
+    Raises:
+        DatasetError: As `source_key`.
     """
     if dataset.domain != OWN_DOMAIN:
         return None
@@ -167,9 +171,11 @@ def check_content(dataset_id: str, sha256: str | None) -> None:
     """Refuse a dataset of one's own that is not what it was when a run was made.
 
     Args:
-        dataset_id: of the run.
-        sha256: what `own_sha256` returned then; None where nothing is known.
-    Raises: DatasetError if it is gone or holds something else.
+        dataset_id: The dataset id of the run.
+        sha256: What `own_sha256` returned then; None where nothing is known.
+
+    Raises:
+        DatasetError: If it is gone or holds something else.
     """
     reason = change_sentence(dataset_id, sha256)
     if reason:
@@ -202,7 +208,8 @@ def file_sha256(path: Path) -> str:
 def _remembered_sha256(path: Path, path_size_and_time: str) -> str:
     """The hash of a file, in memory and in `cache_dir()` under its path, size and time of change.
 
-    Raises: OSError if the file cannot be read.
+    Raises:
+        OSError: If the file cannot be read.
     """
     name = hashlib.sha256(path_size_and_time.encode(errors="replace")).hexdigest()
     file_of_hash = cache_dir() / f"{name}.sha256"

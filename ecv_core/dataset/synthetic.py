@@ -96,7 +96,8 @@ def generate(seed: int = 20_240_601, parameters: Parameters | None = None) -> In
 def generate_by_id(dataset_id: str) -> Interactions:
     """The made-up dataset with this id: `synthetic`, or a large one of the size in its id.
 
-    Raises: InputError as `size_of`.
+    Raises:
+        InputError: As `size_of`.
     """
     size = size_of(dataset_id)
     if size is None:
@@ -144,9 +145,11 @@ def _take_largest(keys: Floats, counts: NDArray[np.int64]) -> tuple[Indices, Ind
     """Each user's `counts` items with the largest keys, of those whose key is finite.
 
     Args:
-        keys: shape (users, items).
-        counts: shape (users,).
-    Returns: the users and the items that were taken, sorted by user and then item.
+        keys: Shape (users, items).
+        counts: Shape (users,).
+
+    Returns:
+        The users and the items that were taken, sorted by user and then item.
     """
     counts = np.minimum(counts, np.isfinite(keys).sum(axis=1))
     largest_first = np.argsort(-keys, axis=1)
@@ -190,7 +193,8 @@ DRAWS_AT_ONCE = 4_000_000
 def size_of(dataset_id: str) -> int | None:
     """The interactions that an id asks for, 'synthetic-large-20000000'; None for other datasets.
 
-    Raises: InputError for a size that is not offered.
+    Raises:
+        InputError: For a size that is not offered.
     """
     if dataset_id == NAME:
         return SIZE
@@ -258,9 +262,11 @@ class _Catalogue:
         """An item for each draw, most of them of a genre that the user likes.
 
         Args:
-            liked_genre: one of the user of each draw; shape (draws,).
-            rng: a generator.
-        Returns: codes of items; shape (draws,).
+            liked_genre: One of the user of each draw; shape (draws,).
+            rng: A generator.
+
+        Returns:
+            Codes of items; shape (draws,).
         """
         is_of_liked_genre = rng.random(len(liked_genre)) < LIKED_SHARE
         low = np.where(is_of_liked_genre, self.genre_ends[liked_genre], 0.0)

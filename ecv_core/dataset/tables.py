@@ -52,7 +52,8 @@ def _scikit_learn_table(dataset: DatasetEntry) -> Table:
 def task_of(frame: pd.DataFrame, target: str) -> Task:
     """What is to be done with a column: few values or texts are classes, others numbers.
 
-    Raises: DatasetError where it can be neither.
+    Raises:
+        DatasetError: Where it can be neither.
     """
     values = frame[target]
     missing = int(values.isna().sum())
@@ -100,10 +101,12 @@ def table_of(name: str, frame: pd.DataFrame, target: str) -> Table:
     """A frame as samples: numbers as they are, each text of a column as a feature of its own.
 
     Args:
-        name: of the dataset.
-        frame: a column for each feature, and the target.
-        target: the name of the column that is to be told.
-    Raises: DatasetError where nothing is left to learn from, or the target cannot serve.
+        name: The name of the dataset.
+        frame: A column for each feature, and the target.
+        target: The name of the column that is to be told.
+
+    Raises:
+        DatasetError: Where nothing is left to learn from, or the target cannot serve.
     """
     task = task_of(frame, target)
     features = _features(frame.drop(columns=target))

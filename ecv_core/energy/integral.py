@@ -65,11 +65,13 @@ def integral(
     most power seen. A counter that moves in steps leaves one of them unknown at its ends.
 
     Args:
-        samples: in the order of their times, all of one unit; those outside of the span count too.
-        begin: of the span, in seconds, on the clock of the samples.
-        end: likewise.
-        sampling_seconds: between two samples, as it was intended.
-    Returns: no joules, all of it a gap, where there is no sample, or a counter has not moved.
+        samples: In the order of their times, all of one unit; those outside of the span count too.
+        begin: When the span begins, in seconds, on the clock of the samples.
+        end: When it ends, likewise.
+        sampling_seconds: Between two samples, as it was intended.
+
+    Returns:
+        No joules, all of it a gap, where there is no sample, or a counter has not moved.
     """
     stretches = None
     if samples:
@@ -108,9 +110,9 @@ def _stretches_of_power(times: Floats, watts: Floats, sampling_seconds: float) -
     """Between samples of a power, by the trapezoid rule.
 
     Args:
-        times: of the samples; shape (samples,).
-        watts: that the samples say; shape (samples,).
-        sampling_seconds: between two samples, as it was intended.
+        times: The times of the samples; shape (samples,).
+        watts: The watts that the samples say; shape (samples,).
+        sampling_seconds: Between two samples, as it was intended.
     """
     later = np.diff(times) > 0
     begins = times[:-1][later]
@@ -132,8 +134,8 @@ def _stretches_of_counter(times: Floats, counts: Floats) -> _Stretches | None:
     """Between samples of a counter, by its differences; None where it has not moved.
 
     Args:
-        times: of the samples; shape (samples,).
-        counts: that the samples say, in joules so far; shape (samples,).
+        times: The times of the samples; shape (samples,).
+        counts: The counts that the samples say, in joules so far; shape (samples,).
     """
     later = np.diff(times) > 0
     begins = times[:-1][later]

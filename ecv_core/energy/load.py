@@ -136,8 +136,10 @@ def memory_power(watts: float | None) -> tuple[float | None, str]:
     """The watts of the memory, None for what its size suggests, and how they are known.
 
     Args:
-        watts: that the user gives, if any.
-    Returns: the second as of `Energy.memory_basis`.
+        watts: The watts that the user gives, if any.
+
+    Returns:
+        The second as of `Energy.memory_basis`.
     """
     if watts is not None:
         return watts, "given"
@@ -200,8 +202,8 @@ def _memory_of(folds: Sequence[FoldResult], *, reused: bool) -> str:
     """'3 W all the time: as it was set': of the last such fold that says it; empty where none does.
 
     Args:
-        folds: of a run.
-        reused: whether of the folds that had been computed before, or of the others.
+        folds: The folds of a run.
+        reused: Whether of the folds that had been computed before, or of the others.
     """
     words = ""
     for fold in folds:

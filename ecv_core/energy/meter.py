@@ -97,7 +97,8 @@ def countries() -> dict[str, Country]:
 def country(code: str) -> Country:
     """The country with this code.
 
-    Raises: InputError if it is not known. CodeCarbon would silently take the world's average.
+    Raises:
+        InputError: If it is not known. CodeCarbon would silently take the world's average.
     """
     try:
         return countries()[code.upper()]
@@ -143,9 +144,11 @@ def with_emissions(energy: Energy, code: str) -> Energy:
     """The same energy, with the emissions that it has with a country's electricity.
 
     Args:
-        energy: of a fold, wherever and for whichever country it was metered.
+        energy: The energy of a fold, wherever and for whichever country it was metered.
         code: ISO 3166-1 alpha-3.
-    Raises: InputError for an unknown country.
+
+    Raises:
+        InputError: For an unknown country.
     """
     kilowatt_hours = energy.joules / JOULES_PER_KWH
     return replace(energy, grams_co2e=kilowatt_hours * country(code).grams_co2e_per_kwh)
@@ -207,11 +210,13 @@ class CodeCarbonMeter:
 
     Args:
         country_code: ISO 3166-1 alpha-3.
-        processor_watts: what the processor draws at full load; used where it has no readable
+        processor_watts: What the processor draws at full load; used where it has no readable
             counter. None leaves CodeCarbon's assumption.
-        memory_watts: what memory draws, whatever happens; None is 5 W for each module that the
+        memory_watts: What memory draws, whatever happens; None is 5 W for each module that the
             firmware lists, or where it cannot be read, for each that CodeCarbon supposes.
-    Raises: InputError for an unknown country.
+
+    Raises:
+        InputError: For an unknown country.
     """
 
     def __init__(
@@ -294,7 +299,7 @@ def codecarbon_settings(grams_per_kwh: float, memory_watts: float | None) -> dic
 
     Args:
         grams_per_kwh: CO2e of the electricity.
-        memory_watts: of the memory; None for what CodeCarbon supposes.
+        memory_watts: The memory watts of the memory; None for what CodeCarbon supposes.
     """
     return {
         "tracking_mode": "machine",
@@ -385,9 +390,11 @@ def measure_idle_power(meter: EnergyMeter, assumptions: str) -> IdlePower | None
     """The power of the idle machine, measured by this meter.
 
     Args:
-        meter: that measures it.
-        assumptions: what the meter assumes, under which the answer is remembered.
-    Returns: None where the machine is not idle now, or nothing can be measured.
+        meter: The meter that measures it.
+        assumptions: What the meter assumes, under which the answer is remembered.
+
+    Returns:
+        None where the machine is not idle now, or nothing can be measured.
     """
     load_before = Load.now()
     time.sleep(LOOK_SECONDS)
@@ -412,9 +419,9 @@ class WatchedMeter:
         """Nothing is measured yet.
 
         Args:
-            shared: whether folds of other programs may run meanwhile.
-            assumptions: of the meter, under which the power of the idle machine is remembered;
-                empty for not at all.
+            shared: Whether folds of other programs may run meanwhile.
+            assumptions: The assumptions of the meter, under which the power of the idle machine is
+                remembered; empty for not at all.
         """
         self._meter = meter
         self._shared = shared

@@ -138,7 +138,8 @@ def inflated_energy_words(runs: Iterable[Metered]) -> str:
 def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
     """How the energy of these folds is made up: measured parts first, none that is zero.
 
-    Args: folds: of any runs; those without a meter count nothing.
+    Args:
+        folds: The folds of any runs; those without a meter count nothing.
     """
     joules: defaultdict[str, float] = defaultdict(float)
     seconds = 0.0

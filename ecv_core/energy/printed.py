@@ -55,7 +55,8 @@ def printed_reading(text: str) -> Printed:
     of which one is such a value (`0, NVIDIA A100, 120.50 W`). Without a unit it is that of the
     header (`power.draw [mW]`), or else watts. Values of several devices are added up.
 
-    Raises: ValueError for what is no power and no energy, or not one per line, with what it is.
+    Raises:
+        ValueError: For what is no power and no energy, or not one per line, with what it is.
     """
     lines = []
     for line in text.splitlines():
@@ -100,9 +101,11 @@ def _reading_of(line: str, header: list[str]) -> Printed | None:
     """The only power or energy of a line; None where it has none.
 
     Args:
-        line: that was printed.
-        header: the cells of the line above the values.
-    Raises: ValueError for several, or for a number that may be read in two ways.
+        line: The line that was printed.
+        header: The cells of the line above the values.
+
+    Raises:
+        ValueError: For several, or for a number that may be read in two ways.
     """
     if re.search(r"(?<![A-Za-z\d_.])\d+,\d", line):
         raise ValueError(
@@ -131,9 +134,9 @@ def _reading_of_cell(cell: str, heading: str, *, alone: bool) -> Printed | None:
     """The power or energy in a cell; a number without a unit has that of its column.
 
     Args:
-        cell: of a line.
-        heading: of its column; may be empty.
-        alone: whether it is the only cell, which without any unit is of watts.
+        cell: The cell of a line.
+        heading: The heading of its column; may be empty.
+        alone: Whether it is the only cell, which without any unit is of watts.
     """
     match = _VALUE.fullmatch(cell)
     if match is None:

@@ -401,8 +401,8 @@ class Sampler:
         """In the thread: take samples until the fold ends, and one more then.
 
         Args:
-            samples: of this fold, which get the new ones.
-            ends: set once the fold is over.
+            samples: The samples of this fold, which get the new ones.
+            ends: Set once the fold is over.
         """
         due_at = time.perf_counter()
         while True:

@@ -45,7 +45,7 @@ def margin_after(folds: int) -> Margin:
     """How far off the costs of other folds may be, once so many have run.
 
     Args:
-        folds: that ran; at least one.
+        folds: The folds that ran; at least one.
     """
     return _MARGINS.get(folds, _USUAL_MARGIN)
 
@@ -111,7 +111,8 @@ def cost_of_next_fold(costs: Sequence[float]) -> float:
     """What one more fold costs: the mean without the first fold, which also pays for start-up.
 
     Args:
-        costs: of the folds that ran, in their order; at least one, which then stands alone.
+        costs: The costs of the folds that ran, in their order; at least one, which then stands
+            alone.
     """
     return fmean(costs[1:] or costs)
 
@@ -120,7 +121,7 @@ def cost_range_of_next_fold(costs: Sequence[float]) -> tuple[float, float]:
     """From the least to the most that one more fold may be taken to cost on average.
 
     Args:
-        costs: as for `cost_of_next_fold`.
+        costs: As for `cost_of_next_fold`.
     """
     later = costs[1:] or costs
     share = margin_after(len(costs)).share
@@ -136,9 +137,9 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     """Energy used and saved, had these folds been stopped there; of a run see `energy_of`.
 
     Args:
-        folds: those that ran, in their order, also those that ran to check the stop.
-        k: folds of the whole cross-validation.
-        stopped_at: folds used; None while there is no stop.
+        folds: Those that ran, in their order, also those that ran to check the stop.
+        k: Folds of the whole cross-validation.
+        stopped_at: Folds used; None while there is no stop.
     """
     joules = []
     least_joules = []
@@ -229,11 +230,11 @@ def _saving(
     """What a stop saved of the costs of folds.
 
     Args:
-        costs: of the folds that ran, in their order.
-        least_costs: the least that each of these folds may have cost.
-        most_costs: the most.
-        k: folds of the whole cross-validation.
-        stopped_at: folds used; None while there is no stop.
+        costs: The costs of the folds that ran, in their order.
+        least_costs: The least that each of these folds may have cost.
+        most_costs: The most.
+        k: Folds of the whole cross-validation.
+        stopped_at: Folds used; None while there is no stop.
     """
     if not costs or stopped_at is None:
         return _Saving()
@@ -272,9 +273,11 @@ def tallies(folds: Sequence[FoldResult], k: int) -> list[Tally]:
     """The race between stopping and going on, over the same folds.
 
     Args:
-        folds: those that ran, in their order.
-        k: folds of the whole cross-validation.
-    Returns: k + 1 tallies, from n = 0; only the first where no fold has run.
+        folds: Those that ran, in their order.
+        k: Folds of the whole cross-validation.
+
+    Returns:
+        K + 1 tallies, from n = 0; only the first where no fold has run.
     """
     if not folds:
         return [Tally(n=0)]
@@ -351,10 +354,12 @@ def expected_costs(
     """What a run takes, by runs of its dataset and algorithm; with its parameters if there are any.
 
     Args:
-        spec: of the run that is asked about.
-        runs: costs of any runs; those of others are passed over.
-        folds: the fewest and the most that it may need, see `stopping.folds_planned`.
-    Returns: from the fewest folds at the lowest cost of one to the most at the highest, see
+        spec: The spec of the run that is asked about.
+        runs: Costs of any runs; those of others are passed over.
+        folds: The fewest and the most that it may need, see `stopping.folds_planned`.
+
+    Returns:
+        From the fewest folds at the lowest cost of one to the most at the highest, see
         `savings.cost_range_of_next_fold`; None where nothing is known.
     """
     alike = _most_alike(spec, runs)
@@ -388,8 +393,8 @@ def _range_of_runs(folds: tuple[int, int], fold_costs: Sequence[Sequence[float]]
     """The fewest folds at the lowest cost of a fold, to the most folds at the highest.
 
     Args:
-        folds: the fewest and the most that a run may need.
-        fold_costs: of the folds of each run, in seconds or joules; at least one run.
+        folds: The fewest and the most that a run may need.
+        fold_costs: The fold costs of the folds of each run, in seconds or joules; at least one run.
     """
     fewest, most = folds
     low_costs = []
@@ -474,10 +479,12 @@ def at_scale(work: AtScale, folds_per_run: float) -> Yearly:
     """What a year of runs with so many folds each takes.
 
     Args:
-        work: the workload; see `AtScale`.
+        work: The workload; see `AtScale`.
         folds_per_run: `work.k` gives all of k-fold cross-validation, `work.folds_used` what e-fold
             takes, and `work.k - work.folds_used` what it saves.
-    Raises: InputError for a number that cannot be.
+
+    Raises:
+        InputError: For a number that cannot be.
     """
     _check_workload(work)
     low_joules, high_joules = work.joules_per_fold

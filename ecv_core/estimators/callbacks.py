@@ -36,9 +36,9 @@ class SearchCallbacks:
         """Find the callbacks of a search.
 
         Args:
-            search: it may have callbacks, by `set_callbacks` of scikit-learn 1.9.
-            table: its samples and folds.
-            sample_weight: of the samples; None where none are given.
+            search: It may have callbacks, by `set_callbacks` of scikit-learn 1.9.
+            table: Its samples and folds.
+            sample_weight: The sample weight of the samples; None where none are given.
         """
         self._search = search
         self._table = table

@@ -17,10 +17,11 @@ class SampleDifferences(Differences):
     """Differences of candidates in the same folds, by what their samples or groups tell.
 
     Args:
-        folds: of each candidate, fold -> scores; folds may come, none changes.
-        types: of which type each candidate is; of two alike the folds behave much the same.
-        held_out_once: whether no sample, or group, is held out in two folds.
-        certain: whether a winner has to be certain, and not only cost little on average.
+        folds: The folds of each candidate, fold -> scores; folds may come, none changes.
+        types: The types of which type each candidate is; of two alike the folds behave much the
+            same.
+        held_out_once: Whether no sample, or group, is held out in two folds.
+        certain: Whether a winner has to be certain, and not only cost little on average.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ def _variance_held_out_repeatedly(folds: Sequence[SampleValues]) -> float:
     """The variance of a fold's mean where samples, or groups, may come in several folds.
 
     Args:
-        folds: differences of two candidates.
+        folds: Differences of two candidates.
     """
     every_unit = np.unique(np.concatenate([fold.units for fold in folds]))
     # A row per fold, a column per sample or group; NaN where the fold does not hold it out.
@@ -90,8 +91,8 @@ def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> 
     tell: to be certain, one more than has been seen is expected (Laplace's rule of succession).
 
     Args:
-        folds: differences of two candidates.
-        certain: as of `SampleDifferences`.
+        folds: Differences of two candidates.
+        certain: As of `SampleDifferences`.
 
     Returns:
         NaN where each fold is a single sample, or no sample tells anything.

@@ -63,7 +63,7 @@ class Scored:
         """The one that decides, NaN where there is none.
 
         Raises:
-            InvalidInput: where the scorers give none of that name.
+            InvalidInput: Where the scorers give none of that name.
         """
         if self.results is None:
             return self.error_score
@@ -136,7 +136,7 @@ class SplitSamples:
         """What the splitter is given beside the samples: name of its parameter -> value.
 
         Raises:
-            ValueError: for groups that have to be routed, as scikit-learn does.
+            ValueError: For groups that have to be routed, as scikit-learn does.
         """
         routed = get_config()["enable_metadata_routing"]
         if self._groups is not None:
@@ -217,7 +217,8 @@ class SplitSamples:
         """Refuse folds in the order of time.
 
         Args:
-            why: end of the sentence.
+            why: End of the sentence.
+
         Raises:
             InvalidInput.
         """
@@ -266,10 +267,11 @@ class SplitSamples:
         Who stops asking has those cancelled that have not begun.
 
         Args:
-            tasks: estimators, which are not changed, each with the index of a fold.
-            scoring_of: makes the scoring of an estimator, for one fold.
+            tasks: Estimators, which are not changed, each with the index of a fold.
+            scoring_of: Makes the scoring of an estimator, for one fold.
             n_jobs, pre_dispatch: as of scikit-learn.
-            settings: others of scikit-learn's `cross_validate`.
+            settings: Others of scikit-learn's `cross_validate`.
+
         Raises:
             scikit-learn's errors; not that of a failed fit, unless error_score is 'raise'.
         """
@@ -298,9 +300,10 @@ def score_fold(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Score
     """scikit-learn's `cross_validate` of one fold.
 
     Args:
-        scoring: of the estimator, for this call only.
-        error_score: what counts where a fit, or the scorer, fails; or 'raise'.
-        arguments: the rest of what scikit-learn's function takes.
+        scoring: The scoring of the estimator, for this call only.
+        error_score: What counts where a fit, or the scorer, fails; or 'raise'.
+        arguments: The rest of what scikit-learn's function takes.
+
     Raises:
         as `SplitSamples.computed`.
     """
@@ -369,10 +372,11 @@ def report_failed_fits(folds: Iterable[Scored], error_score: Any) -> None:
     """Warn of fits that failed, in scikit-learn's words, with each distinct traceback once.
 
     Args:
-        folds: all that were run.
-        error_score: what counts as their score.
+        folds: All that were run.
+        error_score: What counts as their score.
+
     Raises:
-        ValueError: where every fit failed, as scikit-learn does.
+        ValueError: Where every fit failed, as scikit-learn does.
     """
     total = 0
     tracebacks: Counter[str] = Counter()

@@ -179,9 +179,10 @@ class Race:
         """Leave out folds without a score, and candidates without one where another has one.
 
         Args:
-            folds: that were run just now.
+            folds: The folds that were run just now.
+
         Returns:
-            whether anything was left out.
+            Whether anything was left out.
         """
         anything_excluded = False
         for fold in dict.fromkeys(folds):
@@ -221,7 +222,7 @@ class Race:
         """Have candidates run those folds that they have not run yet, into `self.folds`.
 
         Args:
-            folds: candidate and fold.
+            folds: Candidate and fold.
         """
         search = self._search
         folds_to_run = [(place, fold) for place, fold in folds if fold not in self.folds[place]]
@@ -302,8 +303,8 @@ class Race:
         """What each candidate has in each fold; shape (candidates, k), NaN where it has not run.
 
         Args:
-            key: of scikit-learn's results of a fold.
-            failed: what a fit that failed has.
+            key: The key of scikit-learn's results of a fold.
+            failed: What a fit that failed has.
         """
         values = np.full((len(self.candidates), self.table.k), np.nan)
         for row, folds in zip(values, self.folds, strict=True):
@@ -347,7 +348,7 @@ class Race:
         """The verdict with its numbers.
 
         Args:
-            best: the candidate that is taken.
+            best: The candidate that is taken.
         """
         used_folds = self.folds_used.sum()
         all_folds = len(self.candidates) * self.table.k
@@ -518,7 +519,7 @@ def search_terms(k: int, confidence: float, expected_loss: float | None, certain
     """What a search is to find out.
 
     Raises:
-        InputError: for a value that cannot be.
+        InputError: For a value that cannot be.
     """
     if certain:
         expected_loss = None

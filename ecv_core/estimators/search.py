@@ -75,7 +75,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         """Whether no candidate may leave early.
 
         Raises:
-            InvalidInput: for a rule that a search does not have.
+            InvalidInput: For a rule that a search does not have.
         """
         if self.rule is not None:
             settings = settings_of_rule(self.rule)
@@ -231,12 +231,13 @@ class EFoldSearchCV(_EarlySearch, GridSearchCV):  # type: ignore[misc]
             return_train_score: as there; with several scorers the one that `refit` names decides,
             or else the first.
         rule: 'never' to run all folds of all candidates: then `fit` is scikit-learn's own.
-        expected_loss: it ends once at most this share of the leader's mean is expected to be lost
+        expected_loss: It ends once at most this share of the leader's mean is expected to be lost
             by taking it; with 0 all folds run, as with rule='never'.
-        certain: it ends once no other can have the best mean of all folds, with `confidence`.
-        confidence: of that, in (0, 1).
-        random_state: of the order in which the folds run; with None the same order every time.
-        energy: whether the whole search is metered (`joules_`), refit included.
+        certain: It ends once no other can have the best mean of all folds, with `confidence`.
+        confidence: The confidence of that, in (0, 1).
+        random_state: The random state of the order in which the folds run; with None the same order
+            every time.
+        energy: Whether the whole search is metered (`joules_`), refit included.
 
     Attributes:
         n_folds_used_: of each candidate, shape (candidates,).
@@ -306,9 +307,10 @@ class EFoldRandomizedSearchCV(_EarlySearch, RandomizedSearchCV):  # type: ignore
     Args:
         estimator, n_iter, scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score,
             return_train_score: as of `RandomizedSearchCV`.
-        param_distributions: as there, name -> values or a distribution of scipy (`rvs`), or a list
+        param_distributions: As there, name -> values or a distribution of scipy (`rvs`), or a list
             of these; also distributions of Optuna.
-        random_state: of the draw, as there, and of the order in which the folds run.
+        random_state: The random state of the draw, as there, and of the order in which the folds
+            run.
         rule, expected_loss, certain, confidence, energy: as of `EFoldSearchCV`, and so is what it
             has after `fit`.
 

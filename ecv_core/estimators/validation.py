@@ -130,18 +130,20 @@ def cross_validate(
         estimator, X, y, scoring, groups, params, n_jobs, verbose, pre_dispatch,
             return_train_score, return_estimator, return_indices, error_score: as of
             scikit-learn's `cross_validate`; of several scorers the rule looks at the first.
-        rule: an instance or an id; by default `Precision(0.01)`.
-        cv: as there; 5 folds by default.
-        fold_order: the seed of the order in which the folds run, drawn by chance, so that those
+        rule: An instance or an id; by default `Precision(0.01)`.
+        cv: As there; 5 folds by default.
+        fold_order: The seed of the order in which the folds run, drawn by chance, so that those
             seen stand for all also where the data are sorted; None for the splitter's order.
-        energy: whether each fold is metered, alone on the machine; with several jobs none is.
-        keep: leave the run in the database, where pages and `runs()` find it, as it goes on.
-        name: what the estimator is called; by default its class.
-        dataset: what the data are called; by default a hash of their content.
-        on_fold: told of the run after every fold.
+        energy: Whether each fold is metered, alone on the machine; with several jobs none is.
+        keep: Leave the run in the database, where pages and `runs()` find it, as it goes on.
+        name: What the estimator is called; by default its class.
+        dataset: What the data are called; by default a hash of their content.
+        on_fold: Told of the run after every fold.
+
     Returns:
-        scikit-learn's dictionary, of the folds that ran; beside it `folds`, which they are, its
+        Scikit-learn's dictionary, of the folds that ran; beside it `folds`, which they are, its
         `run`, and its `sentence`.
+
     Raises:
         scikit-learn's own errors; InputError for what cannot be stopped.
 
@@ -207,14 +209,15 @@ def _run_until_stop(
     """Compute folds and commit them to the run until its rule says stop, or none is left.
 
     Args:
-        run: that has begun.
-        computed: the folds in their order; each is computed when it is asked for.
-        order: the indices of these folds.
-        meter: measures each fold; None where none is measured.
-        folds_for_rule: says which folds the rule sees.
-        on_fold: told of the run after every fold that its rule sees.
+        run: The run that has begun.
+        computed: The folds in their order; each is computed when it is asked for.
+        order: The indices of these folds.
+        meter: Measures each fold; None where none is measured.
+        folds_for_rule: Says which folds the rule sees.
+        on_fold: Told of the run after every fold that its rule sees.
+
     Returns:
-        index of a fold -> what it scored, of those that ran.
+        Index of a fold -> what it scored, of those that ran.
     """
     folds = {}
     for index in order:
@@ -251,7 +254,7 @@ def _commit(
     """Hand folds to the run, one by one.
 
     Returns:
-        whether its rule says stop.
+        Whether its rule says stop.
     """
     for result in results:
         stop = run.commit(result)
@@ -286,9 +289,9 @@ class _FoldsForRule:
         """Add a fold that has run; gives the results that the rule has not seen, but is to see now.
 
         Args:
-            index: of the fold.
-            fold: what it scored.
-            energy: what it used.
+            index: The index of the fold.
+            fold: What it scored.
+            energy: What it used.
         """
         if fold.results is not None:
             self._any_fitted = True
@@ -352,10 +355,11 @@ def _chosen_rule(rule: StoppingRule | str | None, k: int) -> _ChosenRule:
     """The rule of a cross-validation.
 
     Args:
-        rule: as of `cross_validate`.
-        k: folds in all.
+        rule: As of `cross_validate`.
+        k: Folds in all.
+
     Raises:
-        InputError: for a rule that is not known, or parameters that cannot be.
+        InputError: For a rule that is not known, or parameters that cannot be.
     """
     instance_or_id: StoppingRule | str = stopping.within(TOLERANCE)
     if rule is not None:
@@ -407,10 +411,10 @@ def _spec(
 
     Args:
         rule_settings: `_ChosenRule.settings`.
-        table: the samples and their folds.
-        score: what the score is called.
-        name: what the estimator is called.
-        dataset: what the data are called; empty for their shape.
+        table: The samples and their folds.
+        score: What the score is called.
+        name: What the estimator is called.
+        dataset: What the data are called; empty for their shape.
     """
     if not dataset:
         shape = getattr(table.X, "shape", (table.n,))
@@ -501,10 +505,10 @@ def _columns(
     """scikit-learn's arrays over folds.
 
     Args:
-        folds: index of a fold -> its scores; one at least was fitted.
-        indices: of the folds that have a place in the arrays, ascending.
-        estimator: not fitted.
-        error_score: what counts where a fit failed.
+        folds: Index of a fold -> its scores; one at least was fitted.
+        indices: The indices of the folds that have a place in the arrays, ascending.
+        estimator: Not fitted.
+        error_score: What counts where a fit failed.
     """
     fitted = next(fold.results for fold in folds.values() if fold.results is not None)
     columns: dict[str, Any] = {}
@@ -579,7 +583,7 @@ class _InDatabase:
         """Say that a fold goes on.
 
         Raises:
-            Cancelled: where somebody has cancelled the run.
+            Cancelled: Where somebody has cancelled the run.
         """
         if self._store.cancel_requested(self._id):
             self.end(RunState.CANCELLED)

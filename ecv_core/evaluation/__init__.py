@@ -87,8 +87,8 @@ class Evaluation:
         """What a run keeps of each user: every metric at its n, and those without a cut-off.
 
         Args:
-            n: the list length of the run.
-            clusters: of every user of the dataset, where they are named.
+            n: The list length of the run.
+            clusters: The clusters of every user of the dataset, where they are named.
         """
         metrics = []
         for name in self.metrics:
@@ -122,22 +122,26 @@ def evaluate(
     """Rank what each user with something held out has not seen, by one protocol.
 
     Args:
-        model: fitted on the training part.
-        seen: shape (users, items), what users have before the test: never a candidate.
-        held_out: shape (users, items), nonzero where the user has the item held out.
-        cutoffs: list lengths at which every metric is computed, in any order. A list has no more
+        model: Fitted on the training part.
+        seen: Shape (users, items), what users have before the test: never a candidate.
+        held_out: Shape (users, items), nonzero where the user has the item held out.
+        cutoffs: List lengths at which every metric is computed, in any order. A list has no more
             places than there are items; metrics are as of a longer one that is not filled.
-        progress: called with ("evaluate", users done, users).
-        train: what popularity is counted in, where that is not `seen`.
-        ratings: of what is held out, stored where `held_out` is; metrics with gains need them.
-        protocol: candidates, and negatives if sampled.
-        metrics: which to compute; by default all that apply and that cost little beside ranking:
+        progress: Called with ("evaluate", users done, users).
+        train: What popularity is counted in, where that is not `seen`.
+        ratings: The ratings of what is held out, stored where `held_out` is; metrics with gains
+            need them.
+        protocol: Candidates, and negatives if sampled.
+        metrics: Which to compute; by default all that apply and that cost little beside ranking:
             under full ranking, all but AUC.
-        also: those to compute in any case.
-        log_odds: the model's scores are log-odds of an interaction.
-    Raises: InputError for bad cut-offs, nothing held out, too many negatives, or a metric that
-        does not apply; RunError for scores that are NaN or +inf, or that make a log loss infinite;
-        Cancelled from `progress`.
+        also: Those to compute in any case.
+        log_odds: The model's scores are log-odds of an interaction.
+
+    Raises:
+        InputError: For bad cut-offs, nothing held out, too many negatives, or a metric that does
+            not apply.
+        RunError: For scores that are NaN or +inf, or that make a log loss infinite.
+        Cancelled: From `progress`.
     """
     fold = _fold_to_evaluate(
         model,
@@ -184,9 +188,13 @@ def _grouped_auc(auc_of_user: Floats, fold: EvaluatedFold) -> Floats:
 
     Args:
         auc_of_user: NaN for a user without an AUC, who does not count; shape (users,).
-        fold: its users have them.
-    Returns: shape (users,); its mean is the weighted one.
-    Raises: InputError where no user has an AUC.
+        fold: Its users have them.
+
+    Returns:
+        Shape (users,); its mean is the weighted one.
+
+    Raises:
+        InputError: Where no user has an AUC.
     """
     # A user counts once for each held-out item, and one without an AUC not at all.
     held_out_items = np.diff(fold.held_out.indptr)[fold.users]
@@ -221,12 +229,14 @@ def evaluate_lists(
     """The metrics of lists that some other program has made, as `evaluate` has them.
 
     Args:
-        lists: item codes, best first, candidates of the user and none twice, -1 where a list is
+        lists: Item codes, best first, candidates of the user and none twice, -1 where a list is
             shorter; shape (users, at least the longest cut-off).
         seen, held_out, cutoffs, train, ratings: as of `evaluate`.
-        protocol: candidates; that of full ranking.
-        also: metrics that are not computed by default.
-    Raises: InputError for bad cut-offs, or nothing held out.
+        protocol: Candidates; that of full ranking.
+        also: Metrics that are not computed by default.
+
+    Raises:
+        InputError: For bad cut-offs, or nothing held out.
     """
     metrics = []
     for name, entry in METRICS.items():
@@ -264,8 +274,9 @@ def _fold_to_evaluate(
 ) -> EvaluatedFold:
     """A fold with all that its evaluation needs; arguments as of `evaluate`.
 
-    Raises: InputError for bad cut-offs, or nothing held out; DatasetError for a metric whose gains
-        are ratings where there are none.
+    Raises:
+        InputError: For bad cut-offs, or nothing held out.
+        DatasetError: For a metric whose gains are ratings where there are none.
     """
     for name in metrics:
         check_gains(METRICS[name], "what is held out", has_ratings=ratings is not None)
@@ -306,13 +317,17 @@ def evaluate_ratings(
     """RMSE and MAE of predicted ratings, over all ratings of a fold and as each user adds to them.
 
     Args:
-        predicted: by the model, of any size: clipped to the scale; shape (ratings,).
-        given: what was held out; shape (ratings,).
-        users: whose they are; shape (ratings,).
-        scale: the lowest and the highest rating that can be given.
-        own_metric: a metric of one's own besides.
-    Returns: `values` are as `formulas.errors_by_user` says; their means are the metrics.
-    Raises: RunError for a prediction that is not finite.
+        predicted: By the model, of any size: clipped to the scale; shape (ratings,).
+        given: What was held out; shape (ratings,).
+        users: Whose they are; shape (ratings,).
+        scale: The lowest and the highest rating that can be given.
+        own_metric: A metric of one's own besides.
+
+    Returns:
+        `values` are as `formulas.errors_by_user` says; their means are the metrics.
+
+    Raises:
+        RunError: For a prediction that is not finite.
     """
     not_finite = np.count_nonzero(~np.isfinite(predicted))
     if not_finite:
@@ -372,12 +387,16 @@ def evaluate_samples(
     """scikit-learn's scores of held-out samples, and what each sample tells of one of them.
 
     Args:
-        estimator: fitted on other samples.
-        table: all samples.
-        rows: which are held out; ascending.
-        metric: that decides; the others of its task are added where they are defined.
-    Returns: `users` are samples, or blocks of them where a class is rare (`scoring`).
-    Raises: RunError where the metric is not defined on these samples.
+        estimator: Fitted on other samples.
+        table: All samples.
+        rows: Which are held out; ascending.
+        metric: The metric that decides; the others of its task are added where they are defined.
+
+    Returns:
+        `users` are samples, or blocks of them where a class is rare (`scoring`).
+
+    Raises:
+        RunError: Where the metric is not defined on these samples.
     """
     from ecv_core.evaluation.scoring import Scoring
 
@@ -458,8 +477,8 @@ def _evaluation(fold: EvaluatedFold, values: Mapping[str, Floats]) -> Evaluation
     """A table of users and metrics, and the mean of each metric.
 
     Args:
-        fold: that was evaluated.
-        values: metric id -> shape (users, cut-offs); (users,) for a metric without cut-offs, and
+        fold: The fold that was evaluated.
+        values: Metric id -> shape (users, cut-offs); (users,) for a metric without cut-offs, and
             (cut-offs,) for one that has no value per user.
     """
     with_cutoff = [name for name in fold.metrics if METRICS[name].has_cutoff]

@@ -28,9 +28,11 @@ class AnyScores:
         """Hold the scores, or the model that gives them.
 
         Args:
-            scores: an array of this shape, or a model.
-            shape: of the whole, (users, items).
-        Raises: InputError for an array of another shape, and for what is no array of numbers.
+            scores: An array of this shape, or a model.
+            shape: The shape of the whole, (users, items).
+
+        Raises:
+            InputError: For an array of another shape, and for what is no array of numbers.
         """
         self._items = shape[1]
         self._is_model = callable(getattr(scores, "score", None))
@@ -48,9 +50,14 @@ class AnyScores:
     def score(self, users: Indices) -> NDArray[np.floating]:
         """Scores in the order of those that were given, equal where they are equal.
 
-        Args: users: row numbers; shape (block,).
-        Returns: float32 or float64, a copy; shape (block, items).
-        Raises: InputError for a wrong shape, or a score that is NaN, +inf or no number.
+        Args:
+            users: Row numbers; shape (block,).
+
+        Returns:
+            Float32 or float64, a copy; shape (block, items).
+
+        Raises:
+            InputError: For a wrong shape, or a score that is NaN, +inf or no number.
         """
         if self._is_model:
             block = self._scores.score(users)
@@ -77,7 +84,8 @@ class AnyScores:
 def _indexable_by_users(scores: Any) -> Any:  # noqa: ANN401  any array
     """The same as something of which rows can be taken by their numbers.
 
-    Raises: InputError for rows of different lengths, and frames whose labels say another order.
+    Raises:
+        InputError: For rows of different lengths, and frames whose labels say another order.
     """
     if hasattr(scores, "columns"):
         _check_order(scores)
@@ -148,7 +156,8 @@ def _as_array(block: Any) -> NDArray[Any]:  # noqa: ANN401  any array
 def _as_floats(rows: NDArray[Any]) -> NDArray[np.floating]:
     """Floats in the same order: the numbers themselves, or their ranks where float64 is too coarse.
 
-    Raises: InputError for what is no number.
+    Raises:
+        InputError: For what is no number.
     """
     if rows.dtype.kind == "c":
         raise InputError(f"scores are ordered, but these are complex numbers ({rows.dtype})")
@@ -171,8 +180,9 @@ def _replace_by_ranks(floats: Floats, exact_numbers: NDArray[Any]) -> None:
     What is NaN or infinite as a float stays so.
 
     Args:
-        floats: changed; any shape.
-        exact_numbers: of a finer type, such as whole numbers above 2^53; of the same shape.
+        floats: Changed; any shape.
+        exact_numbers: The exact numbers of a finer type, such as whole numbers above 2^53; of the
+            same shape.
     """
     # Floats round numbers that differ to the same, and a ranking needs no more than their order.
     is_number = ~np.isnan(floats)

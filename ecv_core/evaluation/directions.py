@@ -101,7 +101,8 @@ def metric_named(name: str) -> NamedMetric | None:
     say its direction itself: 'Gini index@10 (lower is better)', 'RMSE ↓'.
 
     Args:
-        name: of a column, a file or a metric: 'test_rmse', 'valLogLoss', 'neg_mean_squared_error'.
+        name: The name of a column, a file or a metric: 'test_rmse', 'valLogLoss',
+            'neg_mean_squared_error'.
     """
     higher_is_better = _says_higher_is_better(name)
     metric = _metric_in(name)

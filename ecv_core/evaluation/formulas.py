@@ -48,9 +48,11 @@ def sums_at_cutoffs(by_rank: NDArray[Any], cutoffs: Sequence[int]) -> Floats:
     """Sums over the first n ranks of each list, for each cut-off n.
 
     Args:
-        by_rank: shape (users, ranks).
-        cutoffs: at most as many as ranks.
-    Returns: shape (users, cutoffs).
+        by_rank: Shape (users, ranks).
+        cutoffs: At most as many as ranks.
+
+    Returns:
+        Shape (users, cutoffs).
     """
     last_places = np.array(cutoffs) - 1
     return np.cumsum(by_rank, axis=1)[:, last_places]
@@ -126,11 +128,13 @@ def per_user(
     """Metrics of hits for every user.
 
     Args:
-        hits: shape (users, n), True where the item at that rank is held out.
-        held_out: how many items each user has held out, at least 1; shape (users,).
-        cutoffs: list lengths, each from 1 to n.
-        metrics: of HIT_METRICS; by default all.
-    Returns: metric id -> shape (users, len(cutoffs)); the project's own are in [0, 1].
+        hits: Shape (users, n), True where the item at that rank is held out.
+        held_out: How many items each user has held out, at least 1; shape (users,).
+        cutoffs: List lengths, each from 1 to n.
+        metrics: The metrics of HIT_METRICS; by default all.
+
+    Returns:
+        Metric id -> shape (users, len(cutoffs)); the project's own are in [0, 1].
     """
     ranked = Ranked(hits=hits, held_out=held_out, cutoffs=tuple(cutoffs))
     return {name: HIT_METRICS[name](ranked) for name in metrics}
@@ -157,8 +161,12 @@ class Popularity:
 def _discounted_novelty(ranked: Ranked, items: NDArray[np.integer], novelty: Floats) -> Floats:
     """The novelty of the hits, discounted by rank, over the discounts of all places up to n.
 
-    Args: ranked, items: as of `epc`; novelty: of every item, shape (items,).
-    Returns: shape (users, cutoffs).
+    Args:
+        ranked, items: as of `epc`.
+        novelty: The novelty of every item, shape (items,).
+
+    Returns:
+        Shape (users, cutoffs).
     """
     worth = discounts(ranked.hits.shape[1])
     # Only hits count, so an empty place (-1) may look up any item.
@@ -172,10 +180,12 @@ def epc(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> F
     That is the share of the users who do not have the item.
 
     Args:
-        ranked: the users' lists.
-        items: the item at each rank, -1 where there is none; shape (users, n).
-        popularity: of all items in training.
-    Returns: shape (users, cutoffs), in [0, 1]; 0 without a hit.
+        ranked: The users' lists.
+        items: The item at each rank, -1 where there is none; shape (users, n).
+        popularity: The popularity of all items in training.
+
+    Returns:
+        Shape (users, cutoffs), in [0, 1]; 0 without a hit.
     Source: Vargas & Castells (2011), discount 1/log2(rank + 1), relevant = held out.
     """
     return _discounted_novelty(ranked, items, 1 - popularity.counts / max(popularity.users, 1))
@@ -185,7 +195,9 @@ def efd(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> F
     """Expected free discovery: novelty -log2 p(i | seen) of the hits, discounted by rank.
 
     An item that nobody has counts as one that one user has. Arguments as for `epc`.
-    Returns: bits; shape (users, cutoffs), not negative; 0 without a hit.
+
+    Returns:
+        Bits; shape (users, cutoffs), not negative; 0 without a hit.
     Source: Vargas & Castells (2011), discount 1/log2(rank + 1), relevant = held out.
     """
     total = max(int(popularity.counts.sum()), 1)
@@ -210,10 +222,12 @@ def _mean_in_list(
     """The mean of a number of each item over the items of each list.
 
     Args:
-        items: best first, -1 where there is none; shape (users, n).
-        cutoffs: list lengths, at most n.
-        of_item: the number; shape (items,).
-    Returns: shape (users, cutoffs); 0 for an empty list.
+        items: Best first, -1 where there is none; shape (users, n).
+        cutoffs: List lengths, at most n.
+        of_item: The number; shape (items,).
+
+    Returns:
+        Shape (users, cutoffs); 0 for an empty list.
     """
     is_item = items >= 0
     sums = sums_at_cutoffs(np.where(is_item, of_item[items], 0), cutoffs)
@@ -227,10 +241,12 @@ def average_popularity(
     """Training interactions of an item of the list, on average.
 
     Args:
-        items: best first, -1 where there is none; shape (users, n).
-        cutoffs: list lengths, at most n.
-        popularity: of all items in training.
-    Returns: interactions; shape (users, cutoffs), not negative; 0 for an empty list.
+        items: Best first, -1 where there is none; shape (users, n).
+        cutoffs: List lengths, at most n.
+        popularity: The popularity of all items in training.
+
+    Returns:
+        Interactions; shape (users, cutoffs), not negative; 0 for an empty list.
     Source: Yin, Cui, Li, Yao, Chen (2012), as average recommendation popularity.
     """
     return _mean_in_list(items, cutoffs, popularity.counts)
@@ -241,7 +257,8 @@ def tail_share(
 ) -> Floats:
     """Share of the list's items that are of the long tail. Arguments as for `average_popularity`.
 
-    Returns: shape (users, cutoffs), in [0, 1]; 0 for an empty list.
+    Returns:
+        Shape (users, cutoffs), in [0, 1]; 0 for an empty list.
     Source: Abdollahpouri, Burke, Mobasher (2017), as average percentage of long tail items.
     """
     return _mean_in_list(items, cutoffs, ~short_head(popularity))
@@ -253,7 +270,8 @@ def short_head(popularity: Popularity) -> Mask:
     They are taken one after the other, of equally popular ones that with the lower number first,
     up to the one with which the share is reached.
 
-    Returns: shape (items,).
+    Returns:
+        Shape (items,).
     """
     most_popular_first = np.argsort(-popularity.counts, kind="stable")
     counts = popularity.counts[most_popular_first]
@@ -297,9 +315,11 @@ def graded_ndcg(graded: Graded, gain: Callable[[Floats], Floats]) -> Floats:
     """Discounted gains of the held-out items over those of a perfect list.
 
     Args:
-        graded: the users' lists.
+        graded: The users' lists.
         gain: `linear_gain` or `exponential_gain`.
-    Returns: shape (users, cutoffs), in [0, 1]; 0 for a user of whose ratings none has a gain.
+
+    Returns:
+        Shape (users, cutoffs), in [0, 1]; 0 for a user of whose ratings none has a gain.
     Source: Järvelin & Kekäläinen (2002), discount 1/log2(rank + 1); the exponential gain is of
         Burges et al. (2005).
     """
@@ -320,9 +340,11 @@ def log_loss(log_odds: ArrayLike, chosen: ArrayLike) -> Floats:
     """-log of the probability that a model gave to what happened.
 
     Args:
-        log_odds: of an interaction, log(p / (1 - p)); any shape, any finite size.
+        log_odds: The log odds of an interaction, log(p / (1 - p)); any shape, any finite size.
         chosen: 1 or True where there is one; same shape.
-    Returns: same shape, in nats, not negative; log 2 where p is one half.
+
+    Returns:
+        Same shape, in nats, not negative; log 2 where p is one half.
     Source: Good (1952); as binary cross-entropy in He et al. (2017).
     """
     odds = np.asarray(log_odds, dtype=np.float64)
@@ -360,10 +382,10 @@ def errors_by_user(
     user (delta method).
 
     Args:
-        predicted: ratings as a model predicts them; shape (ratings,), at least one.
-        ratings: as users gave them; shape (ratings,).
-        users: whose they are, codes; shape (ratings,).
-        further_errors: by metric, an error of each rating, whose mean counts as MAE's does; shape
+        predicted: Ratings as a model predicts them; shape (ratings,), at least one.
+        ratings: As users gave them; shape (ratings,).
+        users: Whose they are, codes; shape (ratings,).
+        further_errors: By metric, an error of each rating, whose mean counts as MAE's does; shape
             (ratings,).
     Source: Cochran (1977), Sampling Techniques, section 6.4, for the ratio; Herlocker et al. (2004)
         for the metrics.
@@ -398,12 +420,14 @@ def linearized_by_user(
     """What each user adds to a function of a mean over all that users have (delta method).
 
     Args:
-        sums: over what the user has; shape (users,).
-        counts: how much that is; shape (users,), with a sum above 0.
-        mean: the sum of `sums` over that of `counts`.
+        sums: Over what the user has; shape (users,).
+        counts: How much that is; shape (users,), with a sum above 0.
+        mean: The sum of `sums` over that of `counts`.
         value: f(mean); by default the mean itself.
         slope: f'(mean).
-    Returns: shape (users,); its mean is `value`.
+
+    Returns:
+        Shape (users,); its mean is `value`.
     """
     if value is None:
         value = mean

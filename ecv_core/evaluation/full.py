@@ -44,10 +44,12 @@ def block_auc(
     number, and two of them tie.
 
     Args:
-        scores: shape (users, items); -inf where the item is no candidate.
-        held_out: the users' held-out items, at least one each; shape (users, items).
-        candidates: which items are candidates of the user; shape (users, items).
-    Returns: shape (users,), in [0, 1]; 0.5 for a user without another candidate.
+        scores: Shape (users, items); -inf where the item is no candidate.
+        held_out: The users' held-out items, at least one each; shape (users, items).
+        candidates: Which items are candidates of the user; shape (users, items).
+
+    Returns:
+        Shape (users,), in [0, 1]; 0.5 for a user without another candidate.
     Source: Hanley, McNeil (1982), as the Mann-Whitney statistic; per user as Rendle et al. (2009).
     """
     shares = np.full(len(scores), 0.5)
@@ -78,7 +80,9 @@ def block_r_precision(
     """Of each user's first |H| items, the share that is held out.
 
     Arguments as of `block_auc`.
-    Returns: shape (users,), in [0, 1].
+
+    Returns:
+        Shape (users,), in [0, 1].
     """
     shares = np.empty(len(scores))
     for user, row in enumerate(scores):
@@ -112,10 +116,12 @@ def exposures(items: NDArray[np.integer], cutoffs: tuple[int, ...], n_items: int
     """In how many lists of each length each item is.
 
     Args:
-        items: the item at each rank, -1 where there is none; shape (users, n).
-        cutoffs: list lengths, in ascending order, at most n.
-        n_items: items of the dataset.
-    Returns: shape (cutoffs, items).
+        items: The item at each rank, -1 where there is none; shape (users, n).
+        cutoffs: List lengths, in ascending order, at most n.
+        n_items: Items of the dataset.
+
+    Returns:
+        Shape (cutoffs, items).
     """
     counts = np.zeros((len(cutoffs), n_items), dtype=np.intp)
     start = 0
@@ -131,9 +137,11 @@ def item_coverage(counts: Counts, candidates: Mask) -> Floats:
     """Share of the candidate items that are in at least one user's list.
 
     Args:
-        counts: as from `exposures`.
-        candidates: which items may be recommended; shape (items,).
-    Returns: shape (cutoffs,), in [0, 1].
+        counts: As from `exposures`.
+        candidates: Which items may be recommended; shape (items,).
+
+    Returns:
+        Shape (cutoffs,), in [0, 1].
     Source: Ge, Delgado-Battenfeld, Jannach (2010), catalogue coverage.
     """
     return (counts[:, candidates] > 0).mean(axis=1)
@@ -143,8 +151,10 @@ def gini(counts: Counts, candidates: Mask) -> Floats:
     """How unevenly the places of all lists are spread over the candidate items.
 
     Arguments as for `item_coverage`.
-    Returns: shape (cutoffs,); 0 where every item has as many places, (m - 1) / m where one of m
-        items has all of them; 0 for lists without an item.
+
+    Returns:
+        Shape (cutoffs,); 0 where every item has as many places, (m - 1) / m where one of m items
+        has all of them; 0 for lists without an item.
     Source: Gini index as Adomavicius & Kwon (2012) and Castells et al. (2015) use it.
     """
     ascending = np.sort(counts[:, candidates], axis=1)
@@ -184,9 +194,9 @@ def _blocks_with_every_score(
     """All users' lists, block by block, and on the way the metrics that need every score.
 
     Args:
-        fold: its pairs are added to, where metrics need them.
-        n: length of a list.
-        columns: metric -> shape (users,); filled in place, block by block.
+        fold: Its pairs are added to, where metrics need them.
+        n: Length of a list.
+        columns: Metric -> shape (users,); filled in place, block by block.
     """
     done = 0
     blocks = candidate_scores(fold.model.score, fold.seen, fold.users, fold.candidates)
@@ -216,7 +226,9 @@ def block_pairs(
 ) -> ScoredPairs:
     """What users have held out, candidates or not, and their other candidates.
 
-    Args: scores, held_out, candidates: as of `block_auc`; users: their numbers, shape (users,).
+    Args:
+        scores, held_out, candidates: as of `block_auc`.
+        users: Their numbers, shape (users,).
     """
     is_held_out = held_out.toarray() != 0
     is_pair = candidates | is_held_out
@@ -231,8 +243,8 @@ def metrics_of_lists(fold: EvaluatedFold, items: Codes) -> Columns:
     """Those of the fold's metrics that follow from users' lists.
 
     Args:
-        fold: its users own the lists.
-        items: best first, -1 where a list is shorter; shape (users, at least the longest cut-off).
+        fold: Its users own the lists.
+        items: Best first, -1 where a list is shorter; shape (users, at least the longest cut-off).
     """
     columns: Columns = {}
     for kind in (Kind.HITS, Kind.GAINS, Kind.NOVELTY, Kind.POPULARITY):
@@ -261,9 +273,9 @@ def _ranked(fold: EvaluatedFold, rows: Indices, items: NDArray[np.integer]) -> R
     """The lists of some users of a fold against what they have held out.
 
     Args:
-        fold: its users own the lists.
-        rows: which of them; shape (users,).
-        items: best first; shape (users, n).
+        fold: Its users own the lists.
+        rows: Which of them; shape (users,).
+        items: Best first; shape (users, n).
     """
     users = fold.users[rows]
     held_out = fold.held_out.indptr[users + 1] - fold.held_out.indptr[users]
@@ -294,10 +306,10 @@ def _metrics_of_lists_with_hits(
     """Metrics that are 0 without a hit, of some lists with hits.
 
     Args:
-        fold: its users own the lists.
-        rows: which of them; shape (users,).
-        ranked: their lists.
-        items: best first; shape (users, n).
+        fold: Its users own the lists.
+        rows: Which of them; shape (users,).
+        ranked: Their lists.
+        items: Best first; shape (users, n).
     """
     columns = {}
     for name in fold.of_kind(Kind.HITS):
@@ -322,10 +334,10 @@ def graded_lists(
     """The ratings of what users' lists hit, and those of perfect lists.
 
     Args:
-        fold: with ratings.
-        users: whose lists they are; shape (users,).
-        items: best first; shape (users, n).
-        hits: which of them are held out; same shape.
+        fold: With ratings.
+        users: Whose lists they are; shape (users,).
+        items: Best first; shape (users, n).
+        hits: Which of them are held out; same shape.
     """
     assert fold.ratings is not None  # `evaluate` has looked
     rows, ranks = np.nonzero(hits)

@@ -97,13 +97,16 @@ def best_of_product(
     """The n best items of each user, by the product of two sparse matrices, summed row by row.
 
     Args:
-        users: rows of `left`, in any order; shape (block,).
+        users: Rows of `left`, in any order; shape (block,).
         left_starts, left_columns, left_values: a matrix of shape (users, any).
         right_starts, right_columns, right_values: of shape (any, items).
         seen_starts, seen_columns: what users have already, of shape (users, items).
-        initial_scores: of the items, before any is added: 0, or -inf for no candidate.
-        n: at most the number of items.
-    Returns: items, best first, -1 where no candidate is left; shape (block, n).
+        initial_scores: The initial scores of the items, before any is added: 0, or -inf for no
+            candidate.
+        n: At most the number of items.
+
+    Returns:
+        Items, best first, -1 where no candidate is left; shape (block, n).
     """
     lists = np.empty((len(users), n), np.int64)
     best_scores = np.empty(n, np.float32)
@@ -142,12 +145,14 @@ def first_unseen(
     """The first n items of a ranking that is the same for all users, less the user's own.
 
     Args:
-        users: shape (block,).
-        ranking: the items that can be recommended, best first.
+        users: Shape (block,).
+        ranking: The items that can be recommended, best first.
         seen_starts, seen_columns: what users have already, of shape (users, items).
-        n_items: how many there are.
-        n: length of a list.
-    Returns: -1 where no item is left; shape (block, n).
+        n_items: How many there are.
+        n: Length of a list.
+
+    Returns:
+        -1 where no item is left; shape (block, n).
     """
     lists = np.full((len(users), n), -1, np.int64)
     taken = np.zeros(n_items, np.bool_)

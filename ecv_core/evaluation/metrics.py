@@ -59,7 +59,8 @@ class Metric:
         halves = ecv.Metric("upper-half", lambda hits, held_out: hits[:, :5].sum(axis=1))
         clicks = ecv.Metric("clicks", unit="per visit")  # that other code reports, with track
 
-    Raises: InputError for what is no metric, and for a function that does not give numbers.
+    Raises:
+        InputError: For what is no metric, and for a function that does not give numbers.
 
     >>> import ecv_core as ecv
     >>> ecv.Metric("clicks", unit="per visit").id
@@ -165,10 +166,12 @@ class Metric:
         """What `compute` gives for some arrays.
 
         Args:
-            unit: what there is one number for: 'user' or 'rating'.
-            shapes: which the numbers may have.
-            arrays: the arguments of the function.
-        Raises: InputError where it fails, or gives anything but finite numbers of such a shape.
+            unit: What there is one number for: 'user' or 'rating'.
+            shapes: Which the numbers may have.
+            arrays: The arguments of the function.
+
+        Raises:
+            InputError: Where it fails, or gives anything but finite numbers of such a shape.
         """
         assert self.compute is not None
         name = f"the metric '{self.id}'"
@@ -737,7 +740,8 @@ def register_metric(own: Metric) -> Metric:
     between them, that register what they have as they are imported. A Metric that is given to
     `evaluate`, `track`, ... as `metric` is registered by that.
 
-    Raises: InputError for what is no metric, or has an id of the project's.
+    Raises:
+        InputError: For what is no metric, or has an id of the project's.
     """
     metric = _checked(own)
     _add_to_hit_metrics(metric)
@@ -777,7 +781,9 @@ def metric_of(spec: RunSpec) -> Metric:
 def metric_described_by(metric_id: str, description: Params = ()) -> Metric:
     """A metric by its id, and by `Metric.description` of one that is not the project's.
 
-    Raises: UnknownName; InputError for what no metric can be.
+    Raises:
+        UnknownName.
+        InputError: For what no metric can be.
     """
     if not description:
         return metric(metric_id)
@@ -812,10 +818,12 @@ def check_gains(entry: Metric, whose: str, *, has_ratings: bool) -> None:
     """Refuse a metric whose gains are ratings where there are none.
 
     Args:
-        entry: the metric.
-        whose: what has the ratings, or lacks them.
-        has_ratings: whether it has.
-    Raises: DatasetError.
+        entry: The metric.
+        whose: What has the ratings, or lacks them.
+        has_ratings: Whether it has.
+
+    Raises:
+        DatasetError.
     """
     if entry.needs_ratings and not has_ratings:
         raise DatasetError(
@@ -827,7 +835,9 @@ def check_gains(entry: Metric, whose: str, *, has_ratings: bool) -> None:
 def id_and_length(name: str) -> tuple[str, int | None]:
     """'ndcg@10' as the metric's id and its list length; None where it names none.
 
-    Raises: UnknownName for the metric; InputError for a length that is none.
+    Raises:
+        UnknownName: For the metric.
+        InputError: For a length that is none.
     """
     metric_id, at, length = name.partition("@")
     entry = metric(metric_id)
@@ -859,10 +869,13 @@ def check_metric(metric_id: str, *, sampled: bool, log_odds: bool) -> None:
     """Refuse a metric that a run has no value of.
 
     Args:
-        metric_id: one of METRICS.
-        sampled: held-out items are ranked against sampled negatives only.
-        log_odds: the model's scores are log-odds of an interaction.
-    Raises: UnknownName; InputError that says what the metric needs.
+        metric_id: One of METRICS.
+        sampled: Held-out items are ranked against sampled negatives only.
+        log_odds: The model's scores are log-odds of an interaction.
+
+    Raises:
+        UnknownName.
+        InputError: That says what the metric needs.
     """
     entry = metric(metric_id)
     if entry.is_users_own and entry.compute is None:

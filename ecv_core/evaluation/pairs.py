@@ -41,9 +41,11 @@ def pooled_auc(pairs: ScoredPairs, seed: int = 0) -> Floats:
           + (sum over the user's negative pairs of (placement - A)) / (negative pairs per user)
 
     Args:
-        pairs: of which some are held out and some are negative.
-        seed: of no use here.
-    Returns: what each user adds, by number of the user; shape (users,). The mean is A.
+        pairs: The pairs of which some are held out and some are negative.
+        seed: The seed of no use here.
+
+    Returns:
+        What each user adds, by number of the user; shape (users,). The mean is A.
     Source: Hanley, McNeil (1982) for A; DeLong, DeLong, Clarke-Pearson (1988) for placements,
         Obuchowski (1997) for pairs that come in groups.
     """
@@ -80,9 +82,11 @@ def calibrated_log_loss(pairs: ScoredPairs, seed: int = 0) -> Floats:
     of the others, and the other way round.
 
     Args:
-        pairs: of at least two users.
-        seed: decides which users are in which half.
-    Returns: what each user adds to the mean over all pairs, by number of the user; shape (users,).
+        pairs: The pairs of at least two users.
+        seed: Decides which users are in which half.
+
+    Returns:
+        What each user adds to the mean over all pairs, by number of the user; shape (users,).
         Infinite where any score is, and NaN where there is one user alone.
     Source: Platt (1999), without his prior, as there are many pairs.
     """
@@ -104,10 +108,12 @@ def calibrated_losses(scores: Floats, is_held_out: Mask, is_in_first_half: Mask)
     """Log loss of each pair by the curve of the other half.
 
     Args:
-        scores: of pairs of any users, finite; shape (pairs,).
-        is_held_out: else a pair is a negative; both sorts are in either half; shape (pairs,).
-        is_in_first_half: whether the pair's user is in the first half; shape (pairs,).
-    Returns: nats; shape (pairs,).
+        scores: The scores of pairs of any users, finite; shape (pairs,).
+        is_held_out: Else a pair is a negative; both sorts are in either half; shape (pairs,).
+        is_in_first_half: Whether the pair's user is in the first half; shape (pairs,).
+
+    Returns:
+        Nats; shape (pairs,).
     """
     spread = scores.std() or 1.0
     scaled = (scores - scores.mean()) / spread

@@ -68,7 +68,8 @@ class HeldOut:
     def positives(self) -> tuple[Mask, Floats]:
         """Of two classes: who is of the positive one, and how much the estimator thinks so.
 
-        Raises: NoFormula for any other number of classes.
+        Raises:
+            NoFormula for any other number of classes.
         """
         classes = self.known_classes()
         if len(classes) != 2:
@@ -122,10 +123,12 @@ def values_of_samples(metric: str, score: float, held_out: HeldOut) -> Floats | 
     """A value per sample, whose mean is the score; None where no formula gives that score.
 
     Args:
-        metric: the name of scikit-learn's function, such as 'roc_auc_score'.
-        score: what the scorer said, where more is better.
-        held_out: what it looked at.
-    Returns: shape (n,), in the sign of the score.
+        metric: The name of scikit-learn's function, such as 'roc_auc_score'.
+        score: What the scorer said, where more is better.
+        held_out: What it looked at.
+
+    Returns:
+        Shape (n,), in the sign of the score.
     """
     if metric not in SCORES_OF_SAMPLES and metric not in STATISTICS:
         return None
@@ -152,11 +155,11 @@ def largest_move(metric: str, held_out: HeldOut) -> float:
     """How far the value of one sample can move where an estimator predicts it otherwise.
 
     Args:
-        metric: the name of scikit-learn's function, such as 'f1_score'.
-        held_out: what it looked at.
+        metric: The name of scikit-learn's function, such as 'f1_score'.
+        held_out: What it looked at.
 
     Returns:
-        at least 0, in units of the score; 0 where it is not known.
+        At least 0, in units of the score; 0 where it is not known.
     """
     if metric not in _LARGEST_MOVES:
         return 0.0
@@ -247,9 +250,11 @@ def _auc(is_positive: Mask, response: Floats) -> Linearized:
     From the structural components of DeLong et al. (1988), by ranks as Sun and Xu (2014) get them.
 
     Args:
-        is_positive: whether a sample is of the positive class; shape (samples,).
-        response: higher where the estimator finds that class likelier; same shape.
-    Raises: NoFormula where all samples are of one class.
+        is_positive: Whether a sample is of the positive class; shape (samples,).
+        response: Higher where the estimator finds that class likelier; same shape.
+
+    Raises:
+        NoFormula where all samples are of one class.
     """
     n = len(response)
     n_positive = int(is_positive.sum())

@@ -49,7 +49,7 @@ class Protocol:
         """Which items may be recommended; shape (items,).
 
         Args:
-            counts: how often each item is in training; shape (items,).
+            counts: How often each item is in training; shape (items,).
         """
         if self.candidates == "train":
             return counts > 0

@@ -37,8 +37,9 @@ _KERNELS = "ecv_core.evaluation.kernels"
 def load_compiled(cells: int) -> bool:
     """Load the compiled ranking, which no fold should pay for, if users x items are so many.
 
-    Returns: whether it is loaded, by this call or before; never without numba. The lists are the
-        same either way.
+    Returns:
+        Whether it is loaded, by this call or before; never without numba. The lists are the same
+        either way.
     """
     if cells >= COMPILED_CELLS and find_spec("numba"):
         import_module(_KERNELS)
@@ -54,13 +55,17 @@ def candidate_scores(
     """Scores of blocks of users, -inf where an item is no candidate.
 
     Args:
-        score: users (block,) -> scores (block, items), on any device; overwritten.
-        seen: shape (users, items), nonzero where the user has the item.
-        users: row numbers of `seen`, any order; shape (users,).
-        candidates: which items may be recommended at all; shape (items,); by default every one.
-    Returns: (users (block,), scores (block, items)) in the order of `users`; an array, or a tensor
-        where the scores are on a GPU.
-    Raises: RunError if a score is NaN or +inf.
+        score: Users (block,) -> scores (block, items), on any device; overwritten.
+        seen: Shape (users, items), nonzero where the user has the item.
+        users: Row numbers of `seen`, any order; shape (users,).
+        candidates: Which items may be recommended at all; shape (items,); by default every one.
+
+    Returns:
+        (users (block,), scores (block, items)) in the order of `users`; an array, or a tensor where
+        the scores are on a GPU.
+
+    Raises:
+        RunError: If a score is NaN or +inf.
     """
     outside = np.empty(0, np.intp)
     if candidates is not None:
@@ -95,9 +100,9 @@ def best_items(
     """The n items with the highest scores, by the rule above.
 
     Args:
-        scores: shape (users, items), -inf where an item is no candidate.
-        n: at most the number of items.
-        compiled: by compiled code where that is the quicker one.
+        scores: Shape (users, items), -inf where an item is no candidate.
+        n: At most the number of items.
+        compiled: By compiled code where that is the quicker one.
     """
     if not isinstance(scores, np.ndarray):
         return best_of_tensor(scores, n)
@@ -150,10 +155,12 @@ def hits_of(users: Indices, items: NDArray[np.integer], held_out: csr_array) -> 
     """Which of the recommended items are held out.
 
     Args:
-        users: rows of `held_out`; shape (block,).
-        items: of each, -1 for none; shape (block, n).
-        held_out: shape (users, items), nonzero where the user has the item held out.
-    Returns: shape (block, n).
+        users: Rows of `held_out`; shape (block,).
+        items: The items of each, -1 for none; shape (block, n).
+        held_out: Shape (users, items), nonzero where the user has the item held out.
+
+    Returns:
+        Shape (block, n).
     """
     n_items = held_out.shape[1]
     relevant = held_out[users]

@@ -42,10 +42,14 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     the training interactions. They depend on the data, the users and the seed alone.
 
     Args:
-        fold: under a protocol with a number of negatives.
-    Returns: blocks of up to USERS_AT_ONCE users; each of shape (block, negatives), all different
-        within a row.
-    Raises: InputError if a user has fewer candidates left than negatives are asked for.
+        fold: Under a protocol with a number of negatives.
+
+    Returns:
+        Blocks of up to USERS_AT_ONCE users; each of shape (block, negatives), all different within
+        a row.
+
+    Raises:
+        InputError: If a user has fewer candidates left than negatives are asked for.
     """
     protocol = fold.protocol
     negative_count = protocol.negatives or 0
@@ -76,11 +80,13 @@ def _first_free_draws(draws: Codes, taken: Sequence[Codes], wanted: int, n_items
     """Of each user the first different items drawn that are not taken.
 
     Args:
-        draws: item numbers in the order of the draws; shape (users, draws).
-        taken: for each user, the items that cannot be drawn.
-        wanted: items of each user.
-        n_items: how many there are.
-    Returns: shape (users, wanted); -1 at the end of a row in which too few were drawn.
+        draws: Item numbers in the order of the draws; shape (users, draws).
+        taken: For each user, the items that cannot be drawn.
+        wanted: Items of each user.
+        n_items: How many there are.
+
+    Returns:
+        Shape (users, wanted); -1 at the end of a row in which too few were drawn.
     """
     negatives = np.full((len(draws), wanted), -1, dtype=np.int32)
     is_free = np.ones(n_items, dtype=np.bool_)
@@ -103,10 +109,10 @@ def _fill_up(
     chance, orders the items as draws without replacement do (Efraimidis, Spirakis 2006).
 
     Args:
-        negatives: shape (users, negatives); -1 at the end of a row where items are missing.
-        taken: for each user, the items that cannot be drawn.
-        chances: of the items, up to a factor; shape (items,).
-        rng: draws the waiting times.
+        negatives: Shape (users, negatives); -1 at the end of a row where items are missing.
+        taken: For each user, the items that cannot be drawn.
+        chances: The chances of the items, up to a factor; shape (items,).
+        rng: Draws the waiting times.
     """
     short_rows = np.flatnonzero(negatives[:, -1] < 0)
     waits_of_rows = rng.standard_exponential((len(short_rows), len(chances)))
@@ -135,9 +141,9 @@ def _check_enough(fold: EvaluatedFold, drawable: Mask, wanted: int) -> None:
     """Refuse more negatives than some user has items left to draw from. Raises: InputError.
 
     Args:
-        fold: with users to draw for.
-        drawable: which items may be drawn; shape (items,).
-        wanted: negatives of a user.
+        fold: With users to draw for.
+        drawable: Which items may be drawn; shape (items,).
+        wanted: Negatives of a user.
     """
     seen = _drawable_in(fold.seen, drawable)
     held_out = _drawable_in(fold.held_out, drawable)
@@ -162,7 +168,9 @@ PAIRS = 500_000
 def sampled_ranking(fold: EvaluatedFold) -> Columns:
     """The metrics of a fold whose held-out items are ranked against sampled negatives.
 
-    Raises: InputError for more negatives than there are; RunError for scores that are not finite.
+    Raises:
+        InputError: For more negatives than there are.
+        RunError: For scores that are not finite.
     """
     if fold.protocol.sampling == "pooled":
         return pooled_ranking(fold)
@@ -301,10 +309,12 @@ def sampled_hits(
     With one relevant item a metric depends on its rank alone, so each is looked up by rank.
 
     Args:
-        comparisons: of all held-out items.
-        cutoffs: list lengths, in ascending order.
-        metrics: of `ranking.HIT_METRICS`.
-    Returns: metric -> shape (users, cutoffs), in [0, 1].
+        comparisons: The comparisons of all held-out items.
+        cutoffs: List lengths, in ascending order.
+        metrics: The metrics of `ranking.HIT_METRICS`.
+
+    Returns:
+        Metric -> shape (users, cutoffs), in [0, 1].
     """
     # A list has one relevant item, so its value depends on that item's rank alone and is looked up.
     # There is a list for each rank from 1 to n with the item there, and a last one without it.
@@ -325,7 +335,8 @@ def sampled_hits(
 def sampled_auc(comparisons: Comparisons) -> Floats:
     """Share of pairs (held-out item, negative) with the held-out item higher; a tie is one half.
 
-    Returns: shape (users,), in [0, 1].
+    Returns:
+        Shape (users,), in [0, 1].
     """
     wins = 1 - (comparisons.higher + comparisons.tied / 2) / comparisons.negatives
     held_out_items = np.bincount(comparisons.user_rows)
@@ -351,7 +362,8 @@ def sampled_graded_ndcg(comparisons: Comparisons, fold: EvaluatedFold) -> Floats
     Such a list is perfect where the item is the first, so this is nDCG; but an item that is not
     rated above 0 gains nothing.
 
-    Returns: shape (users, cutoffs), in [0, 1].
+    Returns:
+        Shape (users, cutoffs), in [0, 1].
     """
     assert fold.ratings is not None  # `evaluate` has looked
     has_gain = fold.ratings[fold.users].data > 0
@@ -371,10 +383,10 @@ def _compare(
     """How the held-out items of a block of users compare with their negatives.
 
     Args:
-        scores: shape (users, items).
-        negatives: item numbers; shape (users, negatives).
-        held_out: shape (users, items).
-        candidates: which items may be recommended; shape (items,).
+        scores: Shape (users, items).
+        negatives: Item numbers; shape (users, negatives).
+        held_out: Shape (users, items).
+        candidates: Which items may be recommended; shape (items,).
     """
     import torch
 

@@ -85,12 +85,14 @@ class Scoring:
         """The scorers of an estimator.
 
         Args:
-            estimator: that will be scored.
-            scoring: as of scikit-learn.
-            deciding_name: which of several scores decides; by default the first.
-            blocks: whether a score without a formula here is worked out again without each of some
+            estimator: The estimator that will be scored.
+            scoring: As of scikit-learn.
+            deciding_name: Which of several scores decides; by default the first.
+            blocks: Whether a score without a formula here is worked out again without each of some
                 blocks of samples, so that they tell something of it.
-        Raises: scikit-learn's errors.
+
+        Raises:
+            Scikit-learn's errors.
         """
         self.scorers: Any = check_scoring(estimator, scoring=scoring)
         """scikit-learn's scorer, or name -> scorer of several."""
@@ -234,7 +236,7 @@ class _RecordingScorer:
         """The score that decides; None where this scorer does not give it, or it is not finite.
 
         Args:
-            score: a number, or name -> number of a scorer that gives several.
+            score: A number, or name -> number of a scorer that gives several.
         """
         deciding_name = self._scoring.deciding_name
         if isinstance(score, Mapping):
@@ -320,13 +322,17 @@ def sample_scores(
     """What each held-out sample tells of a fitted estimator's score: for `FoldPruner.report`.
 
     Args:
-        estimator: fitted on other samples.
-        X: the held-out samples.
-        y: their targets.
-        rows: which samples they are: the test indices of the fold.
-        scoring: one scorer, as of scikit-learn; by default the estimator's own.
-    Returns: index of a sample -> a value; their mean is the score.
-    Raises: InputError where samples tell nothing of this score.
+        estimator: Fitted on other samples.
+        X: The held-out samples.
+        y: Their targets.
+        rows: Which samples they are: the test indices of the fold.
+        scoring: One scorer, as of scikit-learn; by default the estimator's own.
+
+    Returns:
+        Index of a sample -> a value; their mean is the score.
+
+    Raises:
+        InputError: Where samples tell nothing of this score.
 
     >>> import ecv_core as ecv
     >>> from sklearn.datasets import load_iris
@@ -507,9 +513,9 @@ def _first_units(units: Indices, block_of: Indices, blocks: int) -> Indices:
     """The lowest unit of each block, by which the block is called; shape (blocks,).
 
     Args:
-        units: of the samples; shape (samples,).
-        block_of: the block of each sample, from 0; shape (samples,).
-        blocks: how many there are, each with a sample.
+        units: The units of the samples; shape (samples,).
+        block_of: The block of each sample, from 0; shape (samples,).
+        blocks: How many there are, each with a sample.
     """
     return np.array([units[block_of == block].min() for block in range(blocks)], np.intp)
 
@@ -528,9 +534,10 @@ def _jackknife_over_blocks(
 ) -> SampleValues | None:
     """The jackknife over blocks of samples or groups (Quenouille 1956; Tukey 1958): pseudo-values.
 
-    Returns: one value per block, under the name of its first unit, or a single one where no block
-        moves the score; None where the scorer says another score, or none, of the estimator's
-        responses alone.
+    Returns:
+        One value per block, under the name of its first unit, or a single one where no block moves
+        the score; None where the scorer says another score, or none, of the estimator's responses
+        alone.
     """
     groups, group_of_sample = np.unique(units, return_inverse=True)
     blocks = min(_BLOCKS, len(groups))

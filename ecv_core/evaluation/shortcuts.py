@@ -32,8 +32,11 @@ SHARE = 8
 def ranked_blocks(fold: EvaluatedFold, n: int) -> Iterator[tuple[Indices, Lists]]:
     """All users' lists, block by block, in the quickest way that the model allows.
 
-    Args: n: at most the number of items.
-    Raises: RunError if a score is not finite.
+    Args:
+        n: At most the number of items.
+
+    Raises:
+        RunError: If a score is not finite.
     """
     ranker = None
     if fold.compiled:
@@ -75,7 +78,8 @@ def shortcut(fold: EvaluatedFold, n: int) -> Ranker | None:
 def by_common_scores(fold: EvaluatedFold, common: NDArray[np.float32], n: int) -> Ranker:
     """By scores that are the same for every user: one ranking, less what each user has.
 
-    Args: common: shape (items,).
+    Args:
+        common: Shape (items,).
     """
     from ecv_core.evaluation.kernels import first_unseen, on_every_core
 
@@ -189,9 +193,9 @@ class LongestFirst:
         """Replace the lists in which one of the shorter items may be missing.
 
         Args:
-            lists: changed in place; shape (users, n).
-            users: whose they are.
-            incomplete: which rows of both.
+            lists: Changed in place; shape (users, n).
+            users: Whose they are.
+            incomplete: Which rows of both.
         """
         done = 0
         for part, part_lists in by_every_score(self._fold, users[incomplete], self._n):
@@ -211,9 +215,10 @@ class LongestFirst:
         """Whose list is that of all scores.
 
         Args:
-            best_scores: the n + 1 best scores, best first; shape (users, n + 1).
-            item_lengths: of their items, for the last the longest of all; same shape.
-            user_lengths: shape (users,).
+            best_scores: The n + 1 best scores, best first; shape (users, n + 1).
+            item_lengths: The item lengths of their items, for the last the longest of all; same
+                shape.
+            user_lengths: Shape (users,).
         """
         rounding = self._rounding * user_lengths[:, None] * item_lengths  # of each score
         with np.errstate(invalid="ignore"):  # -inf less -inf, where candidates are too few

@@ -181,8 +181,8 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     Intervals that are made in different ways differ in mark and colour, and are named.
 
     Args:
-        frame: from `compare_frame`, at least one row.
-        dark: whether the page is dark.
+        frame: From `compare_frame`, at least one row.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
     interval_kinds = [kind for kind in frame["interval"].unique() if kind] or [""]
@@ -257,11 +257,11 @@ def _add_panel(
     """The marks of the runs of one panel; a run without a fold keeps its place.
 
     Args:
-        figure: with panels below each other.
-        number: of the panel, from 1.
-        runs: rows of the frame.
-        interval_kinds: all ways in which intervals of the figure are made.
-        colours: of the page.
+        figure: With panels below each other.
+        number: The number of the panel, from 1.
+        runs: Rows of the frame.
+        interval_kinds: All ways in which intervals of the figure are made.
+        colours: The colours of the page.
     """
     runs = runs.assign(place=range(len(runs)))
     _add_whole_means(figure, number, runs.dropna(subset=["k_fold_mean"]), colours)

@@ -32,8 +32,8 @@ def efold_frame(moments: Sequence[Moment], stopped_at: int | None) -> pd.DataFra
     """One row per fold with the COLUMNS.
 
     Args:
-        moments: the run so far, in the order of its folds; may be empty.
-        stopped_at: folds used (e); None while the run has not stopped.
+        moments: The run so far, in the order of its folds; may be empty.
+        stopped_at: Folds used (e); None while the run has not stopped.
     """
     rows = []
     for moment in moments:
@@ -134,9 +134,9 @@ def history_of_replay(spec: RunSpec, played: Replay, title: str) -> FoldHistory:
     """The folds of a run as they are played again.
 
     Args:
-        spec: of the run, with the rule that decides.
-        played: the folds in the order in which they are played.
-        title: of the run.
+        spec: The spec of the run, with the rule that decides.
+        played: The folds in the order in which they are played.
+        title: The title of the run.
     """
     return FoldHistory(
         moments=played.moments,

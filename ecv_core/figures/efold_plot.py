@@ -60,12 +60,12 @@ def efold_figure(
     Both score axes have the same length per unit, so the green height is the blue band's thickness.
 
     Args:
-        history: what is shown.
-        dark: whether the page is dark.
-        height: in pixels.
-        type_scale: how much larger than usual all type is, for a lecture hall.
-        span: of the marks on the score axis; by default what fits those of the history.
-        note_if_empty: what stands in the figure before the first fold.
+        history: What is shown.
+        dark: Whether the page is dark.
+        height: In pixels.
+        type_scale: How much larger than usual all type is, for a lecture hall.
+        span: The span of the marks on the score axis; by default what fits those of the history.
+        note_if_empty: What stands in the figure before the first fold.
     """
     colours = palette(dark)
     frame = history.frame()
@@ -296,8 +296,8 @@ def drawn_steps(folds: int, stopped_at: int | None) -> list[int]:
     """The numbers of folds after which a run is drawn; after others the next figure is cut.
 
     Args:
-        folds: that the run has.
-        stopped_at: folds used (e); None where there is no stop.
+        folds: The folds that the run has.
+        stopped_at: Folds used (e); None where there is no stop.
 
     Returns:
         Ascending, from 0 to `folds`. A figure between two of them shows what the latter shows up to
@@ -324,11 +324,11 @@ def efold_figures(
     """One figure for each of `drawn_steps`: before the first fold, and after others.
 
     Args:
-        history: all folds; the stop is shown from its fold on.
-        dark: whether the page is dark.
-        height: in pixels.
-        type_scale: see `efold_figure`.
-        span: of the score axis; by default what fits all moments.
+        history: All folds; the stop is shown from its fold on.
+        dark: Whether the page is dark.
+        height: In pixels.
+        type_scale: See `efold_figure`.
+        span: The span of the score axis; by default what fits all moments.
     """
     if span is None:
         span = score_range(history.frame())

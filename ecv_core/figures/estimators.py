@@ -68,10 +68,10 @@ def _scores_of_table(arrays: Mapping[str, NDArray[Any]], table: str) -> list[Sco
     """The estimators of one table.
 
     Args:
-        arrays: of all tables, by 'table/name': fold, of each sample; estimators, their names;
-            seconds, shape (estimators, folds); of each estimator and sample whether it was right,
-            packed into bits, or its error.
-        table: the id.
+        arrays: The arrays of all tables, by 'table/name': fold, of each sample; estimators, their
+            names; seconds, shape (estimators, folds); of each estimator and sample whether it was
+            right, packed into bits, or its error.
+        table: The id.
     """
     fold_of_sample = arrays[f"{table}/fold"]
     samples = np.arange(len(fold_of_sample))

@@ -45,8 +45,8 @@ def number_size(columns: int, least: int = 11) -> int:
     """Pixels of the numbers' type: two of them side by side must not touch.
 
     Args:
-        columns: how many stand side by side.
-        least: what many columns get; longer numbers less than short ones.
+        columns: How many stand side by side.
+        least: What many columns get; longer numbers less than short ones.
     """
     fitting = 128 // max(1, columns)  # eight columns have room for 16 pixels, more for less
     return min(16, max(least, fitting))
@@ -59,10 +59,10 @@ def table_of(frame: pd.DataFrame, rows: str, columns: str, value: str) -> pd.Dat
     """A tidy frame as a table.
 
     Args:
-        frame: one row per cell.
-        rows: the column that has the names of the table's rows.
-        columns: the column that has the names of the table's columns.
-        value: the column that is shown.
+        frame: One row per cell.
+        rows: The column that has the names of the table's rows.
+        columns: The column that has the names of the table's columns.
+        value: The column that is shown.
 
     Returns:
         Rows and columns in the order in which they come; NaN where there is no cell. Of several
@@ -76,9 +76,9 @@ def tables_by_alpha(frame: pd.DataFrame, value: str, alphas: Sequence[float]) ->
     """A table of datasets x algorithms for each alpha, all of the same shape.
 
     Args:
-        frame: with the columns alpha, dataset, algorithm and `value`.
-        value: the column to show.
-        alphas: each one in the frame.
+        frame: With the columns alpha, dataset, algorithm and `value`.
+        value: The column to show.
+        alphas: Each one in the frame.
     """
     table = frame.pivot(index=["alpha", "dataset"], columns="algorithm", values=value)
     table = table.reindex(columns=frame["algorithm"].unique())
@@ -90,9 +90,9 @@ def texts_in_cells(frame: pd.DataFrame, rows: str, columns: str) -> dict[str, li
     """Attributes of a trace of cells: what is written in each, and what is said about it.
 
     Args:
-        frame: one row per cell, with the columns text and about; a cell without a row has neither.
-        rows: as of `table_of`.
-        columns: as of `table_of`.
+        frame: One row per cell, with the columns text and about; a cell without a row has neither.
+        rows: As of `table_of`.
+        columns: As of `table_of`.
 
     Returns:
         The latter as `customdata`, for a hover.
@@ -127,11 +127,11 @@ def heatmap_figure(
     """The frame at its first alpha; a stronger colour is worse.
 
     Args:
-        frame: see `tables_by_alpha`.
-        value: the column to show.
-        scale: of the colours; the same for all alphas.
-        hover: what the number is, with `%{text}` for it.
-        dark: whether the page is dark.
+        frame: See `tables_by_alpha`.
+        value: The column to show.
+        scale: The scale of the colours; the same for all alphas.
+        hover: What the number is, with `%{text}` for it.
+        dark: Whether the page is dark.
     """
     (table,) = tables_by_alpha(frame, value, [frame["alpha"].iloc[0]])
     return _heatmap(table, scale, palette(dark), hovertemplate=_hover(hover))
@@ -168,11 +168,11 @@ def heatmap_steps(
     """What the cells show at each alpha of a slider.
 
     Args:
-        frame: see `tables_by_alpha`.
-        alphas: each one in the frame.
-        value: the column to show.
-        digits: of the numbers below ten, after the point; others have at most one.
-        title: what the numbers are, for those who do not see the figure.
+        frame: See `tables_by_alpha`.
+        alphas: Each one in the frame.
+        value: The column to show.
+        digits: The digits of the numbers below ten, after the point; others have at most one.
+        title: What the numbers are, for those who do not see the figure.
     """
     label = partial(_number_text, digits=digits)
     steps = []
@@ -192,8 +192,8 @@ def _summary(table: pd.DataFrame, label: Callable[[float], str]) -> str:
     """How many cells a table has, its least and greatest number with their cells, and the mean.
 
     Args:
-        table: datasets as rows, algorithms as columns; NaN where there is no cell.
-        label: writes a number.
+        table: Datasets as rows, algorithms as columns; NaN where there is no cell.
+        label: Writes a number.
     """
     cells = []
     for dataset, row in table.iterrows():
@@ -239,10 +239,10 @@ def cells_trace(
     """The coloured cells of a table, without text unless `looks` has it.
 
     Args:
-        table: numbers, NaN where there is no cell.
-        scale: what the colours span.
-        colours: of the page.
-        looks: attributes of the trace, over the usual ones.
+        table: Numbers, NaN where there is no cell.
+        scale: What the colours span.
+        colours: The colours of the page.
+        looks: Attributes of the trace, over the usual ones.
     """
     usual = {
         "text": np.full(table.shape, "").tolist(),
@@ -328,9 +328,9 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
     """Ranks as a heatmap, and beside it how often they are those of k folds.
 
     Args:
-        ranks: with alpha, dataset, algorithm, rank_k_fold and rank_e_fold.
-        stability: with alpha, dataset, same_order_percent and same_winner_percent.
-        dark: whether the page is dark.
+        ranks: With alpha, dataset, algorithm, rank_k_fold and rank_e_fold.
+        stability: With alpha, dataset, same_order_percent and same_winner_percent.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
     alpha = ranks["alpha"].iloc[0]
@@ -415,8 +415,8 @@ def scores_figure(scores: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """A heatmap: the fainter the colour, the nearer to the dataset's best; the best is bold.
 
     Args:
-        scores: as `figures.study_summary.scores_frame` makes it.
-        dark: whether the page is dark.
+        scores: As `figures.study_summary.scores_frame` makes it.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
     cells = scores.assign(

@@ -23,7 +23,7 @@ def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
     """One row per fold of these runs that was computed and says where.
 
     Returns:
-        node, run, fold, began (UTC), seconds, joules, kind ('fold', or AFTER), hardware; by node
+        Node, run, fold, began (UTC), seconds, joules, kind ('fold', or AFTER), hardware; by node
         and time.
     """
     columns = ["node", "run", "fold", "began", "seconds", "joules", "kind", "hardware"]
@@ -79,8 +79,8 @@ def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """The lanes below each other on one axis of time, a colour per run, late folds hatched.
 
     Args:
-        frame: as `lanes_frame` makes it; at least one row.
-        dark: whether the page is dark.
+        frame: As `lanes_frame` makes it; at least one row.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
     begin = frame["began"].min()

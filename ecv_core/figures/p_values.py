@@ -14,8 +14,8 @@ def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Figure 1 of Anelli et al. (2019): a lower curve tells the settings apart better.
 
     Args:
-        frame: columns rank, metric, p and sd; in the order in which metrics are named.
-        dark: whether the page is dark.
+        frame: Columns rank, metric, p and sd; in the order in which metrics are named.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
     figure = go.Figure()

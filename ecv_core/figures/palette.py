@@ -146,9 +146,9 @@ def plain_axis(
     """An axis without a line at zero; `more` as Plotly's layout.xaxis takes it.
 
     Args:
-        title: may be empty.
-        size: of the title's type, if not that of the figure, in pixels.
-        standoff: from the axis to its title, in pixels; by default Plotly's.
+        title: May be empty.
+        size: The size of the title's type, if not that of the figure, in pixels.
+        standoff: From the axis to its title, in pixels; by default Plotly's.
     """
     words: dict[str, Any] = {"text": title}
     if size is not None:
@@ -287,7 +287,7 @@ def difference_scale(cells: pd.DataFrame) -> CellScale:
     """Of figure 2; one wild cell does not flatten all others.
 
     Args:
-        cells: with the column difference_percent, of all alphas that are to be comparable.
+        cells: With the column difference_percent, of all alphas that are to be comparable.
     """
     worst = float(cells["difference_percent"].quantile(0.99))
     return CellScale(

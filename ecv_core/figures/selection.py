@@ -37,7 +37,8 @@ def axis_range(lanes: pd.DataFrame) -> tuple[float, float]:
 
     It shows the contenders near the leader; whoever is far behind is an arrow at its end.
 
-    Args: lanes: as `selection.document.lanes` makes them.
+    Args:
+        lanes: As `selection.document.lanes` makes them.
     """
     last = lanes[lanes["step"] == lanes["step"].max()]
     behind = last.loc[last["state"] != "leader", "behind"].dropna()
@@ -55,9 +56,9 @@ def selection_figures(lanes: pd.DataFrame, *, dark: bool = False) -> list[go.Fig
     """One figure per step, on one axis.
 
     Args:
-        lanes: as `selection.document.lanes` makes them: step, contender, state, behind, low, high
+        lanes: As `selection.document.lanes` makes them: step, contender, state, behind, low, high
             (percent of the leader's mean), says.
-        dark: whether the page is dark.
+        dark: Whether the page is dark.
     """
     span = axis_range(lanes)
     figures = []
@@ -70,8 +71,8 @@ def selection_steps(lanes: pd.DataFrame, sentences: Sequence[str]) -> list[Step]
     """Which of `selection_figures` each step shows, and what it says.
 
     Args:
-        lanes: as there.
-        sentences: per step, what happened.
+        lanes: As there.
+        sentences: Per step, what happened.
     """
     steps: list[Step] = []
     for (_, rows), sentence in zip(lanes.groupby("step", sort=True), sentences, strict=True):

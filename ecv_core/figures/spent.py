@@ -16,7 +16,7 @@ def spent_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Each run with a score and metered energy; shares compare where scores themselves do not.
 
     Args:
-        frame: columns name, group (dataset and metric, within which scores compare), score, higher
+        frame: Columns name, group (dataset and metric, within which scores compare), score, higher
             (whether a higher one is better), mwh and picked.
 
     Returns:
@@ -31,8 +31,8 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """A point per run, in the colour of its dataset and metric; picked ones are filled and ringed.
 
     Args:
-        frame: from `spent_frame`, at least one row.
-        dark: whether the page is dark.
+        frame: From `spent_frame`, at least one row.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
     figure = go.Figure()

@@ -30,8 +30,8 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Algorithms by splits: rank, arrow against the reference, score.
 
     Args:
-        ranks: as `rank_swaps.ranks_frame` makes it: the reference first.
-        dark: whether the page is dark.
+        ranks: As `rank_swaps.ranks_frame` makes it: the reference first.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
     reference = ranks["split"].iloc[0]  # the others are compared with it, so that it has no arrows
@@ -99,8 +99,8 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Kendall's tau between every two splits, with its interval, as a triangle.
 
     Args:
-        taus: as `rank_swaps.taus_frame` makes it.
-        dark: whether the page is dark.
+        taus: As `rank_swaps.taus_frame` makes it.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
     swaps = taus["swaps"].astype(str) + " of " + taus["pairs"].astype(str) + " pairs swap"

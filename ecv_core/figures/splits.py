@@ -88,9 +88,9 @@ def timeline_steps(toy: ToySplit, sentences: Sequence[str], folds: Sequence[int]
     """What each step of a slider changes in `timeline_figure`.
 
     Args:
-        toy: as there.
-        sentences: what each step shows, for those who do not see it.
-        folds: the fold of each step.
+        toy: As there.
+        sentences: What each step shows, for those who do not see it.
+        folds: The fold of each step.
     """
     steps = []
     for fold, sentence in zip(folds, sentences, strict=True):

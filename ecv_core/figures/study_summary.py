@@ -99,7 +99,8 @@ class Summary:
     def rules(self, curves: CurvesByRule) -> pd.DataFrame:
         """The paper's rule beside all others, as `rules_frame` gives it.
 
-        Args: known: the curves of rules that need users' scores; may be empty.
+        Args:
+            known: The curves of rules that need users' scores; may be empty.
         """
         others = compared_curves(self.tradeoff.systems, curves)
         return rules_frame(self.tradeoff, others, self.alphas)
@@ -108,7 +109,8 @@ class Summary:
 def recorded_study(folder: Path) -> list[RunRecord]:
     """The recorded runs that a study can be made of, ordered by file name.
 
-    Raises: InputError if there is none, or for a damaged file.
+    Raises:
+        InputError: If there is none, or for a damaged file.
     """
     runs = [run for run in recorded_runs(folder) if explorable(run)]
     if not runs:
@@ -120,8 +122,8 @@ def systems_of(runs: Sequence[RunRecord], *, ids: bool = False) -> list[Scores]:
     """Whole runs as systems, by the titles that people read.
 
     Args:
-        runs: see `tradeoff.explorable`.
-        ids: whether they go by their ids instead, which are typed.
+        runs: See `tradeoff.explorable`.
+        ids: Whether they go by their ids instead, which are typed.
     """
     systems = []
     for run in runs:
@@ -142,8 +144,8 @@ def scores_frame(runs: Sequence[RunRecord], *, ids: bool = False) -> pd.DataFram
     """One row per run, with the SCORES_COLUMNS, in the order in which they are given.
 
     Args:
-        runs: whole ones, and others that ended at their stop; of one metric.
-        ids: whether datasets and algorithms go by their ids, as in `systems_of`.
+        runs: Whole ones, and others that ended at their stop; of one metric.
+        ids: Whether datasets and algorithms go by their ids, as in `systems_of`.
     """
     frame = pd.DataFrame([_score_row(run) for run in runs], columns=list(SCORES_COLUMNS))
     if not ids:
@@ -159,9 +161,9 @@ def percent_of_best(
     """Each score in percent of the best one; of errors, the best in percent of each.
 
     Args:
-        frame: with the column score.
-        within: the column that says which scores compare.
-        higher_is_better: of each row.
+        frame: With the column score.
+        within: The column that says which scores compare.
+        higher_is_better: Whether a higher score is better, for each row.
     """
     scores = frame["score"]
     best = scores.groupby(frame[within])
@@ -206,11 +208,13 @@ def summary(
     """Everything, worked out exactly but for ranks, which are counted over orders.
 
     Args:
-        systems: at least one, in the order in which rows and columns are to come.
-        alpha: the one that is asked for, of which the nearest below that was worked out is taken;
+        systems: At least one, in the order in which rows and columns are to come.
+        alpha: The one that is asked for, of which the nearest below that was worked out is taken;
             by default every step of a slider.
-        ranked: whether with ranks, which take twice the time of all the rest.
-    Raises: InputError for scores that cannot be explored.
+        ranked: Whether with ranks, which take twice the time of all the rest.
+
+    Raises:
+        InputError: For scores that cannot be explored.
     """
     explored = tradeoff(systems, within_percent=WITHIN_PERCENT, every_alpha=alpha is not None)
     alphas = slider_alphas(explored.alphas)

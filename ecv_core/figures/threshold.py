@@ -34,11 +34,11 @@ def threshold_figure(
     """What decides after each fold, filled where the rule may stop, and the stop.
 
     Args:
-        moments: of the run, as its rule told it.
-        spec: of the run, or of its telling; its rule has an axis and says what is watched.
-        dark: whether the page is dark.
-        height: in pixels.
-        numbers_on_axis: the axis has room for them; by default for those that are shown.
+        moments: The moments of the run, as its rule told it.
+        spec: The spec of the run, or of its telling; its rule has an axis and says what is watched.
+        dark: Whether the page is dark.
+        height: In pixels.
+        numbers_on_axis: The axis has room for them; by default for those that are shown.
     """
     rule = RULES[spec.rule]
     assert rule.axis is not None

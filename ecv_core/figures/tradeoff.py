@@ -33,7 +33,7 @@ def highest_difference(frame: pd.DataFrame) -> float:
     """End of the trade-off's upward axis: one wild system does not flatten all others.
 
     Args:
-        frame: from `tradeoff.tradeoff_frame`.
+        frame: From `tradeoff.tradeoff_frame`.
     """
     difference = frame["difference_percent"]
     averages = difference[frame["kind"].isin([AVERAGE, PAPER])]
@@ -51,9 +51,9 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
     """What is spent against how far off it is, for every alpha.
 
     Args:
-        frame: from `tradeoff.tradeoff_frame`.
-        cost: what is counted: 'energy', or 'folds' where there is no energy.
-        dark: whether the page is dark.
+        frame: From `tradeoff.tradeoff_frame`.
+        cost: What is counted: 'energy', or 'folds' where there is no energy.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
     figure = go.Figure()
@@ -80,8 +80,8 @@ def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float]) -> list[Step]:
     """Where the moving point is at each alpha of a slider.
 
     Args:
-        frame: from `tradeoff.tradeoff_frame`.
-        alphas: each one a setting of the frame.
+        frame: From `tradeoff.tradeoff_frame`.
+        alphas: Each one a setting of the frame.
     """
     average = frame[frame["kind"] == AVERAGE].set_index("setting")
     steps = []
@@ -273,8 +273,8 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Bars over the folds 1 .. k and a mark at the mean; `stops_steps` fills them in.
 
     Args:
-        frame: from `tradeoff.stops_frame`.
-        dark: whether the page is dark.
+        frame: From `tradeoff.stops_frame`.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
     k = int(frame["n"].max())
@@ -325,8 +325,8 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float]) -> list[Step]:
     """The bars at each alpha of a slider.
 
     Args:
-        frame: from `tradeoff.stops_frame`.
-        alphas: each one of the frame's.
+        frame: From `tradeoff.stops_frame`.
+        alphas: Each one of the frame's.
     """
     percents = frame.pivot(index="alpha", columns="n", values="percent")
     folds = [int(n) for n in percents.columns]

@@ -30,9 +30,9 @@ def comparison_sentence(pair: Comparison, *, on_dataset: str = "", of_several: b
     """'item-knn is better than popular by 0.0120 nDCG@10: ...'.
 
     Args:
-        pair: names and metric stand in the sentence as they are here.
-        on_dataset: title of the dataset, where there are several.
-        of_several: only of several comparisons is p corrected, and is Holm named.
+        pair: Names and metric stand in the sentence as they are here.
+        on_dataset: Title of the dataset, where there are several.
+        of_several: Only of several comparisons is p corrected, and is Holm named.
     """
     test = pair.test
     where = ""

@@ -305,8 +305,8 @@ def interval_words(run: RunRecord, new_data: NewData | None) -> str:
     stop'; empty before the first fold.
 
     Args:
-        run: with its folds.
-        new_data: as `new_data_of` the run gives it.
+        run: With its folds.
+        new_data: As `new_data_of` the run gives it.
     """
     if run.at_stop is None:
         return ""
@@ -348,7 +348,8 @@ def interval_allowing_for_stop(run: RunRecord) -> Interval | None:
 
     A rule that looks at the scores stops sooner at a lucky moment; this interval allows for that.
 
-    Returns: None for a run that has not stopped early, or where the rule looks at no score.
+    Returns:
+        None for a run that has not stopped early, or where the rule looks at no score.
     """
     if not run.stopped_early:
         return None
@@ -364,8 +365,8 @@ def new_data_line(run: RunRecord, new_data: NewData | None) -> str:
     '95 % interval for new users: 0.2803 to 0.3081 (drawn from the same population)'
 
     Args:
-        run: with its folds.
-        new_data: as `new_data_of` the run gives it.
+        run: With its folds.
+        new_data: As `new_data_of` the run gives it.
     """
     if not run.folds:
         return ""
@@ -389,10 +390,10 @@ def winner_new_data_line(
 
     Args:
         interval: None where it is not known.
-        confidence: of the interval.
-        winner: its scores.
-        contender_count: among how many it was the best.
-        specs: of the contenders; none for scores from a file.
+        confidence: The confidence of the interval.
+        winner: Its scores.
+        contender_count: Among how many it was the best.
+        specs: The specs of the contenders; none for scores from a file.
     """
     units = "users"
     if specs:
@@ -621,9 +622,10 @@ def setting_words(rule_id: str, value: float) -> str:
     """A setting of a rule's axis where rules are compared: 'tolerance 2.1 %', 'at least 4 folds'.
 
     Args:
-        rule_id: a registered rule.
-        value: of `Rule.axis`. A rule without an axis has nothing to set, so it is compared by the
-            share of the runs that it may stop, while the others use all folds. 0 is all folds.
+        rule_id: A registered rule.
+        value: The value of `Rule.axis`. A rule without an axis has nothing to set, so it is
+            compared by the share of the runs that it may stop, while the others use all folds. 0 is
+            all folds.
     """
     if value == 0:
         return "all folds"
@@ -655,7 +657,7 @@ def forecast_words(folds: Iterable[int]) -> str:
     """As what a fold that did not run is counted, and how often that held.
 
     Args:
-        folds: numbers of folds that ran, of one run or several; each at least one.
+        folds: Numbers of folds that ran, of one run or several; each at least one.
     """
     parts = []
     for count in sorted(set(folds)):

@@ -27,8 +27,9 @@ from ecv_core.records.tasks import Task
 def entry_of(spec: RunSpec) -> DatasetEntry:
     """The dataset of a run.
 
-    Raises: DatasetError for data of one's own that is gone, or not what it was when the run was
-        made; UnknownName.
+    Raises:
+        DatasetError: For data of one's own that is gone, or not what it was when the run was made;
+            UnknownName.
     """
     datasets.check_content(spec.dataset, spec.data_sha256)
     return datasets.entry(spec.dataset)
@@ -37,7 +38,8 @@ def entry_of(spec: RunSpec) -> DatasetEntry:
 def data_of(spec: RunSpec) -> Interactions:
     """What a run splits into folds: a dataset as its task needs it.
 
-    Raises: DatasetError; also for data of one's own that is not what it was when the run was made.
+    Raises:
+        DatasetError; also for data of one's own that is not what it was when the run was made.
     """
     return for_task(entry_of(spec), spec.task)
 
@@ -46,7 +48,10 @@ def check_needs(spec: RunSpec) -> None:
     """Refuse a dataset without what the algorithm learns from, before anything is computed.
 
     Reads the data only where the algorithm needs more than who interacted with what.
-    Raises: DatasetError for the dataset, or if it is not on disk; InputError for a tracked run.
+
+    Raises:
+        DatasetError: For the dataset, or if it is not on disk.
+        InputError: For a tracked run.
     """
     from ecv_core import evaluation, models
 
@@ -68,8 +73,9 @@ def check_needs(spec: RunSpec) -> None:
 def check_data(spec: RunSpec) -> None:
     """Refuse data that a run cannot do with: bad input, and not a run that fails.
 
-    Raises: DatasetError for data that cannot be read; FoldsError for data that cannot be split so;
-        as `check_needs`.
+    Raises:
+        DatasetError: For data that cannot be read.
+        FoldsError: For data that cannot be split so; as `check_needs`.
     """
     data_of(spec)
     check_needs(spec)
@@ -94,10 +100,12 @@ def import_folds(
     """Check a fold file or a split archive against a dataset, as its task needs it; keep a copy.
 
     Args:
-        dataset: its id.
-        path_or_sha256: where the file is, or the hash of one that was imported before.
-        task: of the runs that are to have these folds.
-    Raises: FoldsError if the file does not fit the dataset.
+        dataset: Its id.
+        path_or_sha256: Where the file is, or the hash of one that was imported before.
+        task: The task of the runs that are to have these folds.
+
+    Raises:
+        FoldsError: If the file does not fit the dataset.
     """
     from ecv_core.splits import exchange  # reads and writes files by pyarrow, which takes a while
 
@@ -150,7 +158,8 @@ def _dataset_facts(spec: RunSpec) -> list[tuple[str, str]]:
 def folds_of(spec: RunSpec) -> Folds:
     """The folds of a run, the same for the same spec.
 
-    Raises: FoldsError if the data cannot be split so.
+    Raises:
+        FoldsError: If the data cannot be split so.
     """
     return dealt(data_of(spec), spec)
 

@@ -41,12 +41,14 @@ def run_fold(
     A validation part is neither learnt from nor a candidate. Same spec and index, same scores.
 
     Args:
-        spec: what to run; see `fold.spec.make_spec`.
-        index: the held-out fold, 0 .. k-1.
-        meter: measures cutting out the fold, fitting and evaluating. What is done once for all
+        spec: What to run; see `fold.spec.make_spec`.
+        index: The held-out fold, 0 .. k-1.
+        meter: Measures cutting out the fold, fitting and evaluating. What is done once for all
             folds is no fold's cost: imports, loading the data, dealing it into folds.
-        progress: called with the phase ("load", "split", "fit", "evaluate") and its steps.
-    Raises: InputError for data that cannot serve, RunError if training fails, Cancelled.
+        progress: Called with the phase ("load", "split", "fit", "evaluate") and its steps.
+
+    Raises:
+        InputError: For data that cannot serve, RunError if training fails, Cancelled.
     """
     work, [model] = _load_data_and_models([spec], progress)
     meter = meter or NoMeter()
@@ -107,10 +109,14 @@ def _load_data_and_models(specs: Sequence[RunSpec], progress: Progress) -> tuple
     It happens once per process, so that no fold pays for it.
 
     Args:
-        specs: alike but for their parameters.
-        progress: called as it goes on.
-    Returns: what all of them work with; and the unfitted model of each.
-    Raises: InputError for what cannot be computed here, or data that cannot serve.
+        specs: Alike but for their parameters.
+        progress: Called as it goes on.
+
+    Returns:
+        What all of them work with; and the unfitted model of each.
+
+    Raises:
+        InputError: For what cannot be computed here, or data that cannot serve.
     """
     spec = specs[0]
     progress("load", 0, 0)
@@ -199,9 +205,11 @@ def ranked(
     """Rank the held-out items of a fold as the run asks for.
 
     Args:
-        model: fitted on the training part, here or by other code.
-        log_odds: as of `Algorithm`.
-    Raises: as `evaluation.evaluate`.
+        model: Fitted on the training part, here or by other code.
+        log_odds: As of `Algorithm`.
+
+    Raises:
+        As `evaluation.evaluate`.
     """
     return evaluation.evaluate(
         model,
@@ -339,13 +347,17 @@ def run_shared_fold(
     """Train and evaluate several configurations on the same fold.
 
     Args:
-        specs: at least two with the same `sharing_key`, alike but for their parameters.
-        index: the held-out fold, 0 .. k-1.
-        meter: as of `run_fold`.
-        progress: likewise.
-    Returns: the place of a spec and its result, as soon as it is known, in the model's order. What
-        the caller does with it before asking for the next is not metered.
-    Raises: as `run_fold`, for the configuration that comes next.
+        specs: At least two with the same `sharing_key`, alike but for their parameters.
+        index: The held-out fold, 0 .. k-1.
+        meter: As of `run_fold`.
+        progress: Likewise.
+
+    Returns:
+        The place of a spec and its result, as soon as it is known, in the model's order. What the
+        caller does with it before asking for the next is not metered.
+
+    Raises:
+        As `run_fold`, for the configuration that comes next.
     """
     work, unfitted_models = _load_data_and_models(specs, progress)
     sharing = work.algorithm.sharing

@@ -33,8 +33,8 @@ class FoldClock:
         """The seconds of a `FoldResult` whose evaluation ends now, by the names of its fields.
 
         Args:
-            fit_began_at: on the clock of `time.perf_counter`.
-            fit_ended_at: likewise, when the evaluation began.
+            fit_began_at: On the clock of `time.perf_counter`.
+            fit_ended_at: Likewise, when the evaluation began.
         """
         now = time.perf_counter()
         return {
@@ -56,8 +56,8 @@ class Costs:
         """Costs of no configuration yet; the clock starts for the first one.
 
         Args:
-            configuration_count: how many there will be.
-            steps_go_on: whether each goes on from the fit of the one before, see
+            configuration_count: How many there will be.
+            steps_go_on: Whether each goes on from the fit of the one before, see
                 `models.base.Sharing`; then its step of the fit serves those that follow as well.
         """
         self._configuration_count = configuration_count
@@ -113,7 +113,7 @@ class Costs:
         """What the last configuration needs: its own parts, and all common ones up to it.
 
         Args:
-            divided: a common part counts as divided by those that were still to come.
+            divided: A common part counts as divided by those that were still to come.
         """
         seconds: Counter[str] = Counter()
         energies = []

@@ -38,13 +38,15 @@ def make_spec(
     there is only one fold or folds come in an order, and `min_folds` is the rule's.
 
     Args:
-        params: of the algorithm, by name; the others are at their defaults.
-        split_params: of the split, alike.
-        rule_params: of the rule, alike.
-        own_metric: of a run that was read, whose metric may not be known here.
-        settings: any other field of `records.RunSpec`, but for the cut-offs, which follow; and
+        params: The params of the algorithm, by name; the others are at their defaults.
+        split_params: The split params of the split, alike.
+        rule_params: The rule params of the rule, alike.
+        own_metric: The own metric of a run that was read, whose metric may not be known here.
+        settings: Any other field of `records.RunSpec`, but for the cut-offs, which follow; and
             those parameters of rules that have an option of their own, such as alpha.
-    Raises: InputError for an unknown name or a value that cannot work, before anything runs.
+
+    Raises:
+        InputError: For an unknown name or a value that cannot work, before anything runs.
     """
     entry = datasets.entry(dataset)
     settings = _with_list_length(_with_registered_ids(settings))
@@ -96,7 +98,8 @@ _SETTINGS = {name: setting for name, setting in SETTINGS.items() if name not in 
 def _with_registered_ids(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with a metric and a split of one's own registered, and named by their ids.
 
-    Raises: InputError for what is none.
+    Raises:
+        InputError: For what is none.
     """
     by_id = dict(settings)
     registers = (("metric", evaluation.register_metric), ("split", splits.register_split))
@@ -110,7 +113,8 @@ def _with_registered_ids(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _with_list_length(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings with a metric such as 'ndcg@10' as metric and n.
 
-    Raises: InputError for two list lengths.
+    Raises:
+        InputError: For two list lengths.
     """
     metric = settings.get("metric")
     if metric is None or "@" not in metric:
@@ -132,8 +136,11 @@ def _check_names(settings: Mapping[str, Any]) -> None:
 def _checked_values(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a run, each checked by itself.
 
-    Returns: every setting by name, None where its default depends on others.
-    Raises: InputError for a value that no run can have.
+    Returns:
+        Every setting by name, None where its default depends on others.
+
+    Raises:
+        InputError: For a value that no run can have.
     """
     values = {}
     for name, setting in _SETTINGS.items():
@@ -171,7 +178,9 @@ def _model_and_metric(
     """The algorithm of this id, or a tracked model of this name; and the metric.
 
     A tracked model does what the metric is of; of an algorithm the usual metric follows.
-    Raises: UnknownName; InputError.
+
+    Raises:
+        UnknownName; InputError.
     """
     metric = None
     if values["metric"] is not None:
@@ -195,11 +204,13 @@ def _check_metric_serves(
     """Refuse a metric that a run of this model has no value of.
 
     Args:
-        metric: of the run.
-        model: of the run.
-        values: of its settings.
-        own_metric: as of `make_spec`.
-    Raises: InputError.
+        metric: The metric of the run.
+        model: The model of the run.
+        values: The values of its settings.
+        own_metric: As of `make_spec`.
+
+    Raises:
+        InputError.
     """
     task = model.task
     if metric.descriptive:
@@ -232,7 +243,9 @@ def _item_count(entry: DatasetEntry, task: Task) -> int | None:
     """How many items there are to rank; None where none is ranked, or nobody knows yet.
 
     Of a file of one's own only reading it tells.
-    Raises: DatasetError if it cannot be read, or nothing of it survives pruning.
+
+    Raises:
+        DatasetError: If it cannot be read, or nothing of it survives pruning.
     """
     if not task.ranks:
         return None
@@ -247,11 +260,13 @@ def _check_lists(
     """Refuse lists and samples of more items than there are.
 
     Args:
-        entry: of the dataset.
-        item_count: how many there are to rank, as of `_item_count`.
-        n: length of the lists.
-        negatives: drawn beside each held-out item; None for full ranking.
-    Raises: InputError.
+        entry: The entry of the dataset.
+        item_count: How many there are to rank, as of `_item_count`.
+        n: Length of the lists.
+        negatives: Drawn beside each held-out item; None for full ranking.
+
+    Raises:
+        InputError.
     """
     if item_count is not None and n > item_count:
         raise InputError(f"n must be at most the {item_count:,} items of {entry.id}, but is {n}")
@@ -299,7 +314,8 @@ def _checked_split(
 ) -> _Split:
     """The split that is asked for, or the task's usual one.
 
-    Raises: UnknownName; InputError, FoldsError for one that does not serve, or too many folds.
+    Raises:
+        UnknownName; InputError, FoldsError for one that does not serve, or too many folds.
     """
     split_id = values["split"] or task.usual_split
     imported = values["folds_sha256"] is not None
@@ -365,7 +381,9 @@ def _check_rule_serves(rule: Rule, split: _Split, metric: Metric) -> None:
 
     With folds in an order a fixed number is refused as well: the mean of the first e of them says
     nothing of all k. Who wants some of them asks for those (`only_folds`), or for a smaller k.
-    Raises: InputError.
+
+    Raises:
+        InputError.
     """
     if split.k > 1 and rule.id != stopping.NEVER_STOPS:
         splits.check_exchangeable(
@@ -403,11 +421,13 @@ def _rule_params(
     The axis of another rule is passed over: who compares rules may give all of them at once.
 
     Args:
-        rule: of the run.
-        rule_params: its parameters.
-        settings: as of `make_spec`, with the parameters of any rule that have an option of their
+        rule: The rule of the run.
+        rule_params: Its parameters.
+        settings: As of `make_spec`, with the parameters of any rule that have an option of their
             own, such as alpha.
-    Raises: InputError for any other parameter of another rule, and for one that is said twice.
+
+    Raises:
+        InputError: For any other parameter of another rule, and for one that is said twice.
     """
     own_names = {parameter.name for parameter in rule.parameters}
     params = dict(rule_params)
@@ -429,10 +449,12 @@ def _check_may_be_ignored(name: str, value: Any, rule: Rule) -> None:  # noqa: A
     """Refuse a parameter of other rules that is not what they are compared on.
 
     Args:
-        name: of the parameter.
-        value: that is asked for.
-        rule: of the run, which has no such parameter.
-    Raises: InputError.
+        name: The name of the parameter.
+        value: The value that is asked for.
+        rule: The rule of the run, which has no such parameter.
+
+    Raises:
+        InputError.
     """
     # The axis of a rule is the parameter at whose values rules are compared: who compares them
     # gives the axes of all to each, so that those of others are no mistake.

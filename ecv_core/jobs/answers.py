@@ -16,10 +16,12 @@ def check_answer(computed: Computed, answered: Collection[int], node: str) -> No
     """Refuse a result that cannot be one of its task.
 
     Args:
-        computed: the task, and what came for it.
-        answered: places of the task's specs that have their result already.
-        node: that has computed it, for the sentence.
-    Raises: WrongAnswer, which names the node and what is wrong.
+        computed: The task, and what came for it.
+        answered: Places of the task's specs that have their result already.
+        node: The node that has computed it, for the sentence.
+
+    Raises:
+        WrongAnswer, which names the node and what is wrong.
     """
     task = computed.task
     spec_index = computed.spec_index

@@ -64,18 +64,20 @@ def drive(
     """Have a plan's folds computed until it is done, is cancelled, or a fold fails.
 
     Args:
-        plan: says which folds come next.
-        plan_runs: keeps them; its runs say how they ended, and `check_finished` raises what failed.
-        executor: computes them; by default this very process, here and now.
-        closing: whether this program is about to end; what goes is interrupted then.
-        seconds: by the clock, that all folds of a run may take together, those that were cut off
+        plan: Says which folds come next.
+        plan_runs: Keeps them; its runs say how they ended, and `check_finished` raises what failed.
+        executor: Computes them; by default this very process, here and now.
+        closing: Whether this program is about to end; what goes is interrupted then.
+        seconds: By the clock, that all folds of a run may take together, those that were cut off
             too; then it is cancelled. A worker's start and waiting for the machine do not count.
-        gives_way: return as soon as none of the plan's runs is claimed, though it is not done, so
+        gives_way: Return as soon as none of the plan's runs is claimed, though it is not done, so
             that others who wait come first.
-    Raises: KeyboardInterrupt, and Terminated while this program is not about to end anyway;
-        InputError where the plan cannot go on, as where only other code can compute a fold;
-        RunError and StoreError where something else than a fold fails, as saving one in the end;
-        the folds of these runs are in a file of their own then, which the error names.
+
+    Raises:
+        KeyboardInterrupt, and Terminated while this program is not about to end anyway.
+        InputError: Where the plan cannot go on, as where only other code can compute a fold.
+        RunError: And StoreError where something else than a fold fails, as saving one in the end;
+            the folds of these runs are in a file of their own then, which the error names.
     """
     executor = executor or Here()
     with (
@@ -101,8 +103,8 @@ class _UnderWay:
         """Nothing of it is done yet.
 
         Args:
-            seconds: that it may take.
-            progress: told every step.
+            seconds: The seconds that it may take.
+            progress: Told every step.
         """
         self._seconds_allowed = seconds
         self._progress = progress
@@ -271,7 +273,9 @@ class _Drive:
     def _take_end(self, ended: Ended) -> None:
         """Finish the runs of a task that has ended, or do what its error asks for.
 
-        Raises: Terminated; Cancelled where the whole plan ends with the task.
+        Raises:
+            Terminated.
+            Cancelled: Where the whole plan ends with the task.
         """
         under_way = self._under_way.pop(ended.task)
         error = ended.error
@@ -357,8 +361,9 @@ def _ending(plan_runs: PlanRuns, closing: Callable[[], bool]) -> Iterator[None]:
 def _end_after(error: Exception, plan_runs: PlanRuns, closing: Callable[[], bool]) -> None:
     """Keep the folds that an error would lose, and have the runs say why they ended.
 
-    Raises: EcvError, unless this program is about to end: the error itself, where its folds are
-        now, or what happened.
+    Raises:
+        EcvError: Unless this program is about to end: the error itself, where its folds are now, or
+            what happened.
     """
     if isinstance(error, StoreError | RunError):
         where_saved = plan_runs.save_unstored_folds(error)

@@ -47,9 +47,11 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     """Train and evaluate a fold of one run, or of several that share work, metered.
 
     Args:
-        specs: as of `FoldTask.specs`.
-        progress: told every step; it may raise Cancelled.
-    Raises: EcvError; any other error as a RunError that says what happened.
+        specs: As of `FoldTask.specs`.
+        progress: Told every step; it may raise Cancelled.
+
+    Raises:
+        EcvError; any other error as a RunError that says what happened.
     """
     from ecv_core.energy.real_meters import meter_for
     from ecv_core.fold.computing import run_shared_fold
@@ -213,7 +215,8 @@ class Executor(Protocol):
     def submit(self, task: FoldTask, progress: Progress) -> None:
         """Begin with a task, or have it wait until another has ended.
 
-        Args: progress: told where it is, from any thread; it must return at once.
+        Args:
+            progress: Told where it is, from any thread; it must return at once.
         """
 
     def finished(self, seconds: float) -> Finished:
@@ -316,8 +319,8 @@ class Workers:
         """Nothing starts yet.
 
         Args:
-            compute: a function of a module, done with each task.
-            most: so many processes, which share the cores; several cannot be metered.
+            compute: A function of a module, done with each task.
+            most: So many processes, which share the cores; several cannot be metered.
         """
         self.compute = compute
         """May change from task to task."""
@@ -560,8 +563,8 @@ class Throttled:
         """Nothing is reported yet.
 
         Args:
-            report: called with what is passed on.
-            seconds: between two steps.
+            report: Called with what is passed on.
+            seconds: Between two steps.
         """
         self._report = report
         self._seconds = seconds

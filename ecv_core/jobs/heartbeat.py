@@ -50,7 +50,8 @@ class OwnerWatch:
         One of another machine has ended when its sign of life stays the same for `GONE_SECONDS`.
         After a gap between two looks this begins anew: the database may have been away from all.
 
-        Raises: StoreError.
+        Raises:
+            StoreError.
         """
         beat_of_owner = active_owners(self._store)
         now = monotonic()
@@ -84,9 +85,11 @@ def recover(store: Store, *, serves: bool = False) -> None:
     """Mark runs as interrupted whose programs on this machine are gone, so that they can go on.
 
     Args:
-        store: of the runs.
-        serves: whether this process takes over what waits in the queues of dashboards among them.
-    Raises: StoreError.
+        store: The store of the runs.
+        serves: Whether this process takes over what waits in the queues of dashboards among them.
+
+    Raises:
+        StoreError.
     """
     _interrupt_runs(store, OwnerWatch(store).find_gone(), serves=serves)
 
@@ -94,7 +97,8 @@ def recover(store: Store, *, serves: bool = False) -> None:
 def abandoned_runs(store: Store) -> set[str]:
     """Ids of the active runs whose programs on this machine are gone; nothing is changed.
 
-    Raises: StoreError.
+    Raises:
+        StoreError.
     """
     gone = OwnerWatch(store).find_gone()
     return {run.run_id for run in current_activity(store).runs if run.owner in gone}
@@ -105,7 +109,8 @@ def recover_run(store: Store, run_id: str) -> None:
 
     That takes as long as a sign of life may take, so it is done only for a run that is to go on.
 
-    Raises: StoreError.
+    Raises:
+        StoreError.
     """
     recover(store)
     owner = owner_of(store, run_id)
@@ -125,11 +130,15 @@ def _interrupt_runs(store: Store, gone_owners: Collection[str], *, serves: bool 
     """Interrupt the runs of owners that are gone.
 
     Args:
-        store: of the runs.
-        gone_owners: their names.
-        serves: whether this process takes over what waits in the queues of dashboards among them.
-    Returns: whether it took something over.
-    Raises: StoreError.
+        store: The store of the runs.
+        gone_owners: Their names.
+        serves: Whether this process takes over what waits in the queues of dashboards among them.
+
+    Returns:
+        Whether it took something over.
+
+    Raises:
+        StoreError.
     """
     if not gone_owners:
         return False
@@ -153,8 +162,8 @@ class Heartbeat:
         """Start it.
 
         Args:
-            serves: whether this is a dashboard, whose queue the next one takes over.
-            on_taken: called when something came into this process's queue that way.
+            serves: Whether this is a dashboard, whose queue the next one takes over.
+            on_taken: Called when something came into this process's queue that way.
         """
         self._store = store
         self._serves = serves

@@ -60,8 +60,8 @@ class HereFirst:
         """Nothing starts yet.
 
         Args:
-            compute: a function of a module, done with each task.
-            workers: for what takes longer; by default a process for each core.
+            compute: A function of a module, done with each task.
+            workers: For what takes longer; by default a process for each core.
         """
         self._here = Here(compute)
         self._workers = workers or unmetered(compute)

@@ -68,8 +68,8 @@ def machine_alone(progress: Progress, *, metered: bool = True) -> Iterator[None]
     body of a tracked loop that evaluates something, need not wait for itself.
 
     Args:
-        progress: told for whom this waits; it may raise Cancelled. The log has it in full, once.
-        metered: if not, others that are not metered have it meanwhile, too.
+        progress: Told for whom this waits; it may raise Cancelled. The log has it in full, once.
+        metered: If not, others that are not metered have it meanwhile, too.
     """
     # The clock since boot is the same for all processes, and is never set back.
     name = f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json"
@@ -112,7 +112,8 @@ class _Ticket:
 def _write_ticket(path: Path, *, metered: bool, computes: bool) -> None:
     """Have this process wait, or compute, from now on; a file that is whole at any time.
 
-    Raises: OSError.
+    Raises:
+        OSError.
     """
     ticket = _Ticket(
         owner=this_process(),
@@ -130,10 +131,12 @@ def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
     """Wait until this process may compute; its ticket then says so.
 
     Args:
-        path: of its ticket.
-        progress: told for whom it waits.
-        metered: as of `machine_alone`.
-    Raises: OSError; what progress raises.
+        path: The path of its ticket.
+        progress: Told for whom it waits.
+        metered: As of `machine_alone`.
+
+    Raises:
+        OSError; what progress raises.
     """
     came_at = time.monotonic()
     sentence_logged = ""
@@ -229,7 +232,8 @@ def _active_ticket(path: Path) -> _Ticket | None:
 def _wait_for_quiet(progress: Progress) -> None:
     """Wait until other programs have used next to nothing for a while.
 
-    Raises: what progress raises.
+    Raises:
+        What progress raises.
     """
     quiet_looks = 0
     is_logged = False

@@ -86,8 +86,12 @@ class Queue:
 
         One that is queued or going already, here or elsewhere, is left as it is.
         Args and other errors: as of `Store.requeue`.
-        Returns: whether it is queued here now.
-        Raises: InputError for one that other code computes.
+
+        Returns:
+            Whether it is queued here now.
+
+        Raises:
+            InputError: For one that other code computes.
         """
         spec = self._store.run(run_id).spec
         models.computing(spec)  # refuses a run of other code
@@ -118,8 +122,8 @@ def plan_of(
     Of a selection, runs that were taken out of the queue since are left out.
 
     Args:
-        speculate: as of `RunPlan`.
-        with_queue: whether runs that wait in the same queue are in the plan too.
+        speculate: As of `RunPlan`.
+        with_queue: Whether runs that wait in the same queue are in the plan too.
     """
     record = plan_behind(store, run.group)
     if record is not None and record.kind == SELECTION:
@@ -185,8 +189,8 @@ class RunManager(Queue):
         """Start the thread.
 
         Args:
-            compute: what the worker process does with a task.
-            seconds: that a run may take, as of `drive`; None for any.
+            compute: What the worker process does with a task.
+            seconds: The seconds that a run may take, as of `drive`; None for any.
         """
         super().__init__(store)
         self._seconds_per_run = seconds
@@ -266,7 +270,8 @@ class RunManager(Queue):
     def _compute(self, run_id: str) -> None:
         """Compute a run, or a fold of the selection that has queued it; queue what comes next.
 
-        Raises: StoreError where the database is away: the run waits until it is there again.
+        Raises:
+            StoreError: Where the database is away: the run waits until it is there again.
         """
         has_ended = False  # a run that was computed here has its state already
         queued_ids: list[str] = []  # the runs that are to compute the next fold of the same plan
@@ -315,7 +320,8 @@ class RunManager(Queue):
     def _executor_on(self, place: str, run: RunRecord) -> Executor:
         """The executor of a place, made once.
 
-        Raises: InputError for a cluster that does not answer; it is asked again.
+        Raises:
+            InputError: For a cluster that does not answer; it is asked again.
         """
         if place == HERE and not run.spec.no_energy:
             return self._worker  # a metered fold has the machine to itself

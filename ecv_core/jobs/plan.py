@@ -80,10 +80,15 @@ class Plan(Protocol):
         A driver with one place takes the first only, so bets come last. A bet under way that the
         plan would not make any more is cancelled; to see that it is asked as if nothing were.
 
-        Args: under_way: tasks that are being computed; they are not to be given again.
-        Returns: empty while there is nothing to do but to wait for what is under way; the plan is
-            done once nothing is.
-        Raises: InputError where it cannot go on, with the way out.
+        Args:
+            under_way: Tasks that are being computed; they are not to be given again.
+
+        Returns:
+            Empty while there is nothing to do but to wait for what is under way; the plan is done
+            once nothing is.
+
+        Raises:
+            InputError: Where it cannot go on, with the way out.
         """
 
 
@@ -91,8 +96,8 @@ def next_fold(run: RunRecord, *, full: bool = False) -> int | None:
     """The fold that a run needs next; None when its rule has stopped it or all folds are in.
 
     Args:
-        run: whose folds are looked at.
-        full: whether it goes on after its stop, also where its spec does not say so.
+        run: Whose folds are looked at.
+        full: Whether it goes on after its stop, also where its spec does not say so.
     """
     if run.stopped_at is not None and not (run.spec.full or full):
         return None

@@ -112,14 +112,14 @@ class PlanRuns:
         """Nothing is claimed yet.
 
         Args:
-            runs: the plan's runs that are there already; queued ones are claimed at the start.
-            plan_id: under which its other runs are made, and found again; empty for none.
-            owner: who has its runs; by default this process.
-            started_by: the id of a person, as of `Store.create`.
-            taken_out: ids of its runs that somebody has taken out of the queue: they do not go on.
-            rule: stops `runs`, where it is none that their specs could name.
-            anew: compute every fold, also those that another run has.
-            recorded: whether runs outside the database count for `folds`.
+            runs: The plan's runs that are there already; queued ones are claimed at the start.
+            plan_id: Under which its other runs are made, and found again; empty for none.
+            owner: Who has its runs; by default this process.
+            started_by: The id of a person, as of `Store.create`.
+            taken_out: Ids of its runs that somebody has taken out of the queue: they do not go on.
+            rule: Stops `runs`, where it is none that their specs could name.
+            anew: Compute every fold, also those that another run has.
+            recorded: Whether runs outside the database count for `folds`.
         """
         self.store = store
         self.owner = owner or this_process()
@@ -215,8 +215,9 @@ class PlanRuns:
     def claim(self, task: FoldTask) -> bool:
         """Have the task's runs running under this owner.
 
-        Returns: False where another program has one, somebody has cancelled it meanwhile, or a
-            cheap model that it needs has failed; it has ended then.
+        Returns:
+            False where another program has one, somebody has cancelled it meanwhile, or a cheap
+            model that it needs has failed; it has ended then.
         """
         for spec in task.specs:
             run_id = self._ids.get(_key(spec))
@@ -264,8 +265,8 @@ class PlanRuns:
         """Claim a run that waits; whether it is ours now.
 
         Args:
-            run_id: of the run.
-            spec: says which folds it is to have; None for those that its own spec says.
+            run_id: The run id of the run.
+            spec: Says which folds it is to have; None for those that its own spec says.
         """
         if spec is not None:
             spec = _spec_to_go_on(self.store.run(run_id), spec)
@@ -323,7 +324,8 @@ class PlanRuns:
     def commit(self, task: FoldTask, spec_index: int, result: FoldResult) -> bool:
         """Keep a fold and what the rule makes of it; a full disk delays this, but loses nothing.
 
-        Returns: whether the owner still has the run; if not, the fold is kept all the same.
+        Returns:
+            Whether the owner still has the run; if not, the fold is kept all the same.
         """
         spec = task.specs[spec_index]
         run_id = self._ids[_key(spec)]
@@ -408,7 +410,8 @@ class PlanRuns:
     ) -> None:
         """Finish those of these runs, or of all that are claimed, that need no more fold.
 
-        Args: under_way: tasks that are computed still, whose runs go on.
+        Args:
+            under_way: Tasks that are computed still, whose runs go on.
         """
         run_ids = self._ids_of(specs) & self._running
         for task in under_way:
@@ -420,7 +423,8 @@ class PlanRuns:
     def withdraw(self, task: FoldTask, under_way: Iterable[FoldTask]) -> None:
         """The task's fold is not computed: nobody needs it any more.
 
-        Args: under_way: other tasks, as of `settle`.
+        Args:
+            under_way: Other tasks, as of `settle`.
         """
         self.note_node(task, None)
         for run_id in self._ids_of(task.specs) & self._running:
@@ -443,7 +447,8 @@ class PlanRuns:
     def check_stored(self) -> None:
         """Check that every fold that was computed here can be read from the database.
 
-        Raises: StoreError where one cannot.
+        Raises:
+            StoreError: Where one cannot.
         """
         if self._copies:
             check_kept(self.store, self._copies)
@@ -451,8 +456,11 @@ class PlanRuns:
     def save_unstored_folds(self, error: StoreError | RunError) -> RunError | None:
         """Keep the folds of these runs in a file of their own, where the database lacks one.
 
-        Args: error: that has ended the plan.
-        Returns: what says where; None where all of them can be read again.
+        Args:
+            error: The error that has ended the plan.
+
+        Returns:
+            What says where; None where all of them can be read again.
         """
         try:
             self.check_stored()
@@ -518,8 +526,9 @@ class PlanRuns:
         """How long a task may take; what several runs share is shared out equally.
 
         Args:
-            task: of its runs the one that took longest counts, with folds that were cut off.
-            max_seconds_per_run: with all its folds.
+            task: The task of its runs the one that took longest counts, with folds that were cut
+                off.
+            max_seconds_per_run: With all its folds.
         """
         most_spent = 0.0
         lost_by_run = lost_seconds(self.store, self._ids_of(task.specs))
@@ -598,9 +607,9 @@ def moments_of(
     the gap any more.
 
     Args:
-        run: without the newest result.
-        rule: that stops it.
-        results: by fold, the newest too.
+        run: Without the newest result.
+        rule: The rule that stops it.
+        results: By fold, the newest too.
     """
     order = run.spec.fold_order
     # Folds that the run had before other folds were asked for come first.

@@ -79,14 +79,16 @@ def measure(
     """The scores of a fold from what was reported of it.
 
     Args:
-        fold: as other code got it.
-        reported: user -> score, for every user with something held out; or the score of the fold;
+        fold: As other code got it.
+        reported: User -> score, for every user with something held out; or the score of the fold;
             or a table: lists of recommended items, which are evaluated here under full ranking,
             predicted ratings, or users' scores; or scores of users x items, in the order of the
             matrices, or a fitted model with `score(users)`.
-        rule: that stops the run, where the spec does not say it.
-        metric_named: whether somebody has named the metric by which the run is scored.
-    Raises: InputError with what is wrong and the way out.
+        rule: The rule that stops the run, where the spec does not say it.
+        metric_named: Whether somebody has named the metric by which the run is scored.
+
+    Raises:
+        InputError: With what is wrong and the way out.
     """
     if not metric_named and _has_scores(reported):
         raise InputError(
@@ -213,8 +215,8 @@ def _measure_user_scores(fold: TrackedFold, reported: Iterable[tuple[Any, Any]])
     """The scores of a fold from each user's.
 
     Args:
-        fold: as other code got it.
-        reported: user id and score.
+        fold: As other code got it.
+        reported: User id and score.
     """
     spec = fold.spec
     metric = metric_of(spec)
@@ -250,11 +252,15 @@ def _scores_by_user(
     """The reported scores by the users' codes.
 
     Args:
-        fold: as other code got it.
-        metric: that the scores are of.
-        reported: user id and score.
-    Returns: shape (users of the dataset,); without meaning for users with nothing held out.
-    Raises: InputError for an unknown user, one twice or none, or a score that cannot be.
+        fold: As other code got it.
+        metric: The metric that the scores are of.
+        reported: User id and score.
+
+    Returns:
+        Shape (users of the dataset,); without meaning for users with nothing held out.
+
+    Raises:
+        InputError: For an unknown user, one twice or none, or a score that cannot be.
     """
     ids = [user for user, _ in reported]
     user_codes = codes_of(ids, fold.data.user_ids, "user", fold.data.dataset)
@@ -298,10 +304,12 @@ def _refuse_users(fold: TrackedFold, is_wrong: Mask, what: str) -> None:
     """Refuse scores where those of a user are wrong.
 
     Args:
-        fold: that they are of.
-        is_wrong: shape (users of the dataset,).
-        what: such a user has, for the sentence.
-    Raises: InputError.
+        fold: The fold that they are of.
+        is_wrong: Shape (users of the dataset,).
+        what: Such a user has, for the sentence.
+
+    Raises:
+        InputError.
     """
     if is_wrong.any():
         users = first_and_count(fold.data.user_ids, np.flatnonzero(is_wrong))

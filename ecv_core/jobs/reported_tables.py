@@ -42,11 +42,13 @@ def codes_of(ids: Collection[Any], dataset_ids: Ids, kind: str, dataset: str) ->
     """Ids as codes of the dataset; numbers and texts that read the same are the same.
 
     Args:
-        ids: as other code has them.
-        dataset_ids: code -> id.
+        ids: As other code has them.
+        dataset_ids: Code -> id.
         kind: 'user' or 'item', for the error.
-        dataset: its name, for the error.
-    Raises: InputError for an id that the dataset does not have.
+        dataset: Its name, for the error.
+
+    Raises:
+        InputError: For an id that the dataset does not have.
     """
     import pandas as pd
 
@@ -135,11 +137,15 @@ def lists_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.int64]:
     """Each user's list, best first.
 
     Args:
-        fold: of which the table is reported.
+        fold: The fold of which the table is reported.
         table: `user_id`, `item_id`, and `rank` (1 is best), or `score` (higher is better); without
             either the rows of a user are in their order.
-    Returns: item codes, -1 where a list is shorter; shape (users, n).
-    Raises: InputError for what is unknown, there twice, or no candidate.
+
+    Returns:
+        Item codes, -1 where a list is shorter; shape (users, n).
+
+    Raises:
+        InputError: For what is unknown, there twice, or no candidate.
     """
     check_columns(table, ("user_id", "item_id"), "recommendations have user_id and item_id")
     pairs = _pairs(fold, table)
@@ -161,7 +167,8 @@ def lists_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.int64]:
 def check_lengths(fold: TrackedFold, lists: NDArray[np.int64]) -> str:
     """Refuse lists that are all too short for the metric. Raises: InputError.
 
-    Returns: a note where users with something held out have no list; else empty.
+    Returns:
+        A note where users with something held out have no list; else empty.
     """
     users = np.flatnonzero(fold.held_out_counts)
     lengths = np.count_nonzero(lists >= 0, axis=1)
@@ -190,7 +197,8 @@ def check_lengths(fold: TrackedFold, lists: NDArray[np.int64]) -> str:
 def _best_first(fold: TrackedFold, table: pd.DataFrame, pairs: _Pairs) -> Indices:
     """The rows by user, the best first; of equal scores the item with the lower number.
 
-    Raises: InputError for two items of a user with the same rank.
+    Raises:
+        InputError: For two items of a user with the same rank.
     """
     if "rank" in table.columns:
         ranks = finite_column(table, "rank")
@@ -237,9 +245,11 @@ def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> Floats:
     """Predicted ratings in the order of the held-out ones; shape (held-out ratings,).
 
     Args:
-        fold: of which the table is reported.
+        fold: The fold of which the table is reported.
         table: `user_id`, `item_id` and `prediction` (or `score`), for every row of fold.test.
-    Raises: InputError for what is missing, there twice, or not held out.
+
+    Raises:
+        InputError: For what is missing, there twice, or not held out.
     """
     import pandas as pd
 
@@ -274,9 +284,9 @@ def _refuse_ratings(fold: TrackedFold, numbers: NDArray[np.int64], what: str) ->
     """Refuse predictions where some pairs are wrong. Raises: InputError.
 
     Args:
-        fold: of which ratings are predicted.
-        numbers: of the wrong pairs, as of `_Pairs.numbers`.
-        what: is wrong with them, for a sentence that begins with their number.
+        fold: The fold of which ratings are predicted.
+        numbers: The numbers of the wrong pairs, as of `_Pairs.numbers`.
+        what: Is wrong with them, for a sentence that begins with their number.
     """
     if len(numbers):
         raise InputError(

@@ -27,7 +27,8 @@ class TrackedFold:
     def __init__(self, spec: RunSpec, index: int) -> None:
         """Fold `index` of a run.
 
-        Raises: FoldsError where it has nothing to learn from, or nothing held out; DatasetError.
+        Raises:
+            FoldsError: Where it has nothing to learn from, or nothing held out; DatasetError.
         """
         self.spec = spec
         self.index = index
@@ -79,7 +80,8 @@ class TrackedFold:
     def write(self, folder: Path) -> dict[str, Path]:
         """Write 'train' and 'test', and 'validation' where there is such a part, as CSV files.
 
-        Returns: their paths, absolute. Raises: OSError.
+        Returns:
+            Their paths, absolute. Raises: OSError.
         """
         parts = {"train": Part.TRAIN, "test": Part.TEST}
         if (self.parts == Part.VALIDATION).any():

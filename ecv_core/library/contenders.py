@@ -48,7 +48,7 @@ def as_settings(contenders: Sequence[object]) -> Iterator[list[NamedModel]]:
     """Name and settings of each contender, whose models in memory are held meanwhile.
 
     Args:
-        contenders: words as `select` takes them, and models as `evaluate` does.
+        contenders: Words as `select` takes them, and models as `evaluate` does.
     """
     with ExitStack() as stack:
         named: list[NamedModel] = []
@@ -73,9 +73,11 @@ def tunable(model: object, space: Mapping[str, Sequence[ParamValue]]) -> Iterato
     """Settings of `fold.spec.make_spec` for a model that is tuned, which is held meanwhile.
 
     Args:
-        model: makes one of a configuration, as a class does; or one with `set_params`.
-        space: parameter -> values.
-    Raises: InputError for a model that cannot be set, or does not take the first values.
+        model: Makes one of a configuration, as a class does; or one with `set_params`.
+        space: Parameter -> values.
+
+    Raises:
+        InputError: For a model that cannot be set, or does not take the first values.
     """
     build = partial(_build_by_call, model)
     if callable(getattr(model, "set_params", None)) and not isinstance(model, type):
@@ -162,7 +164,8 @@ def _free_name(name: str, taken: set[str]) -> str:
 def executor_for(on: str | None, *, in_memory: bool) -> Executor:
     """The executor for a place, where models in memory are computed in this process.
 
-    Raises: InputError for models in memory elsewhere.
+    Raises:
+        InputError: For models in memory elsewhere.
     """
     if not in_memory:
         return executor_on(on)

@@ -59,12 +59,14 @@ class Data:
         """A table, with the columns that cannot be recognised by their names.
 
         Args:
-            frame: a pandas or polars frame, lazy or not.
+            frame: A pandas or polars frame, lazy or not.
             user, item, rating, timestamp: names of columns; what is not named is recognised, as
                 'userId' is, and rating and timestamp may be missing.
-            cluster: the column that says which users belong together, as a household does; by
+            cluster: The column that says which users belong together, as a household does; by
                 default none.
-        Raises: InputError for what is no table, or a column that it does not have.
+
+        Raises:
+            InputError: For what is no table, or a column that it does not have.
         """
         from ecv_core.dataset.own.roles import roles_by_names
 
@@ -176,7 +178,7 @@ def dataset_id(data: object) -> str:
     """The id by which a run names its data; what is in memory is held for this process.
 
     Args:
-        data: an id; or as `as_data` takes it.
+        data: An id; or as `as_data` takes it.
 
     Raises:
         InputError, DatasetError: for what cannot be used.
@@ -203,11 +205,15 @@ def add(given: object, name: str) -> str:
     """Keep data as a dataset of one's own, found under its name by every page and command.
 
     Args:
-        given: as wherever a dataset is named; or the path of a file (CSV, JSON lines, Parquet,
+        given: As wherever a dataset is named; or the path of a file (CSV, JSON lines, Parquet,
             ZIP), which is recognised as on the page Data.
-        name: letters, digits, - and _.
-    Returns: the name.
-    Raises: InputError, DatasetError with what is wrong with the name or the data.
+        name: Letters, digits, - and _.
+
+    Returns:
+        The name.
+
+    Raises:
+        InputError, DatasetError: With what is wrong with the name or the data.
     """
     from ecv_core.dataset.own import add_file
     from ecv_core.dataset.plain import no_report

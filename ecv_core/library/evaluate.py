@@ -82,29 +82,34 @@ def evaluate(
     """Evaluate an algorithm fold by fold in this process, until the rule says stop.
 
     Args:
-        dataset: an id of `datasets()`, on disk, see `load`; or data in memory: `Data`, a pandas or
+        dataset: An id of `datasets()`, on disk, see `load`; or data in memory: `Data`, a pandas or
             polars frame, a matrix (users x items) of scipy or numpy, a LensKit Dataset, or arrays
             (users, items[, ratings[, timestamps]]). Their content names them.
-        algorithm: an id, such as 'ease'; or a model: an object with `fit(matrix)` and
+        algorithm: An id, such as 'ease'; or a model: an object with `fit(matrix)` and
             `score(users) -> users x items`, or `recommend` as implicit has it, a scorer or pipeline
             of LensKit, a model of Cornac, or a function of the training matrix that returns users x
             items. With metric='rmse' or 'mae' the matrix holds the ratings, and an object may have
             `predict(users, items)` instead, by rows and columns of it; a model of Surprise serves
             too. Each fold fits a copy of it, here, in this process.
-        name: what a model that is no id is called in tables and pages; by default its class.
-        rule: when to stop: an instance, of the package or any object with `decide(results)`; or
+        name: What a model that is no id is called in tables and pages; by default its class.
+        rule: When to stop: an instance, of the package or any object with `decide(results)`; or
             an id. By default `EFold(alpha=1e-4)`, or `Never()` for a split with one fold.
-        keep: leave the run in the database, where pages and `runs()` find it. One by an instance
+        keep: Leave the run in the database, where pages and `runs()` find it. One by an instance
             that is not registered (`register_rule`) is not kept: nobody could say its rule again.
-        anew: compute every fold, also those that a run of the database has; by default these are
+        anew: Compute every fold, also those that a run of the database has; by default these are
             used again, and `document()["folds"][i]["reused"]` says so.
-        on: where folds are computed, 'local:3', 'tcp://host:8786' or 'slurm': see docs/cluster.md;
+        on: Where folds are computed, 'local:3', 'tcp://host:8786' or 'slurm': see docs/cluster.md;
             by default what ECV_CLUSTER says, else this process.
-        on_fold: told of the run after every fold.
-        settings: as of `fold.spec.make_spec`: params, split, split_params, k, seed, metric ('ndcg',
+        on_fold: Told of the run after every fold.
+        settings: As of `fold.spec.make_spec`: params, split, split_params, k, seed, metric ('ndcg',
             or 'ndcg@10'), n, full, ...
-    Returns: the finished run.
-    Raises: InputError for what cannot be run; RunError if a fold fails, its finished folds kept.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        InputError: For what cannot be run.
+        RunError: If a fold fails, its finished folds kept.
 
     >>> import ecv_core as ecv
     >>> run = ecv.evaluate("synthetic", "popular", rule=ecv.Fixed(folds=2), keep=False)
@@ -162,8 +167,8 @@ def _compute(
     """Compute a run's folds until its rule stops.
 
     Args:
-        spec: checked.
-        own_rule: the rule, where it is an instance that no spec can name.
+        spec: Checked.
+        own_rule: The rule, where it is an instance that no spec can name.
         keep, anew, on, on_fold: as of `evaluate`.
     """
     fold.check_data(spec)
@@ -191,12 +196,12 @@ def _workplace(
     """The database that runs are in, and what computes their folds.
 
     Args:
-        on: where folds are computed, as of `evaluate`.
-        keep: whether it is the usual database; otherwise it is one that is gone afterwards.
-        in_memory: whether some of the models are in memory, and so computed in this process.
+        on: Where folds are computed, as of `evaluate`.
+        keep: Whether it is the usual database; otherwise it is one that is gone afterwards.
+        in_memory: Whether some of the models are in memory, and so computed in this process.
 
     Raises:
-        InputError: for a place that cannot be had, or models in memory elsewhere.
+        InputError: For a place that cannot be had, or models in memory elsewhere.
     """
     with closing(executor_for(on, in_memory=in_memory)) as executor:
         if keep:
@@ -221,18 +226,22 @@ def study(
     """Evaluate every algorithm on every dataset, with the folds that the database has already.
 
     Args:
-        datasets: each as of `evaluate`.
-        algorithms: ids of `algorithms()`, every parameter at its default, or models in memory as of
+        datasets: Each as of `evaluate`.
+        algorithms: Ids of `algorithms()`, every parameter at its default, or models in memory as of
             `evaluate`, which are computed anew.
-        splits: each as of `evaluate`; by default each algorithm's usual one.
-        rule: that ends each run, as of `evaluate`, registered; by default all folds run.
-        keep: leave it in the database, where the page Studies finds it.
-        on: where folds are computed, as of `evaluate`.
-        on_fold: told of each run after every fold of it.
-        settings: as of `evaluate`, the same for all.
-    Returns: the runs that answer, in the order in which they were asked for; one that failed says
-        why in `record.error`.
-    Raises: InputError for an unknown name, or data that cannot serve.
+        splits: Each as of `evaluate`; by default each algorithm's usual one.
+        rule: The rule that ends each run, as of `evaluate`, registered; by default all folds run.
+        keep: Leave it in the database, where the page Studies finds it.
+        on: Where folds are computed, as of `evaluate`.
+        on_fold: Told of each run after every fold of it.
+        settings: As of `evaluate`, the same for all.
+
+    Returns:
+        The runs that answer, in the order in which they were asked for; one that failed says why in
+        `record.error`.
+
+    Raises:
+        InputError: For an unknown name, or data that cannot serve.
 
     >>> import ecv_core as ecv
     >>> runs = ecv.study(["synthetic"], ["popular"], k=3, keep=False)
@@ -275,8 +284,8 @@ def _runs_of(asked_cells: Sequence[studies.Cell], cells_with_runs: Sequence[stud
     """The runs that answer cells, in the order of these.
 
     Args:
-        asked_cells: of a study, in the order in which they were asked for.
-        cells_with_runs: the same with their runs, as far as there are some; of two cells of one
+        asked_cells: The asked cells of a study, in the order in which they were asked for.
+        cells_with_runs: The same with their runs, as far as there are some; of two cells of one
             spec the last one counts.
     """
     run_of_spec = {cell.spec: cell.run for cell in cells_with_runs}
@@ -292,7 +301,7 @@ def _settings_of_study_rule(rule: StoppingRule | str | None) -> dict[str, Any]:
     """The settings that name a study's rule; without a rule all folds run.
 
     Raises:
-        InputError: for a rule that has no id.
+        InputError: For a rule that has no id.
     """
     if rule is None:  # All folds run, whatever the usual rule says of them.
         return {"full": True}
@@ -331,22 +340,25 @@ def select(
     Folds of the database are used; the others run one after the other, or on several nodes.
 
     Args:
-        dataset: an id of `datasets()`, on disk, or data in memory; as of `evaluate`.
-        contenders: at least two, 'ALGORITHM[:name=value[,name=value]...]' each; names of tracked
+        dataset: An id of `datasets()`, on disk, or data in memory; as of `evaluate`.
+        contenders: At least two, 'ALGORITHM[:name=value[,name=value]...]' each; names of tracked
             models too, whose folds must be there; or models in memory as of `evaluate`, which are
             computed anew.
         until: 'winner', or 'order' for the place of everybody.
-        indifference: it ends once nobody can be ahead of the leader by more than this share of
+        indifference: It ends once nobody can be ahead of the leader by more than this share of
             its mean. As good as the winner are only the contenders in `as_good`.
-        confidence: of the verdict, in (0, 1).
-        expected_loss: which one to use: it ends once at most this share of the leader's mean is
+        confidence: The confidence of the verdict, in (0, 1).
+        expected_loss: Which one to use: it ends once at most this share of the leader's mean is
             expected to be lost by taking it. None: it ends once it is certain who is best.
         budget: '50 Wh', '20 min' or '30 folds': the best so far within it.
-        keep: leave it in the database, where the page "Which is best?" finds it.
-        on: where folds are computed, as of `evaluate`.
-        on_fold: told where the selection is after every fold.
-        settings: as of `fold.spec.make_spec`, the same for all: split, k, seed, metric, n, ...
-    Raises: InputError for what cannot be compared or run; RunError if a fold fails.
+        keep: Leave it in the database, where the page "Which is best?" finds it.
+        on: Where folds are computed, as of `evaluate`.
+        on_fold: Told where the selection is after every fold.
+        settings: As of `fold.spec.make_spec`, the same for all: split, k, seed, metric, n, ...
+
+    Raises:
+        InputError: For what cannot be compared or run.
+        RunError: If a fold fails.
 
     >>> import ecv_core as ecv
     >>> ecv.select("synthetic", ["popular", "ease"], k=3, keep=False).winner
@@ -386,7 +398,8 @@ def _with_specs(
 ) -> list[Contender]:
     """Contenders with the specs of their runs; one by its words may stand for several.
 
-    Raises: InputError for what cannot be compared, or no contender.
+    Raises:
+        InputError: For what cannot be compared, or no contender.
     """
     tracked = selections.tracked_names(open_store(), dataset)
     contenders = []
@@ -423,21 +436,26 @@ def tune(
     """Find the best configuration of an algorithm; each stops as soon as it cannot win any more.
 
     Args:
-        dataset: as of `evaluate`.
-        algorithm: an id of `algorithms()`; or a model in memory: its class or a function that makes
+        dataset: As of `evaluate`.
+        algorithm: An id of `algorithms()`; or a model in memory: its class or a function that makes
             one, called with the parameters, or an object with `set_params`; it is computed anew.
-        space: a declared space by its name, or the values of parameters, name -> values; by default
+        space: A declared space by its name, or the values of parameters, name -> values; by default
             the algorithm's own. A model in memory has none.
-        sampler: which configurations are tried.
-        budget: how many; by default all of a grid.
+        sampler: Which configurations are tried.
+        budget: How many; by default all of a grid.
         confidence, indifference: as of `select`.
-        all_folds: whether every configuration runs all folds, for `power`.
-        keep: leave the runs in the database.
-        on: where folds are computed, as of `evaluate`.
-        on_fold: called after every fold.
-        settings: as of `evaluate`, the same for all.
-    Returns: what was tried and what was found: `params`, `sentence`, `document()`.
-    Raises: InputError for what cannot be run; RunError if a fold fails.
+        all_folds: Whether every configuration runs all folds, for `power`.
+        keep: Leave the runs in the database.
+        on: Where folds are computed, as of `evaluate`.
+        on_fold: Called after every fold.
+        settings: As of `evaluate`, the same for all.
+
+    Returns:
+        What was tried and what was found: `params`, `sentence`, `document()`.
+
+    Raises:
+        InputError: For what cannot be run.
+        RunError: If a fold fails.
 
     >>> import ecv_core as ecv
     >>> ecv.tune("synthetic", "item-knn", {"neighbours": [1, 50]}, k=3, keep=False).params
@@ -489,12 +507,16 @@ def power(
 
     Args:
         dataset, algorithm: ids; of a tuning with all folds, recorded or your own.
-        pairs: the exact expectation over all pairs, or one draw of 25.
-        seed: of the draw.
-        metric: that dominance is worked out by, 'ndcg@10' by default.
-        own: your own tuning, where there is a recorded one too.
-    Returns: `sentence()`, `ranked`, `curves`, `dominant`.
-    Raises: InputError where there is no such tuning.
+        pairs: The exact expectation over all pairs, or one draw of 25.
+        seed: The seed of the draw.
+        metric: The metric that dominance is worked out by, 'ndcg@10' by default.
+        own: Your own tuning, where there is a recorded one too.
+
+    Returns:
+        `sentence()`, `ranked`, `curves`, `dominant`.
+
+    Raises:
+        InputError: Where there is no such tuning.
 
     >>> import ecv_core as ecv
     >>> study = ecv.power("ml-100k", "item-knn")
@@ -521,15 +543,18 @@ def orders(
     and `standard_errors` says how exact that is.
 
     Args:
-        scores: one per fold; or a run all of whose folds are in, so that costs are joules and
+        scores: One per fold; or a run all of whose folds are in, so that costs are joules and
             rules see what else is known of each fold.
-        rule: any object with `decide(results)`; or an id, with its usual parameters.
-        confidence: of the interval at the stop, for the coverage, where the rule has none.
-        draws: how many orders are drawn.
-        seed: same seed, same orders.
-        within_percent: a difference to the k-fold mean that is close enough; gives `within`.
-    Raises: InputError for bad scores, a run that is not complete, or a rule that needs users'
-        scores which are not there.
+        rule: Any object with `decide(results)`; or an id, with its usual parameters.
+        confidence: The confidence of the interval at the stop, for the coverage, where the rule has
+            none.
+        draws: How many orders are drawn.
+        seed: Same seed, same orders.
+        within_percent: A difference to the k-fold mean that is close enough; gives `within`.
+
+    Raises:
+        InputError: For bad scores, a run that is not complete, or a rule that needs users' scores
+            which are not there.
 
     >>> import ecv_core as ecv
     >>> float(ecv.orders([0.31, 0.32, 0.30, 0.33], ecv.Never()).mean_stop)

@@ -27,15 +27,19 @@ def gate(
     """Say whether a candidate is not worse than a baseline on new data, by more than a margin.
 
     Args:
-        baseline: a run, the id of one, or scores: of each fold, or of each user in each fold (folds
+        baseline: A run, the id of one, or scores: of each fold, or of each user in each fold (folds
             x users, NaN where a user has nothing held out).
-        candidate: likewise, on the same folds.
-        margin: in the unit of the score, or a share of the baseline's mean such as '2%'; by default
+        candidate: Likewise, on the same folds.
+        margin: In the unit of the score, or a share of the baseline's mean such as '2%'; by default
             1 % of it.
-        confidence: of each of the two statements.
-        higher_is_better: of scores; a run knows it.
-    Returns: `verdict` ('passes', 'fails' or 'unknown'), `sentence`, and what they rest on.
-    Raises: InputError where the two cannot be compared.
+        confidence: The confidence of each of the two statements.
+        higher_is_better: Whether a higher score is better; a run knows it.
+
+    Returns:
+        `verdict` ('passes', 'fails' or 'unknown'), `sentence`, and what they rest on.
+
+    Raises:
+        InputError: Where the two cannot be compared.
 
     >>> import ecv_core as ecv
     >>> ecv.gate([0.50, 0.52, 0.48, 0.50], [0.30, 0.33, 0.29, 0.30]).verdict.value

@@ -54,11 +54,11 @@ def fold_computer(model: object, *, ranks: bool) -> ComputesFold:
     """How a model in memory computes a fold; each fold fits a copy of its own.
 
     Args:
-        model: as of `evaluate`.
-        ranks: whether items are ranked; otherwise ratings are predicted.
+        model: As of `evaluate`.
+        ranks: Whether items are ranked; otherwise ratings are predicted.
 
     Raises:
-        InputError: for what is no model, or none that does this.
+        InputError: For what is no model, or none that does this.
     """
     check_model(model)
     if ranks:

@@ -301,10 +301,12 @@ def runs(
     """The runs of the database, in the order of their start.
 
     Args:
-        recorded: those that come with the project instead, every fold of each.
+        recorded: Those that come with the project instead, every fold of each.
         dataset, algorithm: ids; those of all others are left out.
-        since: those that were started before this day (UTC) are left out.
-    Raises: StoreError if the database cannot be read.
+        since: Those that were started before this day (UTC) are left out.
+
+    Raises:
+        StoreError: If the database cannot be read.
 
     >>> import ecv_core as ecv
     >>> ecv.runs(recorded=True, dataset="ml-100k", algorithm="ease")[0].k
@@ -332,12 +334,16 @@ def report(run: Run | Runs | str, path: str | PathLike[str] | None = None) -> st
     """A run, or several, as one HTML page with everything in it, to print or to send; or as PDF.
 
     Args:
-        run: a run, several, or the id of one of the database, or of a recorded one.
-        path: where it is also written. `.pdf` is a PDF, `.tex` the table of the runs for a paper,
+        run: A run, several, or the id of one of the database, or of a recorded one.
+        path: Where it is also written. `.pdf` is a PDF, `.tex` the table of the runs for a paper,
             `.csv` a row for each of them in SI units, and anything else is HTML.
-    Returns: what is written; bytes of a PDF.
-    Raises: InputError for an id that is not known, for no runs, or a path that is the database;
-        OSError if it cannot be written.
+
+    Returns:
+        What is written; bytes of a PDF.
+
+    Raises:
+        InputError: For an id that is not known, for no runs, or a path that is the database.
+        OSError: If it cannot be written.
 
     >>> import ecv_core as ecv
     >>> "<h1>EASE on MovieLens 100K</h1>" in ecv.report("ml-100k--ease")
@@ -384,17 +390,22 @@ def figure(
     """A picture of a run or of the recorded study, in a column's width; as the command `figure`.
 
     Args:
-        run: a run, the id of one of the database or of a recorded one, or that of a selection; or
+        run: A run, the id of one of the database or of a recorded one, or that of a selection; or
             'study', a recorded tuning such as 'ml-1m--item-knn', or 'ml-100k'.
-        kind: of a run 'efold' (figure 1 of the paper), 'stops' or 'tradeoff'; of the study
+        kind: The kind of a run 'efold' (figure 1 of the paper), 'stops' or 'tradeoff'; of the study
             'difference', 'stops', 'ranks' or 'tradeoff'; of a selection 'race'; of a tuning
             'p-values'; of a dataset 'race', 'dimensions', 'steps', 'board' (published results) or
             'spaces' (recorded ones).
         out: FILE.pdf, FILE.svg, FILE.pgf (for LaTeX) or FILE.png; of 'efold' and 'race' also
             FILE.html, FILE.gif or FILE.webp, which play fold by fold.
-        alpha: of the paper's rule, for a study, stops and tradeoff; 1e-4 by default.
-    Returns: what it shows.
-    Raises: InputError for what cannot be drawn; RunError if the file cannot be written.
+        alpha: The alpha of the paper's rule, for a study, stops and tradeoff; 1e-4 by default.
+
+    Returns:
+        What it shows.
+
+    Raises:
+        InputError: For what cannot be drawn.
+        RunError: If the file cannot be written.
 
     >>> import ecv_core as ecv
     >>> from tempfile import TemporaryDirectory

@@ -45,10 +45,12 @@ def spec_for(
     """A checked spec, and the rule where it is an instance that no spec can name.
 
     Args:
-        dataset: its id, or data in memory.
-        rule: an instance, or an id; None for the usual one.
-        settings: as of `fold.spec.make_spec`.
-    Raises: InputError for what cannot be run, or a setting that is said twice.
+        dataset: Its id, or data in memory.
+        rule: An instance, or an id; None for the usual one.
+        settings: As of `fold.spec.make_spec`.
+
+    Raises:
+        InputError: For what cannot be run, or a setting that is said twice.
     """
     own_rule = None
     rule_settings: dict[str, Any] | None = {}
@@ -88,7 +90,8 @@ def _check_names(
 def settings_of_rule(rule: StoppingRule | str) -> dict[str, Any] | None:
     """A rule as arguments of `make_spec`; None for an instance that is not registered.
 
-    Raises: InputError for what is no rule.
+    Raises:
+        InputError: For what is no rule.
     """
     if isinstance(rule, str):
         return {"rule": rule}

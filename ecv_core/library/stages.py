@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 def datasets() -> pd.DataFrame:
     """What there is to evaluate on: the catalogue and your own files.
 
-    Returns: one row per dataset, by id: `title`, `users`, `items` and `interactions` after
-        preparation (missing where they are not known yet), `samples` and `features` of a table,
-        `on_disk`, `source`, `licence`.
+    Returns:
+        One row per dataset, by id: `title`, `users`, `items` and `interactions` after preparation
+        (missing where they are not known yet), `samples` and `features` of a table, `on_disk`,
+        `source`, `licence`.
 
     >>> import ecv_core as ecv
     >>> bool(ecv.datasets().loc["synthetic", "on_disk"])
@@ -47,8 +48,8 @@ def datasets() -> pd.DataFrame:
 def algorithms() -> pd.DataFrame:
     """What there is to evaluate: the package's algorithms, and those of plug-ins.
 
-    Returns: one row per algorithm, by id: `title`, `task`, `parameters` (name -> default),
-        `summary`.
+    Returns:
+        One row per algorithm, by id: `title`, `task`, `parameters` (name -> default), `summary`.
 
     >>> import ecv_core as ecv
     >>> ecv.algorithms().loc["ease", "title"]
@@ -78,9 +79,12 @@ def load(dataset: object, *, download: bool = False) -> Interactions:
     Of a table the samples, with `features`, `targets` and `classes`.
 
     Args:
-        dataset: an id of `datasets()`; or data in memory, as of `evaluate`.
-        download: get it if it is not on disk; its licence is in `datasets()`.
-    Raises: UnknownName; DatasetError if it is not on disk, damaged, or cannot be downloaded.
+        dataset: An id of `datasets()`; or data in memory, as of `evaluate`.
+        download: Get it if it is not on disk; its licence is in `datasets()`.
+
+    Raises:
+        UnknownName.
+        DatasetError: If it is not on disk, damaged, or cannot be downloaded.
 
     >>> import numpy as np
     >>> import ecv_core as ecv
@@ -107,14 +111,19 @@ def split(
     """The folds of a dataset: those that a run with the same strategy, k and seed has.
 
     Args:
-        data: from `load`; or an id or data in memory, as of `evaluate`.
-        strategy: how it is split: an id of `splits.SPLITS`, or one of one's own, as of `evaluate`.
-        k: number of folds; by default the strategy's, mostly 10.
-        seed: fixes every random choice.
-        params: the strategy's own parameters by name; the rest by default.
-    Returns: `folds.parts(i)` says what each interaction is for in fold i; `ecv.fold_matrices(data,
+        data: From `load`; or an id or data in memory, as of `evaluate`.
+        strategy: How it is split: an id of `splits.SPLITS`, or one of one's own, as of `evaluate`.
+        k: Number of folds; by default the strategy's, mostly 10.
+        seed: Fixes every random choice.
+        params: The strategy's own parameters by name; the rest by default.
+
+    Returns:
+        `folds.parts(i)` says what each interaction is for in fold i; `ecv.fold_matrices(data,
         folds, i)` gives its matrices.
-    Raises: InputError for a name or a value; FoldsError if the data cannot be split so.
+
+    Raises:
+        InputError: For a name or a value.
+        FoldsError: If the data cannot be split so.
 
     >>> import ecv_core as ecv
     >>> ecv.split("synthetic", "user-k-fold", k=5).k
@@ -145,18 +154,22 @@ def metrics(
     """Every metric of a model's scores, under full ranking, averaged over users.
 
     Args:
-        scores: of every user and item, higher is better, -inf for what is never recommended, shape
-            (users, items), dense, or sparse with 0 for what is not stored; or a fitted model with
-            `score(users)`, as in `models.base.Recommender`.
-        train: nonzero where the user has the item in training: never a candidate; shape (users,
+        scores: The scores of every user and item, higher is better, -inf for what is never
+            recommended, shape (users, items), dense, or sparse with 0 for what is not stored; or a
+            fitted model with `score(users)`, as in `models.base.Recommender`.
+        train: Nonzero where the user has the item in training: never a candidate; shape (users,
             items). A stored 0 is no interaction, and an item that is stored twice counts once.
-        held_out: nonzero where it is held out; users without any do not count; same shape. Metrics
+        held_out: Nonzero where it is held out; users without any do not count; same shape. Metrics
             with gains take the values as ratings, the mean where an item is stored twice.
-        cutoffs: list lengths; one above the number of items is a list that is not filled.
-        names: ids of metrics; by default all that cost little beside ranking.
-    Returns: 'ndcg@10' -> mean.
-    Raises: InputError for shapes that differ, nothing held out, a bad cut-off, an unknown name
-        or a score that is NaN, +inf or no number.
+        cutoffs: List lengths; one above the number of items is a list that is not filled.
+        names: Ids of metrics; by default all that cost little beside ranking.
+
+    Returns:
+        'ndcg@10' -> mean.
+
+    Raises:
+        InputError: For shapes that differ, nothing held out, a bad cut-off, an unknown name or a
+            score that is NaN, +inf or no number.
 
     >>> import ecv_core as ecv
     >>> from scipy.sparse import csr_array

@@ -61,15 +61,17 @@ def track(
     with the folds that it has.
 
     Args:
-        name: what the model is called everywhere; not that of an algorithm of e-fold.
-        dataset: as of `evaluate`.
-        rule: as of `evaluate`.
+        name: What the model is called everywhere; not that of an algorithm of e-fold.
+        dataset: As of `evaluate`.
+        rule: As of `evaluate`.
         resume: False for a new run in any case.
-        keep: as of `evaluate`.
-        settings: as of `evaluate`; metric 'rmse' or 'mae' for ratings, and one of your own for
+        keep: As of `evaluate`.
+        settings: As of `evaluate`; metric 'rmse' or 'mae' for ratings, and one of your own for
             scores that are none of the project's; `params` may say what is to be known of the
             model, name -> value.
-    Raises: InputError for what cannot be run.
+
+    Raises:
+        InputError: For what cannot be run.
 
     >>> import ecv_core as ecv
     >>> cv = ecv.track("mine", dataset="synthetic", k=3, metric="ndcg", rule="never", keep=False)
@@ -140,7 +142,8 @@ class Tracked:
     def run(self) -> Run:
         """The run as it is now: `mean`, `stopped_at`, `interval`, `frame()`, ...
 
-        Raises: InputError before the loop has begun.
+        Raises:
+            InputError: Before the loop has begun.
         """
         if self._run_id is None:
             raise InputError("no fold has been asked for yet; loop over it: for fold in cv: ...")
@@ -162,14 +165,14 @@ class Tracked:
         """What the fold gave; it is on disk, with what the rule makes of it, when this returns.
 
         Args:
-            reported: user -> score (a dict or a Series), for every user of `fold.test`; or the
+            reported: User -> score (a dict or a Series), for every user of `fold.test`; or the
                 fold's score as one number; or recommendations, a table with `user_id` and
                 `item_id` and where rows are not in order `rank` or `score`, which are evaluated
                 here under full ranking; or predicted ratings, with `prediction`; or the scores of
                 all users and items, in the order of `fold.matrices`, shape (users, items).
 
         Raises:
-            InputError: for what cannot be a report of this fold, or outside the loop.
+            InputError: For what cannot be a report of this fold, or outside the loop.
         """
         fit_ended_at = time.perf_counter()
         current = self._open_fold
@@ -260,8 +263,9 @@ class Tracked:
     def _is_unfinished(self, run_id: str) -> bool:
         """Whether the run is to go on.
 
-        Raises: Cancelled, once it is marked so, where somebody has asked for it; RunError where
-            another program has ended it.
+        Raises:
+            Cancelled: Once it is marked so, where somebody has asked for it.
+            RunError: Where another program has ended it.
         """
         run = self._store.run(run_id)
         if run.state is RunState.FINISHED:

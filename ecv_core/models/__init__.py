@@ -105,7 +105,9 @@ def computing(spec: RunSpec) -> Algorithm:
     """The algorithm that computes the folds of a run here.
 
     Of a model in memory it says what is known of it, and builds nothing.
-    Raises: InputError for a tracked run; UnknownName.
+
+    Raises:
+        InputError: For a tracked run; UnknownName.
     """
     if is_held(spec):
         return model_elsewhere(spec.algorithm, spec.task)

@@ -59,10 +59,12 @@ def _items_once_per_batch(train: csr_array, positives: int, seed: int) -> Indice
     it is there, the negatives too; so no item counts more often than there are batches.
 
     Args:
-        train: shape (users, items), what users have.
-        positives: interactions in a batch.
-        seed: fixes the negatives and the order.
-    Returns: item indices, each as often as there are batches with it.
+        train: Shape (users, items), what users have.
+        positives: Interactions in a batch.
+        seed: Fixes the negatives and the order.
+
+    Returns:
+        Item indices, each as often as there are batches with it.
     """
     rng = np.random.default_rng(seed)
     user_count, item_count = train.shape

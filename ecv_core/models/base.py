@@ -32,9 +32,12 @@ class Fitted(Protocol):
     def score(self, users: Indices) -> NDArray[np.float32] | Tensor:
         """Scores of all items for a block of users of the training matrix; higher is better.
 
-        Args: users: row numbers of the training matrix; shape (block,).
-        Returns: float32, shape (block, items), finite, as an array or a tensor on any device; the
-            caller may overwrite it.
+        Args:
+            users: Row numbers of the training matrix; shape (block,).
+
+        Returns:
+            Float32, shape (block, items), finite, as an array or a tensor on any device; the caller
+            may overwrite it.
         """
 
 
@@ -48,13 +51,16 @@ class Recommender(Fitted, Protocol):
         given `history` besides: what it needs for each stored entry of `train`.
 
         Args:
-            train: shape (users, items), float32; 1.0 where the user has the item in training.
+            train: Shape (users, items), float32; 1.0 where the user has the item in training.
                 Rows may be empty. Sorted indices, no explicit zeros.
-            seed: fixes every random choice; same seed, same matrix, same device, same scores.
-            progress: called with ("fit", step, steps), at least once a second where it can be.
+            seed: Fixes every random choice; same seed, same matrix, same device, same scores.
+            progress: Called with ("fit", step, steps), at least once a second where it can be.
 
         A model that validates as it trains keeps the score after each epoch as `inner_curve`.
-        Raises: RunError if training diverges; Cancelled from `progress`.
+
+        Raises:
+            RunError: If training diverges.
+            Cancelled: From `progress`.
         """
 
 
@@ -76,11 +82,16 @@ class SharedFit(Protocol):
     ) -> Iterator[tuple[int, Fitted]]:
         """Do what all of them need, and then finish one after the other, as they are asked for.
 
-        Args: models: unfitted, of the configurations; the other arguments are those of
-            `Recommender.fit`.
-        Returns: in the order that costs least, the index of a configuration among those given, and
-            its model, which is good until the next one is asked for.
-        Raises: as `Recommender.fit`, for the configuration that comes next.
+        Args:
+            models: Unfitted, of the configurations; the other arguments are those of
+                `Recommender.fit`.
+
+        Returns:
+            In the order that costs least, the index of a configuration among those given, and its
+            model, which is good until the next one is asked for.
+
+        Raises:
+            As `Recommender.fit`, for the configuration that comes next.
         """
 
 
@@ -91,9 +102,9 @@ class Report(Protocol):
         """Note a step.
 
         Args:
-            step: how far the fit is.
-            steps: how many there are.
-            predicted: what the model would answer after this step, where it can say; shape
+            step: How far the fit is.
+            steps: How many there are.
+            predicted: What the model would answer after this step, where it can say; shape
                 (pairs,).
         """
 
@@ -109,13 +120,18 @@ class RatingPredictor(Protocol):
         """Learn from the training part of a fold and predict the ratings of the held-out part.
 
         Args:
-            train: at least one rating. Users and items may have none.
-            asked: whose rating of what, and when; users and items may be unknown to `train`. Never
+            train: At least one rating. Users and items may have none.
+            asked: Whose rating of what, and when; users and items may be unknown to `train`. Never
                 learnt from.
-            seed: fixes every random choice; same seed, same ratings, same machine, same answer.
-            report: called before the first and after each step.
-        Returns: of any size, the caller clips them to the scale; shape (pairs,).
-        Raises: RunError if training diverges; Cancelled from `report`.
+            seed: Fixes every random choice; same seed, same ratings, same machine, same answer.
+            report: Called before the first and after each step.
+
+        Returns:
+            Of any size, the caller clips them to the scale; shape (pairs,).
+
+        Raises:
+            RunError: If training diverges.
+            Cancelled: From `report`.
         """
 
 
@@ -287,7 +303,8 @@ class Algorithm:
     def shares_with(self, params: Params) -> Params | None:
         """What configurations that are fitted together have in common; None for one on its own.
 
-        Args: params: every parameter of a configuration.
+        Args:
+            params: Every parameter of a configuration.
         """
         if self.sharing is None or not self.sharing.possible(dict(params)):
             return None
@@ -297,7 +314,8 @@ class Algorithm:
     def resolve(self, values: Mapping[str, ParamValue]) -> Params:
         """Every parameter with its value: checked, and by default where none is given.
 
-        Raises: InputError for an unknown name or a bad value.
+        Raises:
+            InputError: For an unknown name or a bad value.
         """
         return resolve(self.parameters, values, of=self.id)
 
@@ -315,8 +333,8 @@ class Algorithm:
         """How long a fit takes on one core, within a factor of about two; 0 where it is quick.
 
         Args:
-            params: every parameter.
-            ratings: to learn from.
+            params: Every parameter.
+            ratings: To learn from.
         """
         steps = float(params.get("steps", params.get("epochs", 0)))
         dimension = float(params.get("dimension", 0))
@@ -342,8 +360,8 @@ class Algorithm:
         """Fit a model of this algorithm, with the history of the entries of `train` if it needs it.
 
         Args:
-            model: that `build` has made.
-            history: asked for only where it is needed.
+            model: The model that `build` has made.
+            history: Asked for only where it is needed.
             train, seed, progress: as for `Recommender.fit`.
         """
         if self.needs is Need.NOTHING:

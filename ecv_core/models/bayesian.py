@@ -58,13 +58,15 @@ def feature_blocks(
     known of the others. A time without a training rating likewise.
 
     Args:
-        train: what is learnt from.
-        asked: what is to be predicted.
+        train: What is learnt from.
+        asked: What is to be predicted.
         time: t, the period of `days` days in which the rating was given.
         items_of_user: iu, the items that the user has rated, each 1 / sqrt(their number).
         users_of_item: ii, the users who have rated the item, alike.
-        days: see `time`.
-    Raises: DatasetError if times are asked for that are not there.
+        days: See `time`.
+
+    Raises:
+        DatasetError: If times are asked for that are not there.
     Source: Rendle, Zhang, Koren (2019), section 5.1; weights as in Koren (2008), SVD++.
     """
     is_rated = scipy.sparse.csr_array(
@@ -86,10 +88,10 @@ def _block_of_rows(
     """The features of users; of items where `is_rated` is transposed.
 
     Args:
-        is_rated: ones where a user has rated an item; shape (users, items).
-        train_rows: the user of each training rating.
-        asked_rows: the user of each rating that is to be predicted.
-        with_columns: whether what a user has rated is a feature too, whatever the ratings.
+        is_rated: Ones where a user has rated an item; shape (users, items).
+        train_rows: The user of each training rating.
+        asked_rows: The user of each rating that is to be predicted.
+        with_columns: Whether what a user has rated is a feature too, whatever the ratings.
     """
     counts = np.diff(is_rated.indptr)
     features = [_indicators(np.flatnonzero(counts), len(counts))]
@@ -155,8 +157,8 @@ class BayesianFM:
         """Load myFM, so that no fold is charged for it.
 
         Args:
-            features: which there are beside users and items; arguments of `feature_blocks`.
-            params: of the algorithm, by name.
+            features: Which there are beside users and items; arguments of `feature_blocks`.
+            params: The params of the algorithm, by name.
         """
         import_myfm()
         self._features = features

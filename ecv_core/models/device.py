@@ -39,8 +39,8 @@ def low_precision(device: torch.device, *, largest: int = 0) -> torch.autocast:
     Weights, their gradients and the sums of losses stay float32.
 
     Args:
-        device: where the products are.
-        largest: multiplications in the largest product of a step; a processor changes to
+        device: Where the products are.
+        largest: Multiplications in the largest product of a step; a processor changes to
             bfloat16 from `LARGE_PRODUCT`. Without instructions for it nothing changes.
     """
     import torch
@@ -136,10 +136,12 @@ class BinaryMatrix:
         its columns.
 
         Args:
-            table: shape (columns of the matrix, width).
-            weights: what the entries are instead of ones; shape (entries,).
-            sparse: whether the gradient of the table is sparse.
-        Returns: shape (rows, width).
+            table: Shape (columns of the matrix, width).
+            weights: What the entries are instead of ones; shape (entries,).
+            sparse: Whether the gradient of the table is sparse.
+
+        Returns:
+            Shape (rows, width).
         """
         from torch.nn.functional import embedding_bag
 

@@ -50,10 +50,12 @@ class EASE:
         """Keep the training matrix, and find the weights by which it is scored.
 
         Args:
-            users_items: the training matrix, on the device.
-            gram: users that each pair of items shares; overwritten. Shape (items, items).
-            progress: as of `fit`.
-        Raises: RunError if they cannot be found.
+            users_items: The training matrix, on the device.
+            gram: Users that each pair of items shares; overwritten. Shape (items, items).
+            progress: As of `fit`.
+
+        Raises:
+            RunError: If they cannot be found.
         """
         import torch
 

@@ -127,7 +127,7 @@ class GraphNet(PairNet):
         """Final vectors of users and of items, whose products are scores.
 
         Args:
-            nodes: in training, the users and the items that the batch is about; None for all.
+            nodes: In training, the users and the items that the batch is about; None for all.
         """
 
     def backpropagate(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:

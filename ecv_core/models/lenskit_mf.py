@@ -75,7 +75,8 @@ def lenskit_training(divergence_message: str) -> Iterator[None]:
     busy by waiting between small products: a fit of implicit-mf on ml-100k would take twice as
     long. The compiled part panics, which is no Exception, on a singular system.
 
-    Args: divergence_message: of that RunError.
+    Args:
+        divergence_message: The divergence message of that RunError.
     """
     from threadpoolctl import threadpool_limits
 
@@ -221,9 +222,9 @@ class BiasedALS:
         """LensKit's pipeline for predictions, after all epochs. Raises: RunError; what report does.
 
         Args:
-            train: ratings to learn from.
-            seed: of the vectors at the beginning.
-            report: called after each epoch but the last, which has predictions to tell of.
+            train: Ratings to learn from.
+            seed: The seed of the vectors at the beginning.
+            report: Called after each epoch but the last, which has predictions to tell of.
         """
         import pandas as pd
         from lenskit.als import BiasedMFScorer

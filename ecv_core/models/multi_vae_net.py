@@ -113,8 +113,9 @@ class MultiVAENet(SampledNet):
         """The negative evidence lower bound of a batch, a mean over its users; a scalar.
 
         Args:
-            batch: users' items.
-            kl_weight: of the divergence of the latent distributions from the standard normal one.
+            batch: Users' items.
+            kl_weight: The weight of the divergence of the latent distributions from the standard
+                normal one.
         """
         dropout_weights = self.dropout_weights(len(batch.columns))
         with low_precision(self.device, largest=self._multiplications):
@@ -133,7 +134,8 @@ class MultiVAENet(SampledNet):
         Each drawn item stands for as many as were not drawn: its share of the sum over all items
         is multiplied by so much, which makes that sum right in expectation.
 
-        Returns: shape (users, items or fewer), and where in it each of the batch's entries is.
+        Returns:
+            Shape (users, items or fewer), and where in it each of the batch's entries is.
         """
         if not self._sampled_count:
             return self._item_logits(latent), columns

@@ -55,9 +55,12 @@ def sparse_multiplications(train: csr_array) -> float:
 def dense_cooccurrences(train: csr_array) -> Tensor:
     """Users that each pair of items shares; an item with itself: its users.
 
-    Args: train: shape (users, items), each stored entry 1.0; of other entries the products are
-        summed instead.
-    Returns: float32, shape (items, items), symmetric; counts are exact below 2^24 users.
+    Args:
+        train: Shape (users, items), each stored entry 1.0; of other entries the products are summed
+            instead.
+
+    Returns:
+        Float32, shape (items, items), symmetric; counts are exact below 2^24 users.
     """
     import torch
 
@@ -74,7 +77,8 @@ def dense_cooccurrences(train: csr_array) -> Tensor:
 def sparse_cooccurrences(train: csr_array) -> csr_array:
     """As `dense_cooccurrences`, holding only the pairs that share a user; indices are not sorted.
 
-    Args: train: likewise; of other entries than 1.0 the products are summed.
+    Args:
+        train: Likewise; of other entries than 1.0 the products are summed.
     """
     return scipy.sparse.csr_array(train.T.tocsr() @ train)
 
@@ -109,8 +113,8 @@ def cosine(train: csr_array, *, shrink: float) -> SimilarityTerms:
     """The cosine: the rows that both columns have / (sqrt of both columns' entries + shrink).
 
     Args:
-        train: shape (rows, columns), each stored entry 1.0.
-        shrink: as of `SimilarityTerms`.
+        train: Shape (rows, columns), each stored entry 1.0.
+        shrink: As of `SimilarityTerms`.
     """
     counts = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
     norms: NDArray[np.float32] = np.sqrt(np.maximum(counts, 1))
@@ -234,9 +238,11 @@ def _bounds_of_blocks(by_row: csr_array, by_column: csr_array) -> list[int]:
     Between blocks the search for neighbours can be cancelled.
 
     Args:
-        by_row: the matrix, of shape (rows, columns).
-        by_column: its transpose.
-    Returns: ascending; the first is 0, the last the number of columns.
+        by_row: The matrix, of shape (rows, columns).
+        by_column: Its transpose.
+
+    Returns:
+        Ascending; the first is 0, the last the number of columns.
     """
     # The search pairs each entry of a column with every entry of its row.
     pairs_of_entry = np.diff(by_row.indptr)[by_column.indices]
@@ -263,9 +269,9 @@ class Voting:
         """Hold both in the form that is summed fastest.
 
         Args:
-            voters: who votes for each user, its items or other users; shape (users, voters).
-            votes: what each voter gives each item; shape (voters, items).
-            dense: hold `votes` dense too, where each stored entry of `voters` is 1.0.
+            voters: Who votes for each user, its items or other users; shape (users, voters).
+            votes: What each voter gives each item; shape (voters, items).
+            dense: Hold `votes` dense too, where each stored entry of `voters` is 1.0.
         """
         self._voters = with_int32_indices(voters)
         self._votes = with_int32_indices(votes)
@@ -332,9 +338,11 @@ class Similarities:
         """The similarities of each column to those nearest to it.
 
         Args:
-            neighbours: how many of each column, from 1 to `max_neighbours`; all where that is more.
-        Returns: float32, shape (columns, columns); row j holds the neighbours of column j, fewer
-            where it shares something with few.
+            neighbours: How many of each column, from 1 to `max_neighbours`; all where that is more.
+
+        Returns:
+            Float32, shape (columns, columns); row j holds the neighbours of column j, fewer where
+            it shares something with few.
         """
         import torch
 

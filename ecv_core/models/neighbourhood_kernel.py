@@ -47,13 +47,15 @@ def _add_row(
     """Add a row's part of the inner products of a column with all others.
 
     Args:
-        factor: what the row has in the column.
+        factor: What the row has in the column.
         columns, weights: the columns that the row has, and what it has there.
-        products: the inner products, added to; shape (all columns,).
-        is_reached: which columns have a product already, changed; shape (all columns,).
-        reached: those columns, in the order in which they were reached, added to.
-        reached_count: how many they are.
-    Returns: how many they are now.
+        products: The inner products, added to; shape (all columns,).
+        is_reached: Which columns have a product already, changed; shape (all columns,).
+        reached: Those columns, in the order in which they were reached, added to.
+        reached_count: How many they are.
+
+    Returns:
+        How many they are now.
     """
     for entry in range(len(columns)):
         # numba looks whether a signed index counts from the end; an unsigned one saves that.
@@ -80,10 +82,12 @@ def _append_nearest(
     Args:
         columns, similarities: to choose from, in the order that decides among equal ones;
             shape (columns,).
-        k: how many are kept, at most.
+        k: How many are kept, at most.
         kept_columns, kept_similarities: written to from index `kept_count` on.
-        kept_count: how many are there before.
-    Returns: how many are there now.
+        kept_count: How many are there before.
+
+    Returns:
+        How many are there now.
     """
     count = len(columns)
     limit = np.float32(0)
@@ -133,9 +137,11 @@ def nearest(
         starts, columns, values: the matrix, of shape (rows, columns).
         by_column_starts, by_column_rows, by_column_values: the same, column by column.
         divisors, divisors_as_neighbour, shrink: as of `SimilarityTerms`.
-        k: how many are kept, at most.
+        k: How many are kept, at most.
         first, end: which columns.
-    Returns: starts, columns and values of a matrix of shape (end - first, columns).
+
+    Returns:
+        Starts, columns and values of a matrix of shape (end - first, columns).
     """
     column_count = len(divisors)
     products = np.zeros(column_count, np.float32)

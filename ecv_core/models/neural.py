@@ -56,9 +56,9 @@ def _network(
     """A model that trains a network by epochs; each takes the parameters of early stopping too.
 
     Args:
-        home: where the network is in this package, as 'module:Class'.
-        parameters: with defaults from our own search, but for those that say another source.
-        facts: other fields of `Algorithm`.
+        home: Where the network is in this package, as 'module:Class'.
+        parameters: With defaults from our own search, but for those that say another source.
+        facts: Other fields of `Algorithm`.
     """
     every = (*parameters, _EARLY_STOPPING, _PATIENCE, _VALIDATION_SHARE)
     return Algorithm(

@@ -65,10 +65,10 @@ class NMF:
         """Improve the factors of users or of items in place, with those of the others fixed.
 
         Args:
-            factors: changed, one factor after the other; shape (factors, rows of `matrix`).
-            matrix: the training matrix; transposed, where the factors are those of items.
-            fixed_factors: shape (factors, columns of `matrix`).
-            after_factor: called after each factor; it may raise Cancelled.
+            factors: Changed, one factor after the other; shape (factors, rows of `matrix`).
+            matrix: The training matrix; transposed, where the factors are those of items.
+            fixed_factors: Shape (factors, columns of `matrix`).
+            after_factor: Called after each factor; it may raise Cancelled.
         """
         # Without the bound at 0 the best factors would solve the normal equations,
         # gram @ factors = targets.

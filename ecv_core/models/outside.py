@@ -21,7 +21,8 @@ class Elsewhere(Algorithm):
     def resolve(self, values: Mapping[str, ParamValue]) -> Params:
         """The values, sorted by name; text that reads as a number is that number.
 
-        Raises: InputError for a value that is no finite number, line of text or truth value.
+        Raises:
+            InputError: For a value that is no finite number, line of text or truth value.
         """
         for name, value in values.items():
             if not str(name).isidentifier() or not _can_be_shown(value):
@@ -74,10 +75,12 @@ def tracked_model(name: str, task: Task, algorithms_here: Mapping[str, Algorithm
     """A model whose folds are computed by code outside, under the name that it was given.
 
     Args:
-        name: one line of text.
-        task: what it does.
-        algorithms_here: whose ids and titles it cannot have.
-    Raises: InputError for a name that cannot be shown, or that an algorithm here has.
+        name: One line of text.
+        task: What it does.
+        algorithms_here: Whose ids and titles it cannot have.
+
+    Raises:
+        InputError: For a name that cannot be shown, or that an algorithm here has.
     """
     way_out = "give it a name of one line, such as 'my model'"
     if not name or name != " ".join(name.split()) or not name.isprintable():

@@ -20,8 +20,8 @@ def mark(keys: Longs, marks: Bits) -> None:
     """Set the bit of each key's last binary digits: a Bloom filter with one hash function.
 
     Args:
-        keys: numbers of pairs; shape (pairs,).
-        marks: eight bits in each byte; the number of bytes is a power of two.
+        keys: Numbers of pairs; shape (pairs,).
+        marks: Eight bits in each byte; the number of bytes is a power of two.
     """
     last_digits = np.uint64(8 * len(marks) - 1)
     for pair in range(len(keys)):
@@ -39,10 +39,12 @@ def indices_of_training_pairs(
 
     Args:
         users, items: the pairs; shape (pairs,).
-        n_items: columns of the matrix. The key of a pair is user * n_items + item.
+        n_items: Columns of the matrix. The key of a pair is user * n_items + item.
         starts, columns: the matrix by rows, the columns of each in order.
-        marks: as `mark` sets them for the keys of the matrix.
-    Returns: in order.
+        marks: As `mark` sets them for the keys of the matrix.
+
+    Returns:
+        In order.
     """
     indices = np.empty(len(users), np.int64)
     last_digits = np.uint64(8 * len(marks) - 1)
@@ -120,8 +122,9 @@ def add_gradients(
             (items, factors), and (items,) or, without biases, (0,).
         user_gradients, item_gradients, bias_gradients: what is added to; of the same shapes.
         users, positives: the pairs; shape (batch,).
-        negatives: items that each user has not; shape (batch, negatives).
-        score_gradients: of the loss by each negative's score; shape (negatives, batch).
+        negatives: Items that each user has not; shape (batch, negatives).
+        score_gradients: The score gradients of the loss by each negative's score; shape (negatives,
+            batch).
         user_decay, item_decay: of each vector in the batch, added times the vector.
     """
     batch_size, negative_count = negatives.shape

@@ -94,9 +94,11 @@ class TrainingPairs:
         so that a user who has nearly everything cannot hold training up.
 
         Args:
-            users: shape (pairs,), any order.
-            random: decides.
-        Returns: item numbers, shape (pairs,).
+            users: Shape (pairs,), any order.
+            random: Decides.
+
+        Returns:
+            Item numbers, shape (pairs,).
         """
         items = self._random_items(len(users), random)
         positives = self._lookup.indices_of_training_pairs(users, items)
@@ -132,9 +134,9 @@ class PairNet(SampledNet):
         """Put the gradient of a batch's mean loss into the weights; gives that loss, detached.
 
         Args:
-            users: shape (batch,).
-            items: one that each user has; shape (batch,).
-            negatives: some that each has not; shape (batch, negatives).
+            users: Shape (batch,).
+            items: One that each user has; shape (batch,).
+            negatives: Some that each has not; shape (batch, negatives).
         """
 
     def backpropagated_batches(self) -> Iterator[BatchLoss]:
@@ -189,11 +191,13 @@ def bpr(users: Vectors, items: Vectors, batch: SampledBatch, decay: Decay = NO_D
     By hand: autograd takes several times as long, most of it in batched products.
 
     Args:
-        users: of all users; without biases, which would cancel out.
-        items: of all items.
-        batch: what is learnt from.
-        decay: of the vectors, in the gradients only.
-    Returns: the loss, a scalar.
+        users: The vectors of all users; without biases, which would cancel out.
+        items: The vectors of all items.
+        batch: What is learnt from.
+        decay: The decay of the vectors, in the gradients only.
+
+    Returns:
+        The loss, a scalar.
     """
     with torch.no_grad():
         size, negative_count = batch.negatives.shape
@@ -259,8 +263,9 @@ def add_gradients(
 
     Args:
         users, items, batch: as of `bpr`; their gradients are added to.
-        score_gradients: of the loss by each negative's score; shape (negatives, batch).
-        decay: of each vector in the batch, added times the vector.
+        score_gradients: The score gradients of the loss by each negative's score; shape (negatives,
+            batch).
+        decay: The decay of each vector in the batch, added times the vector.
     """
     user_vectors = users.values.index_select(0, batch.users)
     user_gradients = torch.zeros_like(user_vectors)

@@ -34,9 +34,9 @@ class AdamW:
         """Train these weights.
 
         Args:
-            weights: of any shapes; each has a gradient at every step.
-            rate: the learning rate.
-            decay: how much of a weight is taken away in a step, times the rate.
+            weights: The weights of any shapes; each has a gradient at every step.
+            rate: The learning rate.
+            decay: How much of a weight is taken away in a step, times the rate.
         """
         self._weights = list(weights)
         self._rate = rate

@@ -76,10 +76,10 @@ class SgdMF:
         """The setting that predicts a part of the training ratings best, learnt from the others.
 
         Args:
-            grid: what is tried.
-            train: the training ratings.
-            seed: fixes which part, and each fit.
-            report: called with the number of epochs that are done.
+            grid: What is tried.
+            train: The training ratings.
+            seed: Fixes which part, and each fit.
+            report: Called with the number of epochs that are done.
         """
         rng = np.random.default_rng(seed)
         hidden_count = max(1, round(GRID_SHARE * len(train)))

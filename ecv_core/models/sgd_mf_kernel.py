@@ -31,11 +31,11 @@ def descend(
 
     Args:
         users, items, residuals: codes, and ratings less their mean; shape (ratings,).
-        order: which ratings, one after the other; shape (steps,).
+        order: Which ratings, one after the other; shape (steps,).
         user_vectors, item_vectors: shapes (users, dimension) and (items, dimension).
         user_biases, item_biases: shapes (users,) and (items,).
-        rate: the learning rate.
-        regularization: of vectors and biases alike.
+        rate: The learning rate.
+        regularization: The regularization of vectors and biases alike.
     """
     dimension = user_vectors.shape[1]
     for step in range(len(order)):

@@ -19,9 +19,9 @@ class Estimator:
         """Load the package, so that no fold is charged for it.
 
         Args:
-            class_path: where the estimator is, as 'sklearn.svm:SVC'.
-            params: of the algorithm.
-            scaled: whether features are scaled before.
+            class_path: Where the estimator is, as 'sklearn.svm:SVC'.
+            params: The params of the algorithm.
+            scaled: Whether features are scaled before.
         """
         from sklearn import impute, pipeline, preprocessing  # noqa: F401
 
@@ -39,7 +39,8 @@ class Estimator:
         """A pipeline, not fitted: missing numbers filled in by the median, features scaled if
         distances or penalties look at them, and the estimator.
 
-        Args: seed: its `random_state`, where it has one.
+        Args:
+            seed: Its `random_state`, where it has one.
         """
         from sklearn.impute import SimpleImputer
         from sklearn.pipeline import make_pipeline
@@ -76,11 +77,11 @@ def _add_algorithms(
     """Make estimators of one kind algorithms, as far as their package is here.
 
     Args:
-        classifier: where it is, as 'sklearn.svm:SVC'; empty where there is none.
-        regressor: likewise; beside a classifier its id and title say what it is.
-        scaled: whether distances or penalties look at the features, which are then scaled.
-        random: whether fitting draws random numbers.
-        probabilities: whether the classifier predicts them.
+        classifier: Where it is, as 'sklearn.svm:SVC'; empty where there is none.
+        regressor: Likewise; beside a classifier its id and title say what it is.
+        scaled: Whether distances or penalties look at the features, which are then scaled.
+        random: Whether fitting draws random numbers.
+        probabilities: Whether the classifier predicts them.
     """
     default_space = {}
     for parameter in parameters:

@@ -59,10 +59,12 @@ class Validation:
         """Hide this share of the interactions of users who have at least two.
 
         Args:
-            train: shape (users, items), each stored entry 1.0.
-            share: of the interactions, in (0, 1).
-            seed: fixes which.
-        Returns: None if the data is too small to hide anything.
+            train: Shape (users, items), each stored entry 1.0.
+            share: The share of the interactions, in (0, 1).
+            seed: Fixes which.
+
+        Returns:
+            None if the data is too small to hide anything.
         """
         rng = np.random.default_rng([seed, 1])
         row_sizes = np.diff(train.indptr)
@@ -93,7 +95,8 @@ class Validation:
     def ndcg(self, score: Callable[[Indices], Tensor]) -> float:
         """Mean nDCG@100 of the hidden interactions, among all items a user does not have visible.
 
-        Args: score: users (block,) -> scores (block, items), as `Recommender.score`; overwritten.
+        Args:
+            score: Users (block,) -> scores (block, items), as `Recommender.score`; overwritten.
         """
         import torch
 
@@ -135,10 +138,10 @@ class NeuralRecommender:
         """Hold what is needed to train.
 
         Args:
-            name: the model's id, for messages.
-            make: training matrix, parameters, seed and history -> a network that is not yet
+            name: The model's id, for messages.
+            make: Training matrix, parameters, seed and history -> a network that is not yet
                 trained; the history is None for a model that does not need it.
-            params: every parameter of the algorithm.
+            params: Every parameter of the algorithm.
         """
         self.name = name
         self.params = params
@@ -187,13 +190,18 @@ def run_epochs(
     With a validation part the network ends with the weights of its best epoch.
 
     Args:
-        name: the model's id, for messages.
-        net: not yet trained.
-        params: of the algorithm.
-        validation: interactions the network is not trained on; None for fixed epochs.
-        progress: told the epoch after every batch.
-    Returns: nDCG on the validation part after each epoch; empty without one.
-    Raises: RunError that names the epoch if the loss is not finite; Cancelled from `progress`.
+        name: The model's id, for messages.
+        net: Not yet trained.
+        params: The params of the algorithm.
+        validation: Interactions the network is not trained on; None for fixed epochs.
+        progress: Told the epoch after every batch.
+
+    Returns:
+        NDCG on the validation part after each epoch; empty without one.
+
+    Raises:
+        RunError: That names the epoch if the loss is not finite.
+        Cancelled: From `progress`.
     """
     ndcg_by_epoch: list[float] = []
 
@@ -227,12 +235,14 @@ def train_epochs(
     """Train a network epoch by epoch; gives the number of epochs that are done.
 
     Args:
-        name: the model's id, for messages.
-        net: not yet trained.
-        epochs: how many there are at most.
-        average: counts in the weights after each.
-        report: told the number of the epoch, from 0 on, after every batch; it may raise Cancelled.
-    Raises: RunError that names the epoch if the loss is not finite.
+        name: The model's id, for messages.
+        net: Not yet trained.
+        epochs: How many there are at most.
+        average: Counts in the weights after each.
+        report: Told the number of the epoch, from 0 on, after every batch; it may raise Cancelled.
+
+    Raises:
+        RunError: That names the epoch if the loss is not finite.
     """
     for epoch in range(epochs):
         mean_loss = net.train_epoch(after_batch=partial(report, epoch))

@@ -32,9 +32,9 @@ class Triples:
         """Put the interactions in the order of baskets.
 
         Args:
-            train: shape (users, items).
-            baskets: of each stored entry; equal numbers of one user are one basket.
-            device: where triples are drawn.
+            train: Shape (users, items).
+            baskets: The baskets of each stored entry; equal numbers of one user are one basket.
+            device: Where triples are drawn.
         """
         users = np.repeat(np.arange(train.shape[0]), np.diff(train.indptr))
         by_basket = np.lexsort((baskets, users))  # by user first
@@ -126,7 +126,9 @@ class TripleNet(SampledNet):
 
         Args:
             users, firsts, seconds: numbers of users and items; shape (any,) each.
-        Returns: three tensors of shape (any, factors), and a scalar.
+
+        Returns:
+            Three tensors of shape (any, factors), and a scalar.
         """
 
     @abstractmethod
@@ -143,9 +145,9 @@ class TripleNet(SampledNet):
         """Put the gradient of a batch's mean loss into the weights; gives that loss, detached.
 
         Args:
-            users: shape (batch,).
-            firsts: an item of each; shape (batch,).
-            seconds: another item of the same basket; shape (batch,).
+            users: Shape (batch,).
+            firsts: An item of each; shape (batch,).
+            seconds: Another item of the same basket; shape (batch,).
         """
         batch_size = len(users)
         # Negatives of users, first and second items follow those of the batch in each tensor.

@@ -66,9 +66,11 @@ def check_result(path: Path) -> Checked:
     What cannot be known from the file stays a claim: seconds, energy, machine, and whether the
     model has looked at what is held out.
 
-    Raises: InputError with what is wrong: a score that does not follow, other folds or data, a stop
-        that the rule would not have made, folds that may have been chosen, or a file that is none;
-        DatasetError without the data.
+    Raises:
+        InputError: With what is wrong: a score that does not follow, other folds or data, a stop
+            that the rule would not have made, folds that may have been chosen, or a file that is
+            none.
+        DatasetError: Without the data.
     """
     result: ResultFile = bounded.read(_read, path)
     run = read_run(result.run, f"{RUN} in {path.name}").run
@@ -137,8 +139,11 @@ def board_page(folder: Path) -> BoardPage:
     against the first: a paired t test over users, or over folds with the correction of Nadeau and
     Bengio, by Holm's correction for all comparisons of the table.
 
-    Args: folder: every *.zip in it is checked anew.
-    Raises: InputError where no result holds.
+    Args:
+        folder: Every *.zip in it is checked anew.
+
+    Raises:
+        InputError: Where no result holds.
     """
     from ecv_core.figures.report.html_templates import templates
     from ecv_core.figures.report.latex import bibtex

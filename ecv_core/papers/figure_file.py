@@ -71,23 +71,23 @@ def write_figure(
     """Draw a figure and write the file, in the form that its name says.
 
     Args:
-        subject: a run, its id, that of a recorded one, or 'study' for the recorded study; for
+        subject: A run, its id, that of a recorded one, or 'study' for the recorded study; for
             'race' a selection's id or a dataset of the recorded study, for 'p-values' a recorded
             tuning, for 'dimensions' and 'steps' ml-100k or ml-1m, for 'board' a dataset with
             published results, for 'spaces' one with recorded spaces.
-        kind: a choice of `FigureKind`.
+        kind: A choice of `FigureKind`.
         path: FILE.pdf, FILE.svg, FILE.pgf or FILE.png; of the kinds 'efold' and 'race' also
             FILE.html, FILE.gif or FILE.webp, which play fold by fold.
-        alpha: of the paper's rule, for 'difference', 'stops', 'ranks' and 'tradeoff'; None for its
-            usual one.
-        folder: the recorded runs.
+        alpha: The alpha of the paper's rule, for 'difference', 'stops', 'ranks' and 'tradeoff';
+            None for its usual one.
+        folder: The recorded runs.
 
     Returns:
         What the figure shows.
 
     Raises:
-        InputError: for what cannot be drawn.
-        RunError: if the file cannot be written.
+        InputError: For what cannot be drawn.
+        RunError: If the file cannot be written.
     """
     if alpha is not None and kind not in _AT_AN_ALPHA:
         raise InputError(
@@ -147,7 +147,7 @@ def _race_of(name: str, folder: Path) -> ContenderRace:
     """The selection with this id, or that of all recorded runs of the dataset with this name.
 
     Raises:
-        InputError: if there is neither, or its first round is not complete.
+        InputError: If there is neither, or its first round is not complete.
     """
     runs = [run for run in recorded_runs(folder) if run.spec.dataset == name]
     if len(runs) > 1:

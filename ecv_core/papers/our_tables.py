@@ -108,11 +108,11 @@ def _e_fold_statements(
     """What the paper's text says of its figures, as our tables have it.
 
     Args:
-        differences: from the k-fold mean, in percent; a row per algorithm, a column per dataset,
+        differences: From the k-fold mean, in percent; a row per algorithm, a column per dataset,
             as all tables here have it.
-        stops: mean folds used.
-        e_fold_ranks: an algorithm's rank on a dataset, averaged over the orders of the folds.
-        k_fold_ranks: its rank by all folds.
+        stops: Mean folds used.
+        e_fold_ranks: An algorithm's rank on a dataset, averaged over the orders of the folds.
+        k_fold_ranks: Its rank by all folds.
     """
     algorithms = differences.mean(axis="columns").sort_values().index
     datasets = differences.mean(axis="index").sort_values().index

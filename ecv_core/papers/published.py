@@ -114,7 +114,7 @@ def entry_of(run: RunRecord, *, by: str) -> Entry:
     """A run of ours as an entry of the board.
 
     Args:
-        run: of a model that predicts ratings by RMSE, with at least one fold.
+        run: The run of a model that predicts ratings by RMSE, with at least one fold.
         by: 'here' or 'yours'.
     """
     algorithm = models.of(run.spec)

@@ -153,8 +153,8 @@ def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go
     """RMSE against dimension (figures 3 and 5) or steps (figure 4), one line per algorithm.
 
     Args:
-        frame: from `dimension_frame` or `steps_frame`.
-        across: its column for the x axis, on a logarithmic scale.
+        frame: From `dimension_frame` or `steps_frame`.
+        across: Its column for the x axis, on a logarithmic scale.
     """
     colours = palette(dark)
     figure = go.Figure()
@@ -183,7 +183,8 @@ def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go
 def spaces_figure(space: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
     """Figure 2 of Meng et al.: each configuration's score under the first split and the others.
 
-    Args: space: a file of `store.recorded.SPACES`.
+    Args:
+        space: A file of `store.recorded.SPACES`.
     """
     colours = palette(dark)
     figure = go.Figure()

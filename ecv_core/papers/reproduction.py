@@ -100,12 +100,12 @@ def reproduced(
     """Work out our side of every cell from what is recorded, in seconds, and label it.
 
     Args:
-        paper: an id, or how it begins; all papers by default.
-        table: one of its tables or figures; all of them by default.
-        having: keeps rows that have this text in their name, in a cell, or over a cell with a yes.
+        paper: An id, or how it begins; all papers by default.
+        table: One of its tables or figures; all of them by default.
+        having: Keeps rows that have this text in their name, in a cell, or over a cell with a yes.
 
     Raises:
-        UnknownName: for a paper or a table that is not there.
+        UnknownName: For a paper or a table that is not there.
     """
     cells: list[PaperCell] = []
     for part in _parts(paper, table):

@@ -44,7 +44,10 @@ def kinds_checked(function: Callable[P, T]) -> Callable[P, T]:
 
     It goes by the annotations: text, numbers, lists, dicts, functions, choices and classes; what a
     protocol or `object` stands for is left to the function, and so is text or None for a setting.
-    Raises: InputError; NotInstalled where it needs a package that is not here.
+
+    Raises:
+        InputError.
+        NotInstalled: Where it needs a package that is not here.
     """
     names = list(signature(function).parameters)
 

@@ -47,10 +47,12 @@ def json_text(record: object, kind: object = None, *, canonical: bool = False) -
     """A record as JSON text: see `to_json`.
 
     Args:
-        record: as of `to_json`.
-        kind: as of `to_json`.
-        canonical: with sorted keys and no spaces, so that equal records have equal texts.
-    Raises: InputError for a record that `read` would refuse.
+        record: As of `to_json`.
+        kind: As of `to_json`.
+        canonical: With sorted keys and no spaces, so that equal records have equal texts.
+
+    Raises:
+        InputError: For a record that `read` would refuse.
     """
     values = to_json(record, kind)
     if canonical:
@@ -69,7 +71,8 @@ def json_text(record: object, kind: object = None, *, canonical: bool = False) -
 def read(kind: type[T], text: str | bytes) -> T:
     """The record of this kind that `json_text` wrote.
 
-    Raises: ValueError if it is no such record; see `what_is_wrong`.
+    Raises:
+        ValueError: If it is no such record; see `what_is_wrong`.
     """
     return _adapter(kind).validate_json(text, strict=True)
 

@@ -125,7 +125,8 @@ class NotInstalled(InputError, ImportError):
 def extras_named() -> Iterator[None]:
     """Turn the error of a package of an extra that is missing into its sentence.
 
-    Raises: NotInstalled.
+    Raises:
+        NotInstalled.
     """
     try:
         yield

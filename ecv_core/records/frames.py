@@ -19,7 +19,7 @@ def with_columns(
     """A function's frame keeps what its columns mean; `column_texts` gives it.
 
     Args:
-        texts: column -> what it means.
+        texts: Column -> what it means.
     """
 
     def decorated(make: Callable[P, pd.DataFrame]) -> Callable[P, pd.DataFrame]:

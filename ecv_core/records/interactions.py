@@ -187,7 +187,8 @@ class Folds:
     def parts(self, index: int) -> NDArray[np.int8]:
         """The Part of each interaction in fold `index`; shape (interactions,), the caller's own.
 
-        Raises: FoldsError if there is no such fold.
+        Raises:
+            FoldsError: If there is no such fold.
         """
         if not 0 <= index < self.k:
             raise FoldsError(f"there is no fold {index}; these folds go from 0 to {self.k - 1}")
@@ -221,8 +222,8 @@ class History:
         """What is known of these interactions, in the order of users and then items.
 
         Args:
-            interactions: of a dataset.
-            chosen: which of them; shape (interactions,), no user and item twice among them.
+            interactions: The interactions of a dataset.
+            chosen: Which of them; shape (interactions,), no user and item twice among them.
         """
         rows = np.flatnonzero(chosen)
         users = interactions.users[rows]

@@ -108,7 +108,8 @@ class Parameter:
     def parse(self, given: object) -> ParamValue:
         """The value, from a number or from text, in this parameter's type.
 
-        Raises: InputError if it is of the wrong type, out of range, or not among the choices.
+        Raises:
+            InputError: If it is of the wrong type, out of range, or not among the choices.
         """
         error_name = self.error_name or f"parameter '{self.name}'"
         if self.ids:
@@ -152,8 +153,8 @@ class Parameter:
         """A value with what it is: 'alpha 1e-4', 'tolerance 2.13 %', 'at least 4 folds'.
 
         Args:
-            value: of this parameter.
-            about: to two digits, for one that lies between two that were tried.
+            value: The value of this parameter.
+            about: To two digits, for one that lies between two that were tried.
         """
         if isinstance(value, str | bool):
             text = str(value)
@@ -296,10 +297,12 @@ def converted(kind: type, given: object, what: str) -> ParamValue:
     """A number or a text as a value of this type.
 
     Args:
-        kind: bool, int, float or str.
-        given: the number or the text.
-        what: what it is the value of, for the error.
-    Raises: InputError if it is none.
+        kind: Bool, int, float or str.
+        given: The number or the text.
+        what: What it is the value of, for the error.
+
+    Raises:
+        InputError: If it is none.
     """
     try:
         if kind is bool:
@@ -329,10 +332,12 @@ def resolve(parameters: Sequence[Parameter], given: Mapping[str, Any], *, of: st
     One that came `added_later` is left out at its default.
 
     Args:
-        parameters: what there is to set.
-        given: values by name, as numbers or as text.
-        of: whose parameters they are, for errors: an id.
-    Raises: InputError for an unknown name or a bad value.
+        parameters: What there is to set.
+        given: Values by name, as numbers or as text.
+        of: Whose parameters they are, for errors: an id.
+
+    Raises:
+        InputError: For an unknown name or a bad value.
     """
     names = {parameter.name for parameter in parameters}
     for name in given:

@@ -42,9 +42,9 @@ class Registry(MutableMapping[str, T]):
         """Nothing of any package loads yet.
 
         Args:
-            known: what comes with the project, in the order in which pages list it.
-            group: of the entry points: 'ecv_core.models'.
-            to_entry: what an entry point gave, and its name -> id and entry. Raises: ValueError,
+            known: What comes with the project, in the order in which pages list it.
+            group: The group of the entry points: 'ecv_core.models'.
+            to_entry: What an entry point gave, and its name -> id and entry. Raises: ValueError,
                 TypeError or InputError with what is wrong with it.
         """
         self._entries = dict(known)
@@ -115,7 +115,8 @@ def load_modules() -> None:
 
     One that fails on import is left out, with a sentence in the log; the others are imported.
 
-    Raises: InputError for a module that there is not, after the others were imported.
+    Raises:
+        InputError: For a module that there is not, after the others were imported.
     """
     missing = None
     for variable in _VARIABLES:

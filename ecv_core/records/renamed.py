@@ -14,7 +14,7 @@ def renamed_fields(**new_names: str) -> Callable[[type[Record]], type[Record]]:
     """Decorates a class, so that old names are taken as arguments and read as attributes.
 
     Args:
-        new_names: the name of a field in releases before -> its name now.
+        new_names: The name of a field in releases before -> its name now.
     """
 
     def decorate(record: type[Record]) -> type[Record]:

@@ -208,11 +208,13 @@ def user_table(scores: Sequence[UserScores], metric: str) -> tuple[Codes, NDArra
     """One metric's per-user scores of several folds side by side.
 
     Args:
-        scores: of at least one fold, each with this metric.
-        metric: as in UserScores.metrics.
-    Returns: the users seen, ascending, of shape (users,); and their scores, of shape (folds,
-        users), NaN where a user has nothing held out in a fold. Where all folds name clusters,
-        these take the place of users: see `by_cluster`.
+        scores: The scores of at least one fold, each with this metric.
+        metric: As in UserScores.metrics.
+
+    Returns:
+        The users seen, ascending, of shape (users,); and their scores, of shape (folds, users), NaN
+        where a user has nothing held out in a fold. Where all folds name clusters, these take the
+        place of users: see `by_cluster`.
     """
     # A fold's users mostly ascend: merging them takes a tenth of what np.unique does.
     users = np.sort(np.concatenate([fold.users for fold in scores]), kind="stable")
@@ -240,9 +242,11 @@ def by_cluster(values: NDArray[np.floating], clusters: Codes) -> tuple[Codes, Fl
     that the variance of the mean is the one that is robust to clusters.
 
     Args:
-        values: shape (folds, users); NaN where a user has nothing held out.
-        clusters: a code for each user.
-    Returns: the clusters, ascending, and their scores, shape (folds, clusters).
+        values: Shape (folds, users); NaN where a user has nothing held out.
+        clusters: A code for each user.
+
+    Returns:
+        The clusters, ascending, and their scores, shape (folds, clusters).
     Source: Liang, Zeger (1986).
     """
     cluster_codes, cluster_of_user = np.unique(clusters, return_inverse=True)
@@ -425,8 +429,8 @@ class Progress(Protocol):
         """Note a step.
 
         Args:
-            phase: what is being done: "fit".
-            step: how far it is.
+            phase: What is being done: "fit".
+            step: How far it is.
             steps: 0 where the total is not known.
         """
 

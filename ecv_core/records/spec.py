@@ -90,7 +90,8 @@ class Setting(Parameter):
     def typed(self, given: Any) -> Any:  # noqa: ANN401 - of the type that the field has
         """The value, from a number or from text; None stays None where a run may be without it.
 
-        Raises: InputError if it is of another type.
+        Raises:
+            InputError: If it is of another type.
         """
         if self.kind is tuple:
             parts = given
@@ -114,10 +115,12 @@ class Setting(Parameter):
         """Refuse it for a run to which it means nothing.
 
         Args:
-            task: of the run.
-            model: what the run's model is called.
-            tracked: whether other code computes the folds.
-        Raises: InputError.
+            task: The task of the run.
+            model: What the run's model is called.
+            tracked: Whether other code computes the folds.
+
+        Raises:
+            InputError.
         """
         if task not in self.tasks:
             for_what = " or ".join(each.of for each in self.tasks)
@@ -146,7 +149,8 @@ def setting(default: T, role: Role, **about: Any) -> T:  # noqa: ANN401 - as Set
 def settings_of(record: type) -> dict[str, Setting]:
     """The settings that a dataclass declares, by name, in their order.
 
-    Raises: TypeError for something said of one that `Setting` does not know.
+    Raises:
+        TypeError: For something said of one that `Setting` does not know.
     """
     hints = get_type_hints(record)
     settings = {}
@@ -509,7 +513,8 @@ class RunSpec:
     def to_json(self) -> str:
         """Canonical JSON: sorted keys, no spaces; parameters as objects.
 
-        Raises: InputError for a spec that `from_json` would refuse.
+        Raises:
+            InputError: For a spec that `from_json` would refuse.
         """
         return codec.json_text(self, canonical=True)
 
@@ -517,7 +522,8 @@ class RunSpec:
     def from_json(cls, text: str) -> Self:
         """The spec that `to_json` wrote; fields it does not know are ignored.
 
-        Raises: ValueError if the text is not such a spec.
+        Raises:
+            ValueError: If the text is not such a spec.
         """
         return codec.read(cls, text)
 

@@ -122,8 +122,8 @@ class Task(StrEnum):
         """The task that a metric is of.
 
         Args:
-            metric_id: one of `metrics`, or any other: of ranked items.
-            kind: what a metric of one's own is computed from, as `evaluation.metrics.Kind` names
+            metric_id: One of `metrics`, or any other: of ranked items.
+            kind: What a metric of one's own is computed from, as `evaluation.metrics.Kind` names
                 it; the kinds of what is predicted have the names of tasks.
         """
         for task in cls:

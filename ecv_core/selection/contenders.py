@@ -23,7 +23,7 @@ def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
     """'item-knn:neighbours=50,shrink=10' as an algorithm's id and parameters by name.
 
     Raises:
-        InputError: for a parameter without a value.
+        InputError: For a parameter without a value.
     """
     algorithm, _, settings = text.partition(":")
     params: dict[str, ParamValue] = {}
@@ -59,7 +59,7 @@ def over_same_users(contenders: Sequence[Scores]) -> list[Scores]:
     """The same with users' scores over the users of all of them, so that columns can be paired.
 
     Args:
-        contenders: with `user_ids` where they have `users`.
+        contenders: With `user_ids` where they have `users`.
     """
     id_arrays = [contender.user_ids for contender in contenders if contender.user_ids is not None]
     # True also where no contender has users' scores, so that there is nothing to pair.
@@ -82,8 +82,8 @@ def contenders_of(runs: Sequence[RunRecord], results: Results) -> list[Scores]:
     """Runs of one dataset, split and metric, as contenders named by their algorithm.
 
     Args:
-        runs: each of another algorithm.
-        results: where users' scores are.
+        runs: Each of another algorithm.
+        results: Where users' scores are.
     """
     contenders = []
     for run in runs:
@@ -95,7 +95,7 @@ def recorded_contenders() -> dict[str, list[Scores]]:
     """Dataset -> its recorded runs as contenders; only datasets with at least two of them.
 
     Raises:
-        InputError: for a damaged file.
+        InputError: For a damaged file.
     """
     by_dataset: defaultdict[str, list[RunRecord]] = defaultdict(list)
     for run in recorded_runs():
@@ -112,7 +112,7 @@ def varied_parameters(names: Sequence[str]) -> list[dict[str, ParamValue]] | Non
     """The parameters in which contenders differ, of each; None where they are no search space.
 
     Args:
-        names: of contenders, as `parse_contender` reads them; others are no search space.
+        names: The names of contenders, as `parse_contender` reads them; others are no search space.
     """
     algorithms: set[str] = set()
     configurations = []
@@ -133,7 +133,7 @@ def differing_parameters(configurations: Sequence[Configuration]) -> list[dict[s
     """Of each configuration, the parameters in which they differ; none where they do not.
 
     Args:
-        configurations: with the same parameters, at least one.
+        configurations: With the same parameters, at least one.
     """
     names = []
     for name in configurations[0]:

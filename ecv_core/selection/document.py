@@ -147,9 +147,9 @@ def winner_new_data(
     (Bonferroni). The other side needs nothing, for being picked moves a mean away from it.
 
     Args:
-        contenders: all that it was picked from.
-        terms: of the selection.
-        played: as far as it has come.
+        contenders: All that it was picked from.
+        terms: The terms of the selection.
+        played: As far as it has come.
 
     Returns:
         No end of it is outside the range of the metric. None where its users' scores are not known,
@@ -190,9 +190,9 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
     """What a paper may say of a selection: which question was asked, what was found, what not.
 
     Args:
-        names: of the contenders, as people read them.
-        terms: of the selection.
-        played: to its end.
+        names: The names of the contenders, as people read them.
+        terms: The terms of the selection.
+        played: To its end.
     """
     verdict = played.verdict
     question = "which contender to use"
@@ -280,11 +280,11 @@ def verdict_sentence(
     """What a selection found, in a sentence or two.
 
     Args:
-        names: of the contenders, as people read them.
-        terms: of the selection.
-        played: as far as it has come, at least one round.
-        on: where, such as 'ML-100K'; may be empty.
-        brief: whether to leave out who is shown to be worse, and how lucky the winner was.
+        names: The names of the contenders, as people read them.
+        terms: The terms of the selection.
+        played: As far as it has come, at least one round.
+        on: Where, such as 'ML-100K'; may be empty.
+        brief: Whether to leave out who is shown to be worse, and how lucky the winner was.
     """
     where = ""
     if on:
@@ -489,9 +489,9 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
     """What happened in each round, from step 0 on.
 
     Args:
-        titles: of the contenders.
-        terms: of the selection.
-        rounds: so far.
+        titles: The titles of the contenders.
+        terms: The terms of the selection.
+        rounds: So far.
     """
     sentences = [
         f"{len(titles)} contenders with up to {terms.k} folds each: all run the first fold."
@@ -534,8 +534,8 @@ def is_best(terms: Terms, verdict: Verdict) -> bool:
     """Whether the winner may be called best; not where others may be better by a little.
 
     Args:
-        terms: of the selection.
-        verdict: once it is decided.
+        terms: The terms of the selection.
+        verdict: Once it is decided.
     """
     others_may_be_better = terms.indifference > 0 and len(verdict.tied) > 0
     return terms.certain and not others_may_be_better
@@ -571,13 +571,14 @@ def lanes(
     """One row per step and contender: how far behind the leader it is, and why it is out.
 
     Args:
-        contenders: with at least the folds of the rounds.
-        titles: of the contenders, as people read them.
-        terms: of the selection.
-        rounds: so far, in their order; step n is after the n-th, step 0 before the first.
-        verdict: once it is decided.
+        contenders: With at least the folds of the rounds.
+        titles: The titles of the contenders, as people read them.
+        terms: The terms of the selection.
+        rounds: So far, in their order; step n is after the n-th, step 0 before the first.
+        verdict: Once it is decided.
+
     Returns:
-        step, contender (title), state (one of STATES), folds (that it has run), behind, low
+        Step, contender (title), state (one of STATES), folds (that it has run), behind, low
         and high (percent of the leader's mean: difference and interval; NaN where there is none
         and infinite where an end is not known), says (a few words). Whoever is out keeps its last
         interval. Lanes come in the order of the last step, best first.

@@ -79,9 +79,9 @@ class Differences(ABC):
         """Scores of a contender minus those of another.
 
         Args:
-            contender: its place.
-            other: place of the other.
-            fold_bits: the folds that both have run, at least one.
+            contender: Its place.
+            other: Place of the other.
+            fold_bits: The folds that both have run, at least one.
         """
         if contender > other:  # a pair is kept one way round
             reverse = self.between(other, contender, fold_bits)
@@ -116,7 +116,8 @@ class PairedScores(Differences):
         """Of these contenders.
 
         Args:
-            before: of the same with fewer folds, whose differences need not be worked out again.
+            before: The evidence of the same contenders with fewer folds, whose differences need
+                not be worked out again.
         """
         super().__init__()
         self._contenders = contenders
@@ -262,8 +263,8 @@ class Spread:
         """How far each k-fold difference can be from its mean on one side.
 
         Args:
-            level: probability that it is farther, in (0, 0.5).
-            k: folds in all, or None, as of `standard_errors`.
+            level: Probability that it is farther, in (0, 0.5).
+            k: Folds in all, or None, as of `standard_errors`.
         """
         errors = self.standard_errors(k)
         # Where there is no degree of freedom at all, the error is infinite and decides.
@@ -281,8 +282,8 @@ class Spread:
         The opportunity cost of Chick and Inoue (2001), under Student's t.
 
         Args:
-            k: folds in all.
-            more_folds: as if so many more had been run and had shown the same means.
+            k: Folds in all.
+            more_folds: As if so many more had been run and had shown the same means.
         """
         folds = np.minimum(self.folds + more_folds, k)
         errors = np.sqrt(self.variances * (1 / folds - 1 / k))
@@ -306,9 +307,9 @@ def spread_of(
     """Differences of one contender to several others, each moderated by what the others show.
 
     Args:
-        differences: that contender minus each other, of at least one fold.
-        same_algorithm: of each, whether both are configurations of one algorithm.
-        prior: what is taken for known.
+        differences: The differences that contender minus each other, of at least one fold.
+        same_algorithm: For each comparison, whether both are configurations of one algorithm.
+        prior: What is taken for known.
         sign: 1 where more is better, else -1.
     """
     means = np.array([difference.mean for difference in differences])
@@ -378,7 +379,7 @@ def _ratios_of_others(
     Args:
         user_variances: u of each contender; NaN where it is not known.
         fold_variances: s2 of each, the variance of its folds' differences.
-        fold_freedom: degrees of freedom of that variance.
+        fold_freedom: Degrees of freedom of that variance.
     """
     # A ratio is by how much folds multiply the variance that users show.
     usable = (fold_freedom > 0) & (user_variances > 0)  # False for NaN
@@ -409,8 +410,8 @@ def expected_excess(x: Floats, freedom: Floats) -> Floats:
     """E[(T - x)+] of Student's t: what it has above x, on average.
 
     Args:
-        x: any numbers.
-        freedom: degrees of freedom, above 1; infinite otherwise.
+        x: Any numbers.
+        freedom: Degrees of freedom, above 1; infinite otherwise.
     Source: integration by parts of t's density f: (v + x^2) / (v - 1) f(x) - x P(T > x).
     """
     x = np.asarray(x, dtype=np.float64)
@@ -433,9 +434,9 @@ def level_of_looks(error: float, k: int, *, new_data: bool = False) -> float:
     fold. Between 1 and error / looks (Bonferroni); 0.0087 for 0.05 and ten folds, not 0.0056.
 
     Args:
-        error: in (0, 0.5).
-        k: folds in all, at least two.
-        new_data: whether the mean is that on new data, of endless folds.
+        error: In (0, 0.5).
+        k: Folds in all, at least two.
+        new_data: Whether the mean is that on new data, of endless folds.
     """
     if new_data:
         # The mean of e folds, seen from that of endless folds, is Brownian motion at time e/k.
@@ -472,9 +473,9 @@ def _chance_of_crossing(limit: float, times: Floats, grid: int) -> float:
     but rounding where the chance is tiny.
 
     Args:
-        limit: in standard deviations.
-        times: at which one looks, ascending.
-        grid: points at which the density is worked out.
+        limit: In standard deviations.
+        times: At which one looks, ascending.
+        grid: Points at which the density is worked out.
     """
     lowest = -9.0  # nothing is below
     # Integrals over the paths below the limit are sums over these points (Gauss-Legendre).

@@ -54,12 +54,14 @@ class FoldPruner:
     compared, which takes more folds.
 
     Args:
-        k: folds of every trial.
-        trials: how many the study is going to have; each is compared with the best once per fold,
+        k: Folds of every trial.
+        trials: How many the study is going to have; each is compared with the best once per fold,
             and the error that is allowed is divided over the trials (Bonferroni).
-        confidence: that no trial is pruned whose k-fold mean is better than the best's.
+        confidence: The confidence that no trial is pruned whose k-fold mean is better than the
+            best's.
+
     Raises:
-        InputError: for values that cannot be.
+        InputError: For values that cannot be.
 
     >>> import ecv_core as ecv
     >>> import optuna
@@ -93,12 +95,13 @@ class FoldPruner:
         """Keep the scores of a fold, and report their mean to the study as step `fold`.
 
         Args:
-            trial: that has run the fold.
-            fold: its index, 0 .. k-1.
-            scores: user -> score, or a score per user, the same users in every trial; NaN for a
+            trial: The trial that has run the fold.
+            fold: Its index, 0 .. k-1.
+            scores: User -> score, or a score per user, the same users in every trial; NaN for a
                 user with nothing held out.
+
         Raises:
-            InputError: for a fold that cannot be, an infinite score, or no score at all.
+            InputError: For a fold that cannot be, an infinite score, or no score at all.
         """
         if not 0 <= fold < self._k:
             raise InputError(
@@ -204,7 +207,7 @@ class FoldPruner:
         """The scores of the users of both trials; None where they are not there, or of others.
 
         Returns:
-            of each trial, shape (folds, users); NaN where a user has nothing held out.
+            Of each trial, shape (folds, users); NaN where a user has nothing held out.
         """
         scores_of_folds: list[tuple[_FoldScores, _FoldScores]] = []
         for fold in folds:

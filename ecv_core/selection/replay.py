@@ -75,7 +75,7 @@ def check_contenders(contenders: Sequence[Scores]) -> None:
     """Refuse contenders that cannot be told apart or were not scored on the same users.
 
     Raises:
-        InputError: with which, and the way out.
+        InputError: With which, and the way out.
     """
     names = [contender.name for contender in contenders]
     if len(set(names)) < 2:
@@ -109,11 +109,12 @@ def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Pl
     """A selection in this order of the folds.
 
     Args:
-        contenders: with all the folds that it needs.
-        terms: what is asked.
-        order: fold indices; all k of them, each once.
+        contenders: With all the folds that it needs.
+        terms: What is asked.
+        order: Fold indices; all k of them, each once.
+
     Raises:
-        InputError: for contenders that cannot be compared, or a fold that is missing.
+        InputError: For contenders that cannot be compared, or a fold that is missing.
     """
     check_contenders(contenders)
     return _play_to_end(contenders, order, terms, PairedScores(contenders))
@@ -125,12 +126,13 @@ def play_orders(
     """Selections over random orders of the folds.
 
     Args:
-        contenders: with all k folds.
-        terms: what is asked.
-        orders: how many to draw, at least one.
-        seed: of the draw.
+        contenders: With all k folds.
+        terms: What is asked.
+        orders: How many to draw, at least one.
+        seed: The seed of the draw.
+
     Raises:
-        InputError: as `play`, for k above MAX_FOLDS, or fewer than one order.
+        InputError: As `play`, for k above MAX_FOLDS, or fewer than one order.
     """
     check_contenders(contenders)
     if terms.k > MAX_FOLDS:
@@ -196,12 +198,13 @@ def follow(
     """Go through a selection until it is decided, or needs a fold that has not been run.
 
     Args:
-        contenders: with the folds that they have.
-        order: of the folds.
-        terms: what is asked.
-        differences: of these contenders.
+        contenders: With the folds that they have.
+        order: The order of the folds.
+        terms: What is asked.
+        differences: The differences of these contenders.
+
     Raises:
-        InputError: for a budget in a unit in which the folds' costs are not known.
+        InputError: For a budget in a unit in which the folds' costs are not known.
     """
     walk = _Walk(contenders, terms, differences)
     rounds: list[Round] = []
@@ -255,7 +258,8 @@ class _Walk:
     def run_until_look(self, order: Sequence[int]) -> Turn | None:
         """Run what the selection wants before its next look, as far as the budget goes.
 
-        Returns: the first of these folds that is not there, before which all ends; else None.
+        Returns:
+            The first of these folds that is not there, before which all ends; else None.
         """
         for turn in self.selection.next_folds(order):
             if self.budget_is_spent:
@@ -310,9 +314,9 @@ class _Completed(PairedScores):
         """One draw.
 
         Args:
-            contenders: with the folds that they have, at least one each.
-            measured: differences of the same contenders.
-            rng: draws the missing folds.
+            contenders: With the folds that they have, at least one each.
+            measured: Differences of the same contenders.
+            rng: Draws the missing folds.
         """
         self._measured = measured
         self._fold_bits = []
@@ -373,7 +377,7 @@ def _play_to_end(
     """A selection to its end.
 
     Raises:
-        InputError: for a fold that it needs and that is missing.
+        InputError: For a fold that it needs and that is missing.
     """
     followed = follow(contenders, order, terms, differences)
     if followed.needed is not None:
@@ -393,9 +397,9 @@ def played_so_far(
     """What a selection has come to; None before its first look.
 
     Args:
-        contenders: with the folds that they have.
-        followed: their selection.
-        joules_of_all_folds: see `Played`.
+        contenders: With the folds that they have.
+        followed: Their selection.
+        joules_of_all_folds: See `Played`.
     """
     if followed.verdict is None:
         return None

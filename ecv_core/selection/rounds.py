@@ -77,7 +77,7 @@ class Budget:
         """'50 Wh', '20min' or '30 folds' as a budget.
 
         Raises:
-            InputError: for anything else.
+            InputError: For anything else.
         """
         refusal = InputError(
             f"'{text}' is not a budget; write a number and a unit, one of: {', '.join(_UNITS)}"
@@ -333,11 +333,11 @@ class Selection:
     """The state between looks: who is in, and who is to run next.
 
     Args:
-        differences: of the contenders' scores.
-        contenders: how many there are, at least two.
-        terms: what is asked.
-        cost: of one more fold of a contender, in the unit of the budget; by default every fold
-            costs the same.
+        differences: The differences of the contenders' scores.
+        contenders: How many there are, at least two.
+        terms: What is asked.
+        cost: The cost of one more fold of a contender, in the unit of the budget; by default every
+            fold costs the same.
     """
 
     def __init__(
@@ -378,7 +378,7 @@ class Selection:
         """All folds that are wanted before the next look.
 
         Args:
-            order: of the folds.
+            order: The order of the folds.
         """
         counts = self._counts
         for contender, count in self.folds_wanted.items():
@@ -389,8 +389,8 @@ class Selection:
         """Take in that a contender has run a fold; all run them in one order.
 
         Args:
-            contender: its place.
-            fold: index of the fold.
+            contender: Its place.
+            fold: Index of the fold.
         """
         self._fold_bits[contender] |= 1 << fold
         self._ran_since_look.append(Turn(contender, fold))
@@ -399,7 +399,8 @@ class Selection:
         """Settle what can be settled, now that all `folds_wanted` have run.
 
         Args:
-            budget_is_spent: that some may not have run therefore, and this is the last look.
+            budget_is_spent: Whether the budget is spent, so that some may not have run and
+                this is the last look.
         """
         self._choose_leader(budget_is_spent=budget_is_spent)
         comparison = self._compare_with_leader()
@@ -527,7 +528,7 @@ class Selection:
         """Until 'winner': settle who is in, whether it is decided, and who is to run next.
 
         Returns:
-            whom nobody needs to run any more.
+            Whom nobody needs to run any more.
         """
         # With all folds run a contender is out of nothing: it is told how it compares.
         out = set(self._dispensable_contenders(comparison)) - comparison.with_all_folds
@@ -608,7 +609,7 @@ class Selection:
         """Until 'order': settle pairs, who is in, whether it is decided, and who is to run next.
 
         Returns:
-            whose place is known now.
+            Whose place is known now.
         """
         # Until 'order' everybody who is in has as many folds as the leader.
         all_ran = comparison.leader_folds == self._terms.k
@@ -631,12 +632,13 @@ class Selection:
         """Settle who is better of a contender and each of those whose means come after its own.
 
         Args:
-            contender: its place.
-            others_after: places of the others.
-            margin: a smaller difference is a tie, in units of the score.
-            all_ran: whether all folds have run, so that every pair has to be settled.
+            contender: Its place.
+            others_after: Places of the others.
+            margin: A smaller difference is a tie, in units of the score.
+            all_ran: Whether all folds have run, so that every pair has to be settled.
+
         Returns:
-            those with whom it has to run on.
+            Those with whom it has to run on.
         """
         # What is settled has to hold however much noise the folds still to come add.
         spread = self._spread(contender, others_after, ANY_NOISE)
@@ -716,7 +718,7 @@ class Selection:
         leader and of some of those that have as many.
 
         Returns:
-            contender -> how many folds it is to have.
+            Contender -> how many folds it is to have.
         """
         spread = self._spread(comparison.leader, undecided, USUAL_NOISE)
         with np.errstate(invalid="ignore"):  # a fall of what stays infinite is NaN
@@ -751,8 +753,8 @@ class Selection:
         Those by which least is lost are passed over first.
 
         Args:
-            comparison: with the leader.
-            expected_losses: by passing over each of the others, in units of the score.
+            comparison: With the leader.
+            expected_losses: By passing over each of the others, in units of the score.
         """
         allowed = (self._terms.expected_loss or 0.0) * comparison.leader_mean
         passed_over = []
@@ -815,8 +817,8 @@ def _optimism(spread: Spread, k: int) -> float:
     the middle one; means are drawn anew around those that were seen, and the highest is picked.
 
     Args:
-        spread: how far the others are behind the winner.
-        k: folds in all.
+        spread: How far the others are behind the winner.
+        k: Folds in all.
     """
     errors = spread.standard_errors(k)
     is_finite = np.isfinite(errors)

@@ -49,9 +49,11 @@ def check_exchangeable(split_id: str, why: str) -> None:
     """Refuse a split whose folds come in an order; folds from a file are taken as drawn by chance.
 
     Args:
-        split_id: an id in SPLITS, or IMPORTED.
-        why: end of the sentence: what needs chance, and the way out.
-    Raises: InputError.
+        split_id: An id in SPLITS, or IMPORTED.
+        why: End of the sentence: what needs chance, and the way out.
+
+    Raises:
+        InputError.
     """
     if not exchangeable(split_id):
         word = f"{strategy(split_id).fold_word}s".replace("step backs", "steps back")
@@ -76,12 +78,15 @@ def split(
     """Split the interactions into k folds, repetitions or windows.
 
     Args:
-        interactions: what is split.
-        split_id: an id in SPLITS.
-        k: number of folds; the strategy says how many make sense.
-        seed: fixes every random choice; same interactions, k, seed and params, same folds.
-        params: parameters of the strategy by name; others have their default.
-    Raises: InputError for the id or a parameter; FoldsError if the data cannot be split so.
+        interactions: What is split.
+        split_id: An id in SPLITS.
+        k: Number of folds; the strategy says how many make sense.
+        seed: Fixes every random choice; same interactions, k, seed and params, same folds.
+        params: Parameters of the strategy by name; others have their default.
+
+    Raises:
+        InputError: For the id or a parameter.
+        FoldsError: If the data cannot be split so.
     """
     way = strategy(split_id)
     settings = dict(way.resolve(params or {}))
@@ -111,7 +116,7 @@ def obstacle(
 
     Args:
         interactions, split_id, params: as for `split`.
-        k: by default the strategy's.
+        k: By default the strategy's.
     """
     try:
         if k is None:

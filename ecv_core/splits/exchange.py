@@ -46,10 +46,14 @@ def store_folds(source: Path | bytes, folder: Path) -> str:
     """Keep a copy of a fold file or split archive under its content's hash, and return that hash.
 
     Args:
-        source: the file, as a path or as its content.
-        folder: where copies are kept; made when missing.
-    Returns: the SHA-256 of the content, as RunSpec.folds_sha256 names it.
-    Raises: FoldsError if the file cannot be read or the copy not written.
+        source: The file, as a path or as its content.
+        folder: Where copies are kept; made when missing.
+
+    Returns:
+        The SHA-256 of the content, as RunSpec.folds_sha256 names it.
+
+    Raises:
+        FoldsError: If the file cannot be read or the copy not written.
     """
     content = _content(source, "the fold file")
     sha256 = hashlib.sha256(content).hexdigest()
@@ -64,7 +68,8 @@ def store_folds(source: Path | bytes, folder: Path) -> str:
 def stored_folds_path(folder: Path, sha256: str) -> Path:
     """Where `store_folds` keeps the file with this hash.
 
-    Raises: FoldsError if it is not there, or is no longer what was stored.
+    Raises:
+        FoldsError: If it is not there, or is no longer what was stored.
     """
     if re.fullmatch("[0-9a-f]{64}", sha256) is None:  # it becomes a file name
         raise FoldsError(f"'{sha256}' is not the SHA-256 of a fold file; import the file again")
@@ -129,11 +134,13 @@ def read_labels(content: bytes, name: str, label: str, interactions: Interaction
     """What a CSV says of interactions of a dataset, in its columns user_id, item_id and a label.
 
     Args:
-        content: the text in UTF-8; rows in any order, further columns are ignored.
-        name: what to call it in an error.
-        label: the name of the third column.
-        interactions: the prepared dataset.
-    Raises: FoldsError if it cannot be read, has a row of no interaction, or two of one.
+        content: The text in UTF-8; rows in any order, further columns are ignored.
+        name: What to call it in an error.
+        label: The name of the third column.
+        interactions: The prepared dataset.
+
+    Raises:
+        FoldsError: If it cannot be read, has a row of no interaction, or two of one.
     """
     table = parse(content, name, ("user_id", "item_id", label))
     dataset = interactions.dataset
@@ -198,10 +205,12 @@ def parse(content: bytes, name: str, columns: tuple[str, ...]) -> pa.Table:
     """Columns of a CSV, as text.
 
     Args:
-        content: the text in UTF-8; further columns are ignored.
-        name: what to call it in an error.
-        columns: the names wanted, in this order.
-    Raises: FoldsError.
+        content: The text in UTF-8; further columns are ignored.
+        name: What to call it in an error.
+        columns: The names wanted, in this order.
+
+    Raises:
+        FoldsError.
     """
     first_line = ",".join(columns)
     try:
@@ -252,12 +261,16 @@ def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
     """Folds from a file that gives every interaction exactly one fold, numbered from 0.
 
     Args:
-        source: a CSV or gzipped CSV, as a path or as its content; rows in any order, further
+        source: A CSV or gzipped CSV, as a path or as its content; rows in any order, further
             columns are ignored.
-        interactions: the prepared dataset that the folds are of.
-    Returns: strategy 'imported', seed None, k = highest fold + 1.
-    Raises: FoldsError if the file cannot be read, lacks a column, misses or repeats an interaction,
-        names one that is not there, or has an odd fold number, an empty fold, or only one fold.
+        interactions: The prepared dataset that the folds are of.
+
+    Returns:
+        Strategy 'imported', seed None, k = highest fold + 1.
+
+    Raises:
+        FoldsError: If the file cannot be read, lacks a column, misses or repeats an interaction,
+            names one that is not there, or has an odd fold number, an empty fold, or only one fold.
     """
     name = _name(source, "the fold file")
     content = _unpacked(_content(source, "the fold file"), name)
@@ -288,7 +301,8 @@ def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
 def folds_csv(interactions: Interactions, folds: Folds) -> bytes:
     """The folds as CSV text in UTF-8, one row per interaction in the order of the interactions.
 
-    Raises: FoldsError if they are no folds in which every interaction is held out exactly once.
+    Raises:
+        FoldsError: If they are no folds in which every interaction is held out exactly once.
     """
     if not holds_each_out_once(folds):
         raise FoldsError(
@@ -480,10 +494,12 @@ def split_archive(
     left out. The same split and facts give the same bytes.
 
     Args:
-        interactions: the prepared dataset that the folds are of.
-        folds: the split.
+        interactions: The prepared dataset that the folds are of.
+        folds: The split.
         facts: (name, text) pairs about the data for the README: citation, licence, filtering.
-    Raises: FoldsError if the folds belong to other interactions.
+
+    Raises:
+        FoldsError: If the folds belong to other interactions.
     """
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
@@ -521,10 +537,14 @@ def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
     What an archive leaves out of a fold is neither learnt from nor held out there.
 
     Args:
-        source: the file, as a path or as its content.
-        interactions: the prepared dataset that the split is of.
-    Returns: strategy 'imported', seed None.
-    Raises: FoldsError if the file cannot be read, is of another form, or does not fit the dataset.
+        source: The file, as a path or as its content.
+        interactions: The prepared dataset that the split is of.
+
+    Returns:
+        Strategy 'imported', seed None.
+
+    Raises:
+        FoldsError: If the file cannot be read, is of another form, or does not fit the dataset.
     """
     name = _name(source, "the split archive")
     content = _content(source, "the split archive")
@@ -575,10 +595,12 @@ def _fold_paths(paths: Sequence[str], name: str, interactions: int) -> list[str]
     """The paths of fold-0.csv, fold-1.csv, ... in an archive, in the order of the folds.
 
     Args:
-        paths: of everything in the archive.
-        name: what to call it in an error.
-        interactions: how many the dataset has; a byte of memory is needed for each and fold.
-    Raises: FoldsError if there are none, too many, or one is missing between others.
+        paths: The paths of everything in the archive.
+        name: What to call it in an error.
+        interactions: How many the dataset has; a byte of memory is needed for each and fold.
+
+    Raises:
+        FoldsError: If there are none, too many, or one is missing between others.
     """
     path_of: dict[int, str] = {}
     for path in paths:
@@ -606,7 +628,8 @@ def _fold_paths(paths: Sequence[str], name: str, interactions: int) -> list[str]
 def _read_parts(content: bytes, name: str, interactions: Interactions) -> Parts:
     """The Part of each interaction from a table with a column 'part', UNUSED for those it lacks.
 
-    Raises: FoldsError for a pair that the dataset does not have, or that comes twice.
+    Raises:
+        FoldsError: For a pair that the dataset does not have, or that comes twice.
     """
     labels = read_labels(content, name, "part", interactions)
     codes = compute.index_in(labels.texts, value_set=pa.array(list(PART_NAMES.values())))

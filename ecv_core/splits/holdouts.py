@@ -57,8 +57,8 @@ def timed_histories(interactions: Interactions, seed: int) -> Histories:
     """Each user's interactions in the order of time, those of equal times at random.
 
     Args:
-        interactions: with a `history`.
-        seed: fixes the order of equal times.
+        interactions: With a `history`.
+        seed: Fixes the order of equal times.
     """
     rng = np.random.default_rng(seed)
     order = order_by_user(interactions, interactions.history, rng)
@@ -69,7 +69,7 @@ def basket_histories(interactions: Interactions) -> Histories:
     """Each user's baskets in order; every interaction stands where its basket does.
 
     Args:
-        interactions: with `baskets`.
+        interactions: With `baskets`.
     """
     order = order_by_user(interactions, interactions.baskets, np.random.default_rng(0))
     users = interactions.users[order]
@@ -83,9 +83,9 @@ def _histories(interactions: Interactions, order: Indices, begins_unit: Mask) ->
     """Histories of interactions or baskets, the units that are counted.
 
     Args:
-        interactions: whose histories they are.
-        order: sorts the interactions by user, and within a user as the history goes.
-        begins_unit: which interactions, in that order, are the first of their unit.
+        interactions: Whose histories they are.
+        order: Sorts the interactions by user, and within a user as the history goes.
+        begins_unit: Which interactions, in that order, are the first of their unit.
     """
     users = interactions.users[order]
     sizes = np.bincount(users[begins_unit], minlength=interactions.n_users)
@@ -131,10 +131,12 @@ def hold_out(histories: Histories, held_out: HeldOutCounts, skip: Counts | int =
     the very end is unused, but for the first of a history, so that every user has some training.
 
     Args:
-        histories: in the order that counts.
-        held_out: how many are held out of each user.
-        skip: how many at the very end of each history are left out; shape (users,) or a number.
-    Returns: the Part of each interaction; shape (interactions,).
+        histories: In the order that counts.
+        held_out: How many are held out of each user.
+        skip: How many at the very end of each history are left out; shape (users,) or a number.
+
+    Returns:
+        The Part of each interaction; shape (interactions,).
     """
     skipped = np.broadcast_to(np.asarray(skip, dtype=np.int32), histories.sizes.shape)
     training_counts = histories.sizes - skipped - held_out.test - held_out.validation
@@ -222,9 +224,9 @@ def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> 
     """How much of each user is tested and validated: shares, or one each.
 
     Args:
-        sizes: of the histories; shape (users,).
-        settings: of the split; without a share 'test' one of each user is tested.
-        steps_back: how many folds have tested a block each, from the end of the histories on.
+        sizes: The sizes of the histories; shape (users,).
+        settings: The settings of the split; without a share 'test' one of each user is tested.
+        steps_back: How many folds have tested a block each, from the end of the histories on.
     """
     if "test" not in settings:  # as in leave-one-out, whose validation is yes or no
         one_each = np.ones_like(sizes)
@@ -497,12 +499,14 @@ def _validation_start(
     """When validation begins: with the last share of training; with the test, if there is none.
 
     Args:
-        times: of all interactions, ascending.
-        train_start: when training begins.
-        test_start: when the test begins.
-        interactions: named in an error.
-        settings: of the split.
-    Raises: FoldsError if nothing would be left to learn from.
+        times: The times of all interactions, ascending.
+        train_start: When training begins.
+        test_start: When the test begins.
+        interactions: Named in an error.
+        settings: The settings of the split.
+
+    Raises:
+        FoldsError: If nothing would be left to learn from.
     """
     share = float(settings["validation"])
     if not share:

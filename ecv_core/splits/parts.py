@@ -90,8 +90,9 @@ class FoldMatrices:
 def fold_matrices(interactions: Interactions, folds: Folds, index: int) -> FoldMatrices:
     """All parts of fold `index`, pairwise disjoint.
 
-    Raises: FoldsError if the folds have no such index or belong to other interactions, or if the
-        fold has nothing to learn from or nothing held out.
+    Raises:
+        FoldsError: If the folds have no such index or belong to other interactions, or if the fold
+            has nothing to learn from or nothing held out.
 
     >>> import ecv_core as ecv
     >>> data = ecv.load("synthetic")
@@ -132,7 +133,8 @@ def usable_parts(interactions: Interactions, folds: Folds, index: int) -> Parts:
 def checked_parts(interactions: Interactions, folds: Folds, index: int) -> Parts:
     """The Part of each interaction in fold `index`.
 
-    Raises: FoldsError if the folds have no such index or belong to other interactions.
+    Raises:
+        FoldsError: If the folds have no such index or belong to other interactions.
     """
     parts = folds.parts(index)
     if len(parts) != len(interactions):
@@ -208,7 +210,8 @@ def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldPart
 
     Where unknown users and items are dropped, those of the validation part count as unknown too.
 
-    Raises: FoldsError if the folds have no such index or belong to other interactions.
+    Raises:
+        FoldsError: If the folds have no such index or belong to other interactions.
     """
     parts = checked_parts(interactions, folds, index)
     is_learnt = parts == Part.TRAIN
@@ -228,9 +231,11 @@ def occurs_in_training(codes: Codes, is_learnt: Mask) -> Mask:
     """Whether the user (or the item) of each interaction has any training interaction.
 
     Args:
-        codes: the users or the items of the interactions; shape (interactions,).
-        is_learnt: which interactions are in training; shape (interactions,).
-    Returns: shape (interactions,).
+        codes: The users or the items of the interactions; shape (interactions,).
+        is_learnt: Which interactions are in training; shape (interactions,).
+
+    Returns:
+        Shape (interactions,).
     """
     counts = np.bincount(codes[is_learnt], minlength=codes.max(initial=0) + 1)
     occurs: Mask = counts[codes] > 0
@@ -295,7 +300,8 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
 
     Takes O(n log n) time and O(n) memory for n interactions.
 
-    Raises: FoldsError if the folds have no such index or belong to other interactions.
+    Raises:
+        FoldsError: If the folds have no such index or belong to other interactions.
     """
     parts = checked_parts(interactions, folds, index)
     if interactions.history is None:
@@ -330,11 +336,13 @@ def later_share(
     """Share of the pairs within a group in which the training interaction is later.
 
     Args:
-        train_groups: the group of each training interaction.
-        train_times: of those, as ranks from 0.
-        test_groups: the group of each test interaction, likewise.
-        test_times: of those, ranked together with the times of training.
-    Returns: None without a pair.
+        train_groups: The group of each training interaction.
+        train_times: The train times of those, as ranks from 0.
+        test_groups: The group of each test interaction, likewise.
+        test_times: The test times of those, ranked together with the times of training.
+
+    Returns:
+        None without a pair.
     """
     # Each group has a range of keys of its own, so that one sort serves all groups.
     span = int(max(train_times.max(initial=0), test_times.max(initial=0))) + 1

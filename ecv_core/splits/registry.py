@@ -345,9 +345,11 @@ def register_split(split: Strategy | SplitFunction) -> Strategy:
     `track`, ... as `split` is registered by that.
 
     Args:
-        split: a Strategy; or its function, (interactions, k, seed, settings) -> folds, whose name
+        split: A Strategy; or its function, (interactions, k, seed, settings) -> folds, whose name
             is its id.
-    Raises: InputError for what is neither, or has an id of the project's.
+
+    Raises:
+        InputError: For what is neither, or has an id of the project's.
     """
     own = _own_strategy(split)
     SPLITS[own.id] = own

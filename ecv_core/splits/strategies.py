@@ -46,8 +46,11 @@ def by_users(interactions: Interactions, k: int, seed: int, _: Settings) -> Assi
     A user's fold sizes differ by at most one, and which folds get the extra one is random. A user
     with fewer than k interactions has each put into an independent random fold.
 
-    Returns: shape (interactions,), in 0 .. k-1.
-    Raises: FoldsError if k does not fit or a fold stays empty.
+    Returns:
+        Shape (interactions,), in 0 .. k-1.
+
+    Raises:
+        FoldsError: If k does not fit or a fold stays empty.
     Source: papers/e-fold-cross-validation, protocol: "each user is equally represented".
     """
     check_k(interactions, k)
@@ -88,10 +91,13 @@ def order_by_user(
     """The order that sorts by user, then by key, and at random within equal keys.
 
     Args:
-        interactions: which are sorted.
-        keys: of the interactions; shape (interactions,). Without them, all of a user are equal.
-        rng: draws the order of the equal ones.
-    Returns: indices, shape (interactions,).
+        interactions: Which are sorted.
+        keys: The keys of the interactions; shape (interactions,). Without them, all of a user are
+            equal.
+        rng: Draws the order of the equal ones.
+
+    Returns:
+        Indices, shape (interactions,).
     """
     count = len(interactions)
     if keys is None:
@@ -132,8 +138,11 @@ def _ranks_by_user(users: Codes, keys: Times | Counts) -> NDArray[np.int64]:
 def by_records(interactions: Interactions, k: int, seed: int, _: Settings) -> Assignment:
     """All interactions, shuffled and dealt evenly; which folds get one more is random.
 
-    Returns: shape (interactions,), in 0 .. k-1.
-    Raises: FoldsError if k does not fit.
+    Returns:
+        Shape (interactions,), in 0 .. k-1.
+
+    Raises:
+        FoldsError: If k does not fit.
     """
     check_k(interactions, k)
     rng = np.random.default_rng(seed)
@@ -146,8 +155,11 @@ def by_records(interactions: Interactions, k: int, seed: int, _: Settings) -> As
 def by_classes(table: Interactions, k: int, seed: int, _: Settings) -> Assignment:
     """Samples dealt over the folds so that each has about the same share of every class.
 
-    Returns: shape (samples,), the folds of scikit-learn's StratifiedKFold(k, shuffle=True).
-    Raises: FoldsError if the classes are not known, or no class has a sample for every fold.
+    Returns:
+        Shape (samples,), the folds of scikit-learn's StratifiedKFold(k, shuffle=True).
+
+    Raises:
+        FoldsError: If the classes are not known, or no class has a sample for every fold.
     """
     from sklearn.model_selection import StratifiedKFold
 
@@ -172,7 +184,8 @@ def by_classes(table: Interactions, k: int, seed: int, _: Settings) -> Assignmen
 def by_samples(table: Interactions, k: int, seed: int, _: Settings) -> Assignment:
     """Samples, shuffled and dealt evenly: the folds of scikit-learn's KFold(k, shuffle=True).
 
-    Returns: shape (samples,). Raises: FoldsError if k does not fit.
+    Returns:
+        Shape (samples,). Raises: FoldsError if k does not fit.
     """
     from sklearn.model_selection import KFold
 
@@ -193,7 +206,8 @@ def _assignment(folds: Iterable[tuple[Indices, Indices]], count: int) -> Assignm
 def check_k(interactions: Interactions, k: int) -> None:
     """Refuse a number of folds that these interactions cannot fill.
 
-    Raises: FoldsError for k below 2, above the number of interactions, or above MAX_K.
+    Raises:
+        FoldsError: For k below 2, above the number of interactions, or above MAX_K.
     """
     most = min(len(interactions), MAX_K)
     if most < 2:
@@ -223,7 +237,8 @@ class Strategy:
 
         ecv.evaluate("ml-100k", "ease", split=ecv.Strategy("last-digit", by_last_digit))
 
-    Raises: InputError for what is none.
+    Raises:
+        InputError: For what is none.
 
     >>> import ecv_core as ecv
     >>> def by_item(data, k, seed, settings):
@@ -293,7 +308,8 @@ class Strategy:
     def resolve(self, values: Settings) -> Params:
         """Every parameter with its value, by default where none is given; of one's own its code.
 
-        Raises: InputError for an unknown name, a bad value, or code that is not what it was.
+        Raises:
+            InputError: For an unknown name, a bad value, or code that is not what it was.
         """
         owner = f"the split {self.id}"
         if not self.code:
@@ -376,11 +392,11 @@ def _checked_numbers(
     """What a split made, as a whole number for each interaction. Raises: FoldsError if it is none.
 
     Args:
-        name: what to call the split in an error.
-        made: what its function gave.
-        count: how many numbers there must be.
-        low: the least that a number can be.
-        high: the most.
+        name: What to call the split in an error.
+        made: What its function gave.
+        count: How many numbers there must be.
+        low: The least that a number can be.
+        high: The most.
     """
     numbers = np.asarray(made)
     if numbers.dtype.kind not in "iu" or numbers.shape != (count,):

@@ -43,7 +43,8 @@ def record_of(
 ) -> Rule:
     """A rule's instance as users are to know it; arguments as of `stopping.register_rule`.
 
-    Raises: InputError for what is no rule, or an id that cannot be one.
+    Raises:
+        InputError: For what is no rule, or an id that cannot be one.
     """
     if isinstance(instance, type) or not callable(getattr(instance, "decide", None)):
         raise InputError(
@@ -103,12 +104,16 @@ def register_rule(
     commas, that register what they have as they are imported.
 
     Args:
-        rule: an instance, with its settings as they are; or a Rule, whose settings users choose.
-        id: by default the instance's class name, 'HalfWidth' -> 'half-width'.
-        title: by default the instance's `title`, else made of the id.
-        help: by default the first line of the class's docstring.
-    Returns: what is known of it now. The same rule may be registered again under its id.
-    Raises: InputError for an id that another rule has, or what is no rule.
+        rule: An instance, with its settings as they are; or a Rule, whose settings users choose.
+        id: By default the instance's class name, 'HalfWidth' -> 'half-width'.
+        title: By default the instance's `title`, else made of the id.
+        help: By default the first line of the class's docstring.
+
+    Returns:
+        What is known of it now. The same rule may be registered again under its id.
+
+    Raises:
+        InputError: For an id that another rule has, or what is no rule.
     """
     record = rule
     if not isinstance(record, Rule):
@@ -219,7 +224,9 @@ def rule(rule_id: str) -> Rule:
 def rule_for(spec: RunSpec) -> StoppingRule:
     """The rule that a run is stopped by, with its settings.
 
-    Raises: UnknownName for the rule; InputError for a setting that cannot work.
+    Raises:
+        UnknownName: For the rule.
+        InputError: For a setting that cannot work.
     """
     chosen = rule(spec.rule)
     chosen.check(spec)
@@ -232,12 +239,16 @@ def moments(
     """Where a run stood after each of its folds, and what the rule said there.
 
     Args:
-        rule: asked after every fold, also after it first said stop.
-        results: the folds in the order in which they came; may be empty.
-        confidence: of the intervals, in (0, 1), where the rule has none of its own.
-        overlap: as `RunSpec.overlap`, for these intervals.
-    Returns: one moment per fold.
-    Raises: InputError for a score that is not a finite number, and for what no rule may say.
+        rule: Asked after every fold, also after it first said stop.
+        results: The folds in the order in which they came; may be empty.
+        confidence: The confidence of the intervals, in (0, 1), where the rule has none of its own.
+        overlap: As `RunSpec.overlap`, for these intervals.
+
+    Returns:
+        One moment per fold.
+
+    Raises:
+        InputError: For a score that is not a finite number, and for what no rule may say.
     """
     return [moment(rule, results[:n], confidence, overlap) for n in range(1, len(results) + 1)]
 
@@ -289,9 +300,11 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
     """The interval of the mean of the folds used that allows for how the rule came to stop there.
 
     Args:
-        spec: of the run.
-        scores: of the folds used, in any order.
-    Returns: Student's t where the rule looks at no score; None where there is none.
+        spec: The spec of the run.
+        scores: The scores of the folds used, in any order.
+
+    Returns:
+        Student's t where the rule looks at no score; None where there is none.
     """
     rule = RULES.get(spec.rule)
     first = 1  # of a rule that is not known here

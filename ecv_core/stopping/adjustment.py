@@ -44,9 +44,11 @@ class CheapModels:
         """Of the same folds each.
 
         Args:
-            models: name -> fold -> per-user scores; at least one, with at least two folds.
-            metric: as in UserScores.metrics: 'ndcg@10'.
-        Raises: InputError where they have other folds or users, or not this metric.
+            models: Name -> fold -> per-user scores; at least one, with at least two folds.
+            metric: As in UserScores.metrics: 'ndcg@10'.
+
+        Raises:
+            InputError: Where they have other folds or users, or not this metric.
         """
         self.names = tuple(models)
         first = models[self.names[0]]
@@ -68,8 +70,11 @@ class CheapModels:
     def matrix(self, scores: Mapping[int, UserScores], metric: str) -> Floats:
         """Per-user scores of some of the folds on these users; NaN elsewhere.
 
-        Returns: shape (k, users).
-        Raises: InputError for a fold or a user that the cheap models do not have.
+        Returns:
+            Shape (k, users).
+
+        Raises:
+            InputError: For a fold or a user that the cheap models do not have.
         """
         values = self._filled(scores, metric)
         for fold in scores:
@@ -139,11 +144,11 @@ def adjusted_means(
     """The k-fold mean of a model as each set of its folds tells it, corrected by cheap models.
 
     Args:
-        scores: of the model's folds; NaN for one in no set. Shape (k,).
-        values: a score per fold and user, NaN where the user has nothing held out in the fold, and
+        scores: The scores of the model's folds; NaN for one in no set. Shape (k,).
+        values: A score per fold and user, NaN where the user has nothing held out in the fold, and
             throughout a fold in no set; on the users of `cheap`, shape (k, users).
-        cheap: the cheap models.
-        sets: at least one fold in each; shape (sets, k).
+        cheap: The cheap models.
+        sets: At least one fold in each; shape (sets, k).
     Source: regression estimator, Cochran (1977, chapter 7); control variates with estimated
         coefficients, Lavenberg, Welch (1981).
     """
@@ -197,9 +202,9 @@ def _moments_with(
     """Of a dear model, which comes first, and of the predictors of the cheap models.
 
     Args:
-        cheap: the cheap models.
-        values: of the dear model, as for `adjusted_means`.
-        sets: likewise.
+        cheap: The cheap models.
+        values: The values of the dear model, as for `adjusted_means`.
+        sets: Likewise.
     """
     model_and_predictors = np.concatenate([np.asarray(values)[None], cheap.predictors])
     # Folds in no set have no scores of the dear model.
@@ -225,8 +230,8 @@ class _Regression:
         """The regression in each set of folds.
 
         Args:
-            covariances: of the fold means of model and predictors, the model first; shape
-                (sets, 1 + predictors, 1 + predictors).
+            covariances: The covariances of the fold means of model and predictors, the model first;
+                shape (sets, 1 + predictors, 1 + predictors).
         """
         predictor_covariances = covariances[:, 1:, 1:]
         covariances_with_model = covariances[:, 1:, 0]
@@ -247,9 +252,9 @@ def _variance_beyond_users(predicted: Floats, slopes: Floats, cheap: CheapModels
     It is what all users of a fold share with the cheap models only.
 
     Args:
-        predicted: the fold means of Z; shape (sets, k).
-        slopes: shape (sets, predictors).
-        cheap: the cheap models.
+        predicted: The fold means of Z; shape (sets, k).
+        slopes: Shape (sets, predictors).
+        cheap: The cheap models.
     """
     k = predicted.shape[1]
     # The prediction is the predictors times the slopes, so its variance is slopes' C slopes in
@@ -265,8 +270,8 @@ def _set_means(values: Floats, sets: FoldsOfSets) -> Floats:
     """The mean of the folds of each set.
 
     Args:
-        values: of the folds; shape (k,), or (sets, k) where each set has its own.
-        sets: shape (sets, k).
+        values: The values of the folds; shape (k,), or (sets, k) where each set has its own.
+        sets: Shape (sets, k).
     """
     return np.asarray(np.where(sets, values, 0.0).sum(axis=1) / sets.sum(axis=1))
 
@@ -294,9 +299,9 @@ def _variance_left_over(moments: UserMoments, weights: Floats, slopes: Floats) -
     """Of a fold's mean of the model's scores less the weighted prediction.
 
     Args:
-        moments: of the model and the predictors.
-        weights: of the prediction; shape (sets,).
-        slopes: shape (sets, predictors).
+        moments: The moments of the model and the predictors.
+        weights: The weights of the prediction; shape (sets,).
+        slopes: Shape (sets, predictors).
     """
     model_weight = np.ones((len(weights), 1))
     predictor_weights = -weights[:, None] * slopes
@@ -309,11 +314,13 @@ def _leverage(
     """How much the errors of the slopes add where the folds of a set are unlike all folds.
 
     Args:
-        regression: of each set.
-        fold_means: of the predictors; shape (predictors, k).
-        sets: shape (sets, k).
-        freedom: degrees of freedom that are left beside the slopes; shape (sets,).
-    Returns: shape (sets,); 0 for a set of all folds.
+        regression: The regression of each set.
+        fold_means: The fold means of the predictors; shape (predictors, k).
+        sets: Shape (sets, k).
+        freedom: Degrees of freedom that are left beside the slopes; shape (sets,).
+
+    Returns:
+        Shape (sets,); 0 for a set of all folds.
     """
     k = sets.shape[1]
     sizes = sets.sum(axis=1)

@@ -33,10 +33,12 @@ def check_numbers(rule: object, **least: float) -> None:
     """Refuse settings of a rule's instance that can never work.
 
     Args:
-        rule: an instance with `min_folds` or `confidence`, or neither.
-        least: its own settings, each with the least that it can be. One that the class declares as
+        rule: An instance with `min_folds` or `confidence`, or neither.
+        least: Its own settings, each with the least that it can be. One that the class declares as
             `int` has to be whole.
-    Raises: InputError with the setting and its value.
+
+    Raises:
+        InputError: With the setting and its value.
     """
     if hasattr(rule, "confidence"):
         setting = SETTINGS["confidence"]
@@ -82,7 +84,7 @@ class StoppingRule(Protocol):
         """Whether to stop after the newest of these folds.
 
         Args:
-            results: the folds so far in the order in which they came; at least one.
+            results: The folds so far in the order in which they came; at least one.
         """
 
 
@@ -94,7 +96,7 @@ class OwnInterval(Protocol):
         """The interval to show after these folds; None where there is none.
 
         Args:
-            results: as for `StoppingRule.decide`.
+            results: As for `StoppingRule.decide`.
         """
 
 
@@ -106,7 +108,7 @@ class OwnMean(Protocol):
         """The estimate after these folds; their plain mean once all folds are in.
 
         Args:
-            results: as for `StoppingRule.decide`.
+            results: As for `StoppingRule.decide`.
         """
 
 
@@ -169,7 +171,8 @@ class SetRule(StoppingRule, Protocol):
     def steps(self, sets: FoldSets) -> SetSteps:
         """What decides at each step.
 
-        Raises: InputError where something is missing, such as users' scores.
+        Raises:
+            InputError: Where something is missing, such as users' scores.
         """
 
 
@@ -181,7 +184,7 @@ class OrderRule(StoppingRule, Protocol):
         """The fold after which each order stops; k where it does not stop before.
 
         Args:
-            shuffled: the folds' scores in each order; shape (orders, k).
+            shuffled: The folds' scores in each order; shape (orders, k).
         """
 
 
@@ -316,7 +319,8 @@ class Rule:
     def resolve(self, given: Mapping[str, Any]) -> Params:
         """Every parameter with its value: the given ones checked, the rest by default.
 
-        Raises: InputError for an unknown name, a bad value, or none where one is required.
+        Raises:
+            InputError: For an unknown name, a bad value, or none where one is required.
         """
         for parameter in self.parameters:
             if parameter.required and given.get(parameter.name) is None:
@@ -329,7 +333,8 @@ class Rule:
     def check(self, spec: RunSpec) -> None:
         """Refuse what the rule is set to in a run, where it cannot work.
 
-        Raises: InputError for a value that no run can have, or more folds than the run has.
+        Raises:
+            InputError: For a value that no run can have, or more folds than the run has.
         """
         # A recorded run may have values of parameters that the rule no longer has.
         values = dict(spec.rule_params)
@@ -377,8 +382,8 @@ class Rule:
         """What it is set to in a run, in a few words: 'alpha 1e-4', 'within 3.0 %'.
 
         Args:
-            spec: of the run.
-            alone: whether its name does not stand beside.
+            spec: The spec of the run.
+            alone: Whether its name does not stand beside.
         """
         values = self.values(spec)
         words_of = self.short

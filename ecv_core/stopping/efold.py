@@ -152,9 +152,9 @@ def _condition_words(say: Phrases, width: str, alpha: float) -> str:
     """When evaluation stopped, as a sentence that ends before what the widths are of.
 
     Args:
-        say: what sentences are made of.
-        width: the letter of the widths in the formula.
-        alpha: that the rule is set to.
+        say: What sentences are made of.
+        width: The letter of the widths in the formula.
+        alpha: The alpha that the rule is set to.
     """
     formula = say.maths(
         f"{width}_n * |{width}_(n-1) - {width}_n| <= alpha",
@@ -171,8 +171,8 @@ def least_alphas(deviations: NDArray[np.float64], confidence: float) -> NDArray[
     """The least alpha that stops after each fold; infinite where the rule cannot stop yet.
 
     Args:
-        deviations: of the first 1 .. k scores of each order; shape (orders, k).
-        confidence: of the intervals.
+        deviations: The deviations of the first 1 .. k scores of each order; shape (orders, k).
+        confidence: The confidence of the intervals.
     """
     k = deviations.shape[1]
     first = EFold(alpha=1.0).first

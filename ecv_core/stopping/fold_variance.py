@@ -94,7 +94,7 @@ class UserMoments:
         """The variance of a fold's mean of a weighted sum of the models' scores.
 
         Args:
-            weights: of each model in each set; shape (sets, models).
+            weights: The weights of each model in each set; shape (sets, models).
         Source: Satterthwaite (1946) for the degrees of freedom of a sum of two variances.
         """
         # The variance of a weighted sum is weights' C weights, in each set (s) of folds.
@@ -117,9 +117,9 @@ def user_moments(values: NDArray[np.floating], sets: FoldsOfSets) -> UserMoments
     """What the users of each set of folds tell of one or more models.
 
     Args:
-        values: a score per model, fold and user; NaN where the user has nothing held out in the
+        values: A score per model, fold and user; NaN where the user has nothing held out in the
             fold, the same of every model. Shape (models, folds, users).
-        sets: at least one fold in each; shape (sets, folds).
+        sets: At least one fold in each; shape (sets, folds).
     """
     is_scored = ~np.isnan(values[0])
     users_in_fold = is_scored.sum(axis=1).astype(np.float64)
@@ -168,10 +168,10 @@ def _product_sums(
     """The sums of every two models.
 
     Args:
-        values: as for `user_moments`.
-        is_scored: which fold has which user; shape (folds, users).
-        sets: as for `user_moments`.
-        patterns: of the users.
+        values: As for `user_moments`.
+        is_scored: Which fold has which user; shape (folds, users).
+        sets: As for `user_moments`.
+        patterns: The patterns of the users.
     """
     models, folds, _ = values.shape
     scores = _ScoresByPattern.of(values, is_scored, patterns)
@@ -202,9 +202,9 @@ def _sums_about_own_means(
     """`within` and `users_in_two_folds` of `_ProductSums`, set by set.
 
     Args:
-        values: as for `user_moments`.
-        is_scored: which fold has which user; shape (folds, users).
-        sets: as for `user_moments`.
+        values: As for `user_moments`.
+        is_scored: Which fold has which user; shape (folds, users).
+        sets: As for `user_moments`.
     """
     within = np.zeros((len(sets), len(values), len(values)))
     users_in_two_folds = np.zeros(len(sets))
@@ -226,10 +226,11 @@ def _sums_by_pairs(
     """Sums over all users of products about the user's own means in a set; shape (sets,).
 
     Args:
-        sets: as for `user_moments`.
-        patterns: of the users.
-        pairs: of folds.
-        products: of differences between the two folds of a pair; shape (pairs, patterns).
+        sets: As for `user_moments`.
+        patterns: The patterns of the users.
+        pairs: The pairs of folds.
+        products: The products of differences between the two folds of a pair; shape (pairs,
+            patterns).
     """
     sums = []
     for block in patterns.blocks(sets):
@@ -256,7 +257,7 @@ class _Patterns:
         """The patterns of some users.
 
         Args:
-            is_scored: which fold has which user; shape (folds, users).
+            is_scored: Which fold has which user; shape (folds, users).
         """
         of_user = np.zeros(is_scored.shape[1], dtype=np.int64)
         # A user's folds are the bits of a number. 31 folds fit into it beside the pattern that the
@@ -354,9 +355,11 @@ class _ScoresByPattern:
         """Sums over users of the products of two models' distances from the means of each fold.
 
         Args:
-            a: a model.
-            b: another, or the same.
-        Returns: shape (folds,).
+            a: A model.
+            b: Another, or the same.
+
+        Returns:
+            Shape (folds,).
         """
         sums = np.zeros(self.scores.shape[1])
         for block in self._blocks():
@@ -369,10 +372,12 @@ class _ScoresByPattern:
         """Sums over the users of a pattern of products of two models' differences between folds.
 
         Args:
-            a: a model.
-            b: another, or the same.
-            pairs: of the folds that differ.
-        Returns: shape (pairs, patterns); 0 for users who are not in both folds.
+            a: A model.
+            b: Another, or the same.
+            pairs: The pairs of the folds that differ.
+
+        Returns:
+            Shape (pairs, patterns); 0 for users who are not in both folds.
         """
         sums = np.zeros(pairs.in_both.shape)
         for block in self._blocks():
@@ -421,11 +426,13 @@ def _variance_of_unseen_users(scores: Floats, sets: FoldsOfSets, moments: UserMo
     been missed: 3 in n (rule of three; Hanley and Lippman-Hand 1983).
 
     Args:
-        scores: as for `fold_variance`.
-        sets: likewise.
-        moments: of these scores.
-    Returns: shape (sets,); 0 where no bound is near, and where nobody differs, for that is counted
-        as it is (`_at_least_one_user_differs`).
+        scores: As for `fold_variance`.
+        sets: Likewise.
+        moments: The moments of these scores.
+
+    Returns:
+        Shape (sets,); 0 where no bound is near, and where nobody differs, for that is counted as it
+        is (`_at_least_one_user_differs`).
     """
     is_scored = ~np.isnan(scores)
     lowest_of_fold = np.where(is_scored, scores, np.inf).min(axis=1)
@@ -462,10 +469,12 @@ def effect_weights(variance_ratio: ArrayLike, folds: ArrayLike) -> Floats:
     """How likely each fold effect r is after some folds: Bayes' theorem, see the module.
 
     Args:
-        variance_ratio: variance of the fold means over what users explain, s2 / u, without a
+        variance_ratio: Variance of the fold means over what users explain, s2 / u, without a
             unit; of no meaning for one fold.
-        folds: how many were seen, at least one; broadcast with `variance_ratio`.
-    Returns: shape (..., len(_EFFECTS)); each row sums to 1.
+        folds: How many were seen, at least one; broadcast with `variance_ratio`.
+
+    Returns:
+        Shape (..., len(_EFFECTS)); each row sums to 1.
     """
     freedom = np.maximum(np.asarray(folds, dtype=np.float64) - 1, 0)[..., None]
     # One fold has no variance of fold means, and leaves the prior as it is.
@@ -481,9 +490,9 @@ def p_value(distance: ArrayLike, variance_ratio: ArrayLike, folds: ArrayLike) ->
     """How likely a mean is farther from these folds' mean than so many of its users' errors.
 
     Args:
-        distance: in standard errors that users alone would give it, at least 0.
-        variance_ratio: as for `effect_weights`.
-        folds: likewise.
+        distance: In standard errors that users alone would give it, at least 0.
+        variance_ratio: As for `effect_weights`.
+        folds: Likewise.
     """
     weights = effect_weights(variance_ratio, folds)
     return _mixture_p_value(np.asarray(distance, dtype=np.float64), weights)
@@ -495,8 +504,8 @@ def _mixture_p_value(distance: Floats, weights: Floats) -> Floats:
     With a fold effect r the mean is normal, its standard error sqrt(1 + r) times the users'.
 
     Args:
-        distance: in standard errors that users alone would give; shape (...,).
-        weights: how likely each fold effect is; shape (..., len(_EFFECTS)).
+        distance: In standard errors that users alone would give; shape (...,).
+        weights: How likely each fold effect is; shape (..., len(_EFFECTS)).
     """
     standard_errors = np.sqrt(1 + _EFFECTS)
     both_tails = 2 * scipy.special.ndtr(-distance[..., None] / standard_errors)
@@ -507,10 +516,12 @@ def distance_of_p_value(variance_ratio: ArrayLike, folds: ArrayLike, error: Arra
     """The distance whose `p_value` is `error`: what an interval reaches to each side.
 
     Args:
-        variance_ratio: as for `effect_weights`.
-        folds: likewise.
-        error: how likely the mean may be farther, in (0, 1).
-    Returns: in standard errors that users alone would give.
+        variance_ratio: As for `effect_weights`.
+        folds: Likewise.
+        error: How likely the mean may be farther, in (0, 1).
+
+    Returns:
+        In standard errors that users alone would give.
     """
     ratios, folds, error = np.broadcast_arrays(
         np.asarray(variance_ratio, dtype=np.float64),
@@ -541,9 +552,11 @@ def look_error(k: int, confidence: float) -> float:
     The looks are those after 1 to k - 1 folds, of normal fold means of which users explain all.
 
     Args:
-        k: folds in all.
-        confidence: in (0, 1).
-    Returns: at most 1 - confidence, so that each look alone holds with it under the whole prior;
+        k: Folds in all.
+        confidence: In (0, 1).
+
+    Returns:
+        At most 1 - confidence, so that each look alone holds with it under the whole prior;
         simulated with a fixed seed where it is not known, with a standard error of 2 % of it (more
         for hundreds of folds).
     Source: repeated confidence intervals, Jennison and Turnbull (1989), each look equally deep in
@@ -617,9 +630,11 @@ class FoldVariance:
         this confidence: one may look, go on, or ask for another tolerance at will.
 
         Args:
-            k: folds in all, at least as many as in any set.
-            confidence: in (0, 1).
-        Returns: exactly 0 for all k folds; NaN where it cannot be known.
+            k: Folds in all, at least as many as in any set.
+            confidence: In (0, 1).
+
+        Returns:
+            Exactly 0 for all k folds; NaN where it cannot be known.
         """
         if k == 1:
             return np.zeros(len(self.sizes))
@@ -643,8 +658,8 @@ class FoldVariance:
         """As far as the scores of users tell, and how likely folds differ by more than users.
 
         Args:
-            k: folds in all.
-            error: how likely the mean may be farther.
+            k: Folds in all.
+            error: How likely the mean may be farther.
             share_of_variance: 1/e - 1/k of each set; shape (sets,).
         """
         # How many standard errors of the users' part an interval reaches that allows for folds that
@@ -673,10 +688,10 @@ def share_distance(hits: Floats, samples: Floats, times: Floats, errors: float) 
     one seen is no farther than so many of their standard errors, S (1 - S) being the variance.
 
     Args:
-        hits: ones seen.
-        samples: how many were seen, n.
-        times: how many there are in all, N, in those seen; at least 1.
-        errors: standard errors to each side.
+        hits: Ones seen.
+        samples: How many were seen, n.
+        times: How many there are in all, N, in those seen; at least 1.
+        errors: Standard errors to each side.
     Source: score interval, Wilson (1927), with the continuity correction of Blyth and Still (1983)
         and the variance of a finite population (N / n - 1) / (N - 1) (Cochran 1977, section 3.2).
     """
@@ -696,9 +711,9 @@ def fold_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> FoldVarian
     """The variance of one fold's mean about the mean of all folds, as each set of folds tells it.
 
     Args:
-        values: a score per fold and user, NaN where the user has nothing held out in the fold; or
+        values: A score per fold and user, NaN where the user has nothing held out in the fold; or
             the differences of two models' scores. Shape (folds, users).
-        sets: at least one fold in each; shape (sets, folds).
+        sets: At least one fold in each; shape (sets, folds).
     """
     scores: Floats = np.asarray(values, dtype=np.float64)
     moments = user_moments(scores[None], sets)
@@ -727,7 +742,8 @@ def fold_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> FoldVarian
 def user_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> VarianceByUsers:
     """The part of the variance of a fold's mean that its users explain; see `UserMoments`.
 
-    Args: as for `fold_variance`.
+    Args:
+        as for `fold_variance`.
     """
     return user_moments(np.asarray(values)[None], sets).variance_of(np.ones((len(sets), 1)))
 
@@ -758,9 +774,9 @@ def variance_of_squares(squares: Floats, sizes: NDArray[np.intp], size_of_means:
     """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold.
 
     Args:
-        squares: sums of squares about the mean of each set; shape (sets,).
-        sizes: folds in each set.
-        size_of_means: how large the means are; by rounding, equal ones differ by a tiny part of it.
+        squares: Sums of squares about the mean of each set; shape (sets,).
+        sizes: Folds in each set.
+        size_of_means: How large the means are; by rounding, equal ones differ by a tiny part of it.
     """
     squares = np.where(squares <= (_ROUNDING * size_of_means) ** 2, 0.0, squares)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -19,7 +19,9 @@ def mean_and_deviation(scores: Sequence[float]) -> tuple[float, float]:
 
     The order of the scores never matters, not even in the last digit. The deviation of one score
     is NaN, that of equal scores exactly 0.
-    Raises: InputError for a score that is not a finite number.
+
+    Raises:
+        InputError: For a score that is not a finite number.
     """
     for score in scores:
         if not math.isfinite(score):
@@ -44,11 +46,15 @@ def mean_interval(
     """Confidence interval of the mean of fold scores: Student's t, n-1 degrees of freedom.
 
     Args:
-        scores: one per fold, in any order; at least one.
-        confidence: in (0, 1), e.g. 0.95.
-        overlap: as `RunSpec.overlap`.
-    Returns: None for one score; its `width` is c_n of the paper.
-    Raises: InputError for a score that is not a finite number.
+        scores: One per fold, in any order; at least one.
+        confidence: In (0, 1), e.g. 0.95.
+        overlap: As `RunSpec.overlap`.
+
+    Returns:
+        None for one score; its `width` is c_n of the paper.
+
+    Raises:
+        InputError: For a score that is not a finite number.
     Source: the paper is silent on which interval; see docs/method.md for how we read it.
     """
     mean, deviation = mean_and_deviation(scores)
@@ -62,10 +68,10 @@ def half_width(deviation: float, n: int, confidence: float, overlap: float = 0.0
     """How far the interval of the mean of n fold scores reaches to each side, by Student's t.
 
     Args:
-        deviation: the standard deviation of the scores.
-        n: how many there are, at least 2.
-        confidence: in (0, 1).
-        overlap: as `RunSpec.overlap`: the variance of the mean is deviation^2 (1/n + overlap), so
+        deviation: The standard deviation of the scores.
+        n: How many there are, at least 2.
+        confidence: In (0, 1).
+        overlap: As `RunSpec.overlap`: the variance of the mean is deviation^2 (1/n + overlap), so
             that more repetitions of a cross-validation do not make it vanish.
 
     Source: Nadeau, Bengio (2003), the corrected resampled t-test.
@@ -90,8 +96,8 @@ def t_quantile(freedom: int, confidence: float) -> float:
     """How many standard errors a two-sided interval of Student's t reaches to each side.
 
     Args:
-        freedom: degrees of freedom, at least 1.
-        confidence: in (0, 1), e.g. 0.95.
+        freedom: Degrees of freedom, at least 1.
+        confidence: In (0, 1), e.g. 0.95.
     """
     # The lower tail, because 1 - (1 - confidence) / 2 loses digits as confidence nears 1.
     return -float(scipy.special.stdtrit(freedom, (1 - confidence) / 2))
@@ -100,7 +106,8 @@ def t_quantile(freedom: int, confidence: float) -> float:
 def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
     """Half the width of the interval of a mean of 1 .. k scores, over their standard deviation.
 
-    Returns: shape (k,); NaN for one score.
+    Returns:
+        Shape (k,); NaN for one score.
     """
     reaches = np.full(k, math.nan)
     for n in range(2, k + 1):
@@ -114,8 +121,10 @@ def running_means_and_deviations(
     """Mean and standard deviation (n-1) of the first n scores, for every n.
 
     Args:
-        shuffled: scores in order; shape (orders, k).
-    Returns: both of shape (orders, k); the deviation of one score is NaN.
+        shuffled: Scores in order; shape (orders, k).
+
+    Returns:
+        Both of shape (orders, k); the deviation of one score is NaN.
     """
     # Distances from the lowest, in units of the range: no square of a score vanishes or overflows.
     low = shuffled.min(axis=1, keepdims=True)
@@ -135,8 +144,9 @@ def running_means_and_deviations(
 def differences_percent(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     """d(x, y) = |x - y| / ((|x| + |y|) / 2) * 100, element by element; 0 where both are 0.
 
-    Returns: in [0, 200]; the paper's formula for scores that are not negative, and symmetric in
-        sign, so that metrics below zero work too.
+    Returns:
+        In [0, 200]; the paper's formula for scores that are not negative, and symmetric in sign, so
+        that metrics below zero work too.
     Source: papers/e-fold-cross-validation.
     """
     x = np.asarray(x, dtype=np.float64)
@@ -179,13 +189,17 @@ def stop_interval(
     """The interval of the mean after these folds, however a rule came to end there.
 
     Args:
-        scores: of the folds used, at least one.
-        first: the first fold after which the rule could stop; the first look, at least 2.
-        k: folds in all: the last look, where the run ends whatever the rule says.
-        confidence: that the intervals of all these looks hold at once, in (0, 1).
-        overlap: as `RunSpec.overlap`.
-    Returns: None before the first look, and of equal scores, which do not tell.
-    Raises: InputError for a score that is not a finite number.
+        scores: The scores of the folds used, at least one.
+        first: The first fold after which the rule could stop; the first look, at least 2.
+        k: Folds in all: the last look, where the run ends whatever the rule says.
+        confidence: The confidence that the intervals of all these looks hold at once, in (0, 1).
+        overlap: As `RunSpec.overlap`.
+
+    Returns:
+        None before the first look, and of equal scores, which do not tell.
+
+    Raises:
+        InputError: For a score that is not a finite number.
     Source: repeated confidence intervals, Jennison & Turnbull (1989); with Student's t at each
         look, equally deep in its tails (1991). Assumes normal, independent scores, as t does.
     """
@@ -205,11 +219,13 @@ def look_level(first: int, k: int, confidence: float) -> float:
     """The error that each look may make, so that no look errs with the probability `confidence`.
 
     Args:
-        first: fold of the first look, at least 2.
-        k: fold of the last look.
-        confidence: in (0, 1).
-    Returns: between (1 - confidence) / looks and 1 - confidence; simulated with a fixed seed where
-        it is not known, with a standard error of 2 % of it (more for hundreds of folds).
+        first: Fold of the first look, at least 2.
+        k: Fold of the last look.
+        confidence: In (0, 1).
+
+    Returns:
+        Between (1 - confidence) / looks and 1 - confidence; simulated with a fixed seed where it is
+        not known, with a standard error of 2 % of it (more for hundreds of folds).
     """
     if first == k:
         return 1 - confidence  # a single look may make all of the error
@@ -244,8 +260,10 @@ def running_moments(
     """Mean, and sum of squares about it, of the scores of many runs up to each fold.
 
     Args:
-        scores: of one fold after the other; each of shape (runs,).
-    Returns: both of shape (runs,), after each fold.
+        scores: The scores of one fold after the other; each of shape (runs,).
+
+    Returns:
+        Both of shape (runs,), after each fold.
     Source: Welford (1962).
     """
     mean = np.zeros(1)  # of any number of runs

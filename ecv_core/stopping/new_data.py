@@ -80,12 +80,12 @@ def new_data_interval(
     zeros and few hits need that.
 
     Args:
-        scores: shape (folds, users): one fold or several, in any order, and users (or rows of a
+        scores: Shape (folds, users): one fold or several, in any order, and users (or rows of a
             table, or clusters) of any number; NaN where a user has nothing held out in a fold.
-        confidence: in (0, 1).
-        k: folds that the run has when none is saved; of repeated splits those of one partition,
+        confidence: In (0, 1).
+        k: Folds that the run has when none is saved; of repeated splits those of one partition,
             1 + training rows / held-out rows of a fold.
-        rows: whether each is held out in one fold of a partition, as rows of a table are. Then
+        rows: Whether each is held out in one fold of a partition, as rows of a table are. Then
             Nadeau and Bengio's term for the training that folds share is the variance of a fold's
             mean over k - 1, and splits that are repeated leave it as it is. It is seen where nobody
             is in two folds, and has to be said of repeated splits.
@@ -96,7 +96,7 @@ def new_data_interval(
         see `NewDataInterval.within`.
 
     Raises:
-        InputError: for other shapes, fewer than two users with a score, a fold without one, or a
+        InputError: For other shapes, fewer than two users with a score, a fold without one, or a
             value that is infinite.
 
     Source: Wilson (1927); Johnson (1978) for the skewness; Nadeau, Bengio (2003) for the training;
@@ -159,8 +159,8 @@ def _spread_of_users(table: NDArray[np.float64], least_variance: float) -> _User
     """How much users differ; where they all score alike, how much they still may.
 
     Args:
-        table: shape (folds, users).
-        least_variance: the variance is at least this.
+        table: Shape (folds, users).
+        least_variance: The variance is at least this.
     """
     influence = _influence(table)
     variance = influence.var(ddof=1)
@@ -246,9 +246,9 @@ def _variance_beyond_users(table: NDArray[np.float64], variance_of_row: float) -
     """The variance of the folds' means beyond what the users within them explain; at least 0.
 
     Args:
-        table: shape (folds, users).
-        variance_of_row: of a row's score, where folds hold out rows of their own, which then
-            explain as much; else 0.
+        table: Shape (folds, users).
+        variance_of_row: The variance of row of a row's score, where folds hold out rows of their
+            own, which then explain as much; else 0.
 
     What a user's scores vary from fold to fold, pooled over users with several, is what users
     explain of a fold's mean; what is left is the luck of the fold and of its training.

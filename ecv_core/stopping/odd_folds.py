@@ -28,10 +28,12 @@ def far_fold_p_values(scores: ArrayLike, by_users: ArrayLike) -> NDArray[np.floa
     """How likely each fold is so far from the mean of the others, were it one of them.
 
     Args:
-        scores: of the folds so far; shape (..., folds), at least three.
-        by_users: the variance of one fold's mean that users explain, in the unit of the score
+        scores: The scores of the folds so far; shape (..., folds), at least three.
+        by_users: The variance of one fold's mean that users explain, in the unit of the score
             squared; NaN where it is not known, so that the other folds alone tell. Shape (...).
-    Returns: shape (..., folds), each times the number of folds (Bonferroni).
+
+    Returns:
+        Shape (..., folds), each times the number of folds (Bonferroni).
     Source: deleted residuals, Cook and Weisberg (1982, section 2.2).
     """
     values = np.asarray(scores, dtype=np.float64)
@@ -51,9 +53,11 @@ def drift_p_value(scores: ArrayLike, by_users: ArrayLike) -> NDArray[np.float64]
     """How likely so steep a line through the fold scores is, were their order without meaning.
 
     Args:
-        scores: in the order in which the folds ran; shape (..., folds), at least three.
-        by_users: as for `far_fold_p_values`.
-    Returns: shape (...).
+        scores: In the order in which the folds ran; shape (..., folds), at least three.
+        by_users: As for `far_fold_p_values`.
+
+    Returns:
+        Shape (...).
     """
     values = np.asarray(scores, dtype=np.float64)
     n = values.shape[-1]
@@ -77,10 +81,10 @@ def _p_value_of_effect(
     """How likely an effect is so large by chance.
 
     Args:
-        effect: at least 0, so scaled that its variance is that of one fold's mean.
-        variance: of the fold means without the effect.
-        by_users: as for `far_fold_p_values`.
-        folds: how many `variance` is of.
+        effect: At least 0, so scaled that its variance is that of one fold's mean.
+        variance: The variance of the fold means without the effect.
+        by_users: As for `far_fold_p_values`.
+        folds: How many `variance` is of.
     """
     users_variance = np.asarray(by_users, dtype=np.float64)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -97,8 +101,8 @@ def doubt(results: Sequence[FoldResult], metric: str) -> str:
     """What makes these folds no base for a promise, in a sentence; empty where nothing does.
 
     Args:
-        results: the folds so far in the order in which they ran.
-        metric: the run's, as in UserScores.metrics; without users' scores the folds tell alone.
+        results: The folds so far in the order in which they ran.
+        metric: The run's, as in UserScores.metrics; without users' scores the folds tell alone.
     """
     by_users = math.nan
     if len(results) >= 3:  # with fewer folds `doubt_of` says nothing, whatever users explain
@@ -123,9 +127,9 @@ def doubt_of(scores: Sequence[float], by_users: float, folds: Sequence[int]) -> 
     """`doubt` of fold scores.
 
     Args:
-        scores: in the order in which the folds ran.
-        by_users: the variance of one fold's mean that users explain, as of `far_fold_p_values`.
-        folds: the index of each.
+        scores: In the order in which the folds ran.
+        by_users: The variance of one fold's mean that users explain, as of `far_fold_p_values`.
+        folds: The index of each.
     """
     values = np.asarray(scores, dtype=np.float64)
     if len(values) < 3:

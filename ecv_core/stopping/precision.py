@@ -172,8 +172,9 @@ class Precision:
     def _checked_user_scores(self, sets: FoldSets) -> Floats:
         """The per-user scores of these folds; shape (k, users).
 
-        Raises: InputError where they, or those of the cheap models, are missing, or for more folds
-            than can be explored.
+        Raises:
+            InputError: Where they, or those of the cheap models, are missing, or for more folds
+                than can be explored.
         """
         k = len(sets.folds)
         if self.adjust_by and sets.aids is None:
@@ -224,7 +225,8 @@ class Precision:
     def _adjusted(self, results: Sequence[FoldResult]) -> AdjustedMeans:
         """The k-fold mean corrected by the cheap models: of one set, that of these folds.
 
-        Raises: InputError where the folds of the cheap models are not all there.
+        Raises:
+            InputError: Where the folds of the cheap models are not all there.
         """
         aids = self.aids
         if aids is None or not set(self.adjust_by) <= set(aids.names) or len(aids.folds) != self.k:
@@ -272,8 +274,11 @@ def _are_the_same(folds: Sequence[FoldResult], results: Sequence[FoldResult]) ->
 def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float64]:
     """One metric's per-user scores side by side.
 
-    Returns: shape (folds, users seen); NaN where a user has nothing held out in a fold.
-    Raises: InputError if a fold came without them, or has none of this metric.
+    Returns:
+        Shape (folds, users seen); NaN where a user has nothing held out in a fold.
+
+    Raises:
+        InputError: If a fold came without them, or has none of this metric.
     """
     scores = []
     for result in results:

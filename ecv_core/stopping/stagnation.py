@@ -22,8 +22,10 @@ def stagnates(deviations: ArrayLike) -> NDArray[np.bool_]:
     """Where the deviation has grown by at most GROWTH, twice in a row.
 
     Args:
-        deviations: in the order of the folds; shape (..., times).
-    Returns: same shape; False where fewer than two steps lead there.
+        deviations: In the order of the folds; shape (..., times).
+
+    Returns:
+        Same shape; False where fewer than two steps lead there.
     """
     deviations = np.asarray(deviations, dtype=np.float64)
     stands_still = deviations[..., 1:] <= (1 + GROWTH) * deviations[..., :-1]

@@ -105,7 +105,7 @@ def specs_of(spec: RunSpec, configurations: Sequence[Configuration]) -> list[Run
     """The spec of each configuration.
 
     Raises:
-        InputError: for a bad parameter.
+        InputError: For a bad parameter.
     """
     algorithm = models.of(spec)
     specs = []
@@ -119,7 +119,7 @@ def configuration_names(path: Path) -> list[str]:
     """What is recorded in GRIDS or TUNINGS; nothing where there is no such file.
 
     Raises:
-        InputError: if the file is damaged.
+        InputError: If the file is damaged.
     """
     return list(_names_once(path, version_of(path)))
 
@@ -140,11 +140,11 @@ def recorded_grid(name: str, path: Path = GRIDS) -> Configurations:
     """The configurations of a recorded grid.
 
     Args:
-        name: of `configuration_names`.
-        path: of the file.
+        name: The name of `configuration_names`.
+        path: The path of the file.
 
     Raises:
-        InputError: if the file is missing or damaged, or has no such grid.
+        InputError: If the file is missing or damaged, or has no such grid.
     """
     with reading(_WHAT, path):
         rows = _rows_of(path, name)
@@ -174,11 +174,11 @@ def recorded_tuning(name: str, path: Path = TUNINGS) -> PairedTests:
     """The tests of a recorded tuning.
 
     Args:
-        name: of `configuration_names`.
-        path: of the file.
+        name: The name of `configuration_names`.
+        path: The path of the file.
 
     Raises:
-        InputError: if the file is missing or damaged, or has no such tuning.
+        InputError: If the file is missing or damaged, or has no such tuning.
     """
     with reading(_WHAT, path):
         rows = _rows_of(path, name)

@@ -193,8 +193,10 @@ class RunDocument(_Part):
         """The run, without per-user scores.
 
         Args:
-            written: when it began and ended, where the document does not say.
-        Raises: ValueError if it has not as many moments as folds, or an interval of no kind.
+            written: When it began and ended, where the document does not say.
+
+        Raises:
+            ValueError: If it has not as many moments as folds, or an interval of no kind.
         """
         if len(self.moments) != len(self.folds):
             raise ValueError(f"it has {len(self.folds)} folds, {len(self.moments)} moments")
@@ -231,10 +233,11 @@ def run_document(run: RunRecord, users: Mapping[int, UserScores] | None = None) 
     which they were computed.
 
     Args:
-        run: finished or not.
-        users: fold -> its users' scores, where they are known.
+        run: Finished or not.
+        users: Fold -> its users' scores, where they are known.
 
-    Raises: InputError for a run with a value that `imports.read_run` would refuse.
+    Raises:
+        InputError: For a run with a value that `imports.read_run` would refuse.
     """
     hardware = {result.node.hardware for result in run.folds if result.node}
     return {
@@ -372,9 +375,9 @@ def _needs_option(spec: RunSpec, name: str, usual: object) -> bool:
     """Whether a setting has to be given on the command line, for a run to be repeated.
 
     Args:
-        spec: of the run.
-        name: of the setting.
-        usual: the value that it has where nobody gives it.
+        spec: The spec of the run.
+        name: The name of the setting.
+        usual: The value that it has where nobody gives it.
     """
     setting = SETTINGS[name]
     if setting.option is None:

@@ -153,7 +153,8 @@ def connect(url: str) -> sa.Engine:
 
     Several processes may do so at once: whoever comes second waits, and finds the tables made.
 
-    Raises: StoreError if there is no usable database, or one of another version.
+    Raises:
+        StoreError: If there is no usable database, or one of another version.
     """
     try:
         engine = new_engine(url)
@@ -237,7 +238,8 @@ def waiting_for_database(say: Say) -> Iterator[None]:
 
     What has begun is not repeated: a transaction that the database ends in the middle fails.
 
-    Args: say: is told, each time that it was asked in vain.
+    Args:
+        say: Is told, each time that it was asked in vain.
     """
     token = _SAY.set(say)
     try:
@@ -274,9 +276,11 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     """One transaction; a database's error becomes one sentence that says the way out.
 
     Args:
-        engine: of the database.
-        doing: what could not be done, as in "the database ... cannot be written".
-    Raises: StoreError.
+        engine: The engine of the database.
+        doing: What could not be done, as in "the database ... cannot be written".
+
+    Raises:
+        StoreError.
     """
     try:
         with _connected(engine) as connection, connection.begin():
@@ -296,7 +300,8 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
 def _refuse_replaced_file(engine: sa.Engine, connection: sa.Connection) -> None:
     """An open SQLite file that was deleted takes whatever is written, and keeps nothing.
 
-    Raises: StoreError where the file is gone, or another one has taken its place.
+    Raises:
+        StoreError: Where the file is gone, or another one has taken its place.
     """
     file_at_connect = connection.info.get(_FILE)
     path = engine.url.database

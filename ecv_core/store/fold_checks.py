@@ -31,9 +31,11 @@ def check_fold(spec: RunSpec, result: FoldResult) -> None:
     """Refuse a fold that no run of this spec can have.
 
     Args:
-        spec: of the run.
-        result: of its fold, from whoever has computed it.
-    Raises: InputError with what is wrong with it.
+        spec: The spec of the run.
+        result: The result of its fold, from whoever has computed it.
+
+    Raises:
+        InputError: With what is wrong with it.
     """
     try:
         values = codec.to_json(FoldDocument.of(result))
@@ -90,7 +92,8 @@ def _texts(value: object, place: str) -> Iterator[tuple[str, str]]:
 def check_fold_of(spec: RunSpec, result: FoldResult) -> None:
     """Refuse a fold that is not this run's, or a score that is not of its metric.
 
-    Raises: InputError.
+    Raises:
+        InputError.
     """
     if result.fold not in spec.fold_order:
         raise InputError(f"fold {result.fold} is not one of the folds of its spec")

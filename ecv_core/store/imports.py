@@ -61,7 +61,8 @@ def is_run(content: bytes) -> bool:
 def read_run(content: bytes, name: str) -> RunFile:
     """Read and check an exported run.
 
-    Raises: InputError with what is wrong with the file and the way out.
+    Raises:
+        InputError: With what is wrong with the file and the way out.
     """
     shown = codec.shown(name)
     if len(content) > limits.MAX_RUN_BYTES:
@@ -268,11 +269,15 @@ def import_run(store: Store, file: RunFile, *, started_by: str = "") -> tuple[st
     twice.
 
     Args:
-        store: that is to keep it.
-        file: as `read_run` gives it.
-        started_by: the id of the person who imports it.
-    Returns: the id that it has here, and whether it is new; False where it was here already.
-    Raises: StoreError.
+        store: The store that is to keep it.
+        file: As `read_run` gives it.
+        started_by: The id of the person who imports it.
+
+    Returns:
+        The id that it has here, and whether it is new; False where it was here already.
+
+    Raises:
+        StoreError.
     """
     run = file.run
     with store.transaction("written") as connection:

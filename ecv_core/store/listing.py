@@ -44,7 +44,8 @@ class Label:
 def checked_label(name: str = "", tags: Iterable[str] = (), note: str = "") -> Label:
     """A label as it is kept: without blanks around its texts and without a tag twice.
 
-    Raises: InputError for a text that is too long, or too many tags.
+    Raises:
+        InputError: For a text that is too long, or too many tags.
     """
     one_line_tags = [_one_line(tag) for tag in tags]
     note_lines = [printable(line) for line in note.strip().splitlines()]
@@ -80,7 +81,8 @@ def _one_line(text: str) -> str:
 def label_runs(store: Store, labelled: Mapping[str, Label]) -> None:
     """Write on each run its label, instead of what was on it; an empty label removes it.
 
-    Raises: StoreError.
+    Raises:
+        StoreError.
     """
     with store.transaction("written") as connection:
         connection.execute(labels.delete().where(labels.c.run_id.in_(list(labelled))))
@@ -273,7 +275,8 @@ def _fold_rows(connection: sa.Connection, run_ids: Collection[str]) -> dict[str,
 def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
     """A row of the list.
 
-    Raises: ValueError or TypeError for a value that cannot be.
+    Raises:
+        ValueError or TypeError: For a value that cannot be.
     """
     row = source.row
     spec = RunSpec.from_json(row.spec)

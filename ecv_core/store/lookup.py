@@ -22,14 +22,14 @@ def find_run(name: str, *, store: Store | None = None, folder: Path | None = Non
     """The recorded run, or the run of the database, that a name stands for.
 
     Args:
-        name: the id of a run, the beginning of the id of a run in the database, or the name of a
+        name: The id of a run, the beginning of the id of a run in the database, or the name of a
             recorded run, such as 'ml-100k--item-knn'.
-        store: the database; by default the usual one, opened where the run is not recorded.
-        folder: of the recorded runs; by default that of the project.
+        store: The database; by default the usual one, opened where the run is not recorded.
+        folder: The folder of the recorded runs; by default that of the project.
 
     Raises:
-        InputError: where there is no such run, or the beginning fits several.
-        StoreError: where the run is damaged.
+        InputError: Where there is no such run, or the beginning fits several.
+        StoreError: Where the run is damaged.
     """
     recorded = recorded_run(name, folder)
     if recorded is not None:
@@ -43,12 +43,12 @@ def full_id(store: Store, beginning: str) -> str:
     """The id of the only run of a database whose id begins so.
 
     Args:
-        store: the database.
-        beginning: of the id, or all of it. Where no id begins so, it is returned as it is, and
-            whoever asks for that run is told that there is none.
+        store: The database.
+        beginning: The beginning of the id, or all of it. Where no id begins so, it is returned as
+            it is, and whoever asks for that run is told that there is none.
 
     Raises:
-        InputError: where it is empty, or several ids begin so.
+        InputError: Where it is empty, or several ids begin so.
     """
     rows = store.rows(sa.select(runs.c.run_id).where(kept()))
     return _only_match([row.run_id for row in rows], beginning, "run")
@@ -64,9 +64,9 @@ def _only_match(ids: Sequence[str], beginning: str, kind: str) -> str:
     """The only id that begins so; the beginning itself where none does. Raises: InputError.
 
     Args:
-        ids: to choose from.
-        beginning: of one of them, or all of it.
-        kind: what they are ids of.
+        ids: To choose from.
+        beginning: The beginning of one of them, or all of it.
+        kind: What they are ids of.
     """
     if not beginning:
         raise InputError(f"the id of the {kind} is empty; give its id or the beginning of it")

@@ -16,8 +16,8 @@ def made_with(runs: Sequence[RunRecord], store: Store) -> Mapping[str, Any]:
     """The environment that all these runs share; where they differ it says so instead.
 
     Args:
-        runs: of the database, or recorded ones; without any it is this machine's.
-        store: the database, which knows where imported runs were computed.
+        runs: The runs of the database, or recorded ones; without any it is this machine's.
+        store: The database, which knows where imported runs were computed.
 
     Returns:
         As `environment.environment` gives it.

@@ -28,8 +28,8 @@ def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | No
     """Where the mean score of new users is, by the folds that a run used up to its stop.
 
     Args:
-        run: with its folds.
-        users: fold -> its users' scores.
+        run: With its folds.
+        users: Fold -> its users' scores.
 
     Returns:
         None where the users' scores are not known for every fold, or tell nothing of others; of a

@@ -17,8 +17,8 @@ def write_output(path: Path, content: str | bytes) -> None:
     """Write a file as a whole or not at all; a pipe or a device is written to as it is.
 
     Raises:
-        InputError: where the path is a database: see `check_output`.
-        OSError: if it cannot be written.
+        InputError: Where the path is a database: see `check_output`.
+        OSError: If it cannot be written.
     """
     check_output(path)
     if isinstance(content, str):
@@ -34,8 +34,8 @@ def write_result(path: Path, content: str | bytes) -> None:
     """As `write_output`, for what a command has computed.
 
     Raises:
-        InputError: where the path is a database: see `check_output`.
-        RunError: if it cannot be written.
+        InputError: Where the path is a database: see `check_output`.
+        RunError: If it cannot be written.
     """
     try:
         write_output(path, content)
@@ -47,8 +47,8 @@ def check_folder(path: Path, *, option: str = "") -> None:
     """Refuse a file in a folder that does not exist. Raises: InputError.
 
     Args:
-        path: of the file.
-        option: that names it, and a blank, for the sentence.
+        path: The path of the file.
+        option: The option that names it, and a blank, for the sentence.
     """
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {option}{path} does not exist; make it first")
@@ -58,9 +58,11 @@ def check_output(path: Path, url: str = "") -> None:
     """Refuse to replace the database of runs, or one that any program has open.
 
     Args:
-        path: to be written, however it is spelt or linked.
-        url: of our database; by default what the environment says.
-    Raises: InputError.
+        path: To be written, however it is spelt or linked.
+        url: The url of our database; by default what the environment says.
+
+    Raises:
+        InputError.
     """
     own = sqlite_file(url or database_url())
     if own is not None:

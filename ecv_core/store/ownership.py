@@ -59,9 +59,9 @@ def beat(store: Store, owner: str, *, serves: bool) -> None:
     """A sign of life; those of owners without active runs are forgotten.
 
     Args:
-        store: of its runs.
-        owner: who gives it.
-        serves: whether the next dashboard takes its queue over.
+        store: The store of its runs.
+        owner: Who gives it.
+        serves: Whether the next dashboard takes its queue over.
     """
     values = {"serves": serves, "beat_at": now()}
     change = owners.update().filter_by(owner=owner).values(**values)
@@ -155,8 +155,8 @@ def is_alive(owner: str, *, silent_seconds: float) -> bool:
     """Whether the process that `this_process` named is still there; of another name who knows.
 
     Args:
-        owner: the name of the process.
-        silent_seconds: for how long it has given no sign of life, by one clock; asked only of a
+        owner: The name of the process.
+        silent_seconds: For how long it has given no sign of life, by one clock; asked only of a
             process that is elsewhere.
     """
     parts = re.fullmatch(_PROCESS, owner)
@@ -195,12 +195,14 @@ def take_fold(
     Of several who do so at once each gets another one.
 
     Args:
-        store: of the run.
-        run_id: of the run.
-        wanted: fold indices, the most urgent first.
-        seconds: until it may be asked for again.
-        anew: take it though somebody has it.
-    Returns: its index; None where there is none.
+        store: The store of the run.
+        run_id: The run id of the run.
+        wanted: Fold indices, the most urgent first.
+        seconds: Until it may be asked for again.
+        anew: Take it though somebody has it.
+
+    Returns:
+        Its index; None where there is none.
     """
     with store.transaction("written") as connection:
         # Writing to the run, though nothing changes, makes whoever asks for a fold of it, or tells
@@ -225,7 +227,8 @@ def take_fold(
 def time_fold_from_now(store: Store, run_id: str, fold: int) -> datetime:
     """Count the seconds of a fold that was asked for from now on.
 
-    Returns: until when it is its asker's, which stays as it was.
+    Returns:
+        Until when it is its asker's, which stays as it was.
     """
     change = fold_leases.update().filter_by(run_id=run_id, fold=fold)
     query = sa.select(fold_leases.c.until).filter_by(run_id=run_id, fold=fold)

@@ -14,7 +14,8 @@ from ecv_core.store.store import Store
 def add_lost(store: Store, run_ids: Collection[str], seconds: float) -> None:
     """Note what a fold took that these runs share and that did not come to its end.
 
-    Raises: StoreError.
+    Raises:
+        StoreError.
     """
     if seconds > 0:
         with store.transaction("written") as connection:
@@ -35,7 +36,8 @@ def lost_seconds(store: Store, run_ids: Collection[str]) -> Mapping[str, float]:
 def starters(store: Store, run_ids: Collection[str]) -> dict[str, str]:
     """Run id -> who started it, of those that are there; empty for what is nobody's.
 
-    Raises: StoreError.
+    Raises:
+        StoreError.
     """
     query = sa.select(runs.c.run_id, runs.c.started_by).where(runs.c.run_id.in_(list(run_ids)))
     return {row.run_id: row.started_by for row in store.rows(query)}

@@ -61,7 +61,9 @@ def count_starts_within_quota(
     """Count runs that are started or resumed, and refuse what is beyond the quota.
 
     Until the transaction ends nobody else can count.
-    Raises: RightsError.
+
+    Raises:
+        RightsError.
     """
     # Without waiting, two requests at one moment would each be counted without the other.
     wait_for_others(connection)

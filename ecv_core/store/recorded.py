@@ -55,11 +55,11 @@ def recorded_path(
     """Where a run belongs among recorded runs: its folder, and its name there.
 
     Args:
-        folder: of the study.
-        dataset: its id.
-        algorithm: its id.
-        split: its id, in a study of splits only.
-        stops: whether it ends at its rule's stop; not in a study of splits.
+        folder: The folder of the study.
+        dataset: Its id.
+        algorithm: Its id.
+        split: Its id, in a study of splits only.
+        stops: Whether it ends at its rule's stop; not in a study of splits.
     """
     if split is not None:
         return folder / SPLITS / f"{dataset}--{algorithm}--{split}"
@@ -85,7 +85,8 @@ def _folders(folder: Path | None) -> list[Path]:
 def is_recorded(path: Path) -> bool:
     """Whether there is a run at a path of `recorded_path`.
 
-    Raises: InputError for a damaged file.
+    Raises:
+        InputError: For a damaged file.
     """
     return path.name in _rows(path.parent)
 
@@ -94,14 +95,14 @@ def recorded_runs(folder: Path | None = None) -> list[RunRecord]:
     """The recorded runs of a folder, ordered by name; empty where there is no such folder.
 
     Args:
-        folder: that `record` has written to; by default FOLDER.
+        folder: The folder that `record` has written to; by default FOLDER.
 
     Returns:
         The runs without per-user scores (see `recorded_user_scores`); `created_at` is when the run
         was recorded, where its document does not say more.
 
     Raises:
-        InputError: for a damaged file.
+        InputError: For a damaged file.
     """
     return [_run(row) for row in _rows(folder or FOLDER).values()]
 
@@ -110,10 +111,10 @@ def recorded_under_splits(folder: Path | None = None) -> list[RunRecord]:
     """The recorded runs under every split; those of studies of splits come last.
 
     Args:
-        folder: as of `recorded_runs`.
+        folder: As of `recorded_runs`.
 
     Raises:
-        InputError: for a damaged file.
+        InputError: For a damaged file.
     """
     folder = folder or FOLDER
     return recorded_runs(folder) + recorded_runs(folder / SPLITS)
@@ -123,10 +124,10 @@ def recorded_stopped(folder: Path | None = None) -> list[RunRecord]:
     """The runs that are recorded up to their rule's stop, and not whole.
 
     Args:
-        folder: as of `recorded_runs`.
+        folder: As of `recorded_runs`.
 
     Raises:
-        InputError: for a damaged file.
+        InputError: For a damaged file.
     """
     folder = folder or FOLDER
     runs = []
@@ -142,7 +143,7 @@ def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[RunRecord]:
     """The recorded runs whose folds have the same scores; see `RunSpec.same_scores`.
 
     Raises:
-        InputError: for a damaged file.
+        InputError: For a damaged file.
     """
     name_begin = _name_begin(spec)
     runs = []
@@ -161,11 +162,11 @@ def recorded_run(run_id: str, folder: Path | None = None) -> RunRecord | None:
     """The recorded run with this id or under this name, under any split; None if there is none.
 
     Args:
-        run_id: or its name, such as 'ml-100k--item-knn'.
-        folder: as of `recorded_runs`.
+        run_id: Or its name, such as 'ml-100k--item-knn'.
+        folder: As of `recorded_runs`.
 
     Raises:
-        InputError: for a damaged document under this name.
+        InputError: For a damaged document under this name.
     """
     row = _find_row(run_id, folder)
     if row is None:
@@ -177,8 +178,8 @@ def recorded_document(run_id: str, folder: Path | None = None) -> str | None:
     """The JSON document of a recorded run, as `record` wrote it; None if there is none.
 
     Args:
-        run_id: as of `recorded_run`.
-        folder: as of `recorded_runs`.
+        run_id: As of `recorded_run`.
+        folder: As of `recorded_runs`.
     """
     row = _find_row(run_id, folder)
     if row is None:
@@ -190,8 +191,8 @@ def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, A
     """Machine and versions that made a recorded run, as `environment` gives them; None if unknown.
 
     Args:
-        run_id: as of `recorded_run`.
-        folder: as of `recorded_runs`.
+        run_id: As of `recorded_run`.
+        folder: As of `recorded_runs`.
     """
     document = recorded_document(run_id, folder)
     if document is None:
@@ -208,9 +209,9 @@ def _find_row(run_id: str, folder: Path | None, name_begin: str = "") -> _Row | 
     A damaged file or document has no run: `recorded_runs` is where that is said.
 
     Args:
-        run_id: or the name.
-        folder: as of `recorded_runs`.
-        name_begin: of the run; empty for any.
+        run_id: Or the name.
+        folder: As of `recorded_runs`.
+        name_begin: How the name of the run begins; empty for any.
     """
     candidates = []
     for part in _folders(folder):
@@ -244,7 +245,8 @@ class _Row:
 def _rows(folder: Path) -> Mapping[str, _Row]:
     """The runs of a folder by name, in the order of their names; none where there is no file.
 
-    Raises: InputError for a damaged file.
+    Raises:
+        InputError: For a damaged file.
     """
     path = folder / RUNS
     return _rows_once(path, version_of(path))
@@ -266,7 +268,8 @@ def _rows_once(path: Path, version: tuple[int, ...]) -> Mapping[str, _Row]:
 def _run(row: _Row) -> RunRecord:
     """The run of a document.
 
-    Raises: InputError for a damaged one.
+    Raises:
+        InputError: For a damaged one.
     """
     from ecv_core.store.document import RunDocument
 
@@ -307,14 +310,14 @@ def record(
     at a time.
 
     Args:
-        run: with all its folds, or those up to its rule's stop.
-        path: of `recorded_path`.
-        users: fold -> per-user scores, where they are known.
-        more_metrics: such as 'recall@10' to keep of them, besides the run's own.
+        run: With all its folds, or those up to its rule's stop.
+        path: The path of `recorded_path`.
+        users: Fold -> per-user scores, where they are known.
+        more_metrics: Such as 'recall@10' to keep of them, besides the run's own.
 
     Raises:
-        InputError: if folds are missing, or a file of the folder is damaged.
-        RunError: if a file cannot be written.
+        InputError: If folds are missing, or a file of the folder is damaged.
+        RunError: If a file cannot be written.
     """
     from ecv_core.store.document import run_document
     from ecv_core.store.environment import environment
@@ -339,7 +342,8 @@ def record(
 def _writing(path: Path) -> Iterator[None]:
     """While a run is recorded: no other program records in its folder.
 
-    Raises: RunError if a file cannot be written.
+    Raises:
+        RunError: If a file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -364,7 +368,7 @@ def recorded_user_scores(run: RunRecord, folder: Path | None = None) -> dict[int
         Empty where none were kept, and for a run that is not recorded.
 
     Raises:
-        InputError: for a damaged file.
+        InputError: For a damaged file.
     """
     row = _find_row(run.run_id, folder, _name_begin(run.spec))
     if row is None:
@@ -376,7 +380,7 @@ def has_user_scores(run: RunRecord, folder: Path | None = None) -> bool:
     """Whether `recorded_user_scores` has some; reads none of them.
 
     Raises:
-        InputError: for a damaged file.
+        InputError: For a damaged file.
     """
     row = _find_row(run.run_id, folder, _name_begin(run.spec))
     return row is not None and row.name in names_with_users(row.folder / USERS)

@@ -32,7 +32,7 @@ def names_with_users(path: Path) -> frozenset[str]:
     """The runs of which a file has users' scores; none where there is no file.
 
     Raises:
-        InputError: if the file is damaged.
+        InputError: If the file is damaged.
     """
     return _names_once(path, version_of(path))
 
@@ -50,15 +50,15 @@ def read_users(path: Path, name: str, metric: str) -> dict[int, UserScores]:
     """Fold -> per-user scores of a run.
 
     Args:
-        path: of the file.
-        name: of the run.
-        metric: the run's own, which comes first of those that were kept.
+        path: The path of the file.
+        name: The name of the run.
+        metric: The run's own, which comes first of those that were kept.
 
     Returns:
         Empty where none were kept, or there is no file.
 
     Raises:
-        InputError: if the file is damaged.
+        InputError: If the file is damaged.
     """
     if not path.exists():
         return {}
@@ -103,7 +103,8 @@ def _columns_of(file: parquet.ParquetFile, group: int) -> dict[str, NDArray[Any]
 def _users_file(path: Path) -> Iterator[parquet.ParquetFile]:
     """A file of users' scores.
 
-    Raises: InputError if it is damaged, also as far as that shows while it is open.
+    Raises:
+        InputError: If it is damaged, also as far as that shows while it is open.
     """
     from pyarrow import parquet
 
@@ -116,9 +117,11 @@ def reading(what: str, path: Path) -> Iterator[None]:
     """While a recorded file is read.
 
     Args:
-        what: it holds, for the sentence.
-        path: of the file.
-    Raises: InputError if it cannot be read, or is no such file.
+        what: It holds, for the sentence.
+        path: The path of the file.
+
+    Raises:
+        InputError: If it cannot be read, or is no such file.
     """
     import pyarrow as pa
 
@@ -151,9 +154,9 @@ def users_table(
     """The rows of a run, with those of these metrics that every fold has; None without any.
 
     Args:
-        name: of the run.
-        scores: fold -> its per-user scores.
-        metrics: as in UserScores.metrics: 'ndcg@10'.
+        name: The name of the run.
+        scores: Fold -> its per-user scores.
+        metrics: As in UserScores.metrics: 'ndcg@10'.
     """
     import pyarrow as pa
 
@@ -201,14 +204,14 @@ def write_users(old_file: Path, name: str, scores: pa.Table | None, new_file: Pa
     A metric that a run has not kept is null in all of its rows.
 
     Args:
-        old_file: the file that has been there; there may be none.
-        name: of the run.
-        scores: of the run, as of `users_table`.
-        new_file: to write.
+        old_file: The file that has been there; there may be none.
+        name: The name of the run.
+        scores: The scores of the run, as of `users_table`.
+        new_file: To write.
 
     Raises:
-        InputError: if the file that has been there is damaged.
-        OSError: if the new one cannot be written.
+        InputError: If the file that has been there is damaged.
+        OSError: If the new one cannot be written.
     """
     import pyarrow as pa
     from pyarrow import parquet

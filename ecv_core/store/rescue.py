@@ -37,10 +37,15 @@ def back_up(store: Store, path: Path) -> int:
     """Copy the database into a file, whole and of one moment, while others go on using it.
 
     Args:
-        store: with its runs in SQLite.
-        path: the copy; replaced if there is one, once the new one is whole.
-    Returns: how many runs the copy has.
-    Raises: InputError if the runs are elsewhere; StoreError if it cannot be written.
+        store: With its runs in SQLite.
+        path: The copy; replaced if there is one, once the new one is whole.
+
+    Returns:
+        How many runs the copy has.
+
+    Raises:
+        InputError: If the runs are elsewhere.
+        StoreError: If it cannot be written.
     """
     source = sqlite_file(store.url)
     if source is None:
@@ -87,7 +92,8 @@ class KeptRun:
 def check_kept(store: Store, kept_runs: Mapping[str, KeptRun]) -> None:
     """Read anew, past all that is cached, that every fold is where it was written.
 
-    Raises: StoreError where one is not, or a SQLite file is damaged.
+    Raises:
+        StoreError: Where one is not, or a SQLite file is damaged.
     """
     engine = new_engine(store.url)
     try:
@@ -121,8 +127,11 @@ def _is_small_file(url: str) -> bool:
 def rescue(store: Store, kept_runs: Mapping[str, KeptRun]) -> Path:
     """Write runs and folds into a new database: beside the old one, or wherever there is room.
 
-    Returns: its file.
-    Raises: StoreError where nothing can be written anywhere.
+    Returns:
+        Its file.
+
+    Raises:
+        StoreError: Where nothing can be written anywhere.
     """
     folders = [*_rescue_folders(store.url), Path.cwd()]
     with suppress(OSError):
@@ -190,7 +199,8 @@ def take_in_rescued(store: Store) -> None:
 def _copy_missing_folds(store: Store, rescued: Store) -> int:
     """Copy what the database lacks; gives how many folds.
 
-    Raises: StoreError where one of the runs goes on at this moment.
+    Raises:
+        StoreError: Where one of the runs goes on at this moment.
     """
     count = 0
     rescued_runs = rescued.rows(runs.select())
@@ -216,7 +226,8 @@ def _copy_missing_folds(store: Store, rescued: Store) -> int:
 def _insert_run_or_forget_moments(connection: sa.Connection, row: dict[str, object]) -> None:
     """Make the run where it lacks; have its moments worked out again, with the folds that come.
 
-    Raises: StoreError where it goes on at this moment.
+    Raises:
+        StoreError: Where it goes on at this moment.
     """
     of_run = {"run_id": row["run_id"]}
     state = connection.scalar(sa.select(runs.c.state).filter_by(**of_run))

@@ -37,7 +37,8 @@ def scores_of_run(run: RunRecord) -> Scores:
 def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
     """The scores of some folds of a spec, named after its algorithm and dataset.
 
-    Args: results: each fold once, in any order; with users' scores where they are known.
+    Args:
+        results: Each fold once, in any order; with users' scores where they are known.
     """
     results = tuple(sorted(results, key=attrgetter("fold")))
     folds = np.full(spec.k, np.nan)
@@ -90,9 +91,9 @@ class Results:
         """Of a database and of the recorded runs.
 
         Args:
-            store: the database; None where only recorded runs count.
-            recorded: whether recorded runs count.
-            folder: where these are; by default the project's.
+            store: The database; None where only recorded runs count.
+            recorded: Whether recorded runs count.
+            folder: Where these are; by default the project's.
         """
         self._store = store
         self._recorded = recorded
@@ -104,9 +105,11 @@ class Results:
         """The runs with folds that have the same scores, whichever of the folds they run.
 
         Args:
-            spec: one of them; how it stops does not matter.
-            computed_here: only those of this database that were neither imported nor recorded.
-        Returns: those with most folds first; among these the database's, newest first.
+            spec: One of them; how it stops does not matter.
+            computed_here: Only those of this database that were neither imported nor recorded.
+
+        Returns:
+            Those with most folds first; among these the database's, newest first.
         """
         run_of_id: dict[str, RunRecord] = {}
         if self._store is not None:
@@ -125,8 +128,8 @@ class Results:
         that `runs` names first.
 
         Args:
-            spec: as of `runs`.
-            computed_here: as of `runs`.
+            spec: As of `runs`.
+            computed_here: As of `runs`.
         """
         chosen = self._chosen_folds(spec, computed_here=computed_here)
         return {fold: choice.result for fold, choice in chosen.items()}
@@ -135,8 +138,8 @@ class Results:
         """As `folds`; the folds carry every user's scores, where they were kept.
 
         Args:
-            spec: as of `runs`.
-            metric: as of `user_scores_in`.
+            spec: As of `runs`.
+            metric: As of `user_scores_in`.
         """
         chosen = self._chosen_folds(spec, computed_here=False)
         folds = {fold: choice.result for fold, choice in chosen.items()}
@@ -153,9 +156,9 @@ class Results:
         """One fold, with users' scores where they were kept; None where it is nowhere.
 
         Args:
-            spec: as of `runs`.
-            index: of the fold.
-            computed_here: as of `runs`.
+            spec: As of `runs`.
+            index: The index of the fold.
+            computed_here: As of `runs`.
         """
         choice = self._chosen_folds(spec, computed_here=computed_here).get(index)
         if choice is None:
@@ -169,8 +172,8 @@ class Results:
         """Fold -> every user's scores, where they were kept.
 
         Args:
-            run: that is here, or recorded, or was imported and is recorded as well.
-            folds: only of these; None for all of them.
+            run: The run that is here, or recorded, or was imported and is recorded as well.
+            folds: Only of these; None for all of them.
         """
         scores = {}
         if self._store is not None:
@@ -188,9 +191,9 @@ class Results:
         """Fold -> every user's scores of some folds of a run, where they were kept.
 
         Args:
-            run: that has these folds.
-            results: the folds.
-            metric: that alone, which is not unpacked again at the next call; all without it.
+            run: The run that has these folds.
+            results: The folds.
+            metric: That alone, which is not unpacked again at the next call; all without it.
         """
         folds = [result.fold for result in results]
         if metric is None:
@@ -253,7 +256,8 @@ def _fold_count(run: RunRecord) -> int:
 def aid_spec(spec: RunSpec, name: str) -> RunSpec:
     """All folds of a cheap model, on the folds of this run; its parameters are at their defaults.
 
-    Raises: UnknownName.
+    Raises:
+        UnknownName.
     """
     return replace(
         spec,
@@ -281,7 +285,8 @@ def aid_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldRes
 def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> CheapModels:
     """The scores of these cheap models, at least one.
 
-    Raises: InputError for one without all folds.
+    Raises:
+        InputError: For one without all folds.
     """
     scores_by_name: dict[str, Mapping[int, UserScores]] = {}
     for name in names:
@@ -303,7 +308,8 @@ def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> CheapModel
 def adjusted_rule(results: Results, spec: RunSpec) -> StoppingRule:
     """The rule of a run, with the scores of the cheap models that it is adjusted by, if any.
 
-    Raises: InputError where such a model lacks a fold.
+    Raises:
+        InputError: Where such a model lacks a fold.
     """
     rule = rule_for(spec)
     if isinstance(rule, TakesAids) and rule.needs_aids:

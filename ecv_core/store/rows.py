@@ -68,7 +68,8 @@ class RunRows:
     def records(self, *, skip_damaged: bool = True) -> list[RunRecord]:
         """The runs, in the order of the rows.
 
-        Raises: DamagedRun for one that cannot be read, unless such are skipped.
+        Raises:
+            DamagedRun: For one that cannot be read, unless such are skipped.
         """
         fold_rows: defaultdict[str, list[Any]] = defaultdict(list)
         for row in self.folds:
@@ -123,11 +124,13 @@ def _run_record(
     """A run with its folds.
 
     Args:
-        row: of the runs table.
-        fold_rows: its rows of the folds table.
-        fold_progress: where the fold is that is computed now.
-        queue_position: how many runs come before it in its queue; None where it does not wait.
-    Raises: ValueError, TypeError, KeyError or ArithmeticError for a value that cannot be.
+        row: The row of the runs table.
+        fold_rows: Its rows of the folds table.
+        fold_progress: Where the fold is that is computed now.
+        queue_position: How many runs come before it in its queue; None where it does not wait.
+
+    Raises:
+        ValueError, TypeError, KeyError or ArithmeticError: For a value that cannot be.
     """
     spec = RunSpec.from_json(row.spec)
     results = read_folds(fold_rows)
@@ -227,10 +230,12 @@ def checked_stop(stop: int | None, spec: RunSpec, damaged: Collection[int]) -> i
     """Where a run stopped; None too where that does not follow, as one of its folds is damaged.
 
     Args:
-        stop: after so many folds, as the database has it.
-        spec: of the run.
-        damaged: the indices of folds that cannot be read.
-    Raises: ValueError for a fold that it does not have.
+        stop: After so many folds, as the database has it.
+        spec: The spec of the run.
+        damaged: The indices of folds that cannot be read.
+
+    Raises:
+        ValueError: For a fold that it does not have.
     """
     if stop is not None and not 1 <= stop <= spec.k:
         raise ValueError(f"it stopped after {stop} of {spec.k} folds")

@@ -51,7 +51,8 @@ from ecv_core.store.schema import (
 def open_store(url: str | None = None) -> Store:
     """The store at this URL (default: `database_url()`), its tables made if they are missing.
 
-    Raises: StoreError if there is no usable database, or one of another version.
+    Raises:
+        StoreError: If there is no usable database, or one of another version.
     """
     return Store(url or database_url())
 
@@ -82,7 +83,9 @@ class Store:
     def run(self, run_id: str) -> RunRecord:
         """One run with its folds.
 
-        Raises: InputError if there is none with this id; StoreError if it is damaged.
+        Raises:
+            InputError: If there is none with this id.
+            StoreError: If it is damaged.
         """
         with self.transaction("read") as connection:
             rows = run_rows(connection, schema.kept(), runs.c.run_id == run_id)
@@ -123,8 +126,8 @@ class Store:
         """The runs whose folds have the same scores, newest first.
 
         Args:
-            spec: one of them; see `RunSpec.same_scores`.
-            imported: whether those that were computed elsewhere count.
+            spec: One of them; see `RunSpec.same_scores`.
+            imported: Whether those that were computed elsewhere count.
         """
         conditions = [runs.c.score_key == spec.score_key]
         if not imported:
@@ -164,7 +167,8 @@ class Store:
     ) -> dict[int, UserScores]:
         """Per-user scores of each finished fold that has them, by fold index.
 
-        Raises: StoreError if they are damaged.
+        Raises:
+            StoreError: If they are damaged.
         """
         query = user_scores.select().filter_by(run_id=run_id)
         if only is not None:
@@ -203,12 +207,14 @@ class Store:
         """Queue one run per spec, as one group; gives the run ids.
 
         Args:
-            owner: the process in whose queue they wait.
-            plan_id: of the plan that they compute for, which names the group; else their first
-                run's id does.
-            anew: whether each fold is computed, also those that another run has.
-            place: as of `compute_on`.
-        Raises: RightsError beyond the quota; nothing is queued then.
+            owner: The process in whose queue they wait.
+            plan_id: The plan id of the plan that they compute for, which names the group; else
+                their first run's id does.
+            anew: Whether each fold is computed, also those that another run has.
+            place: As of `compute_on`.
+
+        Raises:
+            RightsError: Beyond the quota; nothing is queued then.
         """
         run_ids = [new_run_id() for _ in specs]
         group = plan_id or run_ids[0]  # runs that are started together are one group
@@ -240,13 +246,17 @@ class Store:
         """Queue a run again, to go on at its next missing fold; the spec may go further now.
 
         Args:
-            run_id: of the run.
-            spec: what it runs from now on.
-            owner: the process in whose queue it waits.
-            started_by: the person who asks for it.
-            quota: of this person.
-        Returns: False if it is queued or running already, whoever did it.
-        Raises: RightsError beyond the quota; it stays as it is then.
+            run_id: The run id of the run.
+            spec: What it runs from now on.
+            owner: The process in whose queue it waits.
+            started_by: The person who asks for it.
+            quota: The quota of this person.
+
+        Returns:
+            False if it is queued or running already, whoever did it.
+
+        Raises:
+            RightsError: Beyond the quota; it stays as it is then.
         """
         values = {
             "state": RunState.QUEUED,
@@ -268,9 +278,11 @@ class Store:
         """Mark a queued run as running.
 
         Args:
-            spec: what it is to run, where other folds are asked for since it was queued.
-            owner: in whose queue it waits.
-        Returns: False if it no longer waits there.
+            spec: What it is to run, where other folds are asked for since it was queued.
+            owner: In whose queue it waits.
+
+        Returns:
+            False if it no longer waits there.
         """
         values = {
             "state": RunState.RUNNING,
@@ -325,13 +337,15 @@ class Store:
         A fold that is already there is left as it is, unless it cannot be read.
 
         Args:
-            stopped_at: where the rule has stopped the run, if it has.
-            moment: the run after this fold.
-            changed_moments: after other folds, whose turn has come, or changed, with this one.
-            ahead: whether its own turn has not come, as of `RunRecord.ahead`.
-            owner: who computed it. If another owner has the run by now, the fold is kept, and
+            stopped_at: Where the rule has stopped the run, if it has.
+            moment: The run after this fold.
+            changed_moments: After other folds, whose turn has come, or changed, with this one.
+            ahead: Whether its own turn has not come, as of `RunRecord.ahead`.
+            owner: Who computed it. If another owner has the run by now, the fold is kept, and
                 the rest is left to that one; if this one was taken for dead, it is not any more.
-        Returns: whether the owner still has the run.
+
+        Returns:
+            Whether the owner still has the run.
         """
         if result.user_scores is not None:
             # They are packed, and remembered, before the transaction makes others wait.
@@ -399,7 +413,8 @@ class Store:
     def delete(self, run_id: str) -> None:
         """Forget a run and everything that belongs to it.
 
-        Raises: InputError while it is queued or running.
+        Raises:
+            InputError: While it is queued or running.
         """
         with self.transaction("written") as connection:
             if not _is_idle(connection, run_id):
@@ -429,7 +444,9 @@ class Store:
         """Delete runs so that `bring_back` can undo it for `schema.UNDO_MINUTES`.
 
         Runs that are queued or running are left as they are.
-        Returns: the ids of those deleted.
+
+        Returns:
+            The ids of those deleted.
         """
         query = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), ~ACTIVE, schema.kept())
         with self.transaction("written") as connection:

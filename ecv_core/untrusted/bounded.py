@@ -111,16 +111,18 @@ def in_child(
     """Call a function of a module in a process of its own, within `max_read_mb` and `_seconds`.
 
     Args:
-        function: with its arguments and its value it can be pickled.
-        arguments: of the function.
-        what: is read, for messages: "the file x.csv".
-        size: of the file, as it was given, in bytes; a larger one may take more memory.
-        error: raised where it cannot be read within the limits.
-        load_first: called first, for what the function needs and keeps: its memory does not count.
-        report: given to the function as its last argument, but called here; what it raises ends
+        function: With its arguments and its value it can be pickled.
+        arguments: The arguments of the function.
+        what: Is read, for messages: "the file x.csv".
+        size: The size of the file, as it was given, in bytes; a larger one may take more memory.
+        error: Raised where it cannot be read within the limits.
+        load_first: Called first, for what the function needs and keeps: its memory does not count.
+        report: Given to the function as its last argument, but called here; what it raises ends
             the reading.
-    Raises: `error` beyond a limit, or where the process dies; else what the function raises, if
-        it is an EcvError.
+
+    Raises:
+        `error` beyond a limit, or where the process dies; else what the function raises, if it is
+            an EcvError.
     """
     task = _Task(
         function=function,
@@ -159,7 +161,8 @@ def in_child(
 def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
     """Start a child, give it the task, hand on its reports, and wait for what comes of it.
 
-    Raises: what `report` raises, which ends the child.
+    Raises:
+        What `report` raises, which ends the child.
     """
     is_late = threading.Event()
     # What a library says as it ends its process is not shown.
@@ -204,8 +207,8 @@ def started(
 
     Args:
         program: Python; it may import what can be imported here.
-        stderr: as of `subprocess.Popen`.
-        besides: what its environment has beside that of this process.
+        stderr: As of `subprocess.Popen`.
+        besides: What its environment has beside that of this process.
     """
     path = os.pathsep.join(filter(None, sys.path))
     environment = os.environ | {"PYTHONPATH": path} | besides

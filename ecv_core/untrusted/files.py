@@ -29,7 +29,8 @@ DAMAGED = (OSError, EOFError, RuntimeError, zlib.error, LZMAError, BadZipFile, *
 def content_of(path: Path, *, at_most: int) -> bytes:
     """The file's content, or one byte more than `at_most` of it, which says that it is too long.
 
-    Raises: OSError as `opened`.
+    Raises:
+        OSError: As `opened`.
     """
     with opened(path) as file:
         return read_at_most(file.read, at_most)
@@ -51,7 +52,8 @@ def read_at_most(read: Callable[[int], bytes], at_most: int) -> bytes:
 def opened(path: Path) -> BufferedReader:
     """A file to read; without waiting for whoever would write into a pipe.
 
-    Raises: OSError if it cannot be read, or is a pipe or device, which may never end.
+    Raises:
+        OSError: If it cannot be read, or is a pipe or device, which may never end.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags)
@@ -80,9 +82,14 @@ def replacing(path: Path, *, for_others: bool = False) -> Iterator[Path]:
     Readers see the old file or the whole new one; after an error, or when the power goes, one of
     them is still there. Safe to use from several processes.
 
-    Args: for_others: whether other people of this machine may read it; else its owner alone may.
-    Returns: the temporary file, empty, to be written to by name.
-    Raises: OSError if it cannot be written.
+    Args:
+        for_others: Whether other people of this machine may read it; else its owner alone may.
+
+    Returns:
+        The temporary file, empty, to be written to by name.
+
+    Raises:
+        OSError: If it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=".part")
@@ -107,8 +114,10 @@ def when_nobody_reads(change: Callable[[], object]) -> None:
     Readers have a file open for a moment; it is tried again for two seconds.
 
     Args:
-        change: what is to be done.
-    Raises: OSError as the change does.
+        change: What is to be done.
+
+    Raises:
+        OSError: As the change does.
     """
     if sys.platform == "win32":
         for _ in range(_TRIES):

@@ -78,7 +78,8 @@ MAX_TEXT = 1000
 def max_upload_mb() -> int:
     """Megabytes (2**20 bytes) of a file as it is given: ECV_MAX_UPLOAD_MB, or 200.
 
-    Raises: InputError if the variable is no whole number from 1 to 100,000.
+    Raises:
+        InputError: If the variable is no whole number from 1 to 100,000.
     """
     return whole_number("ECV_MAX_UPLOAD_MB", USUAL_UPLOAD_MB, "megabytes", 1, 100_000)
 
@@ -96,7 +97,8 @@ def max_unpacked_bytes() -> int:
 def max_read_mb(size: int = 0) -> int:
     """Megabytes of memory that reading a file of so many bytes may take: ECV_MAX_READ_MB, or usual.
 
-    Raises: InputError if the variable is no whole number from 64 to 1,000,000.
+    Raises:
+        InputError: If the variable is no whole number from 64 to 1,000,000.
     """
     usual = min(READ_MB + READ_TIMES * size // MEGABYTE, MOST_READ_MB)
     return whole_number("ECV_MAX_READ_MB", usual, "megabytes", 64, 1_000_000)
@@ -105,7 +107,8 @@ def max_read_mb(size: int = 0) -> int:
 def max_read_seconds() -> int:
     """Seconds that reading a file may take: ECV_MAX_READ_SECONDS, or 120.
 
-    Raises: InputError if the variable is no whole number from 1 to 100,000.
+    Raises:
+        InputError: If the variable is no whole number from 1 to 100,000.
     """
     return whole_number("ECV_MAX_READ_SECONDS", USUAL_READ_SECONDS, "seconds", 1, 100_000)
 
@@ -113,7 +116,8 @@ def max_read_seconds() -> int:
 def whole_number(name: str, usual: int, unit: str, low: int, high: int) -> int:
     """What a variable of the environment says, or what is usual.
 
-    Raises: InputError for what is no whole number from low to high.
+    Raises:
+        InputError: For what is no whole number from low to high.
     """
     text = os.environ.get(name, "").strip()
     if not text:

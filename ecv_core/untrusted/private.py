@@ -26,7 +26,7 @@ def private_folder() -> Path:
     was there first, it is in XDG_RUNTIME_DIR. A folder that others can enter is never made over.
 
     Raises:
-        OSError: where neither has such a folder; its message says what to do.
+        OSError: Where neither has such a folder; its message says what to do.
     """
     places = [Path(tempfile.gettempdir())]
     runtime = os.environ.get("XDG_RUNTIME_DIR")
@@ -50,8 +50,8 @@ def private_text(path: Path) -> str:
     """The text of a file in the private folder.
 
     Raises:
-        OSError: if it cannot be read, is a link or no plain file, or belongs to somebody else.
-        ValueError: if it is no text.
+        OSError: If it cannot be read, is a link or no plain file, or belongs to somebody else.
+        ValueError: If it is no text.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with open(os.open(path, flags), encoding="utf-8") as file:

@@ -249,7 +249,7 @@ def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, word
 
     Args:
         dataset: Its id.
-        number: Of the paper's figure.
+        number: The number of the paper's figure.
         title: The heading.
         frame: Columns `algorithm`, `rmse`, and `dimension` or `step` between them.
         words: What the figure shows.

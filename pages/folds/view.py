@@ -115,7 +115,8 @@ def advise(explored: Explored, share: float, rules: tuple[str, ...]) -> FoldsAdv
 
     Args:
         explored: The curves of every rule.
-        share: Of the orders of the folds, in (0, 1], that have to end within the difference.
+        share: The share of the orders of the folds, in (0, 1], that have to end within the
+            difference.
         rules: Ids of all registered rules: with another one the advice is worked out anew.
     """
     # The ids of the rules are here for the key of the cache alone: one may be registered meanwhile.

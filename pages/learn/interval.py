@@ -145,7 +145,7 @@ def _sentence(interval: MeanInterval, width_before: float | None) -> str:
 
     Args:
         interval: After the newest fold.
-        width_before: Of the interval one fold before; None for the first.
+        width_before: How wide the interval was one fold before; None for the first.
     """
     half_width = interval.width / 2
     words = (

@@ -171,9 +171,9 @@ def draw_figure_1(
         sentence: What a saved picture says below its title.
         stopped_at: Folds used; None where it does not stop.
         title: The run, in the sentence for those who do not see the figure.
-        version: Of the moments.
-        key: Of the figure.
-        name: Of its files.
+        version: The version of the moments.
+        key: The key of the figure.
+        name: The name of its files.
     """
     history = FoldHistory(
         moments=moments,

@@ -286,7 +286,7 @@ def _amount(label: str, unit: str, values: Sequence[float]) -> dict[str, Any]:
 
     Args:
         label: What is counted.
-        unit: Of the values; small ones are shown in thousandths of it.
+        unit: The unit of the values; small ones are shown in thousandths of it.
         values: After each fold.
     """
     if 0 < values[-1] < 0.1:

@@ -181,9 +181,9 @@ def _metric(
     """A number with its label.
 
     Args:
-        label: what it is.
-        value: the number, with its unit.
-        width: in pixels; as wide as it needs by default.
+        label: What it is.
+        value: The number, with its unit.
+        width: In pixels; as wide as it needs by default.
         explains: Markdown that is shown on demand.
     """
     size = ""

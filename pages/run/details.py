@@ -157,7 +157,9 @@ def repeat_command(run: RunRecord) -> None:
 def newest(run: RunRecord) -> RunRecord:
     """The run as it is now: for what is made when a button is pressed, folds after it was drawn.
 
-    Raises: StoreError; InputError if it has been deleted.
+    Raises:
+        StoreError.
+        InputError: If it has been deleted.
     """
     return store().run(run.run_id)
 

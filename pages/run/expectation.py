@@ -42,8 +42,8 @@ def show_expected_cost(specs: Sequence[RunSpec], *, as_contenders: bool = False)
     """One line; nothing where there is nothing to start.
 
     Args:
-        specs: of the runs.
-        as_contenders: whether they are contenders, of which each may be done after one fold.
+        specs: The specs of the runs.
+        as_contenders: Whether they are contenders, of which each may be done after one fold.
     """
     if specs:
         load = psutil.getloadavg()[0] / (psutil.cpu_count() or 1)
@@ -66,11 +66,11 @@ def expectation_words(
     """How long and how much, as ranges, or what is not known yet.
 
     Args:
-        specs: of the runs.
-        costs: of runs of their dataset and algorithms.
-        source: what the costs are of, where they are not of runs on this machine.
-        as_contenders: as of `expectation`.
-        load: programs that would compute now, for each processor; a fold shares them with those.
+        specs: The specs of the runs.
+        costs: The costs of runs of their dataset and algorithms.
+        source: What the costs are of, where they are not of runs on this machine.
+        as_contenders: As of `expectation`.
+        load: Programs that would compute now, for each processor; a fold shares them with those.
     """
     expected_runs: list[Expected] = []
     unknown_algorithms: list[str] = []

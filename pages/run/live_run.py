@@ -178,8 +178,8 @@ def _draw_run(was_active: bool, opened: _OpenedRuns) -> None:
     Only what is not another with every fold belongs here, and what follows the folds by itself.
 
     Args:
-        was_active: whether any of the runs was active when the page was drawn.
-        opened: the runs that the address names.
+        was_active: Whether any of the runs was active when the page was drawn.
+        opened: The runs that the address names.
     """
     runs = opened.runs_to_draw()
     if was_active != _any_active(runs):
@@ -213,11 +213,11 @@ def _draw_while_active(
     """Draw something of the shown run, and again as it changes for as long as a run is active.
 
     Args:
-        draw: draws it.
-        runs: those that the address names.
-        key: as of `draw_live`.
-        topic_kind: what of these runs it shows.
-        foreground_topics: as of `draw_live`.
+        draw: Draws it.
+        runs: Those that the address names.
+        key: As of `draw_live`.
+        topic_kind: What of these runs it shows.
+        foreground_topics: As of `draw_live`.
     """
     if not _any_active(runs):
         draw(shown_run(runs))

@@ -77,10 +77,10 @@ def algorithm_picker(
     """Ids of the picked algorithms, in the registry's order; may be empty.
 
     Args:
-        tasks: what they are to do.
-        key: of the widget, and in the address.
-        default: what is picked at first; the first of all where none of it does that.
-        what: becomes of several, for the help.
+        tasks: What they are to do.
+        key: The key of the widget, and in the address.
+        default: What is picked at first; the first of all where none of it does that.
+        what: Becomes of several, for the help.
     """
     translate_address(key, ALGORITHM_LABELS)
     names: list[str] = []
@@ -114,9 +114,9 @@ def _unpick_other_tasks(key: str, names: Sequence[str], default: list[str]) -> N
     """Leave out what was picked for a dataset of another task; pick the default where all was.
 
     Args:
-        key: of the widget, which must not be drawn yet.
-        names: of the algorithms that can be picked now.
-        default: of these.
+        key: The key of the widget, which must not be drawn yet.
+        names: The names of the algorithms that can be picked now.
+        default: The default of these.
     """
     before = st.session_state.get(key) or []
     if not set(before) <= set(names):
@@ -175,7 +175,8 @@ TASK_OF_METRIC = "task-of"
 def set_usual_metric_and_split(names: list[str]) -> None:
     """Call before metric and split are drawn: each task brings its own, as algorithms change.
 
-    Args: names: of the picked algorithms; nothing changes where there are none.
+    Args:
+        names: The names of the picked algorithms; nothing changes where there are none.
     """
     if not names:
         return
@@ -255,7 +256,8 @@ def score_settings(metric: str) -> dict[str, Any]:
 
     What is predicted has no such protocol: every held-out rating or sample counts.
 
-    Returns: what was picked, as arguments of `make_spec`.
+    Returns:
+        What was picked, as arguments of `make_spec`.
     """
     if not METRICS[metric].task.ranks:
         with st.expander("How predictions are scored", icon=":material/leaderboard:"):
@@ -310,7 +312,8 @@ _PLACED_STOP = ("rule", "full", "confidence", "min_folds", "country")
 def stop_settings(k: int) -> dict[str, Any]:
     """Widgets of the stopping rule for a cross-validation of k folds; of one fold, none decides.
 
-    Returns: what was picked, as arguments of `make_spec`.
+    Returns:
+        What was picked, as arguments of `make_spec`.
     """
     rules = "\n\n".join(f"**{rule.title}**: {rule.help}" for rule in RULES.values())
     rule_id = st.segmented_control(
@@ -381,8 +384,8 @@ def slider_steps(parameter: Parameter, key: str) -> list[float]:
     """Its steps, and between them the value that the address or an opened run has.
 
     Args:
-        parameter: one with steps.
-        key: of its slider, and in the address.
+        parameter: One with steps.
+        key: The key of its slider, and in the address.
     """
     steps = set(parameter.steps)
     picked = st.session_state.get(key, parameter.default)

@@ -175,7 +175,7 @@ def _when_to_stop(picked_data: Mapping[str, Any]) -> dict[str, Any]:
     """What is picked on the right, as arguments of `make_spec`.
 
     Args:
-        picked_data: how the data is split, as picked on the left; arguments of `make_spec`.
+        picked_data: How the data is split, as picked on the left; arguments of `make_spec`.
     """
     st.header("When to stop", anchor=False)
     k = picked_data["k"]
@@ -196,11 +196,11 @@ def _specs(data: _PickedData, picked_stop: dict[str, Any]) -> list[RunSpec]:
     """One for each algorithm.
 
     Args:
-        data: what is picked on the left.
-        picked_stop: what is picked on the right, as arguments of `make_spec`.
+        data: What is picked on the left.
+        picked_stop: What is picked on the right, as arguments of `make_spec`.
 
     Raises:
-        EcvError: if what is picked does not go together, or not with the data.
+        EcvError: If what is picked does not go together, or not with the data.
     """
     specs = []
     for algorithm in data.algorithms:

@@ -27,8 +27,8 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
     """A row of buttons; those that would do nothing are disabled.
 
     Args:
-        picked: the runs that are picked, newest first.
-        rows: all runs, for the tags that there are.
+        picked: The runs that are picked, newest first.
+        rows: All runs, for the tags that there are.
     """
     ids = ids_of(picked)
     _compare_button(ids)
@@ -110,7 +110,7 @@ def _button_for_all(
     """A button that does this to all of the runs; none where there are no runs.
 
     Args:
-        icon: Of the button, and a part of its key.
+        icon: The icon of the button, and a part of its key.
         verb: What it does to one run.
         rows: The runs.
         act: Does it to runs of these ids.
@@ -176,10 +176,12 @@ def retagged(label: Label, common: Sequence[str], chosen: Sequence[str]) -> Labe
     """A run's label after an edit of several runs' tags.
 
     Args:
-        label: what is on the run; name and note stay.
-        common: the tags that all of those runs had.
-        chosen: the tags that all of them shall have instead.
-    Raises: InputError for too many tags, or one that is too long.
+        label: What is on the run; name and note stay.
+        common: The tags that all of those runs had.
+        chosen: The tags that all of them shall have instead.
+
+    Raises:
+        InputError: For too many tags, or one that is too long.
     """
     own = [tag for tag in label.tags if tag not in common]
     return checked_label(label.name, [*chosen, *own], label.note)

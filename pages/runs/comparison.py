@@ -159,8 +159,8 @@ def _say_what_is_missing(keys: list[str], runs: Mapping[str, ChoosableRun]) -> N
     """Say which runs the address names that are not here, and whether it names too many.
 
     Args:
-        keys: what the address calls them, each once.
-        runs: every run that can be chosen.
+        keys: What the address calls them, each once.
+        runs: Every run that can be chosen.
     """
     missing = [key for key in keys if key not in runs]
     if missing:

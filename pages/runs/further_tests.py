@@ -22,8 +22,8 @@ def offer_further_tests(runs: Sequence[NamedRun], tested: Sequence[Comparison]) 
     """A switch, and behind it what other tests say: they take a while for many users.
 
     Args:
-        runs: all that are compared, under their names.
-        tested: their pairs, under the ids of the runs.
+        runs: All that are compared, under their names.
+        tested: Their pairs, under the ids of the runs.
     """
     if not st.toggle("Details: other tests", key="compare-details"):
         return

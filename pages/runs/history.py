@@ -173,7 +173,7 @@ def _show_damaged(sentences_of_runs: Mapping[str, str]) -> None:
     """What cannot be read is shown all the same, to be deleted.
 
     Args:
-        sentences_of_runs: run id -> why it cannot be read.
+        sentences_of_runs: Run id -> why it cannot be read.
     """
     if not sentences_of_runs:
         return
@@ -197,8 +197,8 @@ def runs_frame(
     """One row per run, in the given order, as the page shows and sorts it.
 
     Args:
-        rows: the runs.
-        plan_names: id of a selection or a study -> what it is called.
+        rows: The runs.
+        plan_names: Id of a selection or a study -> what it is called.
     """
     frame = pd.DataFrame([_cells(row) for row in rows], columns=list(_COLUMNS))
     frame["dataset"] = _names_of_ids(frame["dataset"], dataset_title)
@@ -419,7 +419,7 @@ def _picked_runs(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
 
     Args:
         shown: The runs of the table.
-        key: Of the table.
+        key: The key of the table.
     """
     state_of_table = st.session_state.get(key)
     if state_of_table is not None:

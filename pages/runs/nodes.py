@@ -55,7 +55,8 @@ def _runs_to_draw(computed_now: Set[str]) -> list[RunRecord]:
     """Runs whose folds are drawn as lanes.
 
     Args:
-        computed_now: ids of runs that nodes compute now.
+        computed_now: Ids of runs that nodes compute now.
+
     Returns:
         Those, with the others of the newest group of them; while none is computed, the newest
         group that several nodes have computed; empty if there is none.

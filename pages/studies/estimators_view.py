@@ -131,7 +131,7 @@ def _show_means(means: pd.DataFrame, texts: dict[str, str], key: str) -> None:
     Args:
         means: A row for each rule, or way.
         texts: What the columns mean.
-        key: Of the table.
+        key: The key of the table.
     """
     columns = {}
     for name in means.columns[1:]:

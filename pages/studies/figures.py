@@ -209,7 +209,7 @@ def _draw_heatmap(
         study: The study.
         value: The column of its cells that is shown.
         scale: The colours of the cells.
-        scores: Of all runs; a click on a cell opens its run.
+        scores: The scores of all runs; a click on a cell opens its run.
         title: What the value is.
         what: The same in a word, for the names of files.
         hover: What is said of a cell.
@@ -319,7 +319,7 @@ def draw_tabs(parts: Mapping[str, Callable[[], None]], *, key: str) -> None:
 
     Args:
         parts: What draws each, by the name of its tab.
-        key: Of the tabs.
+        key: The key of the tabs.
     """
     tabs = st.tabs(list(parts), key=key, on_change="rerun")
     for tab, draw in zip(tabs, parts.values(), strict=True):
@@ -366,7 +366,7 @@ def rule_sentences(frame: pd.DataFrame, alphas: Sequence[float], weighting: str)
     Args:
         frame: The comparison of rules, as of `rules_compared.rules_frame`.
         alphas: Those of the slider.
-        weighting: Of the runs: CELLS or JOULES.
+        weighting: The weighting of the runs: CELLS or JOULES.
     """
     energy_of_rule = "equal_difference_energy_percent"  # at the difference of e-fold
     cheapest_first = frame[frame["weighting"] == weighting].sort_values(

@@ -56,7 +56,8 @@ interactions count, and ten folds per user.
 def show_metrics() -> None:
     """Everything below the title.
 
-    Raises: InputError for a damaged file, or where nothing is recorded.
+    Raises:
+        InputError: For a damaged file, or where nothing is recorded.
     """
     st.markdown(
         "Some metrics hardly change when a parameter does. "

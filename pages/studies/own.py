@@ -422,7 +422,7 @@ def _pick_algorithms(tasks: Sequence[Task], usual: Sequence[str], key: str) -> l
     Args:
         tasks: What they are for.
         usual: Those that are picked at first; by default the first three.
-        key: Of the widget.
+        key: The key of the widget.
     """
     names = [algorithm.id for algorithm in ALGORITHMS.values() if algorithm.task in tasks]
     titles = titles_of(names, algorithm_title)
@@ -454,7 +454,7 @@ def _pick_settings(task: Task, suffix: str) -> dict[str, Any]:
 
     Args:
         task: What is evaluated.
-        suffix: Of the keys of widgets that are others for other tasks.
+        suffix: The suffix of the keys of widgets that are others for other tasks.
     """
     left, middle, top, seed, folds = st.columns([2, 1.5, 1, 1, 1])
     splits = [name for name in serving(task) if not SPLITS[name].single]

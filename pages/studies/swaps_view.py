@@ -204,8 +204,8 @@ def _show_ranks(compared: Swaps, reference: str, metric: str, version: Hashable,
         compared: The ranks.
         reference: The split that they are compared with.
         metric: As Markdown.
-        version: Of the runs.
-        name: Of files.
+        version: The version of the runs.
+        name: The name of files.
     """
     frame = ranks_frame(compared, reference)
     st.header("Ranks under each split", anchor=False)
@@ -230,8 +230,8 @@ def _show_taus(compared: Swaps, version: Hashable, name: str) -> None:
 
     Args:
         compared: The ranks.
-        version: Of the runs and the metric.
-        name: Of files.
+        version: The version of the runs and the metric.
+        name: The name of files.
     """
     frame = taus_frame(compared)
     st.header("How alike do two splits rank? Kendall's tau", anchor=False)

@@ -108,7 +108,7 @@ def _show_figures(runs: Sequence[RunRecord], specs: Sequence[RunSpec]) -> None:
 
     Args:
         runs: At least one.
-        specs: Of all runs that the study is to have.
+        specs: The specs of all runs that the study is to have.
     """
     line, widgets = picked_line(key="picked-study")
     with widgets:
@@ -141,7 +141,7 @@ def _show_at_alpha(
         study: The study, without ranks.
         systems: Its runs as systems.
         runs: Its runs, all of them whole.
-        scores: Of these runs, and of those that ended early.
+        scores: The scores of these runs, and of those that ended early.
         alpha: The one of the slider.
     """
     specs = [run.spec for run in runs]

@@ -51,12 +51,12 @@ def further_tests(
     """Test each compared pair in other ways.
 
     Args:
-        comparisons: as `compare_runs` gave them.
-        runs: those that were compared, with the scores of their users.
-        margin: of practical equivalence, in the unit of the score; by default MARGIN.
+        comparisons: As `compare_runs` gave them.
+        runs: Those that were compared, with the scores of their users.
+        margin: The margin of practical equivalence, in the unit of the score; by default MARGIN.
 
     Raises:
-        InputError: for a margin that is not a finite number of at least 0.
+        InputError: For a margin that is not a finite number of at least 0.
     """
     if margin is not None and not 0 <= margin < np.inf:
         raise InputError(f"the margin of practical equivalence is at least 0, but is {margin}")
@@ -125,8 +125,8 @@ def rank_over_datasets(
     A learner's score on a dataset is its mean over the folds that all of them have there.
 
     Args:
-        runs: any; each metric is tested by itself.
-        title: of an algorithm's id, by which learners are named.
+        runs: Any; each metric is tested by itself.
+        title: The title of an algorithm's id, by which learners are named.
 
     Returns:
         A test for each metric of which there are two datasets and three learners on all of them.
@@ -199,8 +199,8 @@ def _fair_runs(runs: Sequence[RunRecord], title: Callable[[str], str]) -> _FairR
     """Sort runs by dataset and learner, one of each.
 
     Args:
-        runs: by one metric.
-        title: of an algorithm's id.
+        runs: By one metric.
+        title: The title of an algorithm's id.
     """
     left_out = []
     by_dataset: defaultdict[str, dict[str, RunRecord]] = defaultdict(dict)

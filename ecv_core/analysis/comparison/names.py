@@ -23,8 +23,8 @@ def names(runs: Sequence[RunRecord], title: Callable[[str], str] = str) -> list[
     all runs on the dataset and metric have the same and something else tells them apart.
 
     Args:
-        runs: any runs.
-        title: of an algorithm's id; by default the id itself.
+        runs: Any runs.
+        title: The title of an algorithm's id; by default the id itself.
     """
     # Dataset and metric -> algorithm -> the numbers of its runs among all.
     run_numbers: defaultdict[tuple[str, str], defaultdict[str, list[int]]]
@@ -50,9 +50,9 @@ def _names_of_algorithm(
     """Names of the runs of one algorithm on a dataset by a metric.
 
     Args:
-        runs: of the algorithm.
-        algorithm: its title.
-        is_only_one: whether no other algorithm ran there, so that this one goes without saying.
+        runs: The runs of the algorithm.
+        algorithm: Its title.
+        is_only_one: Whether no other algorithm ran there, so that this one goes without saying.
     """
     descriptions = _descriptions([run.spec for run in runs])
     if is_only_one and all(descriptions):

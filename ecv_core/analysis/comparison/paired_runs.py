@@ -77,7 +77,8 @@ def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: s
 
     A user has no mean where nothing is held out, or where the metric is not defined (NaN).
 
-    Returns: by the codes of the users, ascending.
+    Returns:
+        By the codes of the users, ascending.
     """
     users, values = user_table([scores[fold] for fold in folds], metric)
     has_score = np.isfinite(values)
@@ -179,9 +180,11 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
     the test over samples, which is of the fitted models, stands beside it.
 
     Args:
-        runs: at least two, each with an id of its own; their folds carry users' scores, as far as
+        runs: At least two, each with an id of its own; their folds carry users' scores, as far as
             they were kept.
-    Returns: the tested pairs, in the order of the runs; and the others.
+
+    Returns:
+        The tested pairs, in the order of the runs; and the others.
     """
     untested: list[Untested] = []
     tested: list[_TestedPair] = []
@@ -256,7 +259,7 @@ def _test_learners(fitted_models: _TestedPair) -> _TestedPair:
     """Test the learners over folds, and keep the test of their fitted models beside it.
 
     Args:
-        fitted_models: of a pair on a table, tested over its samples.
+        fitted_models: The fitted models of a pair on a table, tested over its samples.
     """
     learners = _test_over_folds(fitted_models.runs)
     test_of_fitted = fitted_models.test
@@ -270,7 +273,7 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
     """Test pairs by the means of their users.
 
     Args:
-        pairs: all with the same folds and the same held out, so that one set of bootstrap samples
+        pairs: All with the same folds and the same held out, so that one set of bootstrap samples
             serves all. Users count who have a mean in every run.
     """
     folds = pairs[0].folds

@@ -70,8 +70,9 @@ def spec_fields(spec: RunSpec) -> dict[str, str]:
 def rule_parameter_fields(spec: RunSpec) -> dict[str, str]:
     """The parameters of a run's rule, as text.
 
-    Returns: a parameter with an option of its own, such as alpha, stands under its own name; any
-        other under the rule's and its name.
+    Returns:
+        A parameter with an option of its own, such as alpha, stands under its own name; any other
+        under the rule's and its name.
     """
     own_names = {}  # of parameters that have an option of their own
     rule = RULES.get(spec.rule)

@@ -34,15 +34,19 @@ def sampled(
     """Work out what a rule does over random orders of the folds.
 
     Args:
-        scores: one per fold; shape (k,).
-        stops_of_orders: the rule.
-        confidence: of the interval at the stop, for the coverage.
-        orders: how many to draw, each independent of the others; at least 2.
-        seed: same seed, same orders.
-        costs: of each fold, in any unit; shape (k,); by default all cost the same.
-        within_percent: the difference to count as close enough.
-    Returns: with `orders` and the standard errors of the means and probabilities.
-    Raises: InputError for bad scores or fewer than 2 orders.
+        scores: One per fold; shape (k,).
+        stops_of_orders: The rule.
+        confidence: The confidence of the interval at the stop, for the coverage.
+        orders: How many to draw, each independent of the others; at least 2.
+        seed: Same seed, same orders.
+        costs: The costs of each fold, in any unit; shape (k,); by default all cost the same.
+        within_percent: The difference to count as close enough.
+
+    Returns:
+        With `orders` and the standard errors of the means and probabilities.
+
+    Raises:
+        InputError: For bad scores or fewer than 2 orders.
     """
     values = checked_scores(scores)
     k = len(values)

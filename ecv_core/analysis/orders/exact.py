@@ -34,11 +34,12 @@ class SetMeasures:
         """Work out the measures of each set.
 
         Args:
-            subsets: the scores and their sets.
-            half_widths: of each set's interval, NaN where it has none; shape (2^k,). A set
-                without an interval holds nothing.
-            costs: of each fold, in any unit; shape (k,). By default every fold costs the same.
-            within_percent: the difference to count as close enough.
+            subsets: The scores and their sets.
+            half_widths: The half widths of each set's interval, NaN where it has none; shape
+                (2^k,). A set without an interval holds nothing.
+            costs: The costs of each fold, in any unit; shape (k,). By default every fold costs the
+                same.
+            within_percent: The difference to count as close enough.
         """
         self.subsets = subsets
         with np.errstate(invalid="ignore"):
@@ -60,8 +61,9 @@ class SetMeasures:
         """Sum up where orders stop.
 
         Args:
-            settings: ascending; shape (settings,).
-            stop_probabilities: of each set, that an order stops at it; shape (2^k, settings).
+            settings: Ascending; shape (settings,).
+            stop_probabilities: The stop probabilities of each set, that an order stops at it; shape
+                (2^k, settings).
         """
         # The empty set is no stop.
         stops_by_size = []
@@ -122,12 +124,12 @@ class Orders:
         """Work out the steps.
 
         Args:
-            subsets: the scores and their sets.
-            half_widths: of the interval that a set's mean is shown with, for the coverage; shape
-                (2^k,); NaN where there is none.
-            step: the rule.
-            earliest_stop: the first fold after which it can stop.
-            costs: of each fold, in any unit; shape (k,); by default all cost the same.
+            subsets: The scores and their sets.
+            half_widths: The half widths of the interval that a set's mean is shown with, for the
+                coverage; shape (2^k,); NaN where there is none.
+            step: The rule.
+            earliest_stop: The first fold after which it can stop.
+            costs: The costs of each fold, in any unit; shape (k,); by default all cost the same.
         """
         self.subsets = subsets
         self.half_widths = half_widths
@@ -142,8 +144,8 @@ class Orders:
         """What the rule does at many settings.
 
         Args:
-            settings: ascending.
-            within_percent: the difference to count as close enough.
+            settings: Ascending.
+            within_percent: The difference to count as close enough.
         """
         all_settings = np.asarray(settings, dtype=np.float64)
         lattice = self.subsets.lattice
@@ -184,7 +186,8 @@ class Orders:
 def _thresholds(lattice: Lattice, step: Step, earliest_stop: int) -> list[Floats]:
     """For each size n from 1: the least setting that stops each step to a set of n folds.
 
-    Returns: arrays of shape (n, sets of n folds); infinite before the earliest stop.
+    Returns:
+        Arrays of shape (n, sets of n folds); infinite before the earliest stop.
     """
     thresholds = []
     for n in range(1, lattice.k + 1):
@@ -205,9 +208,9 @@ def _stop_probabilities(lattice: Lattice, thresholds: Sequence[Floats], settings
     with the next fold, to a set of n, where they stop or go on.
 
     Args:
-        lattice: the sets.
-        thresholds: as `_thresholds` gives them.
-        settings: ascending; shape (settings,).
+        lattice: The sets.
+        thresholds: As `_thresholds` gives them.
+        settings: Ascending; shape (settings,).
     """
     stop_probabilities = np.zeros((len(lattice.masks), len(settings)))
     # The probability of going on from each set of the level below, the empty set at first.

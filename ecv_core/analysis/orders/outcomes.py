@@ -93,8 +93,8 @@ def curve_of_outcomes(outcomes: Sequence[Outcome], settings: Sequence[float]) ->
     """Join outcomes that were worked out setting by setting.
 
     Args:
-        outcomes: of one rule on the same folds, all exact or all drawn; at least one.
-        settings: of the outcomes, ascending.
+        outcomes: The outcomes of one rule on the same folds, all exact or all drawn; at least one.
+        settings: The settings of the outcomes, ascending.
     """
     columns: dict[str, Any] = {}
     for name in ("mean_difference_percent", "coverage", "cost_percent", "within"):
@@ -126,8 +126,8 @@ def combined(
 
     Args:
         curves: k may differ, then `stop_distribution` has the most folds.
-        settings: of the new curve.
-        combine: makes one array of those of the curves, which have one row per setting each.
+        settings: The settings of the new curve.
+        combine: Makes one array of those of the curves, which have one row per setting each.
     """
     k = max(curve.k for curve in curves)
     stop_distributions = []

@@ -45,7 +45,8 @@ class Lattice:
 def lattice(k: int) -> Lattice:
     """The sets of k folds; kept, because every system with k folds uses the same.
 
-    Raises: InputError for k below 2 or above MAX_K.
+    Raises:
+        InputError: For k below 2 or above MAX_K.
     """
     if k < 2:
         raise InputError(f"at least two scores are needed, but there is only {k}; add folds")
@@ -76,9 +77,9 @@ def _sets_without_a_fold(
     """`Lattice.before` of the sets of n folds that have these masks; shape (n, sets).
 
     Args:
-        masks: of the sets; shape (sets,).
-        n: how many bits are set in each.
-        set_of_mask: mask -> number of its set; shape (2^k,).
+        masks: The masks of the sets; shape (sets,).
+        n: How many bits are set in each.
+        set_of_mask: Mask -> number of its set; shape (2^k,).
     """
     remaining = masks.copy()
     smaller_sets = np.empty((n, len(masks)), dtype=np.int32)
@@ -105,7 +106,7 @@ def moments_by_mask(values: Floats) -> SetMoments:
     squares is taken, so equal values have no spread at all.
 
     Args:
-        values: shape (k,).
+        values: Shape (k,).
     """
     means = np.zeros(1)
     squares = np.zeros(1)
@@ -155,7 +156,8 @@ class FoldSubsets:
     def with_means(self, means: Floats) -> FoldSubsets:
         """The same sets, with these estimates of the k-fold mean in place of their plain means.
 
-        Args: means: shape (2^k,); that of all folds must be the k-fold mean.
+        Args:
+            means: Shape (2^k,); that of all folds must be the k-fold mean.
         """
         subsets = copy(self)
         subsets.means = means
@@ -175,7 +177,8 @@ class FoldSubsets:
     def half_widths(self, confidence: float) -> Floats:
         """Half the width of each set's confidence interval, Student's t; NaN below two folds.
 
-        Returns: shape (2^k,).
+        Returns:
+            Shape (2^k,).
         """
         factors = np.concatenate([[np.nan], t_factors(self.k, confidence)])
         return factors[self.lattice.sizes] * self.deviations
@@ -184,7 +187,8 @@ class FoldSubsets:
 def checked_scores(scores: ArrayLike) -> Floats:
     """The scores as numbers; shape (k,).
 
-    Raises: InputError for fewer than two, or for one that is not a finite number.
+    Raises:
+        InputError: For fewer than two, or for one that is not a finite number.
     """
     try:
         values = np.array(scores, dtype=np.float64)

@@ -33,7 +33,8 @@ class Block:
 def split_label(spec: RunSpec) -> str:
     """Name a run's split by its id and by every setting that is not the split's default.
 
-    Returns: for instance 'temporal-windows, k = 3'.
+    Returns:
+        For instance 'temporal-windows, k = 3'.
     """
     if spec.split == IMPORTED:
         digest = spec.folds_sha256 or ""
@@ -54,11 +55,13 @@ def largest_block(runs: Iterable[RunRecord], algorithms: Sequence[str] = ()) -> 
     """Choose from the runs the largest block in which every algorithm ran under every split.
 
     Args:
-        runs: complete runs on one dataset; of several with the same split and algorithm the last
+        runs: Complete runs on one dataset; of several with the same split and algorithm the last
             one counts.
-        algorithms: the order of the algorithms; those that are not named come after them.
-    Raises: InputError if fewer than two splits share at least two algorithms, or if the runs
-        differ in dataset or protocol.
+        algorithms: The order of the algorithms; those that are not named come after them.
+
+    Raises:
+        InputError: If fewer than two splits share at least two algorithms, or if the runs differ in
+            dataset or protocol.
     """
     runs = list(runs)
     _refuse_mixed_protocols(runs)

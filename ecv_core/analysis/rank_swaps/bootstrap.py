@@ -23,11 +23,13 @@ def user_cube(scores: Sequence[Mapping[int, UserScores]], metric: str, n_users: 
     """Put the per-user scores of several algorithms under one split into an array.
 
     Args:
-        scores: for each algorithm its per-user scores by fold; the same folds for all.
-        metric: as in UserScores.metrics.
-        n_users: users of the dataset, or one more than the largest code that occurs.
-    Returns: shape (algorithms, folds, n_users); NaN where not every algorithm has a score of the
-        user in the fold.
+        scores: For each algorithm its per-user scores by fold; the same folds for all.
+        metric: As in UserScores.metrics.
+        n_users: Users of the dataset, or one more than the largest code that occurs.
+
+    Returns:
+        Shape (algorithms, folds, n_users); NaN where not every algorithm has a score of the user in
+        the fold.
     """
     folds = sorted(scores[0])
     cube = np.full((len(scores), len(folds), n_users), np.nan, dtype=np.float32)
@@ -47,10 +49,12 @@ def resampled_scores(cubes: Sequence[UserCube], *, resamples: int = RESAMPLES) -
     algorithms under all splits.
 
     Args:
-        cubes: one for each split, as `user_cube` makes it: shape (algorithms, folds, users).
-        resamples: how many bootstrap samples.
-    Returns: for each split, shape (algorithms, resamples); a fold none of whose users is drawn does
-        not count, and NaN is left where that is so in every fold.
+        cubes: One for each split, as `user_cube` makes it: shape (algorithms, folds, users).
+        resamples: How many bootstrap samples.
+
+    Returns:
+        For each split, shape (algorithms, resamples); a fold none of whose users is drawn does not
+        count, and NaN is left where that is so in every fold.
     Source: Efron (1979), with the user as the unit.
     """
     if not cubes:
@@ -83,8 +87,10 @@ def percentile_interval(samples: Floats) -> tuple[Floats, Floats]:
     """Find the ends of the 95 % percentile interval over the last axis.
 
     Args:
-        samples: shape (..., resamples); NaN does not count.
-    Returns: the lower and the upper ends, each of shape (...); NaN where there is no sample.
+        samples: Shape (..., resamples); NaN does not count.
+
+    Returns:
+        The lower and the upper ends, each of shape (...); NaN where there is no sample.
     """
     has_samples = ~np.isnan(samples).all(axis=-1)  # without any, numpy would warn
     ends = np.full((2, *has_samples.shape), np.nan)

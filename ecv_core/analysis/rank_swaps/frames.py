@@ -44,10 +44,12 @@ def ranks_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     """One row for each split and algorithm, with the RANKS_COLUMNS.
 
     Args:
-        swaps: what was ranked.
-        reference: one of its splits, whose rows come first; its best algorithm is first under
+        swaps: What was ranked.
+        reference: One of its splits, whose rows come first; its best algorithm is first under
             every split.
-    Raises: InputError for a reference that is not among the splits.
+
+    Raises:
+        InputError: For a reference that is not among the splits.
     """
     reference_row = swaps.row_of(reference)
     ranks = swaps.ranks
@@ -103,10 +105,13 @@ def taus_frame(swaps: Swaps) -> pd.DataFrame:
 def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     """One row for each split and pair of algorithms whose order differs from the reference.
 
-    Returns: split; ahead and behind: the pair as the reference orders it; both_percent: the share
-        of bootstrap samples in which the two splits order the pair as they do with all users,
-        missing where users are not known.
-    Raises: InputError for a reference that is not among the splits.
+    Returns:
+        Split; ahead and behind: the pair as the reference orders it; both_percent: the share of
+        bootstrap samples in which the two splits order the pair as they do with all users, missing
+        where users are not known.
+
+    Raises:
+        InputError: For a reference that is not among the splits.
     """
     reference_row = swaps.row_of(reference)
     signs = swaps.signs

@@ -15,8 +15,9 @@ SURE_PERCENT = 95.0
 def winners(swaps: Swaps) -> str:
     """Say which algorithm is first under which splits.
 
-    Returns: 'ease wins under 8 of 10 splits; neu-mf under 'temporal-global' and ...': the algorithm
-        that wins most often comes first, with a count; the others with their splits.
+    Returns:
+        'ease wins under 8 of 10 splits; neu-mf under 'temporal-global' and ...': the algorithm that
+        wins most often comes first, with a count; the others with their splits.
     """
     # Those that share the first rank under a split are its winners together.
     splits_won: dict[tuple[str, ...], list[str]] = {}
@@ -49,7 +50,8 @@ def winners(swaps: Swaps) -> str:
 def headline(swaps: Swaps, reference: str) -> str:
     """Name the surest swap, and say how many pairs swap.
 
-    Raises: InputError for a reference that is not among the splits.
+    Raises:
+        InputError: For a reference that is not among the splits.
     """
     swapped = swapped_frame(swaps, reference)
     others = len(swaps.splits) - 1

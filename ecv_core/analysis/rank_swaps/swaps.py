@@ -100,10 +100,12 @@ def rank_block(block: Block, metric: str, users_of: UsersOf) -> Swaps:
     """Rank a block's algorithms under each of its splits.
 
     Args:
-        block: the runs.
-        metric: one of `common_metrics`.
-        users_of: gives a run's per-user scores.
-    Raises: InputError for a metric that some fold lacks.
+        block: The runs.
+        metric: One of `common_metrics`.
+        users_of: Gives a run's per-user scores.
+
+    Raises:
+        InputError: For a metric that some fold lacks.
     """
     metrics = common_metrics(block)
     if metric not in metrics:
@@ -158,10 +160,12 @@ def _bootstrap_samples(
     """The scores of a block for users drawn with replacement.
 
     Args:
-        block: the runs.
-        metric: whose scores are drawn.
-        user_scores: for each split that has them, per-user scores in the order of the algorithms.
-    Returns: shape (splits, algorithms, resamples); NaN for splits without per-user scores.
+        block: The runs.
+        metric: Whose scores are drawn.
+        user_scores: For each split that has them, per-user scores in the order of the algorithms.
+
+    Returns:
+        Shape (splits, algorithms, resamples); NaN for splits without per-user scores.
     """
     # A user has the same code, and so the same column, under every split.
     highest_code = -1

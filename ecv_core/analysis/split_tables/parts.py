@@ -23,9 +23,11 @@ def parts_frame(folds: Mapping[int, FoldParts]) -> pd.DataFrame:
     """Put the counts of some folds into a table.
 
     Args:
-        folds: index -> its counts; at least one.
-    Returns: one row per fold and part that occurs: fold, part, users, items, interactions, percent
-        (of all interactions); baskets, from and to (days, UTC) where the dataset has them.
+        folds: Index -> its counts; at least one.
+
+    Returns:
+        One row per fold and part that occurs: fold, part, users, items, interactions, percent (of
+        all interactions); baskets, from and to (days, UTC) where the dataset has them.
     """
     rows = []
     for index, fold in folds.items():

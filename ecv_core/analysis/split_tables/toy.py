@@ -100,11 +100,14 @@ def toy_split(
     """Split the toy, into as many of the k folds as it has room for.
 
     Args:
-        split_id: as `splits.split`, like the others.
-        k: how many folds are wanted.
-        seed: of the draws.
-        params: of the split.
-    Raises: InputError for the id or a parameter; FoldsError if the toy cannot be split so at all.
+        split_id: As `splits.split`, like the others.
+        k: How many folds are wanted.
+        seed: The seed of the draws.
+        params: The params of the split.
+
+    Raises:
+        InputError: For the id or a parameter.
+        FoldsError: If the toy cannot be split so at all.
     """
     chosen = strategy(split_id)
     settings = dict(chosen.resolve(params or {}))
@@ -169,8 +172,10 @@ def _widest_leak(marks: pd.DataFrame) -> pd.DataFrame | None:
     """Find the training mark that lies most days after a test mark of the same item.
 
     Args:
-        marks: of one fold.
-    Returns: the training mark and the test mark; None where no training lies after such a test.
+        marks: The marks of one fold.
+
+    Returns:
+        The training mark and the test mark; None where no training lies after such a test.
     """
     learnt = marks[marks["part"].isin(["training", "fold-in"])].reset_index()
     tested = marks[marks["part"] == "test"].reset_index()

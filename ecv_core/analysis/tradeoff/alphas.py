@@ -25,8 +25,10 @@ def alpha_grid(orders: Sequence[Orders]) -> Floats:
     Nearly all that are ever used: where scores are equal, the rule stops early at any alpha.
 
     Args:
-        orders: of each system under the paper's rule.
-    Returns: ascending; every POINTS_PER_STEP-th is a round number, the first and the last too.
+        orders: The orders of each system under the paper's rule.
+
+    Returns:
+        Ascending; every POINTS_PER_STEP-th is a round number, the first and the last too.
     """
     highest_alpha = max(system_orders.highest_setting_that_matters() for system_orders in orders)
     # Above 10^top every order stops as early as it can.

@@ -87,11 +87,13 @@ def tradeoff(
     """Work out every curve, exactly, at the alphas of `alpha_grid`; intervals are of 95 %.
 
     Args:
-        systems: at least one.
-        within_percent: the difference to count as close enough.
-        every_alpha: whether at every one of the grid, up to _FINE_K folds, or at a slider's steps
+        systems: At least one.
+        within_percent: The difference to count as close enough.
+        every_alpha: Whether at every one of the grid, up to _FINE_K folds, or at a slider's steps
             only.
-    Raises: InputError for scores that cannot be explored.
+
+    Raises:
+        InputError: For scores that cannot be explored.
     """
     k = most_folds(systems)
     if k > MAX_K:
@@ -125,7 +127,8 @@ def most_folds(systems: Sequence[Scores]) -> int:
 def joules_of(systems: Sequence[Scores]) -> Floats | None:
     """The energy of all k folds of each system, to weigh them by; None if some have none.
 
-    Returns: shape (systems,); 0 for those with other work in their costs, unless all are so.
+    Returns:
+        Shape (systems,); 0 for those with other work in their costs, unless all are so.
     """
     joules = np.zeros(len(systems))
     has_other_work = np.zeros(len(systems), dtype=bool)
@@ -143,7 +146,7 @@ def averaged(curves: Sequence[Curve]) -> Curve:
     """The mean over systems of everything a curve says, row by row.
 
     Args:
-        curves: of equal settings; k may differ, as of `combined`.
+        curves: The curves of equal settings; k may differ, as of `combined`.
     """
 
     def mean(arrays: list[Floats]) -> Floats:

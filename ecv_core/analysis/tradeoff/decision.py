@@ -42,10 +42,12 @@ def cheapest(curve: Curve, promised_share: float) -> Outcome | None:
     """Find what spends least among the settings at which enough orders end close enough.
 
     Args:
-        curve: with `within`.
-        promised_share: of orders, in (0, 1].
-    Returns: None if no setting keeps the promise; of equal costs the smallest setting, which is the
-        most careful one.
+        curve: With `within`.
+        promised_share: The promised share of orders, in (0, 1].
+
+    Returns:
+        None if no setting keeps the promise; of equal costs the smallest setting, which is the most
+        careful one.
     """
     assert curve.within is not None  # the share of orders that end close enough, at each setting
     keeping_rows = np.flatnonzero(curve.within >= promised_share - ROUNDING)
@@ -63,10 +65,13 @@ def leave_one_dataset_out(
     A dataset counts as the mean of its systems.
 
     Args:
-        systems: what was evaluated on which dataset.
-        curves: of one rule, one per system, all with the same settings and with `within`.
-        promised_share: of orders, in (0, 1].
-    Returns: empty below two datasets.
+        systems: What was evaluated on which dataset.
+        curves: The curves of one rule, one per system, all with the same settings and with
+            `within`.
+        promised_share: The promised share of orders, in (0, 1].
+
+    Returns:
+        Empty below two datasets.
     """
     curves_by_dataset: dict[str, list[Curve]] = {}
     for system, curve in zip(systems, curves, strict=True):
@@ -158,12 +163,14 @@ def decide(
     """Every option that keeps the promise, cheapest first.
 
     Args:
-        systems: at least one.
-        candidates: rules on all systems, worked out with this `within_percent`, the simplest first;
+        systems: At least one.
+        candidates: Rules on all systems, worked out with this `within_percent`, the simplest first;
             `fixed_folds` should be among them.
-        within_percent: the acceptable difference to the k-fold mean.
-        share: of orders, in (0, 1].
-    Raises: InputError for a share that is none.
+        within_percent: The acceptable difference to the k-fold mean.
+        share: The share of orders, in (0, 1].
+
+    Raises:
+        InputError: For a share that is none.
     """
     if not 0 < share <= 1:
         raise InputError(

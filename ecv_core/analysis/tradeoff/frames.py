@@ -56,8 +56,8 @@ def tradeoff_frame(explored: Tradeoff, others: Sequence[RuleCurve] = ()) -> pd.D
     """One row for each curve and setting, with the TRADEOFF_COLUMNS.
 
     Args:
-        explored: the paper's rule and the baseline.
-        others: the other registered rules.
+        explored: The paper's rule and the baseline.
+        others: The other registered rules.
     """
     parts = [_curve_rows(AVERAGE, "", explored.average)]
     for system, curve in zip(explored.systems, explored.curves, strict=True):
@@ -249,9 +249,11 @@ def _percent_of_sum(used_percent: Sequence[Floats], costs: ArrayLike) -> Floats 
     """How many percent of the cost of all runs is used until the stop.
 
     Args:
-        used_percent: of the cost of each run; shape (runs, alphas).
-        costs: of all folds of each run, in any unit; shape (runs,).
-    Returns: shape (alphas,); NaN where no cost is known.
+        used_percent: How much of the cost of each run is used, in percent; shape (runs, alphas).
+        costs: The costs of all folds of each run, in any unit; shape (runs,).
+
+    Returns:
+        Shape (alphas,); NaN where no cost is known.
     """
     total = np.sum(costs)
     if not total:

@@ -55,9 +55,11 @@ def rankings(systems: Sequence[Scores], alphas: ArrayLike) -> list[Ranking]:
     """Rank the systems of each dataset with at least two, in the order of the datasets.
 
     Args:
-        systems: of one dataset all with the same folds.
-        alphas: settings of the paper's rule, with intervals of 95 %; shape (alphas,).
-    Raises: InputError if systems of one dataset differ in k.
+        systems: The systems of one dataset all with the same folds.
+        alphas: Settings of the paper's rule, with intervals of 95 %; shape (alphas,).
+
+    Raises:
+        InputError: If systems of one dataset differ in k.
     """
     systems_by_dataset: dict[str, list[Scores]] = {}
     for system in systems:
@@ -150,7 +152,7 @@ def _rule_in_orders(scores_in_order: Floats) -> _RuleInOrders:
     """Follow the rule through each order.
 
     Args:
-        scores_in_order: as the folds come; shape (orders, k).
+        scores_in_order: As the folds come; shape (orders, k).
     """
     means, deviations = running_means_and_deviations(scores_in_order)
     # The k-fold mean is the same in every order, to the last digit.

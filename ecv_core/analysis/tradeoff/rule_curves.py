@@ -86,14 +86,16 @@ def curve_of_rule(
     """Work out any rule over its settings, or take what is kept of a recorded run.
 
     Args:
-        rule: a registered one.
-        system: the fold scores.
-        settings: values of the rule's axis, ascending.
-        draws: how many orders are drawn, where the rule is sampled.
-        seed: of the orders, which are the same at each setting.
-        within_percent: the difference to count as close enough.
-    Raises: InputError for scores that cannot be explored, or where the rule needs what this system
-        lacks, such as users' scores.
+        rule: A registered one.
+        system: The fold scores.
+        settings: Values of the rule's axis, ascending.
+        draws: How many orders are drawn, where the rule is sampled.
+        seed: The seed of the orders, which are the same at each setting.
+        within_percent: The difference to count as close enough.
+
+    Raises:
+        InputError: For scores that cannot be explored, or where the rule needs what this system
+            lacks, such as users' scores.
     """
     curve = recorded_curve(system, rule.id, settings, within_percent)
     if curve is not None:
@@ -138,8 +140,8 @@ def curves_of_run(scores: Scores, *, within_percent: float) -> dict[str, Curve]:
     per fold and none per user.
 
     Args:
-        scores: of a whole run.
-        within_percent: the difference to count as close enough.
+        scores: The scores of a whole run.
+        within_percent: The difference to count as close enough.
     """
     curves = {}
     for rule in RULES.values():
@@ -172,11 +174,11 @@ def rule_on_systems(
     """Work out a registered rule, on the systems that have what it needs to decide.
 
     Args:
-        rule: what to work out.
-        systems: in the order of their numbers.
-        curves_by_users: the curves of rules that need users' scores; may be empty.
-        draws: orders per system and setting, where the rule is sampled.
-        within_percent: the difference to count as close enough.
+        rule: What to work out.
+        systems: In the order of their numbers.
+        curves_by_users: The curves of rules that need users' scores; may be empty.
+        draws: Orders per system and setting, where the rule is sampled.
+        within_percent: The difference to count as close enough.
     """
     if rule.by_sets and rule.needs_user_scores:
         # Its curves take long, so `curves_of_run` has worked them out run by run.
@@ -200,10 +202,12 @@ def registered_curves(
     """Every registered rule but the paper's and those that look at no score.
 
     Args:
-        systems: at least one.
-        curves_by_users: the curves of rules that need users' scores; may be empty.
-        within_percent: the difference to count as close enough.
-    Returns: in the registry's order, without those that cannot be worked out for every system.
+        systems: At least one.
+        curves_by_users: The curves of rules that need users' scores; may be empty.
+        within_percent: The difference to count as close enough.
+
+    Returns:
+        In the registry's order, without those that cannot be worked out for every system.
     """
     rules = []
     for rule in RULES.values():
@@ -219,9 +223,11 @@ def compared_curves(systems: Sequence[Scores], curves_by_users: CurvesByRule) ->
     """Every registered rule to compare the paper's with, the simpler first.
 
     Args:
-        systems: the study's.
-        curves_by_users: the curves of rules that need users' scores; may be empty.
-    Returns: without those that cannot be worked out for any system.
+        systems: The study's.
+        curves_by_users: The curves of rules that need users' scores; may be empty.
+
+    Returns:
+        Without those that cannot be worked out for any system.
     """
     rules = []
     for rule in sorted(RULES.values(), key=lambda rule: (rule.looks, rule.needs_user_scores)):

@@ -74,8 +74,8 @@ class Line:
         """Average the cost with these weights, and the difference with equal ones.
 
         Args:
-            rule: on some systems of a study.
-            weights: of every system of the study; shape (systems,).
+            rule: On some systems of a study.
+            weights: The weights of every system of the study; shape (systems,).
         """
         curves = list(rule.curves.values())
         order = _cheapest_first(rule)
@@ -175,10 +175,12 @@ def rules_frame(
     """One row for each alpha, weighting and rule, with the RULES_COLUMNS.
 
     Args:
-        explored: the paper's rule.
-        others: the rules to compare it with.
-        alphas: settings of the paper's rule.
-    Returns: without the weighting by joules where some system has no energy.
+        explored: The paper's rule.
+        others: The rules to compare it with.
+        alphas: Settings of the paper's rule.
+
+    Returns:
+        Without the weighting by joules where some system has no energy.
     """
     weightings = {CELLS: np.ones(len(explored.systems))}
     joules = joules_of(explored.systems)
@@ -200,10 +202,10 @@ def _rows_of_rule(
     """Compare a rule with the paper's, over the systems for which it could be worked out.
 
     Args:
-        explored: the paper's rule.
-        rule: the other one, or the paper's rule itself.
-        alphas: settings of the paper's rule, a row each.
-        weights: of the energy of every system; shape (systems,).
+        explored: The paper's rule.
+        rule: The other one, or the paper's rule itself.
+        alphas: Settings of the paper's rule, a row each.
+        weights: The weights of the energy of every system; shape (systems,).
     """
     # Both are compared on the systems that the other rule has a curve of.
     papers_curves = {number: explored.curves[number] for number in rule.curves}

@@ -78,10 +78,14 @@ def take_in(write: Callable[[Path], object], file_name: str) -> str:
     """Keep a file that somebody gave for as long as it is worked on.
 
     Args:
-        write: writes it to the path that it is given.
-        file_name: what its owner calls it.
-    Returns: the token by which it is found again, for a day.
-    Raises: DatasetError if it cannot be written.
+        write: Writes it to the path that it is given.
+        file_name: What its owner calls it.
+
+    Returns:
+        The token by which it is found again, for a day.
+
+    Raises:
+        DatasetError: If it cannot be written.
     """
     folder = make_working_folder()
     try:
@@ -116,7 +120,9 @@ def _remove_stale_folders() -> None:
 def taken_in(token: str, report: Report) -> PlainFile:
     """A file that `take_in` took, unpacked and looked through.
 
-    Raises: InputError if it is not here any more; DatasetError as `plain_file`.
+    Raises:
+        InputError: If it is not here any more.
+        DatasetError: As `plain_file`.
     """
     folder = folder_of(token)
     try:
@@ -137,8 +143,9 @@ def forget(token: str) -> None:
 def build_dataset(plain: PlainFile, layout: Layout, folder: Path, report: Report) -> About:
     """Read a file, and write what becomes the dataset into `folder`, ready to be kept.
 
-    Raises: InputError, DatasetError as `read_rows`; DatasetError if it cannot be written, or read
-        within the limits of memory and time.
+    Raises:
+        InputError, DatasetError: As `read_rows`.
+        DatasetError: If it cannot be written, or read within the limits of memory and time.
     """
     if not plain.parquet and plain.size <= limits.READ_HERE_BYTES:
         return _read_and_write(plain, layout, folder, report)
@@ -228,7 +235,8 @@ def _write_samples(
 ) -> About:
     """Check a table of samples and write it; returns what is to be kept beside it.
 
-    Raises: DatasetError for an unfit target; OSError.
+    Raises:
+        DatasetError: For an unfit target; OSError.
     """
     if frame.columns.has_duplicates:
         raise DatasetError(
@@ -356,11 +364,13 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     """Make a dataset of what `build_dataset` wrote.
 
     Args:
-        folder: where it wrote.
-        name: of the dataset.
-        added_by: the id of a person, see `added_by`.
-    Raises: InputError for a name that cannot be or is taken; DatasetError if nothing of it could
-        ever be evaluated, or it cannot be written.
+        folder: Where it wrote.
+        name: The name of the dataset.
+        added_by: The id of a person, see `added_by`.
+
+    Raises:
+        InputError: For a name that cannot be or is taken.
+        DatasetError: If nothing of it could ever be evaluated, or it cannot be written.
     """
     check_name(name)
     about = read_about(folder)
@@ -421,7 +431,8 @@ def added() -> dict[str, About]:
 def added_by(name: str) -> str:
     """The id of the person who added a dataset; empty where that is nobody in particular.
 
-    Raises: UnknownName.
+    Raises:
+        UnknownName.
     """
     check_added(name)
     with suppress(FileNotFoundError):
@@ -464,11 +475,15 @@ def recognise_with_corrections(
     """What a file is, corrected by what its owner knows better.
 
     Args:
-        columns: role -> a column's name, or its number from 1; NONE where no column has the role.
-        unit: how times are written; None as recognised.
-        layout_fields: of text, that are corrected: encoding, separator, header, quotes.
-        leave_out: which rows are to be left out although they can be read.
-    Raises: DatasetError for what is no table; UnknownName for a column.
+        columns: Role -> a column's name, or its number from 1; NONE where no column has the role.
+        unit: How times are written; None as recognised.
+        layout_fields: The layout fields of text, that are corrected: encoding, separator, header,
+            quotes.
+        leave_out: Which rows are to be left out although they can be read.
+
+    Raises:
+        DatasetError: For what is no table.
+        UnknownName: For a column.
     """
     recognition = recognise(plain)
     if layout_fields and recognition.layout.form is not Form.PARQUET:
@@ -488,7 +503,8 @@ def recognise_with_corrections(
 def _column_places(layout: Layout, columns: Mapping[str, str]) -> dict[str, int | None]:
     """Role -> the place of the column that is to have it; None where none is to.
 
-    Raises: UnknownName for a column.
+    Raises:
+        UnknownName: For a column.
     """
     places: dict[str, int | None] = {}
     for role, column in columns.items():
@@ -522,13 +538,17 @@ def add_file(
     """Add a file as a dataset.
 
     Args:
-        name: the id of the dataset.
-        path: of the file.
+        name: The id of the dataset.
+        path: The path of the file.
         columns, unit, layout_fields, leave_out: as of `recognise_with_corrections`.
-        report: called as it goes on; what it raises ends the reading, and nothing is kept.
-        lossy: whether it is kept even if more than MOST_LOST of its rows are lost.
-    Returns: what was kept, and how the file was read.
-    Raises: InputError, DatasetError with what is wrong with the name, the columns or the file.
+        report: Called as it goes on; what it raises ends the reading, and nothing is kept.
+        lossy: Whether it is kept even if more than MOST_LOST of its rows are lost.
+
+    Returns:
+        What was kept, and how the file was read.
+
+    Raises:
+        InputError, DatasetError: With what is wrong with the name, the columns or the file.
     """
     check_name(name)
     with tempfile.TemporaryDirectory() as scratch:
@@ -558,13 +578,17 @@ def _build_without_costly_guesses(
     """As `build_dataset`, and anew without the guesses that cost too many rows.
 
     Args:
-        plain: the file.
-        recognition: how it is read at first.
-        asked_for: roles, and fields of the layout, that somebody asked for: these are no guesses.
-        folder: where what becomes the dataset is written.
-        report: see `Report`.
-    Returns: what was read, and how; its notes say which guesses were given up.
-    Raises: InputError, DatasetError as `build_dataset`.
+        plain: The file.
+        recognition: How it is read at first.
+        asked_for: Roles, and fields of the layout, that somebody asked for: these are no guesses.
+        folder: Where what becomes the dataset is written.
+        report: See `Report`.
+
+    Returns:
+        What was read, and how; its notes say which guesses were given up.
+
+    Raises:
+        InputError, DatasetError: As `build_dataset`.
     """
     about = build_dataset(plain, recognition.layout, folder, report)
     if SWALLOWED in about.unused and "quotes" not in asked_for:
@@ -581,12 +605,14 @@ def _build_without_quotes(
     """Read a file with quotation marks as signs like any other, unless that loses more rows.
 
     Args:
-        plain: the file.
-        recognition: how it was read, with fields in quotation marks.
-        with_quotes: what was read so.
-        folder: where what becomes the dataset is written; it holds the better of both at the end.
-        report: see `Report`.
-    Returns: what was read by the better way, and how.
+        plain: The file.
+        recognition: How it was read, with fields in quotation marks.
+        with_quotes: What was read so.
+        folder: Where what becomes the dataset is written; it holds the better of both at the end.
+        report: See `Report`.
+
+    Returns:
+        What was read by the better way, and how.
     """
     unquoted = replace(recognition.layout, quotes=False)
     without_quotes = build_dataset(plain, unquoted, folder, report)
@@ -602,9 +628,9 @@ def _without_costly_roles(recognition: Recognised, about: About, asked_for: set[
     """The same without the guessed roles for whose lack more than MOST_LOST of the rows were lost.
 
     Args:
-        recognition: how the file was read.
-        about: what was read so.
-        asked_for: roles that somebody asked for, which stay.
+        recognition: How the file was read.
+        about: What was read so.
+        asked_for: Roles that somebody asked for, which stay.
     """
     lacking_rows = {}
     for role in about.columns:

@@ -80,7 +80,8 @@ class Recognised:
 def recognise(plain: PlainFile) -> Recognised:
     """How a file is to be read, as far as its beginning tells.
 
-    Raises: DatasetError for what is no table.
+    Raises:
+        DatasetError: For what is no table.
     """
     if plain.parquet:
         what = f"the file {plain.name}"
@@ -152,9 +153,9 @@ def without_roles(
     """The same without roles that were guessed and cost too many rows; a note says so of each.
 
     Args:
-        recognition: how a file is read.
-        lacking_rows: role -> how many rows have no value of it.
-        rows: of how many, in words.
+        recognition: How a file is read.
+        lacking_rows: Role -> how many rows have no value of it.
+        rows: The rows of how many, in words.
     """
     layout = recognition.layout
     notes = list(recognition.notes)
@@ -427,8 +428,8 @@ def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
     """A name for each column; some writers leave out that of the first, or end rows with a sign.
 
     Args:
-        header: the fields of the first line that names columns; empty where none does.
-        rows: at least one, all of one width.
+        header: The fields of the first line that names columns; empty where none does.
+        rows: At least one, all of one width.
     """
     width = len(rows[0])
     header_names = [name.strip()[:LONGEST_NAME] for name in header]

@@ -109,10 +109,12 @@ def guess_roles(names: Sequence[str], rows: Rows, *, has_names: bool) -> dict[st
     """Which column is what: by names, and where these say nothing by values and order.
 
     Args:
-        names: of the columns.
-        rows: the first ones, as text.
-        has_names: whether the names are the file's own.
-    Returns: role -> column; needed roles may be missing, and an unclear column has none.
+        names: The names of the columns.
+        rows: The first ones, as text.
+        has_names: Whether the names are the file's own.
+
+    Returns:
+        Role -> column; needed roles may be missing, and an unclear column has none.
     """
     roles: dict[str, int] = {}
     if has_names:
@@ -175,8 +177,8 @@ def _likeliest_id(role: str, names: Sequence[str], columns: Mapping[int, Values]
 
     Args:
         role: 'user_id' or 'item_id'.
-        names: of all columns.
-        columns: their first values, of those that have no role yet.
+        names: The names of all columns.
+        columns: Their first values, of those that have no role yet.
     """
     for place, values in columns.items():
         plain = plain_name(names[place])
@@ -240,8 +242,8 @@ def guess_unit(values: Values, name: str = "") -> TimeUnit:
     """How these timestamps are written.
 
     Args:
-        values: as they are written.
-        name: of their column; a date in it makes numbers of five digits days of Excel.
+        values: As they are written.
+        name: The name of their column; a date in it makes numbers of five digits days of Excel.
     """
     present = list(filter(None, map(str.strip, values)))
     numbers = sorted(abs(_number(value)) for value in present if is_number(value))

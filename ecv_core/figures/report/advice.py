@@ -29,8 +29,8 @@ def decision_sentence(advice: FoldsAdvice, cost: str) -> str:
     """The answer: 'On these data, to end at most 2 % from ...: 7 folds (70 % of the energy).'
 
     Args:
-        advice: how many folds are enough.
-        cost: what is spent: 'energy', or 'folds' where some system has no energy.
+        advice: How many folds are enough.
+        cost: What is spent: 'energy', or 'folds' where some system has no energy.
     """
     promise = f"On these data, to end {promise_words(advice)}"
     if advice.best.rule == ALL_FOLDS:

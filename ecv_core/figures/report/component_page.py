@@ -26,16 +26,17 @@ def component_page(
     """One HTML page with a component of the dashboard, whose own buttons work in it.
 
     Args:
-        title: of the picture.
-        under: a line below the title.
-        html: what the component begins with.
-        style: its style sheet.
-        script: its module, which exports one function by default.
-        data: what that function draws.
-        follows: the player that it follows, which is then on the page; empty for none.
-        fold_seconds: for which the player shows each fold, in proportion.
+        title: The title of the picture.
+        under: A line below the title.
+        html: What the component begins with.
+        style: Its style sheet.
+        script: Its module, which exports one function by default.
+        data: What that function draws.
+        follows: The player that it follows, which is then on the page; empty for none.
+        fold_seconds: For which the player shows each fold, in proportion.
 
-    Returns: HTML that loads nothing from anywhere; title, line and data are escaped.
+    Returns:
+        HTML that loads nothing from anywhere; title, line and data are escaped.
     """
     from markupsafe import Markup
 

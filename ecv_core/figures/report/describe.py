@@ -398,9 +398,9 @@ def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], whic
     """What the folds of these runs cost, by which meter.
 
     Args:
-        runs: with at least one fold each.
-        sources: how the energy of each run is known, as of `EnergyFacts`.
-        which: folds these are, as the sentence says it: 'that ran'.
+        runs: With at least one fold each.
+        sources: How the energy of each run is known, as of `EnergyFacts`.
+        which: Folds these are, as the sentence says it: 'that ran'.
     """
     meters = "; ".join(distinct(sources, lambda source: SOURCES.get(source, source)))
     if not _SOURCES_OF_CODECARBON.isdisjoint(sources):
@@ -467,8 +467,8 @@ def version_sentence(made_with: Mapping[str, Any], specs: Sequence[RunSpec]) -> 
     """What e-fold computed, in which versions; the software to cite.
 
     Args:
-        made_with: versions; empty where they were not recorded.
-        specs: of the runs; none for scores from a file.
+        made_with: Versions; empty where they were not recorded.
+        specs: The specs of the runs; none for scores from a file.
     """
     outside = sum(spec.tracked for spec in specs)
     if outside == len(specs):
@@ -518,9 +518,9 @@ def describe_runs(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> De
     """One run, or several that are compared.
 
     Args:
-        runs: at least one, in the order of the table; their folds carry their users' scores where
+        runs: At least one, in the order of the table; their folds carry their users' scores where
             there are some (`Results.with_user_scores`).
-        made_with: versions, as `store.environment.environment` gives them.
+        made_with: Versions, as `store.environment.environment` gives them.
     """
     if len(runs) == 1:
         table = _fold_table(runs[0])
@@ -553,8 +553,8 @@ def describe_study(
     """Datasets x algorithms under the paper's rule at one alpha, over every order of the folds.
 
     Args:
-        cells: one row per alpha and cell, from `tradeoff.frames.cells_frame`.
-        runs: the complete runs of the cells.
+        cells: One row per alpha and cell, from `tradeoff.frames.cells_frame`.
+        runs: The complete runs of the cells.
     """
     here = cells[cells["alpha"] == alpha]
     specs = [run.spec for run in runs]
@@ -611,8 +611,8 @@ def describe_advice(
     """How many folds are enough.
 
     Args:
-        runs: of its systems; empty where they came from a file of scores.
-        cost: what is spent: 'energy', or 'folds'.
+        runs: The runs of its systems; empty where they came from a file of scores.
+        cost: What is spent: 'energy', or 'folds'.
     """
     specs = [run.spec for run in runs]
     promise = promise_words(advice)
@@ -654,10 +654,10 @@ def describe_selection(
     """Which of several is best.
 
     Args:
-        race: its contenders have the folds that were used.
-        made_with: versions; empty where they were not recorded.
-        file: that the scores come from, where they are of no run.
-        replayed: whether all folds were there before.
+        race: Its contenders have the folds that were used.
+        made_with: Versions; empty where they were not recorded.
+        file: The file that the scores come from, where they are of no run.
+        replayed: Whether all folds were there before.
     """
     played = race.played
     sentences = _setup_or_file(race.specs, race.contenders, file)
@@ -760,8 +760,8 @@ def _description_of(sentences: Sequence[str], table: str) -> Description:
     """The sentences, which hold marks for citations and formulas, in all forms.
 
     Args:
-        sentences: of a methods section.
-        table: in LaTeX; may be empty.
+        sentences: The sentences of a methods section.
+        table: In LaTeX; may be empty.
     """
     text_with_marks = joined(*sentences)
     return Description(

@@ -49,13 +49,13 @@ def chart_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> Title
     """A figure of one run.
 
     Args:
-        run: a finished run, or one that goes on.
-        kind: one of OF_A_RUN.
-        alpha: of the paper's rule; 'efold' does not need it.
-        folder: the recorded runs.
+        run: A finished run, or one that goes on.
+        kind: One of OF_A_RUN.
+        alpha: The alpha of the paper's rule; 'efold' does not need it.
+        folder: The recorded runs.
 
     Raises:
-        InputError: for what cannot be drawn of this run.
+        InputError: For what cannot be drawn of this run.
     """
     _check_kind(kind, OF_A_RUN, "a single run")
     if kind == "efold":
@@ -120,7 +120,7 @@ def form_of(path: Path) -> Form:
     """The form that a file's name says.
 
     Raises:
-        InputError: for another form, or where the folder does not exist.
+        InputError: For another form, or where the folder does not exist.
     """
     for form in FORMS:
         if path.suffix == f".{form}":

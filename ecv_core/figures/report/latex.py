@@ -51,12 +51,14 @@ def latex_table(
     """A table in the style of booktabs; the first column is set left, columns of numbers right.
 
     Args:
-        headers: of the columns.
-        rows: of text, each as long as `headers`.
-        caption: of the table.
-        label: for \\ref; letters, digits and hyphens.
-        bold: row and column, from 0, of each cell that is bold.
-    Raises: InputError if the label has other signs.
+        headers: The headers of the columns.
+        rows: The rows of text, each as long as `headers`.
+        caption: The caption of the table.
+        label: For \\ref; letters, digits and hyphens.
+        bold: Row and column, from 0, of each cell that is bold.
+
+    Raises:
+        InputError: If the label has other signs.
     """
     if re.fullmatch(r"[A-Za-z0-9:._-]+", label) is None:
         raise InputError(

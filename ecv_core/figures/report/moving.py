@@ -94,9 +94,9 @@ def moving_replay(spec: RunSpec, played: Replay, title: str) -> MovingChart:
     """Figure 1 after each fold; of a run with many folds, after some of them.
 
     Args:
-        spec: of the run, with the rule that decides.
-        played: the folds in the order in which they are played.
-        title: of the run.
+        spec: The spec of the run, with the rule that decides.
+        played: The folds in the order in which they are played.
+        title: The title of the run.
     """
     history = history_of_replay(spec, played, title)
     sentence_after_fold = explanations(played)
@@ -123,7 +123,8 @@ def moving_run(run: RunRecord) -> MovingChart:
 def moving_html(chart: MovingChart) -> str:
     """One HTML page that plays without a server.
 
-    Returns: HTML with plotly.js in it, about 5 MB; nothing is loaded from anywhere, and all text is
+    Returns:
+        HTML with plotly.js in it, about 5 MB; nothing is loaded from anywhere, and all text is
         escaped. It is light or dark as the reader's other pages are, and has a button for it.
     """
     from markupsafe import Markup
@@ -183,9 +184,9 @@ def moving_picture(
     """An animated picture that plays for ever: its title, the chart, and the sentence below it.
 
     Args:
-        chart: in its steps.
-        form: of the file.
-        dark: whether it is for a dark page.
+        chart: In its steps.
+        form: The form of the file.
+        dark: Whether it is for a dark page.
 
     Returns:
         A picture of 960 x 600 pixels, or higher where the chart has many rows. Of a chart with many
@@ -267,8 +268,8 @@ def _band(lines: Sequence[str], *, size: float) -> Figure:
     """Lines of text across a picture.
 
     Args:
-        lines: of the text.
-        size: of its type, in points.
+        lines: The lines of the text.
+        size: The size of its type, in points.
     """
     from matplotlib.figure import Figure
 
@@ -313,9 +314,9 @@ def moving_file(chart: MovingChart, form: MovingForm, *, dark: bool = False) -> 
     """The chart as a file.
 
     Args:
-        chart: in its steps.
-        form: of the file.
-        dark: whether a picture is for a dark page; an HTML page is for both.
+        chart: In its steps.
+        form: The form of the file.
+        dark: Whether a picture is for a dark page; an HTML page is for both.
     """
     if form == "html":
         return moving_html(chart).encode()
@@ -334,7 +335,7 @@ def write_moving(chart: MovingChart, form: MovingForm, path: Path) -> str:
     """Write a chart that moves to a file; its title.
 
     Raises:
-        RunError: if it cannot be written.
+        RunError: If it cannot be written.
     """
     content = moving_file(chart, form)
     write_result(path, content)

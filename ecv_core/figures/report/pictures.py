@@ -67,9 +67,9 @@ def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -
     """A chart of lines, marks and bars, or of cells, as it is on a page, in our sizes.
 
     Args:
-        make: the chart.
-        width: in inches.
-        height: in inches; by default as the chart is high, and the legend.
+        make: The chart.
+        width: In inches.
+        height: In inches; by default as the chart is high, and the legend.
     """
     from matplotlib.figure import Figure
 
@@ -125,9 +125,9 @@ def _add_legend(figure: Figure, sides: Iterable[Axes], width: float) -> int:
     """A legend above the axes, in as many columns as the width has room for; how many rows it has.
 
     Args:
-        figure: which the legend is added to.
-        sides: axes whose traces it names.
-        width: of the figure, in inches.
+        figure: Which the legend is added to.
+        sides: Axes whose traces it names.
+        width: The width of the figure, in inches.
     """
     handles: list[Artist] = []
     for side in sides:
@@ -352,10 +352,10 @@ def _draw_note(
     """Words; those at a place on the x axis keep within it.
 
     Args:
-        axes: that the words are on.
-        note: as Plotly's layout has it.
-        width: of the figure, in inches.
-        domain: which part of the chart's height the axes had.
+        axes: The axes that the words are on.
+        note: As Plotly's layout has it.
+        width: The width of the figure, in inches.
+        domain: Which part of the chart's height the axes had.
     """
     text = _plain(note["text"])
     share_across = note["x"]
@@ -388,10 +388,10 @@ def _middle_within_axis(axes: Axes, x: float, text: str, figure_width: float) ->
     """Where the middle of words stands, as a share of the x axis, so that none is beyond its ends.
 
     Args:
-        axes: whose x axis it is.
-        x: the place that the words are about.
-        text: the words.
-        figure_width: in inches.
+        axes: Whose x axis it is.
+        x: The place that the words are about.
+        text: The words.
+        figure_width: In inches.
     """
     low, high = axes.get_xlim()
     axis_inches = 0.68 * figure_width  # about, as labels and margins take the rest
@@ -484,7 +484,7 @@ def _cell_look(share: float) -> _CellLook:
     """How a cell looks.
 
     Args:
-        share: from 0, the lightest, to 1; NaN where there is no cell.
+        share: From 0, the lightest, to 1; NaN where there is no cell.
     """
     from matplotlib.colors import to_rgb
 

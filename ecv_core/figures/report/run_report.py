@@ -58,13 +58,15 @@ def run_report(
     """One HTML page about a run, finished or not.
 
     Args:
-        run: with at least the folds that are in, which carry their users' scores where there are
+        run: With at least the folds that are in, which carry their users' scores where there are
             some (`Results.with_user_scores`).
-        made_with: as `store.environment.environment` gives it, of a run that was computed
+        made_with: As `store.environment.environment` gives it, of a run that was computed
             elsewhere; by default this machine's.
-        origin: a sentence for a run that was imported from elsewhere.
-    Returns: HTML with everything in it, A4 when printed: no script, nothing loaded from anywhere;
-        all text of the run is escaped.
+        origin: A sentence for a run that was imported from elsewhere.
+
+    Returns:
+        HTML with everything in it, A4 when printed: no script, nothing loaded from anywhere; all
+        text of the run is escaped.
     """
     if made_with is None:
         made_with = environment()

@@ -125,11 +125,11 @@ def runs_content(
     """Work out what is to be said about several runs.
 
     Args:
-        runs: at least one; their folds carry their users' scores where there are some
+        runs: At least one; their folds carry their users' scores where there are some
             (`Results.with_user_scores`).
-        groups: what energy is summed by, such as 'person' -> the run's id -> the name; runs that
+        groups: What energy is summed by, such as 'person' -> the run's id -> the name; runs that
             are not named there are summed as '-'.
-        made_with: as `store.environment.environment` gives it; by default this machine's.
+        made_with: As `store.environment.environment` gives it; by default this machine's.
     """
     if made_with is None:
         made_with = environment()
@@ -224,8 +224,8 @@ def _sums_rows(runs: Sequence[RunRecord], name_of_run: Mapping[str, str]) -> lis
     """A row for each name, in the order of the alphabet; '-' for runs that have none.
 
     Args:
-        runs: what is summed.
-        name_of_run: a run's id -> in which row it counts.
+        runs: What is summed.
+        name_of_run: A run's id -> in which row it counts.
     """
     runs_of_name: defaultdict[str, list[RunRecord]] = defaultdict(list)
     for run in runs:

@@ -53,7 +53,7 @@ def runs_pdf(content: ReportContent) -> bytes:
     """The report as a PDF, which embeds its fonts.
 
     Args:
-        content: as `runs_content` works it out.
+        content: As `runs_content` works it out.
     """
     pdf = _new_pdf(content.title)
     _paragraph(pdf, content.title, size=16, style="B")

@@ -40,11 +40,11 @@ def runs_report(
     """A report of several runs as the content of a file.
 
     Args:
-        runs: at least one, as of `runs_content`.
+        runs: At least one, as of `runs_content`.
         form: 'pdf', 'tex' (the table for a paper), 'csv' (a row for each run); anything else is
             HTML.
-        groups: as of `runs_content`.
-        made_with: as of `runs_content`.
+        groups: As of `runs_content`.
+        made_with: As of `runs_content`.
     """
     if form == "tex":
         return runs_latex(runs)
@@ -61,8 +61,9 @@ def runs_report(
 def runs_html(content: ReportContent) -> str:
     """One HTML page about several runs.
 
-    Returns: HTML with everything in it, A4 when printed: no script, nothing loaded from anywhere;
-        all text of the runs is escaped.
+    Returns:
+        HTML with everything in it, A4 when printed: no script, nothing loaded from anywhere; all
+        text of the runs is escaped.
     """
     pictures = []
     for picture in content.pictures:

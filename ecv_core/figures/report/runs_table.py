@@ -66,7 +66,7 @@ def rows_of_runs(runs: Sequence[RunRecord]) -> list[RunRow]:
     (Holm); empty for the best itself, and '-' where no test of the two is fair.
 
     Args:
-        runs: their folds carry their users' scores where there are some
+        runs: Their folds carry their users' scores where there are some
             (`Results.with_user_scores`).
     """
     name_of_run = {}
@@ -163,9 +163,9 @@ def runs_latex(runs: Sequence[RunRecord], *, caption: str = CAPTION, label: str 
     """A table for a paper: a row per run, of each dataset the best first and in bold.
 
     Args:
-        runs: as of `rows_of_runs`.
-        caption: of the table.
-        label: for \\ref; letters, digits and hyphens.
+        runs: As of `rows_of_runs`.
+        caption: The caption of the table.
+        label: For \\ref; letters, digits and hyphens.
     """
     rows = rows_of_runs(runs)
     columns = [name for name in HEADERS if name != "Saved"]

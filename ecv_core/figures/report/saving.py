@@ -46,9 +46,9 @@ def saved(draw: Draw, form: Form, *, title: str) -> bytes:
     by its anchor, and set in the document's font when that is typeset.
 
     Args:
-        draw: makes the figure.
-        form: of the file.
-        title: what it shows, kept in the file.
+        draw: Makes the figure.
+        form: The form of the file.
+        title: What it shows, kept in the file.
 
     Returns:
         The same bytes for the same figure. PDF embeds its fonts, SVG holds outlines.
@@ -74,8 +74,8 @@ def inline(draw: Draw, *, alt: str) -> Markup:
     """The figure as an `<svg>` element for a page, with text that can be selected.
 
     Args:
-        draw: makes the figure.
-        alt: one sentence for those who do not see it; escaped here.
+        draw: Makes the figure.
+        alt: One sentence for those who do not see it; escaped here.
     """
     from markupsafe import Markup
 
@@ -104,8 +104,8 @@ def styled(
     """Our style, for one figure at a time; whatever held before holds afterwards.
 
     Args:
-        settings: of matplotlib, beside those of the style.
-        colours: of the ground that the figure is for.
+        settings: The settings of matplotlib, beside those of the style.
+        colours: The colours of the ground that the figure is for.
     """
     import matplotlib
 

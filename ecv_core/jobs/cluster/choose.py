@@ -65,13 +65,15 @@ def executor_on(
     """The executor for a place.
 
     Args:
-        on: one of `places()`, 'local:3', 'tcp://host:8786', 'tls://host:8786' or a key of
+        on: One of `places()`, 'local:3', 'tcp://host:8786', 'tls://host:8786' or a key of
             SCHEDULERS; by default what ECV_CLUSTER says.
-        make_local: makes the executor for this machine; by default this very process.
-        nodes: how many a site is asked for; by default what its file says.
-        site: path of the site's TOML file; by default that of this name in `_folder()`.
-        compute: what is done with a task.
-    Raises: InputError for what cannot be, before anything starts.
+        make_local: Makes the executor for this machine; by default this very process.
+        nodes: How many a site is asked for; by default what its file says.
+        site: Path of the site's TOML file; by default that of this name in `_folder()`.
+        compute: What is done with a task.
+
+    Raises:
+        InputError: For what cannot be, before anything starts.
     """
     place = on or place_asked()
     if place == HERE:
@@ -92,11 +94,13 @@ def _executor_on_cluster(
     """The executor for a place other than this very machine.
 
     Args:
-        place: as of `executor_on`, or the name of the site's file, which says what it is.
-        site_path: of that file, if there is one.
-        nodes: how many a site is asked for; by default what its file says.
-        compute: what is done with a task.
-    Raises: InputError for what cannot be.
+        place: As of `executor_on`, or the name of the site's file, which says what it is.
+        site_path: The site path of that file, if there is one.
+        nodes: How many a site is asked for; by default what its file says.
+        compute: What is done with a task.
+
+    Raises:
+        InputError: For what cannot be.
     """
     from ecv_core.jobs.cluster.executor import read_site
 
@@ -236,8 +240,9 @@ def _executor_on_scheduler(address: str, site: Site, compute: Compute) -> Execut
 def _executor_on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Executor:
     """The executor for nodes that a scheduler gives out, as the site's file describes them.
 
-    Raises: InputError where no node is asked for, Dask or the scheduler is not installed, or it
-        refuses such a job.
+    Raises:
+        InputError: Where no node is asked for, Dask or the scheduler is not installed, or it
+            refuses such a job.
     """
     if site.nodes < 1:
         raise InputError(f"at least one node is needed, but --nodes is {site.nodes}")

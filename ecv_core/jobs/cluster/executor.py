@@ -91,7 +91,8 @@ class Site:
 def read_site(path: Path | None) -> Site:
     """The site that a file describes; without one everything at its default.
 
-    Raises: InputError for what is no such file, with the key and the value.
+    Raises:
+        InputError: For what is no such file, with the key and the value.
     """
     if path is None:
         return Site()
@@ -190,15 +191,18 @@ class DaskExecutor:
         """Nothing is computed yet.
 
         Args:
-            client: of the cluster's scheduler.
-            cluster: that was started with it, and ends with it; None for somebody else's.
-            nodes: that a site is asked for; by default as many as there are.
-            site: how the nodes are asked for, where a scheduler gives them out.
-            node_use: who computes on a node beside its worker.
-            scope: names the database: who goes on with it finds its tasks on the scheduler again.
-            compute: what a node does with a task.
-            run: what a worker does with a call.
-        Raises: InputError for nodes with other versions, or none that takes folds.
+            client: The client of the cluster's scheduler.
+            cluster: The cluster that was started with it, and ends with it; None for somebody
+                else's.
+            nodes: The nodes that a site is asked for; by default as many as there are.
+            site: How the nodes are asked for, where a scheduler gives them out.
+            node_use: Who computes on a node beside its worker.
+            scope: Names the database: who goes on with it finds its tasks on the scheduler again.
+            compute: What a node does with a task.
+            run: What a worker does with a call.
+
+        Raises:
+            InputError: For nodes with other versions, or none that takes folds.
         """
         self._client = client
         self._cluster = cluster
@@ -344,7 +348,8 @@ class DaskExecutor:
     def _results(self, under_way: _UnderWay, future: Future[Any]) -> list[tuple[Any, Any]] | None:
         """Indices of specs, each with its result; None where the task was lost and goes on.
 
-        Raises: what ended the task: RunError where it was lost for good; any other of its own.
+        Raises:
+            What ended the task: RunError where it was lost for good; any other of its own.
         """
         from distributed import KilledWorker
 
@@ -420,7 +425,8 @@ class DaskExecutor:
     def _take_over(self, under_way: _UnderWay) -> bool:
         """Await what this program, or one that is gone, has begun for this database, if anything.
 
-        Returns: whether there is such a task on the scheduler.
+        Returns:
+            Whether there is such a task on the scheduler.
         """
         for published in self._published_before:
             match = re.fullmatch(f"ecv/{self._scope}/(.+)/{under_way.name}", str(published))
@@ -505,7 +511,8 @@ class DaskExecutor:
     def _pass_on(self, message: Mapping[str, Any]) -> None:
         """Tell whoever waits for a task what `run_task` says of it on a node.
 
-        Raises: AttributeError, KeyError, TypeError or ValueError for any other message.
+        Raises:
+            AttributeError, KeyError, TypeError or ValueError: For any other message.
         """
         for under_way in list(self._tasks.values()):
             if under_way.future is None or under_way.future.key != message["key"]:

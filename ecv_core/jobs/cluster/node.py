@@ -98,8 +98,9 @@ def send(client: Client, spec: RunSpec, content: Content) -> None:
 def folder_with(content: Content, get_client: Callable[[], Client]) -> str | None:
     """On a node: the folder of datasets that has the content; None for the usual one.
 
-    Raises: DataMissing where nobody has sent what this node lacks; RunError where it cannot be
-        kept.
+    Raises:
+        DataMissing where nobody has sent what this node lacks.
+        RunError: Where it cannot be kept.
     """
     if is_in_usual_folder(content):
         return None
@@ -296,9 +297,12 @@ def unsealed(answer: object, node: str) -> list[tuple[Any, Any]]:
     """What `sealed` gave, as pairs of a spec's index and a result; neither is checked yet.
 
     Args:
-        answer: the bytes.
-        node: that they came from, for the sentence.
-    Raises: WrongAnswer for what cannot be read, or is no list of pairs; EcvError that was sealed.
+        answer: The bytes.
+        node: The node that they came from, for the sentence.
+
+    Raises:
+        WrongAnswer for what cannot be read, or is no list of pairs.
+        EcvError: That was sealed.
     """
     if not isinstance(answer, bytes):
         raise WrongAnswer(f"{node} answered with {type(answer).__name__}, not with bytes")
@@ -349,9 +353,9 @@ def refusal_of_versions(
     """Why a node with these versions computes nothing, in a sentence; None where they are equal.
 
     Args:
-        node: its name.
-        versions_here: of the coordinator, as of `versions`.
-        versions_there: those of the node.
+        node: Its name.
+        versions_here: The versions of the coordinator, as of `versions`.
+        versions_there: The versions of the node.
     """
     differences = []
     for name, version in versions_here.items():
@@ -378,13 +382,13 @@ def compute_on_node(
     """In the node's process: compute where the data are, and say on which node that was.
 
     Args:
-        compute: what is done with the task.
-        folder: of datasets, that has the data; None for the usual one.
-        node_use: who else computes on the node.
-        name: of the node.
-        specs: of the task, as of `Compute`.
-        index: of its fold.
-        progress: told every step.
+        compute: What is done with the task.
+        folder: The folder of datasets, that has the data; None for the usual one.
+        node_use: Who else computes on the node.
+        name: The name of the node.
+        specs: The specs of the task, as of `Compute`.
+        index: The index of its fold.
+        progress: Told every step.
     """
     os.environ["ECV_DATA_DIR"] = folder or _USUAL_FOLDER
     if node_use is NodeUse.SHARED:  # so that their energy is said to be shared

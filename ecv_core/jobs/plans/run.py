@@ -23,7 +23,8 @@ class RunPlan:
     def __init__(self, spec: RunSpec, *, speculate: int = SPECULATE) -> None:
         """Nothing is known yet.
 
-        Args: speculate: how many folds may be computed beyond those that the rule is sure to need.
+        Args:
+            speculate: How many folds may be computed beyond those that the rule is sure to need.
         """
         self.spec = spec
         self._speculate = speculate

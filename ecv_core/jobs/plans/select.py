@@ -98,8 +98,8 @@ class Standing:
         """The verdict, or what is known so far.
 
         Args:
-            titles: of the contenders, as people read them.
-            on: the dataset, likewise.
+            titles: The titles of the contenders, as people read them.
+            on: The dataset, likewise.
         """
         if self.played is None:
             return f"Every contender needs its first fold: {sum(self.folds)} of {len(titles)} ran."
@@ -209,8 +209,8 @@ class SelectPlan:
         """Nothing is computed yet.
 
         Args:
-            contenders: at least two, as of `checked_contenders`.
-            terms: what is asked.
+            contenders: At least two, as of `checked_contenders`.
+            terms: What is asked.
             speculate: 0 for the current round alone, else what is likely to be needed too.
         """
         self.contenders = tuple(Contender(*contender) for contender in contenders)
@@ -229,7 +229,8 @@ class SelectPlan:
     def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
         """The first is sure, the others are bets; contenders that share work are in one task.
 
-        Raises: InputError where the sure one is of a tracked contender, with how it gets there.
+        Raises:
+            InputError: Where the sure one is of a tracked contender, with how it gets there.
         """
         standing = self.standing(results)
         needed = standing.needed
@@ -292,7 +293,8 @@ class SelectPlan:
     def standing(self, results: PlanResults | Results) -> Standing:
         """Where the selection is, as far as the folds that are there take it.
 
-        Raises: InputError for contenders that cannot be compared, with the reason.
+        Raises:
+            InputError: For contenders that cannot be compared, with the reason.
         """
         scores = tuple(self._scores_of_all(results))
         check_contenders(scores)
@@ -349,7 +351,8 @@ def _is_computed_elsewhere(spec: RunSpec) -> bool:
 def checked_contenders(contenders: NamedSpecs) -> list[Contender]:
     """The contenders with all their folds and no rule of their own.
 
-    Raises: InputError for contenders that cannot be compared, with the reason.
+    Raises:
+        InputError: For contenders that cannot be compared, with the reason.
     """
     if len(contenders) < 2:
         raise InputError(
@@ -380,7 +383,8 @@ def checked_contenders(contenders: NamedSpecs) -> list[Contender]:
 def _check_comparable(first: Contender, other: Contender) -> None:
     """Refuse two contenders that are the same, or differ in more than the model.
 
-    Raises: InputError.
+    Raises:
+        InputError.
     """
     spec = first.spec
     other_with_same_model = replace(
@@ -410,11 +414,13 @@ def begin(
     """Keep a new selection; gives its id. Nothing is computed yet.
 
     Args:
-        contenders: name and spec of each; what decides the folds must be the same in all.
-        recorded: whether folds of recorded runs are used, beside those of the database.
-        started_by: the id of a person, who its runs belong to as well.
-        place: where its runs are computed, as of `Store.compute_on`.
-    Raises: InputError for contenders that cannot be compared, with the reason.
+        contenders: Name and spec of each; what decides the folds must be the same in all.
+        recorded: Whether folds of recorded runs are used, beside those of the database.
+        started_by: The id of a person, who its runs belong to as well.
+        place: Where its runs are computed, as of `Store.compute_on`.
+
+    Raises:
+        InputError: For contenders that cannot be compared, with the reason.
     """
     planned = [PlannedRun(name=name, spec=spec) for name, spec in checked_contenders(contenders)]
     selection_id = keep_plan(
@@ -450,8 +456,11 @@ def selection_runs(
 def go_on(store: Store, selection_id: str) -> list[str]:
     """Queue the fold that a selection needs next; gives the runs that are to compute it.
 
-    Returns: none once it is decided, or while one of its folds is queued or going.
-    Raises: InputError where the fold is one of a tracked contender, with how it gets there.
+    Returns:
+        None once it is decided, or while one of its folds is queued or going.
+
+    Raises:
+        InputError: Where the fold is one of a tracked contender, with how it gets there.
     """
     record = stored_plan(store, SELECTION, selection_id)
     if any(run.state.active for run in store.group(selection_id)):
@@ -472,15 +481,20 @@ def compute(
     """Compute one fold after another until it is decided; those in the store are used.
 
     Args:
-        store: where folds go, and come from where they are there.
-        contenders: as of `named_contenders`.
-        terms: what is asked.
-        executor: computes the folds; by default this process.
-        speculate: as of `SelectPlan`.
-        on_fold: told after every fold that was computed, instead of `callbacks.fold`.
-        callbacks: told what happens.
-    Returns: its id, and where it ended.
-    Raises: InputError for contenders that cannot be compared; RunError if a fold fails.
+        store: Where folds go, and come from where they are there.
+        contenders: As of `named_contenders`.
+        terms: What is asked.
+        executor: Computes the folds; by default this process.
+        speculate: As of `SelectPlan`.
+        on_fold: Told after every fold that was computed, instead of `callbacks.fold`.
+        callbacks: Told what happens.
+
+    Returns:
+        Its id, and where it ended.
+
+    Raises:
+        InputError: For contenders that cannot be compared.
+        RunError: If a fold fails.
     """
     record = stored_plan(store, SELECTION, begin(store, contenders, terms))
     plan = SelectPlan(_contenders_of(record), terms, speculate=speculate)
@@ -506,11 +520,13 @@ def named_contenders(
     """Contenders and their specs.
 
     Args:
-        dataset: an id of the catalogue.
+        dataset: An id of the catalogue.
         words: 'ALGORITHM[:name=value[,name=value]...]' each.
-        tracked: names of tracked models, which may be contenders too.
-        settings: as of `fold.spec.make_spec`, for all of them.
-    Raises: InputError for what cannot be run, or no contender.
+        tracked: Names of tracked models, which may be contenders too.
+        settings: As of `fold.spec.make_spec`, for all of them.
+
+    Raises:
+        InputError: For what cannot be run, or no contender.
     """
     if not words:
         raise InputError(f"name at least two contenders, of: {', '.join(models.ALGORITHMS)}")
@@ -558,10 +574,10 @@ def missing_fold_error(
     """Why a selection cannot go on where it needs a fold that only other code can compute.
 
     Args:
-        name: what the contender is called.
-        spec: its run.
-        index: the fold that is needed.
-        folds: that are there.
+        name: What the contender is called.
+        spec: Its run.
+        index: The fold that is needed.
+        folds: The folds that are there.
     """
     if index in folds:
         return InputError(
@@ -612,7 +628,8 @@ def _expected_joules(
 ) -> float | None:
     """The energy of all folds of all contenders, by the mean of the folds that each has run.
 
-    Returns: None where a contender has run no fold, or the energy of one is not known.
+    Returns:
+        None where a contender has run no fold, or the energy of one is not known.
     """
     total = 0.0
     for scores, folds in zip(contenders, folds_run, strict=True):

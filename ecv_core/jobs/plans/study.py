@@ -126,13 +126,17 @@ def planned_cells(
     """The runs of a study, every parameter at its default; nothing fills them yet.
 
     Args:
-        algorithms: ids; or settings of `make_spec` that say which model it is.
-        split_ids: of strategies, each with its own default number of folds; single splits too.
-            Without any it is a study of datasets x algorithms, under each algorithm's usual split.
-        folder: where the runs are to be recorded, if they are: those that their rule ends early
+        algorithms: Ids; or settings of `make_spec` that say which model it is.
+        split_ids: The split ids of strategies, each with its own default number of folds; single
+            splits too. Without any it is a study of datasets x algorithms, under each algorithm's
+            usual split.
+        folder: Where the runs are to be recorded, if they are: those that their rule ends early
             apart, unless the whole run is there.
-        settings: of all runs, as of `make_spec`; one seed for all, so that algorithms share folds.
-    Raises: InputError for an unknown name, or a setting that cannot be.
+        settings: The settings of all runs, as of `make_spec`; one seed for all, so that algorithms
+            share folds.
+
+    Raises:
+        InputError: For an unknown name, or a setting that cannot be.
     """
     splits: list[str | None] = list(split_ids)
     if not splits:
@@ -203,9 +207,9 @@ def cells_with_runs(
     """The same, each with the run that answers for it, or else the one begun that has most folds.
 
     Args:
-        cells: without runs.
-        store: where to look; recorded runs may fill a cell as well.
-        may_go_on: which runs of the database may be gone on with; others answer where they can.
+        cells: Without runs.
+        store: Where to look; recorded runs may fill a cell as well.
+        may_go_on: Which runs of the database may be gone on with; others answer where they can.
     """
     results = Results(store)
     cells_now = []
@@ -266,11 +270,13 @@ def begin(
     """Keep a study and queue what is missing; gives its id.
 
     Args:
-        cells: as `planned_cells` gives them.
-        started_by: the id of a person, as of `Store.create`.
-        may_go_on: as of `cells_with_runs`.
-        place: where its runs are computed, as of `Store.compute_on`.
-    Raises: InputError without a cell.
+        cells: As `planned_cells` gives them.
+        started_by: The id of a person, as of `Store.create`.
+        may_go_on: As of `cells_with_runs`.
+        place: Where its runs are computed, as of `Store.compute_on`.
+
+    Raises:
+        InputError: Without a cell.
     """
     if not cells:
         raise InputError("a study needs at least one dataset and one algorithm; choose some")
@@ -289,7 +295,8 @@ def begin(
 def cells_of_study(store: Store, study_id: str) -> list[Cell]:
     """A study's cells with their runs as they are now, in the order in which they were picked.
 
-    Raises: InputError if there is no such study.
+    Raises:
+        InputError: If there is no such study.
     """
     runs_of_study = store.group(study_id)
     cells = []
@@ -306,7 +313,8 @@ def cells_of_study(store: Store, study_id: str) -> list[Cell]:
 def go_on(store: Store, queue: RunQueue, study_id: str, *, full: bool = False) -> None:
     """Queue what is missing: each cell goes on at its next missing fold, a deleted one from none.
 
-    Args: full: also the folds after each stop.
+    Args:
+        full: Also the folds after each stop.
     """
     cells = cells_of_study(store, study_id)
     for cell in cells:
@@ -357,13 +365,15 @@ def compute(
     rule. A cell that fails ends with its failed run, and the study goes on.
 
     Args:
-        store: where folds are kept as they come.
-        cells: as `planned_cells` gives them.
-        executor: computes the folds; by default this process.
-        speculate: as of `RunPlan`.
-        on_end: called with each cell once its run has ended, and is recorded if it finished.
-        more_metrics: whose per-user scores are recorded besides the run's own.
-    Raises: RunError if a fold or a file cannot be written in the end, so that the study ends.
+        store: Where folds are kept as they come.
+        cells: As `planned_cells` gives them.
+        executor: Computes the folds; by default this process.
+        speculate: As of `RunPlan`.
+        on_end: Called with each cell once its run has ended, and is recorded if it finished.
+        more_metrics: Whose per-user scores are recorded besides the run's own.
+
+    Raises:
+        RunError: If a fold or a file cannot be written in the end, so that the study ends.
     """
     recover(store)
     take_in_rescued(store)

@@ -51,12 +51,16 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
     One that ended at its stop goes on where `spec.full` asks for the other folds.
 
     Args:
-        store: where the run is kept.
-        spec: what decides its scores and its stop.
+        store: Where the run is kept.
+        spec: What decides its scores and its stop.
         owner: `this_process()`, or OUTSIDE for programs that come and go.
         resume: False for a new one in any case.
-    Returns: its id; it is running.
-    Raises: InputError for data that cannot serve, or where another program goes on with it.
+
+    Returns:
+        Its id; it is running.
+
+    Raises:
+        InputError: For data that cannot serve, or where another program goes on with it.
     """
     cheap_models = stopping.cheap_model_ids(spec)
     if cheap_models:
@@ -103,7 +107,8 @@ def _check_not_elsewhere(store: Store, run: RunRecord, owner: str) -> None:
 def go_on(store: Store, run: RunRecord, *, owner: str, full: bool = False) -> str:
     """Have a run that was cut off go on under this owner; gives its id.
 
-    Raises: InputError where somebody was quicker.
+    Raises:
+        InputError: Where somebody was quicker.
     """
     spec = replace(run.spec, full=run.spec.full or full)
     is_ours = store.requeue(run.run_id, spec, owner=owner) and store.start(run.run_id, owner=owner)
@@ -154,12 +159,14 @@ def ask(
     """A fold of a run that is missing and that nobody else has asked for, or why there is none.
 
     Args:
-        store: where the run is.
-        run_id: a tracked run that `begin` or another `ask` has.
-        folder: where its files go; by default one for the run, beside the datasets.
-        fold: this one, though somebody else may have it.
-        seconds: until others get it, if it is not told.
-    Raises: InputError for a run that is not tracked, was cut off, or is another program's.
+        store: Where the run is.
+        run_id: A tracked run that `begin` or another `ask` has.
+        folder: Where its files go; by default one for the run, beside the datasets.
+        fold: This one, though somebody else may have it.
+        seconds: Until others get it, if it is not told.
+
+    Raises:
+        InputError: For a run that is not tracked, was cut off, or is another program's.
     """
     run = _tracked_run(store, run_id)
     if run.state is RunState.RUNNING and run.outside and next_fold(run) is None:
@@ -230,11 +237,15 @@ def tell(
     """Keep a fold that was asked for, with what the rule makes of it.
 
     Args:
-        reported: as of `tracking.measure`.
-        seconds: that it took; by default since it was asked for.
-        joules: that it took; by default its energy is not known.
-    Returns: the run after it, and the fold's scores.
-    Raises: InputError for a fold that was told before or not asked for, or what was reported of it.
+        reported: As of `tracking.measure`.
+        seconds: The seconds that it took; by default since it was asked for.
+        joules: The joules that it took; by default its energy is not known.
+
+    Returns:
+        The run after it, and the fold's scores.
+
+    Raises:
+        InputError: For a fold that was told before or not asked for, or what was reported of it.
     """
     from ecv_core.energy.meter import with_emissions
     from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
@@ -291,7 +302,8 @@ def folder_of(run_id: str) -> Path:
 def read_table(path: Path) -> pd.DataFrame:
     """A CSV (or CSV.gz) table of what is told, ids as text.
 
-    Raises: InputError if it cannot be read.
+    Raises:
+        InputError: If it cannot be read.
     """
     if path.exists() and not path.is_file():  # a pipe or a device may never end
         raise InputError(f"{path} is not a regular file; give a table")
@@ -330,7 +342,8 @@ def _check_not_in_a_loop(run: RunRecord) -> None:
 def _checked_asked_at(store: Store, run_id: str, index: int) -> datetime:
     """When somebody asked for a fold that is told now.
 
-    Raises: InputError for a fold that cannot be told.
+    Raises:
+        InputError: For a fold that cannot be told.
     """
     lease = leases(store, run_id).get(index)
     run = store.run(run_id)  # after the lease, which goes when somebody tells the fold

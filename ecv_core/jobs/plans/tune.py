@@ -51,8 +51,8 @@ class FoldsPlan:
         """Nothing is computed yet.
 
         Args:
-            specs: without a stop; those of one group must be alike but for parameters.
-            folds: which folds each is to have.
+            specs: Without a stop; those of one group must be alike but for parameters.
+            folds: Which folds each is to have.
         """
         self._folds = folds
         self._groups = groups(specs)
@@ -211,8 +211,8 @@ class DrawPlan:
         """Nothing is drawn yet.
 
         Args:
-            tuning: what is drawn from.
-            folds: that each configuration needs before the next is drawn.
+            tuning: What is drawn from.
+            folds: The folds that each configuration needs before the next is drawn.
         """
         self.drawn: list[Configuration] = []
         self._tuning = tuning
@@ -267,17 +267,19 @@ def make_tuning(
     """Check what is asked for; reads the dataset.
 
     Args:
-        dataset: its id.
-        algorithm: its id.
-        space: a declared space, as `spaces.space_of` takes it.
-        own_values: of parameters, by name, instead of or besides those of the space.
-        sampler: draws configurations from the space.
-        budget: how many configurations; None as `spaces.budget_of` says.
-        confidence: as of `Terms`.
-        indifference: as of `Terms`.
-        all_folds: whether every configuration runs all folds.
-        settings: as of `fold.spec.make_spec`.
-    Raises: InputError for what cannot be run.
+        dataset: Its id.
+        algorithm: Its id.
+        space: A declared space, as `spaces.space_of` takes it.
+        own_values: The own values of parameters, by name, instead of or besides those of the space.
+        sampler: Draws configurations from the space.
+        budget: How many configurations; None as `spaces.budget_of` says.
+        confidence: As of `Terms`.
+        indifference: As of `Terms`.
+        all_folds: Whether every configuration runs all folds.
+        settings: As of `fold.spec.make_spec`.
+
+    Raises:
+        InputError: For what cannot be run.
     """
     spec = make_spec(dataset=dataset, algorithm=algorithm, rule=NEVER_STOPS, full=True, **settings)
     model = models.of(spec)
@@ -320,9 +322,11 @@ def tune(
     selection then begins with the folds that are there.
 
     Args:
-        store: where folds go, and come from where they are there.
-        speculate: as of `SelectPlan`.
-    Raises: RunError if a fold fails; what is finished is kept.
+        store: Where folds go, and come from where they are there.
+        speculate: As of `SelectPlan`.
+
+    Raises:
+        RunError: If a fold fails; what is finished is kept.
     """
     spec = tuning.spec
     every_fold = range(spec.k)

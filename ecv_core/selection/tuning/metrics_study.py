@@ -121,7 +121,7 @@ def paired_tests(scores: Configurations) -> PairedTests:
     """The tests of every two configurations, by every metric.
 
     Raises:
-        InputError: as of `paired_p_values`.
+        InputError: As of `paired_p_values`.
     """
     p_values = {}
     means = {}
@@ -140,11 +140,12 @@ def study_metrics(
     """Work out the curves of every metric, and dominance by one of them.
 
     Args:
-        tests: of a tuning with all folds.
+        tests: The tests of a tuning with all folds.
         pairs: 'all' for the exact expectation of a draw of 25, '25' for one draw as in the paper,
             the same pairs for every metric.
-        seed: of the draw.
-        metric: that dominance is worked out by; the run's own by default.
+        seed: The seed of the draw.
+        metric: The metric that dominance is worked out by; the run's own by default.
+
     Raises:
         UnknownName for the metric.
     """
@@ -172,7 +173,7 @@ def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False
     """A tuning with all folds: the recorded one, else, or where it is asked for, one's own.
 
     Raises:
-        InputError: where there is none.
+        InputError: Where there is none.
     """
     name = f"{dataset}--{algorithm}"
     recorded = configuration_names(TUNINGS)
@@ -283,9 +284,9 @@ def own_tuning(store: Store, dataset: str, algorithm: str) -> Configurations | N
     """The largest set of configurations with all folds; None where there is none.
 
     Args:
-        store: where runs with all folds are, such as those of `tune --all-folds`.
-        dataset: an id.
-        algorithm: an id.
+        store: Where runs with all folds are, such as those of `tune --all-folds`.
+        dataset: An id.
+        algorithm: An id.
     """
     results = Results(store, recorded=False)
     largest: dict[RunSpec, list[FoldResult]] = {}
@@ -329,7 +330,7 @@ def _configurations(runs: Mapping[RunSpec, Sequence[FoldResult]]) -> Configurati
     """Runs that differ in their parameters, in the order of these, with the scores of all users.
 
     Args:
-        runs: at least two; all folds of each, with users' scores by all metrics that are studied.
+        runs: At least two; all folds of each, with users' scores by all metrics that are studied.
     """
     parameters = differing_parameters([models.of(spec).every(spec.params) for spec in runs])
     by_parameters = sorted(zip(parameters, runs, strict=True), key=_sort_key)
@@ -355,7 +356,7 @@ def _score_cubes(
     """Metric -> shape (runs, folds, users); NaN where a user has no score in a fold.
 
     Args:
-        folds: of each run; every fold has users' scores by these metrics.
+        folds: The folds of each run; every fold has users' scores by these metrics.
         metrics: 'ndcg@10'.
     """
     user_scores: dict[tuple[int, int], UserScores] = {}

@@ -52,12 +52,14 @@ def paired_p_values(user_scores: NDArray[np.floating]) -> Floats:
     configurations that give every user the same score have p = 1.
 
     Args:
-        user_scores: shape (configurations, folds, users); NaN where a user has no score in a fold,
+        user_scores: Shape (configurations, folds, users); NaN where a user has no score in a fold,
             the same for all configurations.
+
     Returns:
-        shape (folds, pairs), pairs in the order of `numpy.triu_indices(configurations, 1)`.
+        Shape (folds, pairs), pairs in the order of `numpy.triu_indices(configurations, 1)`.
+
     Raises:
-        InputError: for fewer than two configurations, or two users in a fold, or users that
+        InputError: For fewer than two configurations, or two users in a fold, or users that
             some configurations have a score of and others not.
     """
     configurations, folds, _ = user_scores.shape
@@ -89,7 +91,7 @@ def _p_values_of_fold(scores: Floats) -> Floats:
     """`paired_p_values` of one fold.
 
     Args:
-        scores: shape (configurations, users), finite; changed in place.
+        scores: Shape (configurations, users), finite; changed in place.
     """
     first, second = np.triu_indices(len(scores), 1)
     scores -= scores.mean(axis=0)  # what is common to all falls out of every difference
@@ -111,9 +113,10 @@ def _t_test_p(mean_differences: Floats, squared_deviations: Floats, users: int) 
     """Two-sided p values of paired t tests; shape (pairs,) as of both arrays.
 
     Args:
-        mean_differences: over users.
-        squared_deviations: of the users' differences from their mean, summed over users.
-        users: how many there are.
+        mean_differences: Over users.
+        squared_deviations: The squared deviations of the users' differences from their mean, summed
+            over users.
+        users: How many there are.
     """
     errors = np.sqrt(np.maximum(squared_deviations, 0) / (users - 1) / users)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -144,7 +147,7 @@ def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
     when no draw does, so `dp_plus_sd` is at most the expectation of the drawn one.
 
     Args:
-        p_values: shape (folds, pairs).
+        p_values: Shape (folds, pairs).
         drawn: m; all pairs where there are fewer.
     """
     pairs = p_values.shape[1]
@@ -173,10 +176,11 @@ def dominance(
     scores, so that pairs are told apart. Section 5 of the paper.
 
     Args:
-        p_values: shape (folds, pairs), as `paired_p_values` gives them.
-        configurations: each with the same parameters.
+        p_values: Shape (folds, pairs), as `paired_p_values` gives them.
+        configurations: Each with the same parameters.
+
     Returns:
-        of draws of DRAWN pairs, where a value has fewer that many times their mean p value;
+        Of draws of DRAWN pairs, where a value has fewer that many times their mean p value;
         nothing for a single parameter; values with no pair are left out.
     """
     names = list(configurations[0])
@@ -203,7 +207,7 @@ def dominant(powers: Mapping[str, Mapping[str, float]]) -> str | None:
     """The parameter with the lowest DP at its best value; None without several.
 
     Args:
-        powers: as of `dominance`.
+        powers: As of `dominance`.
     """
     best = {name: min(values.values()) for name, values in powers.items() if values}
     if len(best) < 2:

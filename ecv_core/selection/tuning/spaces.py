@@ -28,11 +28,12 @@ def space_of(
     """The space that was asked for, every value checked.
 
     Args:
-        algorithm: whose parameters they are.
-        name: a declared space; None is the default one, or none at all where a grid is given.
-        grid: values by parameter, as numbers or text; they take the place of declared ones.
+        algorithm: Whose parameters they are.
+        name: A declared space; None is the default one, or none at all where a grid is given.
+        grid: Values by parameter, as numbers or text; they take the place of declared ones.
+
     Raises:
-        InputError: for a space or parameter that the algorithm does not have, a bad value, a
+        InputError: For a space or parameter that the algorithm does not have, a bad value, a
             value that is there twice, or a space of fewer than two configurations.
     """
     space: dict[str, tuple[ParamValue, ...]] = {}
@@ -57,7 +58,7 @@ def _checked_values(
     """Values of a parameter, as numbers where it has numbers.
 
     Raises:
-        InputError: for an unknown parameter, a value that it cannot have or has twice, or none.
+        InputError: For an unknown parameter, a value that it cannot have or has twice, or none.
     """
     checked = tuple(algorithm.value_of(name, value) for value in values)
     if not checked or len(set(checked)) < len(checked):
@@ -81,7 +82,7 @@ def allowed_by(space: Space, algorithm: Algorithm, data: Interactions) -> Allowe
     """What of a space a dataset allows, such as no more neighbours than there are items.
 
     Raises:
-        InputError: if fewer than two configurations are left.
+        InputError: If fewer than two configurations are left.
     """
     limits = algorithm.limits(data)
     allowed = Allowed(space={}, left_out={})
@@ -117,7 +118,7 @@ def _declared_space(algorithm: Algorithm, name: str) -> Space:
     """A space that an algorithm declares.
 
     Raises:
-        InputError: for one that it does not have.
+        InputError: For one that it does not have.
     """
     if name in algorithm.spaces:
         return algorithm.spaces[name]
@@ -145,7 +146,7 @@ def budget_of(space: Space, sampler: Sampler, wished: int | None) -> int:
     """How many configurations are tried.
 
     Raises:
-        InputError: for fewer than two.
+        InputError: For fewer than two.
     """
     if wished is not None and wished < 2:
         raise InputError(f"the budget must be at least 2 configurations, but is {wished}")
@@ -174,13 +175,13 @@ def sampled(
     that TPE knows their order and a grid in powers of two is even.
 
     Args:
-        space: what there is.
-        sampler: how to draw.
-        budget: how many configurations, as `budget_of` says; TPE may end earlier, once it only
+        space: What there is.
+        sampler: How to draw.
+        budget: How many configurations, as `budget_of` says; TPE may end earlier, once it only
             proposes what it has seen.
-        seed: of the draws.
-        score: of a configuration, for TPE, asked before the next one is drawn.
-        higher_is_better: of the score.
+        seed: The seed of the draws.
+        score: The score of a configuration, for TPE, asked before the next one is drawn.
+        higher_is_better: Whether a higher score is better.
     Source: Bergstra, Bardenet, Bengio, Kégl (2011) for TPE.
     """
     if sampler == "grid" and budget >= size_of(space):

@@ -38,7 +38,8 @@ class Grades:
 def grades() -> list[Grades]:
     """The recorded grades, of the memoriser and three models.
 
-    Raises: InputError if the file is missing or damaged.
+    Raises:
+        InputError: If the file is missing or damaged.
     """
     try:
         rows = json.loads(RECORDED.read_text(encoding="utf-8"))["grades"]
@@ -169,7 +170,7 @@ def half_widths_percent(
     Args:
         scores: One per user, of the first model; shape (users,), at least two; NaN where the user
             has nothing held out.
-        other_scores: Of the second, of the same users.
+        other_scores: The other scores of the second, of the same users.
     """
     is_tested = ~np.isnan(scores)
     tested_scores = scores[is_tested].astype(np.float64)

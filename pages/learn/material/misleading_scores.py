@@ -39,7 +39,7 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
 
     Args:
         scores: One per fold; shape (k,), k at least 4.
-        alpha: Of the paper's rule.
+        alpha: The alpha of the paper's rule.
 
     Raises:
         InputError: If no order stops after three folds.
@@ -114,7 +114,7 @@ def coverage_by_stop(alpha: float, deviation: float, *, runs: int) -> list[StopC
     """Coverage by stop in made-up runs of normal scores: all together, then stop by stop.
 
     Args:
-        alpha: Of the paper's rule.
+        alpha: The alpha of the paper's rule.
         deviation: Standard deviation of the fold scores, in their unit.
         runs: How many are made.
     """

@@ -26,7 +26,8 @@ FIRST_VOTE = 3
 def complete_runs() -> list[RunRecord]:
     """The recorded runs of which every fold is in, ordered by name.
 
-    Raises: InputError if there is none, or for a damaged file.
+    Raises:
+        InputError: If there is none, or for a damaged file.
     """
     runs = [run for run in recorded_runs() if run.whole and run.k > FIRST_VOTE]
     if not runs:
@@ -54,8 +55,8 @@ def replayed(scores: NDArray[np.float64], order: Sequence[int]) -> list[Moment]:
     """Where a run stood after each fold, had the folds come in this order; intervals are of 95 %.
 
     Args:
-        scores: one per fold; shape (k,).
-        order: fold indices.
+        scores: One per fold; shape (k,).
+        order: Fold indices.
     """
     folds = [result_of(fold, float(scores[fold])) for fold in order]
     return moments(Never(), folds, CONFIDENCE)
@@ -65,8 +66,8 @@ def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[n
     """The fold after which the paper's rule stops at each alpha; k if it never does.
 
     Args:
-        played: all k moments.
-        alphas: shape (alphas,).
+        played: All k moments.
+        alphas: Shape (alphas,).
     """
     # None, where the rule cannot stop, becomes NaN, and no alpha is as large as that.
     least_alphas = np.array(least_alpha_after_folds(played), dtype=np.float64)
@@ -108,9 +109,11 @@ def round_of(runs: Sequence[RunRecord], number: int) -> GameRound:
     there: otherwise most rounds would end at fold 3, and one would learn to say stop.
 
     Args:
-        runs: with all their folds, at least 4 each.
-        number: from 1 to MAX_ROUND.
-    Raises: InputError for a number out of range.
+        runs: With all their folds, at least 4 each.
+        number: From 1 to MAX_ROUND.
+
+    Raises:
+        InputError: For a number out of range.
     """
     if not 1 <= number <= MAX_ROUND:
         raise InputError(f"rounds are numbered from 1 to {MAX_ROUND}, but this is {number}")

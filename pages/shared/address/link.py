@@ -49,8 +49,8 @@ def write_into_link(params: Mapping[str, str | Sequence[str]], *, missing: str =
     one elsewhere or tomorrow (the newest run, all datasets), name it here.
 
     Args:
-        params: query parameter -> its value, or its values, for when the address leaves it out.
-        missing: what the page shows and no address can carry, such as 'the fold file'; it is said.
+        params: Query parameter -> its value, or its values, for when the address leaves it out.
+        missing: What the page shows and no address can carry, such as 'the fold file'; it is said.
     """
     values_of: dict[str, list[str]] = {}
     for name, values in params.items():
@@ -65,7 +65,8 @@ def write_into_link(params: Mapping[str, str | Sequence[str]], *, missing: str =
 def chosen(*keys: str) -> dict[str, list[str]]:
     """The values of these widgets as query parameters; those that are not on the page are left out.
 
-    Args: keys: of widgets with `bind="query-params"`.
+    Args:
+        keys: The keys of widgets with `bind="query-params"`.
     """
     params = {}
     for key in keys:
@@ -135,10 +136,10 @@ def step_from_link(
     address without a word. A number that is no step is said so.
 
     Args:
-        key: of the slider, and in the address.
-        steps: of the slider, in ascending order.
-        text_of: how the slider writes a step.
-        name: of the setting, for the sentence.
+        key: The key of the slider, and in the address.
+        steps: The steps of the slider, in ascending order.
+        text_of: How the slider writes a step.
+        name: The name of the setting, for the sentence.
     """
     text = st.query_params.get(key)
     if text is None or text in map(text_of, steps):
@@ -161,10 +162,10 @@ def translate_address(
     """Call before the widget is drawn: '?metric=recall' is the choice that it calls 'Recall'.
 
     Args:
-        key: of the widget, and in the address, where it may stand several times.
-        labels: id -> how the widget writes it, which is how Streamlit knows it in the address.
-        strict: whether a name that is none of them is said, and dropped.
-        hidden: whether the widget is in a popover, so that `link_warnings_again` has to say it.
+        key: The key of the widget, and in the address, where it may stand several times.
+        labels: Id -> how the widget writes it, which is how Streamlit knows it in the address.
+        strict: Whether a name that is none of them is said, and dropped.
+        hidden: Whether the widget is in a popover, so that `link_warnings_again` has to say it.
     """
     ids_or_labels = st.query_params.get_all(key)
     choosable = {*labels, *labels.values()}
@@ -201,9 +202,9 @@ def _change_address_and_rerun(key: str, in_address: str | list[str], value: obje
     """Put the address right, and begin anew: a widget reads it as it was when the run began.
 
     Args:
-        key: of the widget, and in the address.
-        in_address: what the address is to say.
-        value: what the session is to have instead, where the widget has been drawn already.
+        key: The key of the widget, and in the address.
+        in_address: What the address is to say.
+        value: What the session is to have instead, where the widget has been drawn already.
     """
     try:
         st.query_params[key] = in_address

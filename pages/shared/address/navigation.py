@@ -71,7 +71,8 @@ class PageHead(NamedTuple):
 def draw_page_head(titles: Mapping[str, str]) -> PageHead:
     """Draw the title of a page with several views, and the choice among them beside it.
 
-    Args: titles: view -> the page's title in it; the first view is the usual one.
+    Args:
+        titles: View -> the page's title in it; the first view is the usual one.
     """
     views = list(titles)
     translate_address(VIEW, {view: view for view in titles}, strict=True)
@@ -123,8 +124,8 @@ def open_page(page: str, more: Mapping[str, str | Sequence[str]]) -> None:
     `st.switch_page` gives the parameters to the page that is left first, as a step of its own.
 
     Args:
-        page: its file, as for `st.page_link`.
-        more: query parameter -> its value, or its values.
+        page: Its file, as for `st.page_link`.
+        more: Query parameter -> its value, or its values.
     """
     with st.container(key="go-there", height=1, border=False):
         st.page_link(page, label="Open", query_params=dict(more))

@@ -48,10 +48,10 @@ def component(
     """Read and register a component; call once, when the module is loaded.
 
     Args:
-        module: the `__file__` of the module, whose folder has the files.
-        name: of the component; no other has it.
-        html: what it begins with.
-        js: names of the scripts, which make one module together.
-        css: name of the style sheet, if there is one.
+        module: The `__file__` of the module, whose folder has the files.
+        name: The name of the component; no other has it.
+        html: What it begins with.
+        js: Names of the scripts, which make one module together.
+        css: Name of the style sheet, if there is one.
     """
     return registered(name, component_parts(module, html=html, js=js, css=css))

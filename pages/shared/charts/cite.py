@@ -37,11 +37,11 @@ def paper_panel(
     """A closed panel with all that a paper takes from a page.
 
     Args:
-        describe: gives the text; called when the panel is open.
-        key: of the panel; no other on the page has it.
-        pictures: name -> what draws it, as in `ecv_core.figures.report`; pure functions of data.
-        title: what they show, such as 'item-knn on ml-100k, alpha 1e-4'; kept in each file.
-        specs: whose folds can be released; none for scores from a file.
+        describe: Gives the text; called when the panel is open.
+        key: The key of the panel; no other on the page has it.
+        pictures: Name -> what draws it, as in `ecv_core.figures.report`; pure functions of data.
+        title: What they show, such as 'item-knn on ml-100k, alpha 1e-4'; kept in each file.
+        specs: Whose folds can be released; none for scores from a file.
     """
     box = st.expander(
         "For my paper", icon=":material/article:", key=f"paper-{key}", on_change="rerun"

@@ -55,8 +55,8 @@ def energy_bar(folds: Iterable[EnergyCost], note: str) -> None:
     """The bar and its sentence; the note alone where no energy is known.
 
     Args:
-        folds: those whose energy is shown.
-        note: a sentence to say after it, such as how many runs are left out.
+        folds: Those whose energy is shown.
+        note: A sentence to say after it, such as how many runs are left out.
     """
     energy = energy_words(folds, note)
     if energy.bar:

@@ -38,17 +38,17 @@ def player(
     other than the usual one as `?speed=`.
 
     Args:
-        name: what figures and numbers know it by.
-        version: a change of it goes back to `step`; without one the step stays.
-        texts: what each step says, for those who cannot see it; one per step.
-        seconds: how long each step but the last lasts at speed 1.
-        speeds: what can be chosen: its text and the factor.
-        speed: the factor to begin with; one of them.
-        step: where to begin.
-        pauses: steps at which playing stops by itself.
-        unit: what is counted, before "3 of 10".
-        label: of the scrub slider.
-        autoplay: begin to play at once; who asked for little motion sees the last step instead.
+        name: What figures and numbers know it by.
+        version: A change of it goes back to `step`; without one the step stays.
+        texts: What each step says, for those who cannot see it; one per step.
+        seconds: How long each step but the last lasts at speed 1.
+        speeds: What can be chosen: its text and the factor.
+        speed: The factor to begin with; one of them.
+        step: Where to begin.
+        pauses: Steps at which playing stops by itself.
+        unit: What is counted, before "3 of 10".
+        label: The label of the scrub slider.
+        autoplay: Begin to play at once; who asked for little motion sees the last step instead.
     """
     _player(
         key=f"player-{name}",

@@ -66,21 +66,21 @@ def plot(
     """Draw a figure, with buttons that save it as PNG or SVG.
 
     Args:
-        make: gives the figure for a light or a dark page; a pure function of data.
+        make: Gives the figure for a light or a dark page; a pure function of data.
             Where `steps` name one of several figures, it gives all of them.
-        version: of that data: the figure is made anew only when this changes.
-        key: the same key is the same figure on the page, however its data changes.
-        alt: one sentence with what the figure shows.
-        slider: name of the `slider_watch` that moves the figure in the browser.
-        steps: what each step of the slider changes; a pure function of the same data.
-        name: of the files it is saved in, such as 'item-knn on ml-100k', and the title of a saved
-            picture, to which the slider's step is added.
-        table: gives the numbers behind the figure; they are made, and shown below it with their
+        version: The version of that data: the figure is made anew only when this changes.
+        key: The same key is the same figure on the page, however its data changes.
+        alt: One sentence with what the figure shows.
+        slider: Name of the `slider_watch` that moves the figure in the browser.
+        steps: What each step of the slider changes; a pure function of the same data.
+        name: The name of the files it is saved in, such as 'item-knn on ml-100k', and the title of
+            a saved picture, to which the slider's step is added.
+        table: Gives the numbers behind the figure; they are made, and shown below it with their
             CSV, only when asked for.
-        opens: where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
+        opens: Where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
             both axes), by 'y2|0' (the panel's axis, and the place on it), its text or its name.
-        least_width: in pixels; where there is less room the figure scrolls sideways.
-        least_phone_width: the same on a phone; by default less only by shorter names of rows.
+        least_width: In pixels; where there is less room the figure scrolls sideways.
+        least_phone_width: The same on a phone; by default less only by shorter names of rows.
     """
     entries = figure_entries(make, version=version, key=key, alt=alt, slider=slider, steps=steps)
     place: AbstractContextManager[object] = nullcontext()
@@ -101,8 +101,9 @@ def figure_entries(
 ) -> dict[str, Any]:
     """What changes of a figure as its data does, for plot.js; the arguments are those of `plot`.
 
-    Returns: the figure as JSON for a light and a dark page as 'light' and 'dark'; 'alt'; 'height'
-        in pixels; and where a slider moves it, 'slider' and 'steps'.
+    Returns:
+        The figure as JSON for a light and a dark page as 'light' and 'dark'; 'alt'; 'height' in
+        pixels; and where a slider moves it, 'slider' and 'steps'.
     """
     # The figure as JSON for a light and a dark page, its height in pixels, and steps of a slider.
     entries = _made_figure(key, version, make, steps)
@@ -126,12 +127,12 @@ def draw_figure(
     """Draw a figure, which all who watch may be shown alike; see `shared_entries`.
 
     Args:
-        entries: as of `figure_entries`.
-        key: as of `plot`; so are `name`, `table` and `opens`.
-        top: when this changes, the page is scrolled to its top.
-        caption: what a saved picture says about itself, such as 'item-knn on ml-100k, alpha 1e-4';
+        entries: As of `figure_entries`.
+        key: As of `plot`; so are `name`, `table` and `opens`.
+        top: When this changes, the page is scrolled to its top.
+        caption: What a saved picture says about itself, such as 'item-knn on ml-100k, alpha 1e-4';
             by default its name.
-        draw_open_table: draws the part of the page with the open table, by the function that it
+        draw_open_table: Draws the part of the page with the open table, by the function that it
             is given; by default the table is drawn once.
     """
     address_of_point = {}
@@ -157,9 +158,9 @@ def _scrolling(key: str, least: int, least_on_phone: int) -> DeltaGenerator:
     """Where a figure is drawn that scrolls sideways on a narrow page, rather than shrinks.
 
     Args:
-        key: of the figure.
-        least: its width in pixels.
-        least_on_phone: the same on a phone; 0 for less only by shorter names of rows.
+        key: The key of the figure.
+        least: Its width in pixels.
+        least_on_phone: The same on a phone; 0 for less only by shorter names of rows.
     """
     box = f".st-key-{key}-figure"
     on_phone = least_on_phone
@@ -224,9 +225,9 @@ def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, tit
     """A row of buttons for each picture; a file is made when its button is pressed.
 
     Args:
-        pictures: name -> what draws it, as in `ecv_core.figures.report`; pure functions of data.
-        key: unique on the page.
-        title: what they show, such as 'item-knn on ml-100k, alpha 1e-4'; kept in each file.
+        pictures: Name -> what draws it, as in `ecv_core.figures.report`; pure functions of data.
+        key: Unique on the page.
+        title: What they show, such as 'item-knn on ml-100k, alpha 1e-4'; kept in each file.
     """
     st.caption(
         "As wide as a column (3.3 inches), type of at least 7 points, readable in grey. "

@@ -17,8 +17,8 @@ def user_rule_curves(system: Scores, within_percent: float) -> dict[str, Curve]:
     """Their curves by id; none where no per-user scores are known, or they cannot be read.
 
     Args:
-        system: a finished run, or fold scores from a file, which have no users.
-        within_percent: the difference to count as close enough.
+        system: A finished run, or fold scores from a file, which have no users.
+        within_percent: The difference to count as close enough.
     """
     if system.run_id is None:
         return {}

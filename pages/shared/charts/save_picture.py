@@ -31,9 +31,9 @@ def save_picture(
 
     Args:
         make: Gives the chart; a pure function of data.
-        name: Of the files, such as 'replay of item-knn on ml-100k'.
+        name: The name of the files, such as 'replay of item-knn on ml-100k'.
         key: Unique on the page.
-        label: Of the menu.
+        label: The label of the menu.
         moves: Whether there are animated pictures of it.
     """
     with _menu(label, key):
@@ -54,7 +54,7 @@ def save_page(make: Callable[[], str], *, name: str, key: str) -> None:
 
     Args:
         make: Gives the page.
-        name: Of the file.
+        name: The name of the file.
         key: Unique on the page.
     """
     with _menu(_LABEL, key):

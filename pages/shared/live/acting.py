@@ -38,7 +38,8 @@ _keep_cookie = component(__file__, "ecv_visitor", html="", js=["visitor.js"])
 def acting() -> Acting:
     """Runs, studies and selections: what this person may do with them, and the way to do it.
 
-    Raises: StoreError if the database cannot be used.
+    Raises:
+        StoreError: If the database cannot be used.
     """
     return Acting(store(), manager, who(), settings())
 
@@ -72,7 +73,8 @@ def admitted_until() -> float:
 def admit() -> bool:
     """Let this person see the pages, or say why not, and how to sign in.
 
-    Returns: whether they may see the pages.
+    Returns:
+        Whether they may see the pages.
     """
     try:
         person = who()

@@ -140,7 +140,7 @@ class Room:
         """Count a bet on the open question, if it is one; the last one of a phone counts.
 
         Args:
-            number: Of the phone.
+            number: The number of the phone.
             bet: What it sent: the round, and its pick in each part of the question.
         """
         # As the page of the lecturer sends it: {"round": 2, "parts": [{"options": [...]}, ...]}.
@@ -231,7 +231,7 @@ async def _serve(
     """Have a room serve a socket for as long as it is open, or say that the lecture is over.
 
     Args:
-        socket: Of a phone or of the lecturer's page.
+        socket: The socket of a phone or of the lecturer's page.
         serve: The method of the room for it.
     """
     await socket.accept()

@@ -140,7 +140,7 @@ def topic(kind: str, ids: Sequence[str]) -> str:
             STEPS: how far the folds are that are computed.
             SERVER: nothing of runs, and so another version only of another server, or after the
             database was away.
-        ids: Of the runs.
+        ids: The ids of the runs.
     """
     return " ".join([kind, *ids])
 
@@ -212,7 +212,7 @@ class Events:
         """Differs once what the topic shows does.
 
         Raises:
-            EcvError: if the database cannot be used.
+            EcvError: If the database cannot be used.
         """
         kind, *ids = topic.split()
         shown = repr(_SHOWN_BY[kind](activity, ids)).encode()

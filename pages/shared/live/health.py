@@ -102,7 +102,7 @@ def _family(name: str, kind: str, meaning: str, values: Mapping[str, float]) -> 
     """The lines of one metric.
 
     Args:
-        name: Of the metric, without what all begin with.
+        name: The name of the metric, without what all begin with.
         kind: 'gauge' or 'counter'.
         meaning: In a sentence.
         values: Labels, as Prometheus writes them -> the value.

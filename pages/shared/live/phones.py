@@ -99,7 +99,8 @@ def phones_base(page_address: str) -> str:
     """What addresses for phones begin with.
 
     Args:
-        page_address: Of the lecturer's page. Where it is of this machine alone, phones get another.
+        page_address: The page address of the lecturer's page. Where it is of this machine alone,
+            phones get another.
 
     Raises:
         InputError: If there is none that phones could reach.
@@ -125,7 +126,7 @@ def ask_phones(number: int, parts: Sequence[tuple[str, Sequence[str]]]) -> None:
     """Have phones bet: call it where the question is drawn, each time it is.
 
     Args:
-        number: Of the round.
+        number: The number of the round.
         parts: What is asked, each with its options.
     """
     questions = [{"label": label, "options": list(options)} for label, options in parts]

@@ -105,7 +105,7 @@ def _bar_of_active_runs(page_title: str) -> None:
     """The bar of the run that goes on, its buttons and the queue.
 
     Args:
-        page_title: for the tab's title.
+        page_title: For the tab's title.
     """
     active_runs = watch().active_runs()
     if not active_runs:
@@ -167,9 +167,9 @@ def _progress_data(run: RunRecord, share: float, words: str) -> dict[str, object
     """What running.js shows of a run.
 
     Args:
-        run: the run.
-        share: how far it is, from 0 to 1.
-        words: the same in words.
+        run: The run.
+        share: How far it is, from 0 to 1.
+        words: The same in words.
     """
     data: dict[str, object] = {
         "title": run_title(run),

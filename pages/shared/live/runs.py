@@ -31,7 +31,9 @@ def opened_runs() -> list[RunRecord]:
 
     `?run=` holds a group's id, or any run's.
 
-    Raises: InputError if nothing has this id; StoreError if the database cannot be read.
+    Raises:
+        InputError: If nothing has this id.
+        StoreError: If the database cannot be read.
     """
     run_id = st.query_params.get("run")
     if not run_id:
@@ -131,8 +133,8 @@ def offer_to_forget(kind: str, plan_id: str, then: Callable[[], None]) -> None:
 
     Args:
         kind: STUDY or SELECTION.
-        plan_id: of the study or selection.
-        then: has another one shown; called before the page is drawn anew.
+        plan_id: The plan id of the study or selection.
+        then: Has another one shown; called before the page is drawn anew.
     """
 
     def forget() -> None:
@@ -166,9 +168,9 @@ def rerun_on_change(look: Callable[[], object], *, key: str, topics: Sequence[st
     """Draw the page anew when what a look shows has changed; not while that is nothing.
 
     Args:
-        look: gives what goes on, as it is now.
-        key: of this part of the page; no other has it.
-        topics: that the look shows.
+        look: Gives what goes on, as it is now.
+        key: The key of this part of the page; no other has it.
+        topics: The topics that the look shows.
     """
     before = look()
 

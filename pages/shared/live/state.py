@@ -39,7 +39,7 @@ def made_once(make: Callable[[str], _Made]) -> Callable[[], _Made]:
     A page asks for it twenty times; each time Streamlit's cache would take as long as a query.
 
     Args:
-        make: makes it; is given the address of the database, by which Streamlit keeps it.
+        make: Makes it; is given the address of the database, by which Streamlit keeps it.
     """
     kept = lru_cache(maxsize=1)(st.cache_resource(show_spinner=False)(make))
 
@@ -60,7 +60,8 @@ def store(url: str) -> Store:
 def run_list(url: str) -> RunList:
     """The list of all runs, which remembers the folds that it has read.
 
-    Raises: StoreError if the database cannot be used.
+    Raises:
+        StoreError: If the database cannot be used.
     """
     return RunList(store())
 
@@ -69,7 +70,8 @@ def run_list(url: str) -> RunList:
 def manager(url: str) -> RunManager:
     """The process's one run manager, its worker warm or warming up.
 
-    Raises: StoreError if the database cannot be used.
+    Raises:
+        StoreError: If the database cannot be used.
     """
     started = RunManager(store(), seconds=settings().seconds_per_run)
     started.warm_up()
@@ -87,7 +89,8 @@ def base_path() -> str:
 def results() -> Results:
     """Every fold score there is: of the database, and of recorded runs.
 
-    Raises: StoreError if the database cannot be used.
+    Raises:
+        StoreError: If the database cannot be used.
     """
     return Results(store())
 

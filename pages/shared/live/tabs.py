@@ -97,9 +97,9 @@ class Tabs:
         """Say what the person of a tab may do; a name that no open tab has is left alone.
 
         Args:
-            name: what the header `TAB_HEADER` of its socket says.
-            member: whether the person is no stranger.
-            upload: whether the person may send files.
+            name: What the header `TAB_HEADER` of its socket says.
+            member: Whether the person is no stranger.
+            upload: Whether the person may send files.
         """
         tab = self._tabs.get(name)
         if tab is not None:

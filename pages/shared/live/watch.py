@@ -41,11 +41,11 @@ def draw_live(
     """Draw a part of the page, and draw it anew when what it shows has changed.
 
     Args:
-        draw: draws it.
-        arguments: of `draw`.
-        key: of this part; no other on the page has it.
-        topics: that it shows; see `events.topic`.
-        foreground_topics: more of them; a page in the background is not drawn anew for these.
+        draw: Draws it.
+        arguments: The arguments of `draw`.
+        key: The key of this part; no other on the page has it.
+        topics: The topics that it shows; see `events.topic`.
+        foreground_topics: More of them; a page in the background is not drawn anew for these.
     """
     is_first_drawing = True
 
@@ -88,11 +88,11 @@ def shared_entries(
     Call it in a part that `draw_live` draws, for somebody who may see it.
 
     Args:
-        name: of the feed; no other has it.
-        topics: that it shows.
-        make_entries: gives the entries, from what `watch` says alone; None where there are none
+        name: The name of the feed; no other has it.
+        topics: The topics that it shows.
+        make_entries: Gives the entries, from what `watch` says alone; None where there are none
             any more.
-        make_last_entries: gives those of what has ended while the page was drawn.
+        make_last_entries: Gives those of what has ended while the page was drawn.
     """
 
     def make_from(activity: Activity) -> Mapping[str, object] | None:
@@ -146,11 +146,11 @@ def _listen(
     """Have the browser follow topics, and press for a new drawing once they have changed.
 
     Args:
-        key: Of the part that is drawn anew.
+        key: The key of the part that is drawn anew.
         moment: When what it shows was looked at.
-        versions: Of its topics then.
+        versions: The versions of its topics then.
         foreground_topics: Those for which a page in the background is not drawn anew.
-        tokens: Of the feeds that it shows.
+        tokens: The tokens of the feeds that it shows.
         page: Whether it is the whole page.
     """
     data = {

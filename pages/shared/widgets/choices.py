@@ -38,12 +38,12 @@ def pick_one(
     """One of the options, picked in a box; an earlier pick that is none of them is forgotten.
 
     Args:
-        label: of the box.
-        options: at least one.
-        key: of the widget, and in the address.
-        usual: what is picked at first; the first option if it is none of them.
-        words: an option as shown.
-        changed: width, help and what else the box takes.
+        label: The label of the box.
+        options: At least one.
+        key: The key of the widget, and in the address.
+        usual: What is picked at first; the first option if it is none of them.
+        words: An option as shown.
+        changed: Width, help and what else the box takes.
     """
     if st.session_state.get(key, options[0]) not in options:
         del st.session_state[key]
@@ -63,10 +63,10 @@ def pick_several(
     """Some of several pills, at first all; earlier picks among other pills are forgotten.
 
     Args:
-        label: of the pills.
-        titles: what can be picked -> as shown.
-        key: of the widget, and in the address.
-        changed: help and what else the pills take.
+        label: The label of the pills.
+        titles: What can be picked -> as shown.
+        key: The key of the widget, and in the address.
+        changed: Help and what else the pills take.
     """
     labels = {option: escaped(title) for option, title in titles.items()}
     translate_address(key, labels, strict=True, hidden=True)
@@ -105,8 +105,10 @@ def picked_line(*, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
     """A line for what is picked, once that is known, and what opens beside it.
 
     Args:
-        key: of the line.
-    Returns: where the words go, and where the widgets go.
+        key: The key of the line.
+
+    Returns:
+        Where the words go, and where the widgets go.
     """
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key=key, width="content"
@@ -122,10 +124,10 @@ def pick_runs(
     """The runs of the datasets and algorithms that are picked, in the order of both; all at first.
 
     Args:
-        runs: to pick among.
-        offered: specs whose datasets and algorithms can be picked, so that the choice stays as
+        runs: To pick among.
+        offered: Specs whose datasets and algorithms can be picked, so that the choice stays as
             runs come in; by default those of the runs.
-        prefix: of the keys of both widgets, and of their names in the address.
+        prefix: The prefix of the keys of both widgets, and of their names in the address.
     """
     specs = offered or [run.spec for run in runs]
     datasets = in_catalogue_order(spec.dataset for spec in specs)
@@ -171,8 +173,8 @@ def scores_upload(format_words: str, *, key: str) -> UploadedFile | None:
     """A file of fold scores of any program; while there is none, how it has to look.
 
     Args:
-        format_words: what is in it, in a sentence.
-        key: of the widget.
+        format_words: What is in it, in a sentence.
+        key: The key of the widget.
     """
     why = why_not(Action.UPLOAD)
     if why:

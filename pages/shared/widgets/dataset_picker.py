@@ -70,8 +70,8 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> PickedDa
     """The picked dataset, and whether it is ready to be used; with its size for this task.
 
     Args:
-        task: what is to be done with it.
-        tables: whether tables of samples can be picked too.
+        task: What is to be done with it.
+        tables: Whether tables of samples can be picked too.
     """
     entries = datasets.catalogue()
     titles = titles_of(entries, dataset_title)

@@ -22,9 +22,11 @@ def scores_of(file: UploadedFile, *, key: str) -> ScoreFile:
     """The scores of a file, of the metric and in the direction that are chosen beside it.
 
     Args:
-        file: that was dropped.
-        key: of the widgets.
-    Raises: InputError for a file that cannot be used, with the reason.
+        file: The file that was dropped.
+        key: The key of the widgets.
+
+    Raises:
+        InputError: For a file that cannot be used, with the reason.
     """
     metric = None
     with st.spinner("Reading the scores ..."):

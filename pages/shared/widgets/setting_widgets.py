@@ -27,8 +27,8 @@ def parameter_widgets(owner: str, parameters: Iterable[Parameter]) -> dict[str, 
     """One widget per parameter; gives their values by name. What differs is in the address.
 
     Args:
-        owner: id of what they belong to, in the widgets' keys.
-        parameters: what can be set.
+        owner: Id of what they belong to, in the widgets' keys.
+        parameters: What can be set.
     """
     values = {}
     for parameter in parameters:
@@ -75,8 +75,8 @@ def parameter_widget(
     """The widget that a parameter's type asks for.
 
     Args:
-        parameter: what can be set.
-        arguments: label, key, help and what else the widget takes.
+        parameter: What can be set.
+        arguments: Label, key, help and what else the widget takes.
     """
     default = parameter.default
     if parameter.choices:
@@ -134,8 +134,8 @@ def widget_arguments(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN4
     """Label, key, help and place in the address of a setting's widget, as its arguments.
 
     Args:
-        name: of the setting.
-        changed: what is otherwise on this page.
+        name: The name of the setting.
+        changed: What is otherwise on this page.
     """
     setting = SETTINGS[name]
     paragraphs = [setting.help]
@@ -159,9 +159,9 @@ def setting_widget(
     """The widget that the setting's type asks for; gives what is picked, unchecked.
 
     Args:
-        name: of the setting.
-        place: where to draw it, if not here.
-        changed: what is otherwise on this page.
+        name: The name of the setting.
+        place: Where to draw it, if not here.
+        changed: What is otherwise on this page.
     """
     setting = SETTINGS[name]
     arguments = widget_arguments(name, **changed)
@@ -183,9 +183,9 @@ def other_settings(
     """Widgets of the settings that have no place of their own on the form; gives what is picked.
 
     Args:
-        roles: which of them.
-        placed: names of those that are drawn elsewhere.
-        rule: the id of the stopping rule; settings that it does not look at are left out.
+        roles: Which of them.
+        placed: Names of those that are drawn elsewhere.
+        rule: The id of the stopping rule; settings that it does not look at are left out.
     """
     settings_of_rule: Container[str] = ()
     if rule:
@@ -297,9 +297,9 @@ def split_download(spec: RunSpec, *, key: str, label: str) -> None:
     """The button; the archive is made when it is pressed.
 
     Args:
-        spec: whose split it is; the dataset must be on disk.
-        key: of the button.
-        label: on it.
+        spec: Whose split it is; the dataset must be on disk.
+        key: The key of the button.
+        label: On it.
     """
     st.download_button(
         label,

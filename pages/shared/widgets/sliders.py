@@ -31,9 +31,9 @@ def slider_watch(name: str, *, container: str, step: int) -> None:
     """Tell figures and numbers of every move of a slider, while it moves.
 
     Args:
-        name: what `plot` and `slider_numbers` know the slider by.
-        container: key of the container that holds the slider.
-        step: where it is now, counted from 0; true also if the browser's slider is not found.
+        name: What `plot` and `slider_numbers` know the slider by.
+        container: Key of the container that holds the slider.
+        step: Where it is now, counted from 0; true also if the browser's slider is not found.
     """
     _watch(key=f"watch-{name}", data={"slider": name, "container": container, "step": step})
 
@@ -50,12 +50,12 @@ def slider_numbers(
     """A sentence and a row of numbers that follow a slider; either may be left out.
 
     Args:
-        name: of the slider.
-        key: the same key is the same row on the page.
-        labels: of each number, with what it means.
-        values: per step, one text per number.
-        notes: per step, a smaller line below each number.
-        sentences: per step, what the numbers say.
+        name: The name of the slider.
+        key: The same key is the same row on the page.
+        labels: The labels of each number, with what it means.
+        values: Per step, one text per number.
+        notes: Per step, a smaller line below each number.
+        sentences: Per step, what the numbers say.
     """
     data = {
         "slider": name,
@@ -83,11 +83,11 @@ def alpha_slider(
     """The slider; where one explores it stays in sight while the page is scrolled.
 
     Args:
-        alphas: its steps.
-        usual: the one to start with.
-        below: draws what is to be there at each alpha; it is called again when the slider moves.
-        key: of the widget, and in the address.
-        name: what figures and numbers know it by.
+        alphas: Its steps.
+        usual: The one to start with.
+        below: Draws what is to be there at each alpha; it is called again when the slider moves.
+        key: The key of the widget, and in the address.
+        name: What figures and numbers know it by.
     """
     step_from_link(key, alphas, alpha_text)
     _draw_slider(alphas, usual, key, name, below)

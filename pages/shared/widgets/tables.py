@@ -32,12 +32,12 @@ def table(
     """A table without its index, as high as its rows as far as there are few.
 
     Args:
-        frame: what it holds; has a length.
-        columns: name -> head, or how it is shown; see `number`.
-        key: of the table on the page.
-        alt: what it holds, in a sentence.
-        placeholder: for what is missing.
-        more: width and what else the table takes.
+        frame: What it holds; has a length.
+        columns: Name -> head, or how it is shown; see `number`.
+        key: The key of the table on the page.
+        alt: What it holds, in a sentence.
+        placeholder: For what is missing.
+        more: Width and what else the table takes.
     """
     height: Literal["content"] | int = _HIGHEST
     if len(frame) <= _ROWS:
@@ -63,10 +63,10 @@ def number(
     """A column of numbers.
 
     Args:
-        label: its head; None for its name.
-        form: their format.
-        help: what they are.
-        more: width and what else the column takes.
+        label: Its head; None for its name.
+        form: Their format.
+        help: What they are.
+        more: Width and what else the column takes.
     """
     return st.column_config.NumberColumn(label, format=form, help=help, **more)
 
@@ -91,11 +91,11 @@ def chart_table(
     """Two small buttons: the table opens here, the CSV is saved; nothing is made before.
 
     Args:
-        make: gives the tidy frame.
-        key: of the chart.
-        name: of the file.
-        alt: the chart's sentence; the table says that it holds the numbers of it.
-        draw_open_table: as of `plot.draw_figure`.
+        make: Gives the tidy frame.
+        key: The key of the chart.
+        name: The name of the file.
+        alt: The chart's sentence; the table says that it holds the numbers of it.
+        draw_open_table: As of `plot.draw_figure`.
     """
 
     def draw_numbers() -> None:
@@ -203,10 +203,10 @@ def runs_table(frame: pd.DataFrame, *, new_data: Sequence[str], algorithms: bool
     """Runs, one row each, in the units and words of pages.
 
     Args:
-        frame: from `figures.compare.compare_frame`.
-        new_data: for each row the interval for new data, as `figures.words.new_data_cell` has it.
-        algorithms: whether they need a column of their own.
-        key: of the table on the page.
+        frame: From `figures.compare.compare_frame`.
+        new_data: For each row the interval for new data, as `figures.words.new_data_cell` has it.
+        algorithms: Whether they need a column of their own.
+        key: The key of the table on the page.
     """
     shown = pd.DataFrame({"dataset": frame["dataset"].map(dataset_title)})
     if algorithms:

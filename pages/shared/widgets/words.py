@@ -32,8 +32,8 @@ def mean_sentences(run: RunRecord, subject: str) -> list[str]:
     """The mean of a run, and its interval for new users; nothing before the first fold.
 
     Args:
-        run: its folds may lack their users' scores, which are looked up.
-        subject: whose mean it is, as the sentence begins: 'The mean of 3 folds'.
+        run: Its folds may lack their users' scores, which are looked up.
+        subject: Whose mean it is, as the sentence begins: 'The mean of 3 folds'.
     """
     if run.at_stop is None:
         return []
@@ -73,8 +73,8 @@ def plan_label(plan: PlanRecord, contents: str) -> str:
     """How a choice of studies or selections names one; what holds of run labels holds here.
 
     Args:
-        plan: the study or selection.
-        contents: what it is made of, in words.
+        plan: The study or selection.
+        contents: What it is made of, in words.
     """
     return f"{plan.created_at:%Y-%m-%d %H:%M} · {contents} · {plan.plan_id}"
 
