@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from benchmarks.selection import Batch, K, made_batch, many
+from benchmarks.selection_batch import Batch, K, made_batch, select_many
 from ecv_core.selection.evidence import Differences
 from ecv_core.selection.rounds import Selection, Terms
 
@@ -34,7 +34,7 @@ def test_both_programs_run_the_same_folds_and_find_the_same_winner(
 ) -> None:
     means = (0.5 + np.random.default_rng(1).normal(0, 0.05, len(own))).tolist()
     batch = made_batch(means, own, 40, seed=2)
-    winners, ran, worse = many(batch, loss)
+    winners, ran, worse = select_many(batch, loss)
     for at in range(40):
         game = Selection(OfBatch(batch, at), len(own), Terms(k=K, expected_loss=loss))
         while not game.decided:
