@@ -31,7 +31,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidHandshake, WebSocketException
 from websockets.typing import Subprotocol
 
-from benchmarks.fuzz import TOKENS, damaged
+from benchmarks.damage import TEXTS, damaged
 from ecv_core import dataset as datasets
 from tests.browser.dashboard import ROOT, Dashboard
 from tests.browser.stranger import Stranger
@@ -60,12 +60,12 @@ PATHS = (
 async def raw(at: Dashboard, random: Random) -> None:
     """Bytes, of which some make a request."""
     method = random.choice(("GET", "PUT", "POST", "DELETE", "HEAD", "OPTIONS", "BREW", "x" * 999))
-    head = f"{method} {random.choice(PATHS)}?{random.choice(TOKENS)[:3000]} HTTP/1.1\r\nHost: x\r\n"
+    head = f"{method} {random.choice(PATHS)}?{random.choice(TEXTS)[:3000]} HTTP/1.1\r\nHost: x\r\n"
     odd = random.choice(("Content-Length: -1", "Content-Length: 9" * 9, "Range: bytes=9-1,-5,x"))
     more = random.choice(
         (odd, "Cookie: " + "a=b; " * 9000, "Transfer-Encoding: chunked", "X" * 90000)
     )
-    content = f"{head}{more}\r\n\r\n{random.choice(TOKENS)}".encode(errors="surrogatepass")
+    content = f"{head}{more}\r\n\r\n{random.choice(TEXTS)}".encode(errors="surrogatepass")
     if random.random() < 0.5:
         content = damaged(content, random)
     reader, writer = await asyncio.open_connection("127.0.0.1", at.port)
@@ -101,7 +101,7 @@ async def messages(at: Dashboard, random: Random) -> None:
         for _ in range(random.choice((1, 3, 10))):
             message = BackMsg()
             state = message.rerun_script
-            state.query_string = random.choice(TOKENS).encode(errors="replace").decode()[:9000]
+            state.query_string = random.choice(TEXTS).encode(errors="replace").decode()[:9000]
             state.page_name = random.choice((*PAGES, "../x", "x" * 999))
             state.fragment_id = random.choice(("", "x", "\0"))
             widget = state.widget_states.widgets.add()
@@ -117,7 +117,7 @@ async def events(at: Dashboard, random: Random) -> None:
     """Words to the dashboard's own WebSocket."""
     async with connect(f"ws://127.0.0.1:{at.port}/events", open_timeout=SECONDS) as to:
         for _ in range(random.choice((1, 5, 50))):
-            word = random.choice((*TOKENS, "runs\n" * 9999, "run:x", "all"))
+            word = random.choice((*TEXTS, "runs\n" * 9999, "run:x", "all"))
             given = word.encode(errors="replace")
             await to.send(given if random.random() < 0.3 else given.decode())
         with suppress(TimeoutError):
@@ -126,7 +126,7 @@ async def events(at: Dashboard, random: Random) -> None:
 
 async def page(at: Dashboard, random: Random) -> None:
     """A page whose address says odd things."""
-    said = [(random.choice(NAMES), random.choice(TOKENS)[:2000]) for _ in range(3)]
+    said = [(random.choice(NAMES), random.choice(TEXTS)[:2000]) for _ in range(3)]
     query = urllib.parse.urlencode(said, errors="replace")
     await asyncio.to_thread(look, at, random.choice(PAGES), query)
 

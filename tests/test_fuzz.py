@@ -29,7 +29,7 @@ def test_two_hundred_cases_in_a_process_of_one_gigabyte():
     words = [sys.executable, "-m", "benchmarks.fuzz", "--cases", "200", "--seed", "18"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    assert done.stdout.startswith("200 cases (")
+    assert done.stdout.startswith("200 cases, ")
 
 
 @settings(max_examples=50)

@@ -1,0 +1,184 @@
+"""Texts and values that nobody expects, and what happens to files on their way."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+SIGNS = tuple(' ",;\t\r\n\0\ufeff\u202e\U0010ffff٣')
+"""Single characters that separate, end, turn round, or cannot be seen; and a digit."""
+NUMBERS = (
+    "nan",
+    "-inf",
+    "1e308",
+    "1e400",
+    "-1",
+    "-0",
+    "1_000",
+    "1,5",
+    "0x1f",
+    str(2**63),
+    "9" * 400,
+)
+TIMES = ("0001-01-01", "2024-02-30", "9999-12-31T23:59:59", "1970-01-01T00:00:00+99:99")
+ATTACKS = ("=cmd|' /C'!A0", "../../evil", "/etc/passwd", "<script>", "%s%n", "$(id)", "[" * 2000)
+TEXTS = (*SIGNS, *NUMBERS, *TIMES, *ATTACKS, "", "null", "x" * 5000, "y" * 140_000)
+"""What a cell, a name or an option may be instead of what is expected."""
+VALUES = json.loads(
+    '[null, true, 0, -1, 2147483648, 9223372036854775808, 1e300, 5e-324, "", "a\\nb", "\\u0000", '
+    '[], {}, [[]], {"a": 1}, [null]]'
+)
+"""What JSON may have in the place of something else."""
+LENGTHS = (0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63)
+"""What a binary file may claim of what follows."""
+ODD_COLUMNS = (
+    (None, pa.null()),
+    ([1], pa.list_(pa.int64())),
+    (b"\xff\0", pa.binary()),
+    (True, pa.bool_()),
+    (2**64 - 1, pa.uint64()),
+    (float("nan"), pa.float64()),
+    (1e308, pa.float64()),
+    (2**40, pa.timestamp("s")),
+    (-(2**62), pa.timestamp("ns")),
+    (1, pa.time32("s")),
+    ("a\0b", pa.string()),
+    ("é", pa.dictionary(pa.int32(), pa.string())),
+)
+"""A value and its type, of which a column of Parquet may be."""
+
+
+def _damaged_piece(piece: bytes, random: Random) -> bytes:
+    damage = random.choice(("remove", "zero", "noise", "repeat", "insert", "number"))
+    if damage == "zero":
+        return bytes(len(piece))
+    if damage == "noise":
+        return random.randbytes(len(piece))
+    if damage == "repeat":
+        return piece[:5000] * random.choice((2, 300))
+    if damage == "insert":
+        return random.choice(TEXTS).encode() + piece
+    if damage == "number":
+        return random.choice(LENGTHS).to_bytes(8, "little")
+    return b""
+
+
+def damaged(content: bytes, random: Random) -> bytes:
+    """The content with one to four pieces of it changed; a piece may be all that follows."""
+    for _ in range(random.choice((1, 1, 2, 4))):
+        start = random.randrange(len(content) + 1)
+        length = random.choice((1, 1, 8, 100, 5000, len(content)))
+        piece = content[start : start + length]
+        content = content[:start] + _damaged_piece(piece, random) + content[start + length :]
+    return content
+
+
+def text_table(columns: list[str], rows: list[list[str]], random: Random) -> bytes:
+    """A table as text, in which cells, the header, separators and the encoding may be odd."""
+    lines = [list(columns)]
+    for row in rows:
+        lines.append(list(row))
+    for _ in range(random.choice((0, 0, 1, 3))):
+        line = random.choice(lines)
+        line[random.randrange(len(line))] = random.choice(TEXTS)
+    if random.random() < 0.2:
+        random.choice(lines).append("one cell more")
+    separator = random.choice((",", ",", ",", ",", ";", "\t", "|", "::"))
+    line_end = random.choice(("\n", "\n", "\n", "\r\n", "\r"))
+    encoding = random.choice(("utf-8", "utf-8", "utf-8", "utf-8-sig", "utf-16", "cp1252"))
+    text = line_end.join(separator.join(line) for line in lines)
+    return text.encode(encoding, errors="replace")
+
+
+def parquet_table(columns: list[str], rows: list[list[str]], random: Random) -> bytes:
+    """A table as Parquet, of which a column may be of a type that nobody expects."""
+    table = {}
+    for position, name in enumerate(columns):
+        table[name] = pa.array([row[position] for row in rows])
+    if random.random() < 0.5:
+        value, kind = random.choice(ODD_COLUMNS)
+        table[random.choice(columns)] = pa.array([value] * len(rows), kind)
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(table), buffer, compression=random.choice(("snappy", "zstd", "none")))
+    return _perhaps_damaged(buffer.getvalue(), random)
+
+
+def json_lines(columns: list[str], rows: list[list[str]], random: Random) -> bytes:
+    """A table as lines of JSON, of which one has other values."""
+    lines = [json.dumps(dict(zip(columns, row, strict=True))) for row in rows]
+    odd_line = dict.fromkeys([*columns, random.choice(TEXTS)], random.choice(VALUES))
+    lines[random.randrange(len(lines))] = json.dumps(odd_line)
+    return "\n".join(lines).encode()
+
+
+def zipped(members: dict[str, bytes], random: Random) -> bytes:
+    """A ZIP archive, now and then with an odd name, or packed in a rare way."""
+    buffer = io.BytesIO()
+    method = random.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA))
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in members.items():
+            prefix = ""
+            if random.random() < 0.15:
+                prefix = random.choice(("../../", "/", "x" * 300, "folder/"))
+            archive.writestr(zipfile.ZipInfo(prefix + name), content, method)
+    return buffer.getvalue()
+
+
+def packed(content: bytes, name: str, random: Random) -> bytes:
+    """A file as it is, packed, or packed twice; perhaps damaged before, and after."""
+    content = _perhaps_damaged(content, random)
+    packing = random.choice(("none", "none", "none", "gzip", "zip", "gzip twice"))
+    if packing == "none":
+        return content
+    if packing == "zip":
+        content = zipped({name: content}, random)
+    else:
+        content = gzip.compress(content)
+    if packing == "gzip twice":
+        content = gzip.compress(content)
+    return _perhaps_damaged(content, random)
+
+
+def _perhaps_damaged(content: bytes, random: Random) -> bytes:
+    if random.random() < 0.25:
+        return damaged(content, random)
+    return content
+
+
+def odd_json(text: str, random: Random) -> bytes:
+    """A JSON document with up to five of its values replaced, left out or added."""
+    document = json.loads(text)
+    for _ in range(random.choice((0, 1, 1, 2, 5))):
+        container = _random_container(document, random)
+        if isinstance(container, list):
+            key: Any = random.randrange(len(container))
+        else:
+            key = random.choice([*container, random.choice(TEXTS)])
+        container[key] = random.choice((*VALUES, *TEXTS))
+        if random.random() < 0.2:
+            del container[key]
+    content = json.dumps(document).encode()
+    if random.random() < 0.2:
+        content = damaged(content, random)
+    return content
+
+
+def _random_container(document: dict[str, Any], random: Random) -> Any:  # noqa: ANN401  JSON
+    """The document, or a list or an object that is in it and has something in it."""
+    container: Any = document
+    while random.random() < 0.75:
+        values = container
+        if isinstance(container, dict):
+            values = list(container.values())
+        inner = [value for value in values if isinstance(value, dict | list) and value]
+        if not inner:
+            break
+        container = random.choice(inner)
+    return container
