@@ -133,4 +133,4 @@ def test_a_command_is_shown_without_control_characters():
         metered=True,
         computes=True,
     )
-    assert ticket.words.isprintable()
+    assert ticket.sentence.isprintable()
