@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -325,12 +326,16 @@ def print_recorded() -> None:
             print_row([name, *outcomes, f"{ratio:.2f}"])
     for name, scores in recorded(FOLDER / "unstable").items():
         print_row([name, *over_orders(scores), f"{variance_ratio(scores):.2f}"])
-    shares_and_folds = np.array(outcomes_of_runs)  # shape (runs, tolerances, 2)
-    means = [OverOrders(within, folds) for within, folds in shares_and_folds.mean(axis=0)]
-    least = shares_and_folds[:, :, 0].min(axis=0)
+    means = []
+    least = []
+    for outcomes_of_tolerance in zip(*outcomes_of_runs, strict=True):
+        within = [outcome.within for outcome in outcomes_of_tolerance]
+        folds = [outcome.folds for outcome in outcomes_of_tolerance]
+        means.append(OverOrders(fmean(within), fmean(folds)))
+        least.append(percent(min(within)))
     study = f"of {len(ratios)} recorded runs"
     print_row([f"**mean {study}**", *means, f"{np.mean(ratios):.2f}"])
-    print_row([f"**least {study}**", *map(percent, least), f"{min(ratios):.2f}"])
+    print_row([f"**least {study}**", *least, f"{min(ratios):.2f}"])
     low, high = chi2.ppf([0.025, 0.975], K - 1) / (K - 1)
     print(
         f"\nAbove: the recorded runs below {PROMISED:.0%} at some tolerance, if any, and the "
