@@ -28,7 +28,7 @@ def parts(asked: argparse.Namespace) -> dict[str, list[str]]:
     ]
     return {
         "kills": ["benchmarks.kills", "--kills", str(asked.kills), *seed],
-        "nodes of a cluster": ["benchmarks.cluster", "kills", "--kills", nodes, *seed],
+        "nodes of a cluster": ["benchmarks.cluster", "--kills", nodes, *seed],
         "disks": ["pytest", "-q", "-p", "no:cacheprovider", *disks],
         "files, settings and rows": ["benchmarks.fuzz", "--cases", str(asked.cases), *seed],
         "files made to be large": ["benchmarks.hostile"],
