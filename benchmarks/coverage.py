@@ -336,7 +336,8 @@ def print_recorded() -> None:
     study = f"of {len(ratios)} recorded runs"
     print_row([f"**mean {study}**", *means, f"{np.mean(ratios):.2f}"])
     print_row([f"**least {study}**", *least, f"{min(ratios):.2f}"])
-    low, high = chi2.ppf([0.025, 0.975], K - 1) / (K - 1)
+    low = float(chi2.ppf(0.025, K - 1)) / (K - 1)
+    high = float(chi2.ppf(0.975, K - 1)) / (K - 1)
     print(
         f"\nAbove: the recorded runs below {PROMISED:.0%} at some tolerance, if any, and the "
         "unstable ones. Variance ratio: of the fold means, over what users explain; chance alone "
