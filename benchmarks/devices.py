@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 from typing import Any
 
 import torch
 
+from benchmarks.fresh import measured_afresh
+from benchmarks.tables import print_head, print_row
 from ecv_core import models
 from ecv_core.energy.real_meters import meter_for
 from ecv_core.fold.computing import run_fold
@@ -44,16 +44,20 @@ COLUMNS = (
 )
 
 
-def here(dataset: str, algorithm: str) -> dict[str, Any]:
+def measured(dataset: str, algorithm: str) -> dict[str, Any]:
     """Fold 0 in this process, on the device that models choose."""
-    known = {one.name for one in models.algorithm(algorithm).parameters}
-    short = {"epochs": 1} if "epochs" in known else {}
-    run_fold(make_spec(dataset=dataset, algorithm=algorithm, rule="never", params=short), 0)
+    warm_up = {}
+    if any(parameter.name == "epochs" for parameter in models.algorithm(algorithm).parameters):
+        warm_up["epochs"] = 1
+    run_fold(make_spec(dataset=dataset, algorithm=algorithm, rule="never", params=warm_up), 0)
     spec = make_spec(dataset=dataset, algorithm=algorithm, rule="never")
-    if gpu := torch.cuda.is_available():
+    has_gpu = torch.cuda.is_available()
+    if has_gpu:
         torch.cuda.reset_peak_memory_stats()
     fold = run_fold(spec, 0, meter=meter_for(spec))
-    assert fold.energy is not None
+    gib = 0.0
+    if has_gpu:
+        gib = torch.cuda.max_memory_allocated() / 2**30
     return {
         "fit": fold.fit_seconds,
         "evaluate": fold.evaluate_seconds,
@@ -62,19 +66,50 @@ def here(dataset: str, algorithm: str) -> dict[str, Any]:
         "metrics": dict(fold.metrics),
         "joules": fold.energy.joules,
         "busy": fold.energy.gpu_seconds,
-        "gib": torch.cuda.max_memory_allocated() / 2**30 if gpu else 0.0,
+        "gib": gib,
     }
 
 
-def measure(case: str, *, gpu: bool) -> dict[str, Any]:
-    """The same in a fresh process, with or without the GPU."""
-    surroundings = os.environ | ({} if gpu else {"CUDA_VISIBLE_DEVICES": ""})
-    command = [sys.executable, "-m", "benchmarks.devices", "--here", case]
-    done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{case}: {done.stderr.strip().splitlines()[-1]}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+def on_processor(case: str) -> dict[str, Any]:
+    """A case in a fresh process that sees no GPU."""
+    hidden = {"CUDA_VISIBLE_DEVICES": ""}
+    fold: dict[str, Any] = measured_afresh(
+        "benchmarks.devices", "--here", case, surroundings=hidden
+    )
+    return fold
+
+
+def on_gpu(case: str) -> dict[str, Any]:
+    """A case in a fresh process that sees the GPU."""
+    fold: dict[str, Any] = measured_afresh("benchmarks.devices", "--here", case)
+    return fold
+
+
+def row_of(case: str, *, again: bool) -> list[str]:
+    """A case on both devices, as a row of the table."""
+    processor = on_processor(case)
+    gpu = on_gpu(case)
+    busy = "-"
+    if gpu["busy"] is not None:
+        busy = f"{gpu['busy']:.2f}"
+    same_again = "-"
+    if again:
+        same_again = "no"
+        if on_gpu(case)["metrics"] == gpu["metrics"]:
+            same_again = "yes"
+    return [
+        *case.split(":"),
+        f"{processor['fit']:.2f} + {processor['evaluate']:.2f}",
+        f"{gpu['fit']:.2f} + {gpu['evaluate']:.2f}",
+        busy,
+        f"{processor['total'] / gpu['total']:.1f}",
+        f"{processor['score']:.4f}",
+        f"{gpu['score']:.4f}",
+        f"{processor['joules']:.0f}",
+        f"{gpu['joules']:.0f}",
+        f"{gpu['gib']:.2f}",
+        same_again,
+    ]
 
 
 def main() -> None:
@@ -82,28 +117,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", nargs="*", default=CASES, metavar="DATASET:ALGORITHM")
     parser.add_argument("--again", action="store_true")
-    parser.add_argument("--here", help=argparse.SUPPRESS)
+    parser.add_argument("--here", help=argparse.SUPPRESS)  # in a process of its own
     options = parser.parse_args()
     if options.here:
-        print(json.dumps(here(*options.here.split(":"))))
+        dataset, algorithm = options.here.split(":")
+        print(json.dumps(measured(dataset, algorithm)))
         return
     if not torch.cuda.is_available():
         raise SystemExit("there is no GPU that CUDA can use here; run this where there is one")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {os.cpu_count()} cores\n")
-    print("| " + " | ".join(COLUMNS) + " |")
-    print("|---" * len(COLUMNS) + "|")
+    print_head(COLUMNS)
     for case in options.cases:
-        first, second = (measure(case, gpu=gpu) for gpu in (False, True))
-        took = [f"{one['fit']:.2f} + {one['evaluate']:.2f}" for one in (first, second)]
-        busy = "-" if second["busy"] is None else f"{second['busy']:.2f}"
-        ratio = f"{first['total'] / second['total']:.1f}"
-        scores = [f"{one['score']:.4f}" for one in (first, second)]
-        joules = [f"{one['joules']:.0f}" for one in (first, second)]
-        same = "-"
-        if options.again:
-            same = "yes" if measure(case, gpu=True)["metrics"] == second["metrics"] else "no"
-        row = [*case.split(":"), *took, busy, ratio, *scores, *joules, f"{second['gib']:.2f}", same]
-        print("| " + " | ".join(row) + " |", flush=True)
+        print_row(row_of(case, again=options.again))
 
 
 if __name__ == "__main__":

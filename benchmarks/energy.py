@@ -6,7 +6,6 @@ python -m benchmarks.energy          on an idle machine, for the cost of meterin
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from statistics import fmean, median
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.tables import percent, print_head, print_row
 from ecv_core.energy.meter import CodeCarbonMeter, WatchedMeter
 from ecv_core.energy.parts import energy_parts
 from ecv_core.energy.real_meters import SampledMeter, Sampler
@@ -71,30 +71,26 @@ def stop_after(folds: int, runs: Sequence[RunRecord], cost: str) -> Stop:
 
 def print_forecasts(runs: Sequence[RunRecord]) -> None:
     """How often forecasts hold after 1 to 9 folds; also with a margin chosen without a dataset."""
-    sys.stdout.write(
-        "| folds | margin | joules | seconds | joules, chosen without the dataset |\n"
-        "|---|---|---|---|---|\n"
-    )
+    print_head(["folds", "margin", "joules", "seconds", "joules, chosen without the dataset"])
     for folds in range(1, 10):
         margin = margin_after(folds).share
         joules = stop_after(folds, runs, "joules")
         seconds = stop_after(folds, runs, "seconds")
-        sys.stdout.write(
-            f"| {folds} | {100 * margin:.0f} % | {100 * joules.within(margin).mean():.1f} % "
-            f"| {100 * seconds.within(margin).mean():.1f} % "
-            f"| {100 * joules.held_left_out():.1f} % |\n"
-        )
+        joules_within = percent(joules.within(margin).mean())
+        seconds_within = percent(seconds.within(margin).mean())
+        left_out = percent(joules.held_left_out())
+        print_row([folds, percent(margin, 0), joules_within, seconds_within, left_out])
 
 
 def promised_over_real(runs: Sequence[RunRecord]) -> tuple[float, float]:
     """After three folds, median: with the first fold in the mean, and without it."""
-    plain = []
-    later = []
+    with_first = []
+    without_first = []
     for run in runs:
         costs = [fold.energy.joules for fold in run.folds]
-        plain.append(fmean(costs[:3]) / fmean(costs[3:]))
-        later.append(cost_of_next_fold(costs[:3]) / fmean(costs[3:]))
-    return median(plain), median(later)
+        with_first.append(fmean(costs[:3]) / fmean(costs[3:]))
+        without_first.append(cost_of_next_fold(costs[:3]) / fmean(costs[3:]))
+    return median(with_first), median(without_first)
 
 
 class Plug:
@@ -123,21 +119,25 @@ def cost_of_metering() -> float:
 def main() -> None:
     """Print all of it."""
     runs = recorded_runs()
-    shares = [energy_parts(run.folds)[-1].percent for run in runs]
-    first = [
-        run.folds[0].energy.joules / cost_of_next_fold([fold.energy.joules for fold in run.folds])
-        for run in runs
-    ]
     print_forecasts(runs)
-    plain, later = promised_over_real(runs)
-    sys.stdout.write(
-        f"memory: {median(shares):.1f} % of the joules at the median, from {min(shares):.1f} to "
-        f"{max(shares):.1f} %\n"
-        f"fold 0 over the others: {fmean(first):.2f} on average, up to {max(first):.2f}\n"
-        f"promised over real at fold 3, median: {plain:.3f} with the first fold, {later:.3f} "
-        "without\n"
-        f"metering: {1000 * cost_of_metering():.1f} ms of processor a fold of one second\n"
+    memory = [energy_parts(run.folds)[-1].percent for run in runs]
+    print(
+        f"memory: {median(memory):.1f} % of the joules at the median, from {min(memory):.1f} to "
+        f"{max(memory):.1f} %"
     )
+    first_fold = []
+    for run in runs:
+        costs = [fold.energy.joules for fold in run.folds]
+        first_fold.append(costs[0] / cost_of_next_fold(costs))
+    print(
+        f"fold 0 over the others: {fmean(first_fold):.2f} on average, up to {max(first_fold):.2f}"
+    )
+    with_first, without_first = promised_over_real(runs)
+    print(
+        f"promised over real at fold 3, median: {with_first:.3f} with the first fold, "
+        f"{without_first:.3f} without"
+    )
+    print(f"metering: {1000 * cost_of_metering():.1f} ms of processor a fold of one second")
 
 
 if __name__ == "__main__":
