@@ -2,7 +2,6 @@
 
     python -m benchmarks.peers FOLDER [--datasets ml-100k,ml-1m] [--models ease,bpr-mf]
                                [--libraries ours,recbole] [--python lenskit=python3.13]
-    python -m benchmarks.peers FOLDER --table
 
 FOLDER keeps an environment for each library, which is made when it is first needed, and
 measured.jsonl with a line for each measurement: what is there is not measured again. Each model is
@@ -32,6 +31,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from benchmarks.tables import print_head, print_row
 from ecv_core import evaluation
 from ecv_core.bridges.bridge import LIBRARIES
 from ecv_core.fold import data_of, folds_of
@@ -99,14 +99,12 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(LENGTHS))
     parser.add_argument("--libraries", default=",".join((OURS, *PINS)))
     parser.add_argument("--python", action="append", default=[], metavar="LIBRARY=PYTHON")
-    parser.add_argument("--table", action="store_true", help="print what is there already")
     options = parser.parse_args()
     file = options.folder / "measured.jsonl"
-    if not options.table:
-        options.folder.mkdir(parents=True, exist_ok=True)
-        pythons = dict(choice.split("=", 1) for choice in options.python)
-        cases = list(cases_of(options.datasets, options.models, options.libraries))
-        measure_missing(cases, file, pythons)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    pythons = dict(choice.split("=", 1) for choice in options.python)
+    cases = list(cases_of(options.datasets, options.models, options.libraries))
+    measure_missing(cases, file, pythons)
     print_table(read_lines(file))
 
 
@@ -235,21 +233,35 @@ def score_of(users: np.ndarray, items: np.ndarray, parts: FoldMatrices) -> float
 
 Line = Mapping[str, Any]
 """What has been measured of a case."""
+COLUMNS = (
+    "dataset",
+    "model",
+    "library",
+    "fit + lists s, first",
+    "later",
+    "processor s",
+    "peak MB",
+    "nDCG@10",
+    "by its own",
+    "ours is faster",
+    "to the same score",
+    "load",
+)
 
 
 def print_table(lines: Sequence[Line]) -> None:
     """A row for each library's default length, beside ours."""
-    print("| dataset | model | library | fit + lists s, first | later | processor s |", end="")
-    print(" peak MB | nDCG@10 | by its own | ours is faster | to the same score | load |")
-    print("|---" * 12 + "|")
+    print_head(COLUMNS)
     datasets = dict.fromkeys(line["case"][0] for line in lines)
     for dataset in datasets:
         for model, libraries in LENGTHS.items():
             ours = lines_of(lines, dataset, model, OURS)
+            if not ours:
+                continue
             for library in libraries:
                 theirs = lines_of(lines, dataset, model, library)
-                if theirs and ours:
-                    print_row(theirs, ours)
+                if theirs:
+                    print_library(theirs, ours)
 
 
 def lines_of(lines: Sequence[Line], dataset: str, model: str, library: str) -> list[Line]:
@@ -259,27 +271,27 @@ def lines_of(lines: Sequence[Line], dataset: str, model: str, library: str) -> l
     return sorted(chosen, key=lambda line: lengths.index(line["case"][3]))
 
 
-def print_row(theirs: Sequence[Line], ours: Sequence[Line]) -> None:
+def print_library(theirs: Sequence[Line], ours: Sequence[Line]) -> None:
     """A library's model at its default length, and how much faster ours is."""
     default = theirs[0]
     dataset, model, library, length = default["case"]
-    name = f"{dataset} | {model} | {library}"
     if length > 1:
-        name = f"{dataset} | {model} | {library}, {length} epochs"
+        library = f"{library}, {length} epochs"
+    row = [dataset, model, library]
     if "error" in default:
         reason = default["error"].splitlines()[-1]
-        print(f"| {name} | failed: {reason} |" + " |" * 8)
+        print_row([*row, f"failed: {reason}", *[""] * 8])
         return
     faster = ""
     to_score = ""
-    if library != OURS:
+    if default is not ours[0]:
         faster = ratios(default, ours[0])
         if len(ours) > 1:
             to_score = to_the_same_score(theirs, ours)
     own_score = ""
     if not math.isnan(default["own_score"]):
         own_score = f"{default['own_score']:.4f}"
-    cells = [
+    row += [
         f"{default['fit_seconds'][0]:.2f} + {default['list_seconds'][0]:.2f}",
         later(default),
         f"{default['processor_seconds']:.1f}",
@@ -290,7 +302,7 @@ def print_row(theirs: Sequence[Line], ours: Sequence[Line]) -> None:
         to_score,
         f"{default['load']:.0f}",
     ]
-    print(f"| {name} | {' | '.join(cells)} |")
+    print_row(row)
 
 
 def seconds_of(line: Line) -> float:

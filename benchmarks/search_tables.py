@@ -6,6 +6,7 @@ scikit-learn's generators, so that new data are 4,000 further draws.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -50,10 +51,7 @@ def _scaled(model: BaseEstimator) -> Pipeline:
 
 
 _SVM_GRID: Grid = {"model__C": [0.1, 1, 10, 100], "model__gamma": [0.003, 0.03, 0.3]}
-SVM: Model = (
-    _scaled(SVC(random_state=0)),
-    _SVM_GRID,
-)
+SVM: Model = (_scaled(SVC(random_state=0)), _SVM_GRID)
 LOGISTIC: Model = (
     _scaled(LogisticRegression(max_iter=300)),
     {
@@ -67,18 +65,9 @@ _NEIGHBOURS_GRID: Grid = {
 }
 _TREE_GRID: Grid = {"max_depth": [2, 4, 8, 16], "min_samples_leaf": [1, 5, 20]}
 _FOREST_GRID: Grid = {"max_features": [1, 3, 0.5, None], "min_samples_leaf": [1, 5, 20]}
-NEIGHBOURS: Model = (
-    _scaled(KNeighborsClassifier()),
-    _NEIGHBOURS_GRID,
-)
-TREE: Model = (
-    DecisionTreeClassifier(random_state=0),
-    _TREE_GRID,
-)
-FOREST: Model = (
-    RandomForestClassifier(10, random_state=0),
-    _FOREST_GRID,
-)
+NEIGHBOURS: Model = (_scaled(KNeighborsClassifier()), _NEIGHBOURS_GRID)
+TREE: Model = (DecisionTreeClassifier(random_state=0), _TREE_GRID)
+FOREST: Model = (RandomForestClassifier(10, random_state=0), _FOREST_GRID)
 BAYES: Model = GaussianNB(), {"var_smoothing": np.logspace(-9, 1, 12).tolist()}
 NET: Model = (
     _scaled(ElasticNet()),
@@ -87,22 +76,10 @@ NET: Model = (
         "model__l1_ratio": [0.1, 0.5, 0.9],
     },
 )
-NUMBER_SVM: Model = (
-    _scaled(SVR()),
-    _SVM_GRID,
-)
-NUMBER_NEIGHBOURS: Model = (
-    _scaled(KNeighborsRegressor()),
-    _NEIGHBOURS_GRID,
-)
-NUMBER_TREE: Model = (
-    DecisionTreeRegressor(random_state=0),
-    _TREE_GRID,
-)
-NUMBER_FOREST: Model = (
-    RandomForestRegressor(10, random_state=0),
-    _FOREST_GRID,
-)
+NUMBER_SVM: Model = (_scaled(SVR()), _SVM_GRID)
+NUMBER_NEIGHBOURS: Model = (_scaled(KNeighborsRegressor()), _NEIGHBOURS_GRID)
+NUMBER_TREE: Model = (DecisionTreeRegressor(random_state=0), _TREE_GRID)
+NUMBER_FOREST: Model = (RandomForestRegressor(10, random_state=0), _FOREST_GRID)
 Generator = Callable[..., tuple[Samples, Samples]]
 
 
@@ -185,10 +162,4 @@ def _r2() -> Iterator[Table]:
 def tables(count: int) -> Iterator[Table]:
     """The first of the 30, each score in turn."""
     by_score = zip(_accuracy(), _f1(), _auc(), _log_loss(), _r2(), strict=True)
-    place = 0
-    for group in by_score:
-        for table in group:
-            if place == count:
-                return
-            yield table
-            place += 1
+    return itertools.islice(itertools.chain.from_iterable(by_score), count)

@@ -40,50 +40,52 @@ from sklearn.model_selection import (
 
 import ecv_core as ecv
 from benchmarks.search_tables import Table, tables
+from benchmarks.tables import percent, print_head, print_row
 
 JOBS = 2
+K = 10
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "searches.svg"
 Outcome = tuple[dict[str, Any], float]
 """The winner's parameters, and the folds that were run."""
 
 
-def splitter(table: Table, k: int) -> BaseCrossValidator:
+def splitter(table: Table) -> BaseCrossValidator:
     """The folds that all searches share."""
     if table.scoring == "r2":
-        return KFold(k, shuffle=True, random_state=0)
-    return StratifiedKFold(k, shuffle=True, random_state=0)
+        return KFold(K, shuffle=True, random_state=0)
+    return StratifiedKFold(K, shuffle=True, random_state=0)
 
 
-def settings(table: Table, k: int) -> dict[str, Any]:
+def settings(table: Table) -> dict[str, Any]:
     """What the searches of scikit-learn and ours are told alike."""
-    return {"scoring": table.scoring, "cv": splitter(table, k), "n_jobs": JOBS}
+    return {"scoring": table.scoring, "cv": splitter(table), "n_jobs": JOBS}
 
 
-def by_e_folds(table: Table, k: int) -> Outcome:
+def by_e_folds(table: Table) -> Outcome:
     """Ours, by its default: an expected loss of 0.1 %."""
-    search = ecv.EFoldSearchCV(table.estimator, table.grid, **settings(table, k))
+    search = ecv.EFoldSearchCV(table.estimator, table.grid, **settings(table))
     search.fit(table.X, table.y)
     return dict(search.best_params_), float(search.n_folds_used_.sum())
 
 
-def by_grid(table: Table, k: int) -> Outcome:
+def by_grid(table: Table) -> Outcome:
     """All folds of all candidates."""
-    search = GridSearchCV(table.estimator, table.grid, **settings(table, k))
+    search = GridSearchCV(table.estimator, table.grid, **settings(table))
     search.fit(table.X, table.y)
-    return search.best_params_, float(k * len(ParameterGrid(table.grid)))
+    return search.best_params_, float(K * len(ParameterGrid(table.grid)))
 
 
-def by_halving(table: Table, k: int) -> Outcome:
+def by_halving(table: Table) -> Outcome:
     """A third of the candidates goes on with three times the rows."""
-    search = HalvingGridSearchCV(table.estimator, table.grid, **settings(table, k), random_state=0)
+    search = HalvingGridSearchCV(table.estimator, table.grid, **settings(table), random_state=0)
     search.fit(table.X, table.y)
     rows = np.dot(search.n_resources_, search.n_candidates_)
-    return search.best_params_, float(k * rows / len(table.y))
+    return search.best_params_, float(K * rows / len(table.y))
 
 
-def by_optuna(table: Table, k: int) -> Outcome:
+def by_optuna(table: Table) -> Outcome:
     """A trial ends once its folds are worse than those of the best by Wilcoxon's test."""
-    folds = list(splitter(table, k).split(table.X, table.y))
+    folds = list(splitter(table).split(table.X, table.y))
     scorer = get_scorer(table.scoring)
 
     def objective(trial: optuna.Trial) -> float:
@@ -117,7 +119,7 @@ def by_optuna(table: Table, k: int) -> Outcome:
     return study.best_params, float(folds_run)
 
 
-SEARCHES: dict[str, Callable[[Table, int], Outcome]] = {
+SEARCHES: dict[str, Callable[[Table], Outcome]] = {
     "EFoldSearchCV": by_e_folds,
     "GridSearchCV": by_grid,
     "HalvingGridSearchCV": by_halving,
@@ -146,7 +148,7 @@ def processor_seconds() -> float:
     return total
 
 
-def measured(table: Table, place: int, k: int) -> dict[str, Any]:
+def measured(table: Table, place: int) -> dict[str, Any]:
     """What each search took on a table and what its winner loses; they take turns to begin."""
     candidates = list(ParameterGrid(table.grid))
     new_scores = scores_of_new_data(table)
@@ -156,7 +158,7 @@ def measured(table: Table, place: int, k: int) -> dict[str, Any]:
     for name in names[first:] + names[:first]:
         began = time.perf_counter()
         processor_before = processor_seconds()
-        winner, folds = SEARCHES[name](table, k)
+        winner, folds = SEARCHES[name](table)
         processor = processor_seconds() - processor_before
         seconds = time.perf_counter() - began
         loss = max(new_scores) - new_scores[candidates.index(winner)]
@@ -169,7 +171,7 @@ def measured(table: Table, place: int, k: int) -> dict[str, Any]:
     return row
 
 
-def measure(count: int, k: int, file: Path) -> list[dict[str, Any]]:
+def measure(count: int, file: Path) -> list[dict[str, Any]]:
     """The rows of all tables; those that are not in the file are measured and added to it."""
     rows: list[dict[str, Any]] = []
     if file.exists():
@@ -180,9 +182,9 @@ def measure(count: int, k: int, file: Path) -> list[dict[str, Any]]:
         if table.name in measured_tables:
             continue
         if not warmed:
-            by_grid(table, k)  # starts the two processes, which all find running
+            by_grid(table)  # starts the two processes, which all find running
             warmed = True
-        rows.append(measured(table, place, k))
+        rows.append(measured(table, place))
         file.write_text(json.dumps(rows, indent=1), "utf-8")
         print(table.name, flush=True)
     return rows
@@ -200,26 +202,30 @@ def share_of_folds(rows: list[dict[str, Any]], search: str) -> NDArray[np.float6
 
 def print_summary(rows: list[dict[str, Any]]) -> None:
     """A row for each search over these tables: means, and the standard errors of the losses."""
-    print(
-        "| search | folds | most | seconds | of a processor | loss on new data "
-        "| more than GridSearchCV | better, equal, worse |\n|---|---|---|---|---|---|---|---|"
-    )
+    columns = ["search", "folds", "most", "seconds", "of a processor", "loss on new data"]
+    print_head([*columns, "more than GridSearchCV", "better, equal, worse"])
     grid_losses = values(rows, "GridSearchCV", "loss")
     grid_seconds = values(rows, "GridSearchCV", "seconds").sum()
     for search in SEARCHES:
-        shares = 100 * share_of_folds(rows, search)
+        shares = share_of_folds(rows, search)
         seconds = values(rows, search, "seconds").sum()
         processor = values(rows, search, "processor").sum()
         losses = values(rows, search, "loss")
         more = losses - grid_losses
-        loss = mean_and_error(losses)
-        difference = mean_and_error(more)
         better = int((more < 0).sum())
         equal = int((more == 0).sum())
-        print(
-            f"| {search} | {shares.mean():.0f} % | {shares.max():.0f} % | {seconds:.0f} "
-            f"({100 * seconds / grid_seconds:.0f} %) | {processor:.0f} | {loss} | {difference} "
-            f"| {better}, {equal}, {len(rows) - better - equal} |"
+        worse = len(rows) - better - equal
+        print_row(
+            [
+                search,
+                percent(shares.mean(), 0),
+                percent(shares.max(), 0),
+                f"{seconds:.0f} ({percent(seconds / grid_seconds, 0)})",
+                f"{processor:.0f}",
+                mean_and_error(losses),
+                mean_and_error(more),
+                f"{better}, {equal}, {worse}",
+            ]
         )
 
 
@@ -231,16 +237,15 @@ def mean_and_error(losses: NDArray[np.float64]) -> str:
 
 def print_scores(rows: list[dict[str, Any]]) -> None:
     """Folds and loss of each search, a row for each score."""
-    print("| score |", " | ".join(SEARCHES), "|")
-    print("|---" * (len(SEARCHES) + 1) + "|")
+    print_head(["score", *SEARCHES])
     for scoring in dict.fromkeys(row["scoring"].removesuffix("_macro") for row in rows):
         of_score = [row for row in rows if row["scoring"].startswith(scoring)]
-        cells = []
+        row = [scoring]
         for search in SEARCHES:
-            share = 100 * share_of_folds(of_score, search).mean()
+            share = share_of_folds(of_score, search).mean()
             loss = 100 * values(of_score, search, "loss").mean()
-            cells.append(f"{share:.0f} %, {loss:.2f}")
-        print(f"| {scoring} |", " | ".join(cells), "|")
+            row.append(f"{percent(share, 0)}, {loss:.2f}")
+        print_row(row)
 
 
 def draw(rows: list[dict[str, Any]], picture: Path) -> None:
@@ -270,13 +275,12 @@ def main() -> None:
     """What the options ask for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=30, help="the first so many")
-    parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--file", type=Path, default=Path("searches.json"))
     parser.add_argument("--draw", action="store_true", help=f"also write {PICTURE.name}")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    rows = measure(options.tables, options.folds, options.file)
+    rows = measure(options.tables, options.file)
     print_summary(rows)
     print_scores(rows)
     if options.draw:

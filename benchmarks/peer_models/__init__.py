@@ -44,7 +44,10 @@ class Fold:
 
 
 class PeerModel(Protocol):
-    """A model of a library, with the fold in the library's own form; made before the clock runs."""
+    """A model of a library, with the fold in the library's own form; made before the clock runs.
+
+    Each library's module has one, `Model(name, length, fold)`.
+    """
 
     def fit(self) -> None:
         """Train anew on the fold's training part."""

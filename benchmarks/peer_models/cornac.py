@@ -11,7 +11,7 @@ from cornac.eval_methods.base_method import BaseMethod
 from benchmarks.peer_models import FACTORS, NEIGHBOURS, RIDGE, SEED, TOP, Fold, Lists
 
 
-class CornacModel:
+class Model:
     """A model with Cornac's defaults, but for sizes."""
 
     def __init__(self, name: str, length: int, fold: Fold) -> None:
@@ -45,8 +45,3 @@ class CornacModel:
 
     def own_score(self) -> float:
         return float(script.cornac_score(self._job, self._model, self._method))
-
-
-def make(name: str, length: int, fold: Fold) -> CornacModel:
-    """A model, not fitted."""
-    return CornacModel(name, length, fold)

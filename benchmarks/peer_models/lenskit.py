@@ -19,7 +19,7 @@ from lenskit.training import TrainingOptions
 from benchmarks.peer_models import FACTORS, NEIGHBOURS, RIDGE, SEED, TOP, Fold, Lists
 
 
-class LensKitModel:
+class Model:
     """A model with LensKit's defaults, but for sizes, and of ALS also for what it is told below."""
 
     def __init__(self, name: str, length: int, fold: Fold) -> None:
@@ -64,8 +64,3 @@ class LensKitModel:
 def _frame(pairs: np.ndarray) -> pd.DataFrame:
     """Pairs as a table that LensKit reads."""
     return pd.DataFrame({"user_id": pairs[:, 0], "item_id": pairs[:, 1]})
-
-
-def make(name: str, length: int, fold: Fold) -> LensKitModel:
-    """A model, not fitted."""
-    return LensKitModel(name, length, fold)

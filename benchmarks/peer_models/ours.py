@@ -13,7 +13,7 @@ from ecv_core.models import algorithm
 from ecv_core.records.interactions import History
 
 
-class OurModel:
+class Model:
     """A model with its defaults; its lists are not handed out, but evaluated where they are made.
 
     So what it is charged for its lists has all metrics of a run in it.
@@ -36,13 +36,13 @@ class OurModel:
         self._algorithm.fit(self._model, self._train, _no_history, seed=SEED)
 
     def lists(self) -> Lists:
-        self._found = evaluation.evaluate(
+        self._evaluated = evaluation.evaluate(
             self._model, self._train, self._test, (TOP,), train=self._train
         )
         return {}
 
     def own_score(self) -> float:
-        return self._found.means["ndcg@10"]
+        return self._evaluated.means["ndcg@10"]
 
 
 def _matrix(pairs: np.ndarray, fold: Fold) -> csr_array:
@@ -55,8 +55,3 @@ def _matrix(pairs: np.ndarray, fold: Fold) -> csr_array:
 
 def _no_history() -> History:
     raise NotImplementedError("none of the models that are compared needs times or baskets")
-
-
-def make(name: str, length: int, fold: Fold) -> OurModel:
-    """A model, not fitted."""
-    return OurModel(name, length, fold)

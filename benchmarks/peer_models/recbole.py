@@ -28,7 +28,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
 SCORES_AT_ONCE = 2_000_000
 
 
-class RecBoleModel:
+class Model:
     """A model that is trained for some epochs without a validation part."""
 
     def __init__(self, name: str, length: int, fold: Fold) -> None:
@@ -68,8 +68,3 @@ class RecBoleModel:
     def own_score(self) -> float:
         scores = self._trainer.evaluate(self._testing, load_best_model=False, show_progress=False)
         return float(scores["ndcg@10"])
-
-
-def make(name: str, length: int, fold: Fold) -> RecBoleModel:
-    """A model, not fitted."""
-    return RecBoleModel(name, length, fold)

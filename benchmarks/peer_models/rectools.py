@@ -21,7 +21,7 @@ from rectools.models import (
 from benchmarks.peer_models import FACTORS, NEIGHBOURS, RIDGE, SEED, TOP, Fold, Lists
 
 
-class RecToolsModel:
+class Model:
     """A model with RecTools' defaults, but for sizes."""
 
     def __init__(self, name: str, length: int, fold: Fold) -> None:
@@ -68,8 +68,3 @@ def _frame(pairs: np.ndarray) -> pd.DataFrame:
             Columns.Datetime: pd.Timestamp("2026-01-01"),
         }
     )
-
-
-def make(name: str, length: int, fold: Fold) -> RecToolsModel:
-    """A model, not fitted."""
-    return RecToolsModel(name, length, fold)
