@@ -25,7 +25,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 import sqlalchemy as sa
@@ -133,7 +133,7 @@ class Trial:
             start_new_session=True,
         )
 
-    def rows(self, query: str, since: int = 0) -> list[sa.Row[tuple[object, ...]]]:
+    def rows(self, query: str, since: int = 0) -> list[sa.Row[Any]]:
         """What is in the database, read past our own library."""
         with self._engine.connect() as connection:
             return list(connection.execute(sa.text(query), {"since": since}))
