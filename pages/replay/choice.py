@@ -15,7 +15,7 @@ from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, axis_of, rule
-from ecv_core.store.recorded import recorded_runs, recorded_stopped
+from ecv_core.store.recorded import recorded_run, recorded_runs, recorded_stopped
 from pages.shared.address.link import step_from_link
 from pages.shared.base.glossary import explained
 from pages.shared.live.runs import ChoosableRun, with_folds
@@ -221,6 +221,10 @@ def choose_run(on_pick: Callable[[ChoosableRun], None] | None = None) -> RunReco
 def _choose_run_of_address(runs: Collection[str]) -> None:
     """Choose the run that the address names; say why where it cannot be chosen."""
     run_id = st.query_params.get("run")
+    if run_id:
+        recorded = recorded_run(run_id)  # such as ml-100k--item-knn, as Compare writes it
+        if recorded is not None:
+            run_id = recorded.run_id
     if run_id in runs:
         st.session_state[KEY] = run_id
     elif run_id:

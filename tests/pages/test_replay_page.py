@@ -66,6 +66,14 @@ def test_a_recorded_run_is_there_on_the_first_visit(app, record, calls):
     assert ": 0 1 2 3 4 5 6 7 8 9 (as it ran)" in words(app)
 
 
+def test_a_recorded_run_is_opened_by_its_name(app, record, calls, undrawn):
+    record("ml-100k", "item-knn")
+    popular = record("ml-100k", "popular")
+    open_replay(app, run="ml-100k--popular")
+    assert not app.warning
+    assert calls["player"]["version"] == popular.run_id
+
+
 def test_a_replay_can_be_saved(app, record, calls, undrawn):
     record("ml-100k", "item-knn")
     open_replay(app)
