@@ -1,12 +1,11 @@
 """One fold of each model that can use a GPU, on the processor and on the GPU, side by side.
 
-    python -m benchmarks.devices [--cases ml-1m:multi-vae ml-1m:ease] [--again]
+    python -m benchmarks.devices [--cases ml-1m:multi-vae ml-1m:ease]
 
 Each is fold 0 of the default split in a process of its own, the processor's with the GPU hidden,
 after an epoch of the same model that is not counted: it loads libraries and starts the GPU. Joules
 are CodeCarbon's, of processor, memory and GPU together; busy is for how long the GPU computed, GiB
-what tensors took of its memory at most. --again runs the GPU's fold twice, and says whether the
-scores are the same.
+what tensors took of its memory at most.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ COLUMNS = (
     "processor: J",
     "GPU: J",
     "GPU: GiB",
-    "same again",
 )
 
 
@@ -63,40 +61,20 @@ def measured(dataset: str, algorithm: str) -> dict[str, Any]:
         "evaluate": fold.evaluate_seconds,
         "total": fold.total_seconds,
         "score": fold.score,
-        "metrics": dict(fold.metrics),
         "joules": fold.energy.joules,
         "busy": fold.energy.gpu_seconds,
         "gib": gib,
     }
 
 
-def on_processor(case: str) -> dict[str, Any]:
-    """A case in a fresh process that sees no GPU."""
-    hidden = {"CUDA_VISIBLE_DEVICES": ""}
-    fold: dict[str, Any] = measured_afresh(
-        "benchmarks.devices", "--here", case, surroundings=hidden
-    )
-    return fold
-
-
-def on_gpu(case: str) -> dict[str, Any]:
-    """A case in a fresh process that sees the GPU."""
-    fold: dict[str, Any] = measured_afresh("benchmarks.devices", "--here", case)
-    return fold
-
-
-def row_of(case: str, *, again: bool) -> list[str]:
-    """A case on both devices, as a row of the table."""
-    processor = on_processor(case)
-    gpu = on_gpu(case)
+def row_of(case: str) -> list[str]:
+    """A case on both devices, each in a fresh process, as a row of the table."""
+    words = ("benchmarks.devices", "--here", case)
+    processor = measured_afresh(*words, surroundings={"CUDA_VISIBLE_DEVICES": ""})
+    gpu = measured_afresh(*words)
     busy = "-"
     if gpu["busy"] is not None:
         busy = f"{gpu['busy']:.2f}"
-    same_again = "-"
-    if again:
-        same_again = "no"
-        if on_gpu(case)["metrics"] == gpu["metrics"]:
-            same_again = "yes"
     return [
         *case.split(":"),
         f"{processor['fit']:.2f} + {processor['evaluate']:.2f}",
@@ -108,7 +86,6 @@ def row_of(case: str, *, again: bool) -> list[str]:
         f"{processor['joules']:.0f}",
         f"{gpu['joules']:.0f}",
         f"{gpu['gib']:.2f}",
-        same_again,
     ]
 
 
@@ -116,7 +93,6 @@ def main() -> None:
     """Print the table, a row as soon as it is known."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", nargs="*", default=CASES, metavar="DATASET:ALGORITHM")
-    parser.add_argument("--again", action="store_true")
     parser.add_argument("--here", help=argparse.SUPPRESS)  # in a process of its own
     options = parser.parse_args()
     if options.here:
@@ -128,7 +104,7 @@ def main() -> None:
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {os.cpu_count()} cores\n")
     print_head(COLUMNS)
     for case in options.cases:
-        print_row(row_of(case, again=options.again))
+        print_row(row_of(case))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,16 @@
-"""Measurements in fresh processes, which nothing that ran before disturbs."""
+"""Measurements in fresh processes, which nothing that ran before disturbs.
+
+`peer_models` run where only the peer is installed, so only the standard library is imported here.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +36,12 @@ def measured_afresh(module: str, *words: str, surroundings: Mapping[str, str] | 
     if process.returncode:
         raise SystemExit(f"{module} {' '.join(words)} ended with exit code {process.returncode}")
     return json.loads(process.stdout.splitlines()[-1])
+
+
+def processor_seconds() -> float:
+    """Of this process and its finished children."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def status_megabytes(field: str) -> float:

@@ -15,7 +15,6 @@ import os
 import resource
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from benchmarks.fresh import measured_afresh, status_megabytes
+from benchmarks.fresh import measured_afresh, processor_seconds, status_megabytes
 from benchmarks.tables import print_head, print_row
 from ecv_core import evaluation, models, splits
 from ecv_core.analysis.replay import result_of
@@ -264,12 +263,6 @@ def measured(name: str, size: int) -> dict[str, float]:
             if least_seconds > LONG_SECONDS:
                 break
     return {"seconds": least_seconds, "mb": most_megabytes}
-
-
-def processor_seconds() -> float:
-    """Of this process and its finished children."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def start_peak() -> float:

@@ -235,19 +235,6 @@ def mean_and_error(losses: NDArray[np.float64]) -> str:
     return f"{100 * losses.mean():.2f} ± {100 * error:.2f}"
 
 
-def print_scores(rows: list[dict[str, Any]]) -> None:
-    """Folds and loss of each search, a row for each score."""
-    print_head(["score", *SEARCHES])
-    for scoring in dict.fromkeys(row["scoring"].removesuffix("_macro") for row in rows):
-        of_score = [row for row in rows if row["scoring"].startswith(scoring)]
-        row = [scoring]
-        for search in SEARCHES:
-            share = share_of_folds(of_score, search).mean()
-            loss = 100 * values(of_score, search, "loss").mean()
-            row.append(f"{percent(share, 0)}, {loss:.2f}")
-        print_row(row)
-
-
 def draw(rows: list[dict[str, Any]], picture: Path) -> None:
     """A panel for each search beside `GridSearchCV`, a point for each table."""
     import matplotlib.pyplot as plt
@@ -282,7 +269,6 @@ def main() -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     rows = measure(options.tables, options.file)
     print_summary(rows)
-    print_scores(rows)
     if options.draw:
         draw(rows, PICTURE)
 

@@ -4,10 +4,10 @@
     python -m benchmarks.selection --adversaries   made contenders: equal ones, unstable folds
     python -m benchmarks.selection --budgets       a budget beside as many folds for everybody
 
-Side by side over the same random orders of the folds: our selection; Optuna's WilcoxonPruner,
-trials in random order; a Friedman race with Conover's test after at least five folds, as irace runs
-it; one, two and three folds for everybody; and the paper's rule on each contender alone, of which
-the highest mean at the stop is chosen.
+Side by side over the same random orders of the folds: our selection; Optuna with our FoldPruner and
+with its own WilcoxonPruner, trials in random order; a Friedman race with Conover's test after at
+least five folds, as irace runs it; one, two and three folds for everybody; and the paper's rule on
+each contender alone, of which the highest mean at the stop is chosen.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Any
 
 import numpy as np
+import optuna
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -28,6 +30,7 @@ from ecv_core.analysis.replay import result_of
 from ecv_core.records.run import Scores
 from ecv_core.selection.contenders import recorded_contenders
 from ecv_core.selection.evidence import EverySubset, PairedScores
+from ecv_core.selection.pruner import FoldPruner
 from ecv_core.selection.replay import follow
 from ecv_core.selection.rounds import Budget, Terms
 from ecv_core.stopping import moments, stop_of
@@ -82,27 +85,60 @@ def by_selection(terms: Terms) -> Way:
     return way
 
 
-def by_optuna(study: Study, order: list[int], rng: np.random.Generator) -> Outcome:
-    """Optuna's WilcoxonPruner, p 0.1, over the contenders as trials in random order."""
-    import optuna
+def by_wilcoxon_pruner(study: Study, order: list[int], rng: np.random.Generator) -> Outcome:
+    """Optuna's WilcoxonPruner, p 0.1."""
 
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    trials = optuna.create_study(
-        direction="maximize", pruner=optuna.pruners.WilcoxonPruner(p_threshold=0.1)
-    )
+    def run_trial(trial: optuna.Trial, contender: int, ran: list[int]) -> float:
+        scores = study.scores[contender]
+        for fold in order:
+            ran.append(fold)
+            trial.report(float(scores[fold]), fold)
+            if trial.should_prune():
+                break
+        return float(scores[ran].mean())  # as the pruner's documentation has it
+
+    return by_optuna(study, rng, optuna.pruners.WilcoxonPruner(p_threshold=0.1), run_trial)
+
+
+def by_fold_pruner(study: Study, order: list[int], rng: np.random.Generator) -> Outcome:
+    """Optuna with the pruner of this project."""
+    pruner = FoldPruner(k=K, trials=len(study.scores))
+
+    def run_trial(trial: optuna.Trial, contender: int, ran: list[int]) -> float:
+        users = study.contenders[contender].users
+        assert users is not None  # as of all recorded contenders
+        for fold in order:
+            ran.append(fold)
+            pruner.report(trial, fold, users[fold])
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return float(study.scores[contender, order].mean())
+
+    return by_optuna(study, rng, pruner, run_trial)
+
+
+def by_optuna(
+    study: Study,
+    rng: np.random.Generator,
+    pruner: Any,  # noqa: ANN401  ours is none of Optuna's classes
+    run_trial: Callable[[optuna.Trial, int, list[int]], float],
+) -> Outcome:
+    """The best trial, where the contenders are trials in random order.
+
+    Args:
+        study: of the contenders.
+        rng: for the order of the trials.
+        pruner: of the trials.
+        run_trial: runs the folds of a contender, notes them in the list, and gives its score.
+    """
     contender_of_trial = rng.permutation(len(study.scores)).tolist()
     ran: list[list[int]] = [[] for _ in study.scores]
 
     def objective(trial: optuna.Trial) -> float:
         contender = contender_of_trial[trial.number]
-        scores = study.scores[contender]
-        for fold in order:
-            ran[contender].append(fold)
-            trial.report(float(scores[fold]), fold)
-            if trial.should_prune():
-                break
-        return float(scores[ran[contender]].mean())  # as the pruner's documentation has it
+        return run_trial(trial, contender, ran[contender])
 
+    trials = optuna.create_study(direction="maximize", pruner=pruner)
     trials.optimize(objective, n_trials=len(study.scores))
     return Outcome(contender_of_trial[trials.best_trial.number], ran)
 
@@ -172,7 +208,8 @@ def by_papers_rule(study: Study, order: list[int], _rng: np.random.Generator) ->
 WAYS: dict[str, Way] = {
     "certain, 95 %": by_selection(Terms(k=K)),
     "expected loss 0.1 %": by_selection(Terms(k=K, expected_loss=0.001)),
-    "Optuna's WilcoxonPruner": by_optuna,
+    "Optuna with our FoldPruner": by_fold_pruner,
+    "Optuna with its WilcoxonPruner": by_wilcoxon_pruner,
     "Friedman race": by_friedman_race,
     "1 fold": by_equal_folds(1),
     "2 folds": by_equal_folds(2),
@@ -224,17 +261,29 @@ def print_ways(groups: Mapping[str, Sequence[Scores]], orders: int) -> None:
     print_head(["way", "folds", "joules", "right", "mean loss", *groups])
     for name, way in WAYS.items():
         orders_of_way = orders
-        if way is by_optuna:
+        if way in (by_fold_pruner, by_wilcoxon_pruner):
             orders_of_way = min(orders, MOST_STUDIES)
         averages = [over_orders(way, study, orders_of_way) for study in studies]
-        row = [name]
-        row.append(percent(fmean(average.folds for average in averages)))
-        row.append(percent(sum(average.joules for average in averages) / joules_of_all_folds))
-        row.append(percent(fmean(average.right for average in averages), 2))
-        row.append(percent(fmean(average.loss for average in averages), 3))
-        for average in averages:
-            row.append(f"{percent(average.folds, 0)}, {percent(average.right)}")
-        print_row(row)
+        joules = sum(average.joules for average in averages) / joules_of_all_folds
+        print_row([name, *cells_of(averages, joules)])
+
+
+def cells_of(averages: Sequence[Averages], joules: float) -> list[str]:
+    """Means over all groups, then each group.
+
+    Args:
+        averages: of a way, in each group.
+        joules: of all groups together, as a share.
+    """
+    cells = [
+        percent(fmean(average.folds for average in averages)),
+        percent(joules),
+        percent(fmean(average.right for average in averages), 2),
+        percent(fmean(average.loss for average in averages), 3),
+    ]
+    for average in averages:
+        cells.append(f"{percent(average.folds, 0)}, {percent(average.right)}")
+    return cells
 
 
 # Made contenders.
@@ -384,6 +433,7 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=5000, help="of the recorded folds")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     if options.adversaries:
         print_adversaries(2000)
         print("\nLoss measured, as a multiple of the 0.1 % asked for\n")

@@ -131,9 +131,10 @@ class Look:
         """Variances of one fold's difference and their degrees of freedom (Smyth 2004)."""
         own_freedom = self.folds - 1.0
         ratio, ratio_freedom = self._ratios_of_others()
-        known = noise.freedom + ratio_freedom
-        ratio = (noise.freedom + ratio_freedom * ratio) / known
-        prior_freedom = 1 / (1 / noise.alike + 1 / known)
+        # The prior counts as a ratio of 1: folds add nothing.
+        total_freedom = noise.freedom + ratio_freedom
+        ratio = (noise.freedom + ratio_freedom * ratio) / total_freedom
+        prior_freedom = 1 / (1 / noise.alike + 1 / total_freedom)
         freedom = prior_freedom + own_freedom
         squares = prior_freedom * ratio * self.user_variances + own_freedom * self.fold_variances
         return squares / freedom, freedom

@@ -9,7 +9,6 @@ lists.npz are written beside them.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from importlib import import_module
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.fresh import processor_seconds, status_megabytes
 from benchmarks.peer_models import Fold, Lists, PeerModel
 
 MOST_FITS = 3
@@ -30,20 +30,6 @@ def read_fold(folder: Path) -> Fold:
     about = json.loads((folder / "fold.json").read_text("utf-8"))
     with np.load(folder / "fold.npz") as arrays:
         return Fold(**about, train=arrays["train"], test=arrays["test"], folder=folder)
-
-
-def processor_seconds() -> float:
-    """What this process and its finished children have used of the processor."""
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
-
-
-def peak_megabytes() -> float:
-    """The most memory of this process so far; `ru_maxrss` has what its parent had, too."""
-    status = Path("/proc/self/status").read_text("utf-8")
-    words = status.partition("VmHWM:")[2].split()
-    return int(words[0]) / 1024
 
 
 def measured(model: PeerModel, folder: Path) -> dict[str, Any]:
@@ -63,7 +49,7 @@ def measured(model: PeerModel, folder: Path) -> dict[str, Any]:
         if len(fit_seconds) == 1:
             first_used = processor_seconds() - used
     # Memory is read before the library's own evaluation, which not every library has.
-    peak = peak_megabytes()
+    peak = status_megabytes("VmHWM")  # `ru_maxrss` has what the parent had, too
     write_lists(lists, folder)
     return {
         "fit_seconds": fit_seconds,
