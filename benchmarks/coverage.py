@@ -214,7 +214,8 @@ def faced(
             luck = np.sqrt(training * by_users) * rng.standard_normal((BATCH, K, 1))
             values = values + luck
         batches.append(_kept(values))
-    return Kept(*np.mean(batches, axis=0).tolist())
+    # Exact means, so that equal shares of two sizes are equal numbers.
+    return Kept(*map(fmean, zip(*batches, strict=True)))
 
 
 def _kept(values: Floats) -> Kept:
