@@ -214,8 +214,9 @@ def faced(
             luck = np.sqrt(training * by_users) * rng.standard_normal((BATCH, K, 1))
             values = values + luck
         batches.append(_kept(values))
-    # Exact means, so that equal shares of two sizes are equal numbers.
-    return Kept(*map(fmean, zip(*batches, strict=True)))
+    # Column by column: a mean over rows is rounded in another order.
+    means = [float(np.mean(column)) for column in zip(*batches, strict=True)]
+    return Kept(*means)
 
 
 def _kept(values: Floats) -> Kept:
