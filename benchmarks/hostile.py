@@ -250,6 +250,7 @@ def main() -> None:
                 cells = attack(read, make, folder / file_name)
                 print(f"| {title} | {cells} |", flush=True)
                 faults += FAULT in cells
+    print(f"{faults} files took more than is asked")
     sys.exit(faults > 0)
 
 

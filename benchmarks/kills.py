@@ -133,10 +133,10 @@ class Trial:
             start_new_session=True,
         )
 
-    def rows(self, query: str, since: int = 0) -> list[sa.Row[Any]]:
+    def rows(self, query: str, since: int = 0) -> list[tuple[Any, ...]]:
         """What is in the database, read past our own library."""
         with self._engine.connect() as connection:
-            return list(connection.execute(sa.text(query), {"since": since}))
+            return [tuple(row) for row in connection.execute(sa.text(query), {"since": since})]
 
     def close(self) -> None:
         """End the dashboard."""

@@ -1,12 +1,12 @@
 """Hostile sessions and bytes on the wire: the server answers on, and shows nobody a traceback.
 
-python -m benchmarks.wire [--cases 1000] [--seed 1] [--mode public|team|private]
+python -m benchmarks.wire [--cases 1000] [--seed 1]
 
-Each case is one connection, made from its number: bytes that are no request, odd methods, paths and
-headers, uploads, messages of Streamlit's own that are damaged or of nobody's session, words on the
-dashboard's own WebSocket, or a page opened with an odd address. After each the server has to answer
-its health check within 10 s; it may grow by 1 GB; no page and no line of its log may show a
-traceback of ours.
+Each case is one connection to a public dashboard, made from the seed and its number: bytes that are
+no request, uploads for sessions that nobody has, damaged messages of Streamlit's own, words on the
+dashboard's own WebSocket, or a page with an odd address. After each the server has to answer its
+health check within 10 s; it may grow by 1 GB; no page and no line of its log may show a traceback
+of ours. Exit code 1 where that does not hold.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ import asyncio
 import re
 import sys
 import tempfile
-import time
 import urllib.parse
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import pairwise
@@ -36,39 +34,34 @@ from ecv_core import dataset as datasets
 from tests.browser.dashboard import ROOT, Dashboard
 from tests.browser.stranger import Stranger
 
-SECONDS, MEGABYTES = 10.0, 1024.0
-PAGES = (
-    "",
-    "run",
-    "runs",
-    "replay",
-    "folds",
-    "studies",
-    "best",
-    "splits",
-    "baselines",
-    "learn",
-    "data",
-)
+MOST_SECONDS = 10.0
+MOST_MEGABYTES = 1024.0
+PAGES = ("", "run", "runs", "replay", "folds", "studies", "best", "splits", "learn", "data")
 NAMES = ("run", "runs", "find", "state", "view", "dataset", "alpha", "study", "selection", "rows")
+METHODS = ("GET", "PUT", "POST", "HEAD", "OPTIONS", "BREW", "x" * 999)
 PATHS = (
-    *("/", "/_stcore/health", "/_stcore/host-config", "/_stcore/stream", "/events", "/plotly.js"),
-    *("/media/x", "/component/x/y", "/static/../app.py", "/..%2f..%2fetc/passwd", "/%00", "//x"),
+    "/",
+    "/_stcore/stream",
+    "/events",
+    "/media/x",
+    "/static/../app.py",
+    "/..%2f..%2fetc",
+    "//x",
 )
+HEADERS = (
+    "Content-Length: -1",
+    "Range: bytes=9-1,-5,x",
+    "Transfer-Encoding: chunked",
+    "Cookie: " + "a=b; " * 9000,
+    "X" * 90_000,
+)
+REFUSALS = (OSError, WebSocketException, InvalidHandshake, asyncio.IncompleteReadError)
+"""What a server that is in order may answer with."""
 
 
-async def raw(at: Dashboard, random: Random) -> None:
-    """Bytes, of which some make a request."""
-    method = random.choice(("GET", "PUT", "POST", "DELETE", "HEAD", "OPTIONS", "BREW", "x" * 999))
-    head = f"{method} {random.choice(PATHS)}?{random.choice(TEXTS)[:3000]} HTTP/1.1\r\nHost: x\r\n"
-    odd = random.choice(("Content-Length: -1", "Content-Length: 9" * 9, "Range: bytes=9-1,-5,x"))
-    more = random.choice(
-        (odd, "Cookie: " + "a=b; " * 9000, "Transfer-Encoding: chunked", "X" * 90000)
-    )
-    content = f"{head}{more}\r\n\r\n{random.choice(TEXTS)}".encode(errors="surrogatepass")
-    if random.random() < 0.5:
-        content = damaged(content, random)
-    reader, writer = await asyncio.open_connection("127.0.0.1", at.port)
+async def _send_bytes(port: int, content: bytes) -> None:
+    """Send bytes over a connection of their own, and read an answer for at most a second."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(content)
         await writer.drain()
@@ -78,153 +71,167 @@ async def raw(at: Dashboard, random: Random) -> None:
         writer.close()
 
 
-async def upload(at: Dashboard, random: Random) -> None:
-    """A file for a session that nobody has."""
+async def send_request(port: int, random: Random) -> None:
+    """Bytes, of which some make a request."""
+    path = f"{random.choice(PATHS)}?{random.choice(TEXTS)[:3000]}"
+    lines = [
+        f"{random.choice(METHODS)} {path} HTTP/1.1",
+        "Host: x",
+        random.choice(HEADERS),
+        "",
+        random.choice(TEXTS),
+    ]
+    content = "\r\n".join(lines).encode()
+    if random.random() < 0.5:
+        content = damaged(content, random)
+    await _send_bytes(port, content)
+
+
+async def upload(port: int, random: Random) -> None:
+    """A file, or the first bytes of it, for a session that nobody has."""
     body = random.randbytes(random.choice((0, 10, 100_000)))
-    where = f"/_stcore/upload_file/{random.choice(('x', '../..', 'a' * 300))}/{random.random()}"
-    head = f"PUT {where} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
-    reader, writer = await asyncio.open_connection("127.0.0.1", at.port)
-    try:
-        writer.write(head.encode() + body[: random.choice((None, 5))])
-        with suppress(TimeoutError):
-            await asyncio.wait_for(reader.read(4000), 1.0)
-    finally:
-        writer.close()
+    session = random.choice(("x", "../..", "a" * 300))
+    head = (
+        f"PUT /_stcore/upload_file/{session}/f HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}"
+    )
+    content = f"{head}\r\n\r\n".encode() + body
+    await _send_bytes(port, content[: random.choice((len(content), len(head) + 9))])
 
 
-async def messages(at: Dashboard, random: Random) -> None:
-    """Streamlit's messages, damaged."""
-    address = f"ws://127.0.0.1:{at.port}/_stcore/stream"
-    async with connect(
-        address, subprotocols=[Subprotocol("streamlit")], open_timeout=SECONDS
-    ) as to:
+async def send_messages(port: int, random: Random) -> None:
+    """Streamlit's messages, some of them damaged."""
+    address = f"ws://127.0.0.1:{port}/_stcore/stream"
+    protocols = [Subprotocol("streamlit")]
+    async with connect(address, subprotocols=protocols, open_timeout=MOST_SECONDS) as connection:
         for _ in range(random.choice((1, 3, 10))):
             message = BackMsg()
-            state = message.rerun_script
-            state.query_string = random.choice(TEXTS).encode(errors="replace").decode()[:9000]
-            state.page_name = random.choice((*PAGES, "../x", "x" * 999))
-            state.fragment_id = random.choice(("", "x", "\0"))
-            widget = state.widget_states.widgets.add()
+            message.rerun_script.query_string = random.choice(TEXTS)[:9000]
+            message.rerun_script.page_name = random.choice((*PAGES, "../x", "x" * 999))
+            widget = message.rerun_script.widget_states.widgets.add()
             widget.id = random.choice(("$$ID-x-find", "start", "x" * 999))
             widget.string_value = random.choice(("x", "1" * 99_999))
             content = message.SerializeToString()
-            await to.send(damaged(content, random) if random.random() < 0.6 else content)
+            if random.random() < 0.6:
+                content = damaged(content, random)
+            await connection.send(content)
             if random.random() < 0.2:
-                await to.send("text")
+                await connection.send("text")
 
 
-async def events(at: Dashboard, random: Random) -> None:
-    """Words to the dashboard's own WebSocket."""
-    async with connect(f"ws://127.0.0.1:{at.port}/events", open_timeout=SECONDS) as to:
+async def send_words(port: int, random: Random) -> None:
+    """Words, as text or as bytes, to the dashboard's own WebSocket."""
+    address = f"ws://127.0.0.1:{port}/events"
+    async with connect(address, open_timeout=MOST_SECONDS) as connection:
         for _ in range(random.choice((1, 5, 50))):
             word = random.choice((*TEXTS, "runs\n" * 9999, "run:x", "all"))
-            given = word.encode(errors="replace")
-            await to.send(given if random.random() < 0.3 else given.decode())
+            if random.random() < 0.3:
+                await connection.send(word.encode())
+            else:
+                await connection.send(word)
         with suppress(TimeoutError):
-            await asyncio.wait_for(to.recv(), 0.2)
+            await asyncio.wait_for(connection.recv(), 0.2)
 
 
-async def page(at: Dashboard, random: Random) -> None:
+async def open_page(port: int, random: Random) -> None:
     """A page whose address says odd things."""
-    said = [(random.choice(NAMES), random.choice(TEXTS)[:2000]) for _ in range(3)]
-    query = urllib.parse.urlencode(said, errors="replace")
-    await asyncio.to_thread(look, at, random.choice(PAGES), query)
+    values = []
+    for _ in range(3):
+        values.append((random.choice(NAMES), random.choice(TEXTS)[:2000]))
+    query = urllib.parse.urlencode(values)
+    await asyncio.to_thread(draw_page, port, random.choice(PAGES), query)
 
 
-def look(at: Dashboard, name: str, query: str) -> None:
-    """Have a page drawn. Raises: AssertionError where it shows an error."""
-    with Stranger(at.port, page=name, query=query, timeout=SECONDS) as tab:
+def draw_page(port: int, page: str = "", query: str = "") -> None:
+    """Have a page drawn.
+
+    Raises: AssertionError where it shows an error.
+    """
+    with Stranger(port, page=page, query=query, timeout=MOST_SECONDS) as tab:
         assert not tab.errors, tab.errors
 
 
-KINDS: dict[str, tuple[int, Callable[[Dashboard, Random], Awaitable[None]]]] = {
-    "raw": (30, raw),
-    "upload": (15, upload),
-    "messages": (25, messages),
-    "events": (20, events),
-    "page": (10, page),
-}
-"""Kind -> (how often, out of all; what a case of it does)."""
-_REFUSED = (OSError, WebSocketException, InvalidHandshake, asyncio.IncompleteReadError)
-"""What a server that is in order may answer with."""
+KINDS: tuple[Callable[[int, Random], Awaitable[None]], ...] = (
+    send_request,
+    upload,
+    send_messages,
+    send_words,
+    open_page,
+)
 
 
-async def _healthy(at: Dashboard) -> float:
-    """Seconds until it has said that it is well. Raises: TimeoutError."""
-    begin = time.monotonic()
-    async with asyncio.timeout(SECONDS):
-        reader, writer = await asyncio.open_connection("127.0.0.1", at.port)
+async def check_health(port: int) -> None:
+    """Ask the server whether it is well.
+
+    Raises: TimeoutError, AssertionError
+    """
+    async with asyncio.timeout(MOST_SECONDS):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET /_stcore/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         answer = await reader.read()
         writer.close()
     assert answer.endswith(b"ok"), answer[:200]
-    return time.monotonic() - begin
 
 
-async def _all(at: Dashboard, cases: int, seed: int) -> tuple[Counter[str], int, float, float]:
-    assert at.process is not None
-    server = psutil.Process(at.process.pid)
-    with suppress(TimeoutError):
-        await asyncio.to_thread(look, at, "", "")  # a first page loads what all need
-    before, most, slowest, failed = server.memory_info().rss, 0, 0.0, 0
-    counts: Counter[str] = Counter()
-    for number in range(cases):
-        random = Random(f"{seed}-{number}")
-        kind = random.choices(list(KINDS), [weight for weight, _ in KINDS.values()])[0]
-        counts[kind] += 1
+async def count_failed_cases(port: int, cases: int, seed: int) -> int:
+    """Make the connections, and print after which of them something was wrong."""
+    failed = 0
+    for case in range(cases):
+        random = Random(f"{seed}-{case}")
+        attack = random.choice(KINDS)
         try:
-            with suppress(*_REFUSED):
-                await KINDS[kind][1](at, random)
-            slowest = max(slowest, await _healthy(at))
+            with suppress(*REFUSALS):
+                await attack(port, random)
+            await check_health(port)
         except Exception as error:  # noqa: BLE001  is what is looked for
             failed += 1
-            print(f"case {number} ({kind}): {type(error).__name__}: {error}", flush=True)
-        most = max(most, server.memory_info().rss - before)
-    return counts, failed, slowest, most / (1 << 20)
+            print(f"case {case} ({attack.__name__}): {type(error).__name__}: {error}", flush=True)
+    return failed
 
 
-def _ours(trace: str) -> bool:
-    """Whether code of e-fold has a part in it that is more than to pass on what a library fails of.
+def is_ours(trace: str) -> bool:
+    """Whether code of e-fold has a part in a traceback, more than to pass on what a library raises.
 
     Streamlit logs what it cannot read by itself, and its server an answer that nobody takes.
     """
-    lines = trace.splitlines()
-    own = [
-        code
-        for line, code in pairwise(lines)
-        if line.startswith('  File "') and "site-packages" not in line and str(ROOT) in line
-    ]
-    return bool(own) and not re.match(r"\s*await (self\._)?app\(", own[-1])
+    own_code = ""
+    for line, code in pairwise(trace.splitlines()):
+        if line.startswith('  File "') and "site-packages" not in line and str(ROOT) in line:
+            own_code = code
+    passes_on = re.match(r"\s*await (self\._)?app\(", own_code)
+    return bool(own_code) and not passes_on
 
 
 def main() -> None:
-    """Attack, and print the counts; exit code 1 where a promise is not kept."""
+    """Attack, and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--mode", default="public", choices=["public", "team", "private"])
-    asked = parser.parse_args()
-    mode = {"ECV_MODE": "" if asked.mode == "private" else asked.mode, "ECV_EDITORS": ""}
-    if asked.mode == "team":
-        mode["ECV_EDITORS"] = "ada@example.org"
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ecv-wire-") as folder:
-        at = Dashboard(Path(folder), datasets.data_dir().absolute(), **mode)
-        at.start()
+        data = datasets.data_dir().absolute()
+        dashboard = Dashboard(Path(folder), data, ECV_MODE="public", ECV_EDITORS="")
+        dashboard.start()
         try:
-            counts, failed, slowest, grown = asyncio.run(_all(at, asked.cases, asked.seed))
+            assert dashboard.process is not None
+            server = psutil.Process(dashboard.process.pid)
+            with suppress(TimeoutError):
+                draw_page(dashboard.port)  # a first page loads what all need
+            bytes_before = server.memory_info().rss
+            attacks = count_failed_cases(dashboard.port, options.cases, options.seed)
+            failed = asyncio.run(attacks)
+            megabytes = (server.memory_info().rss - bytes_before) / (1 << 20)
         finally:
-            at.stop()
-        log = at.log.read_text(errors="replace")
+            dashboard.stop()
+        log = dashboard.log.read_text(errors="replace")
     traces = log.split("Traceback (most recent call last)")[1:]
-    ours = [trace[:4000] for trace in traces if _ours(trace)]
-    print(*ours, sep="\n", end="")
-    kinds = ", ".join(f"{kind} {count}" for kind, count in counts.most_common())
+    our_traces = [trace for trace in traces if is_ours(trace)]
+    for trace in our_traces:
+        print(trace[:4000])
     print(
-        f"{counts.total()} cases ({kinds}), {failed} failed; {len(ours)} tracebacks of "
-        f"ours in the log and {len(traces) - len(ours)} of Streamlit alone; the server answered "
-        f"within {slowest:.1f} s and grew by {grown:.0f} MB"
+        f"{options.cases} cases, {failed} failed; {len(our_traces)} tracebacks of ours in the log, "
+        f"{len(traces) - len(our_traces)} of Streamlit alone; the server grew by {megabytes:.0f} MB"
     )
-    sys.exit(failed > 0 or len(ours) > 0 or grown > MEGABYTES)
+    sys.exit(failed > 0 or len(our_traces) > 0 or megabytes > MOST_MEGABYTES)
 
 
 if __name__ == "__main__":
