@@ -69,7 +69,7 @@ def measured(size: int, name: str) -> dict[str, float]:
     parts = splits.fold_matrices(data, folds, 0)
     clock.lap("split")
     algorithm = models.algorithm(name)
-    model = algorithm.build(algorithm.every(()))
+    model = algorithm.build(algorithm.with_defaults(()))
     if algorithm.with_torch:
         import_module("torch")
     scores = data.n_users * data.n_items

@@ -21,7 +21,7 @@ class Model:
 
     def __init__(self, name: str, length: int, fold: Fold) -> None:
         self._algorithm = algorithm(name)
-        self._params = self._algorithm.every(())
+        self._params = self._algorithm.with_defaults(())
         if "epochs" in self._params:
             self._params["epochs"] = length
         self._train = _matrix(fold.train, fold)

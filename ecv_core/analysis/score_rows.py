@@ -61,7 +61,7 @@ class OneMetric(NamedTuple):
     """What of a table is of one metric."""
 
     table: pa.Table
-    clue: Clue | None
+    metric_clue: Clue | None
     """What names the metric; None where no column does, so that all of the table is used."""
     left_out: list[str]
     """The other metrics, as in `UsedPart`."""
@@ -231,8 +231,8 @@ def rows_of_long(
     of_metric = rows_of_one_metric(folds.table, _columns_without_role(table, roles), file, metric)
     table = of_metric.table
     clues = []
-    if of_metric.clue is not None:
-        clues.append(of_metric.clue)
+    if of_metric.metric_clue is not None:
+        clues.append(of_metric.metric_clue)
         # All rows are of this metric now, so the column of scores need not be called after it.
         metric = None
     other_columns = _columns_without_role(table, roles)

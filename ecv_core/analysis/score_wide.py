@@ -64,7 +64,7 @@ class _ScoreNames(NamedTuple):
     names: list[str]
     left_out: list[str]
     """What the others are, as parts of a sentence."""
-    clue: Clue | None = None
+    metric_clue: Clue | None = None
     """What names the metric of the scores, if anything does."""
     times: Sequence[str] = ()
     """The columns beside these that have times or costs."""
@@ -97,9 +97,9 @@ def rows_of_wide(
     else:
         rows = _rows_of_fold_rows(table, label_column, columns, file, metric)
     rows = replace(rows, left_out=[*of_metric.left_out, *columns.left_out, *rows.left_out])
-    if of_metric.clue is None:
+    if of_metric.metric_clue is None:
         return rows
-    return replace(rows, metric=of_metric.clue.name, clues=[of_metric.clue])
+    return replace(rows, metric=of_metric.metric_clue.name, clues=[of_metric.metric_clue])
 
 
 def _rows_of_contender_rows(
@@ -131,7 +131,7 @@ def _rows_of_contender_rows(
         kept = set(contenders.names)
         table = table.filter(pa.array([name in kept for name in row_names]))
     left_out = folds.left_out + left_out_words(times, "times or costs") + contenders.left_out
-    columns = _ScoreNames(folds.names, left_out, folds.clue or contenders.clue)
+    columns = _ScoreNames(folds.names, left_out, folds.metric_clue or contenders.metric_clue)
     return _rows_of_cells(
         table, label_column, columns, file, column_role="fold", row_role="contender"
     )
@@ -229,9 +229,9 @@ def _rows_of_cells(
         row_labels = RowLabels(names, np.tile(codes, len(column_labels)))
     metric = ""
     clues = []
-    if columns.clue is not None:
-        metric = columns.clue.name
-        clues.append(columns.clue)
+    if columns.metric_clue is not None:
+        metric = columns.metric_clue.name
+        clues.append(columns.metric_clue)
     return ScoreRows(
         labels={column_role: in_blocks(column_labels, len(table)), row_role: row_labels},
         scores=np.concatenate(scores),

@@ -321,10 +321,10 @@ class Algorithm:
 
     def value_of(self, name: str, given: ParamValue) -> ParamValue:
         """A value of one parameter. Raises: InputError for an unknown name or a bad value."""
-        values = self.every(self.resolve({name: given}))
+        values = self.with_defaults(self.resolve({name: given}))
         return values[name]
 
-    def every(self, params: Params) -> dict[str, ParamValue]:
+    def with_defaults(self, params: Params) -> dict[str, ParamValue]:
         """All parameters with their values, of what `resolve` gave."""
         defaults = {parameter.name: parameter.default for parameter in self.parameters}
         return defaults | dict(params)

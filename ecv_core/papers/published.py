@@ -178,7 +178,7 @@ def recorded_entries(dataset: str) -> list[Entry]:
     return sorted(entries, key=attrgetter("rmse"))
 
 
-def set_ups(dataset: str) -> list[float]:
+def rmse_of_set_ups(dataset: str) -> list[float]:
     """The RMSE of sgd-mf with each setting of the recorded grid, after all epochs; lowest first.
 
     Means over the grid's folds. Settings with which the fit diverged are left out. Empty where no

@@ -121,7 +121,7 @@ def varied_parameters(names: Sequence[str]) -> list[dict[str, ParamValue]] | Non
             algorithm_id, params = parse_contender(name)
             algorithm = models.algorithm(algorithm_id)
             algorithms.add(algorithm_id)
-            configurations.append(algorithm.every(algorithm.resolve(params)))
+            configurations.append(algorithm.with_defaults(algorithm.resolve(params)))
     except InputError:  # from outside: neither its name nor its parameters are known here
         return None
     if len(algorithms) != 1:

@@ -362,7 +362,7 @@ def nested_k_fold(interactions: Interactions, k: int, seed: int, settings: Setti
             )
 
         def draw_late_part(_: int) -> Parts:
-            return _parts_with_relevant_test(~is_late, is_late & is_relevant)
+            return _train_and_test_parts(~is_late, is_late & is_relevant)
 
         return draw_late_part
     early_rows = np.flatnonzero(~is_late)
@@ -371,12 +371,12 @@ def nested_k_fold(interactions: Interactions, k: int, seed: int, settings: Setti
 
     def draw(index: int) -> Parts:
         is_held_out = assignment == index
-        return _parts_with_relevant_test(~is_late & ~is_held_out, is_held_out & is_relevant)
+        return _train_and_test_parts(~is_late & ~is_held_out, is_held_out & is_relevant)
 
     return draw
 
 
-def _parts_with_relevant_test(is_learnt: Mask, is_tested: Mask) -> Parts:
+def _train_and_test_parts(is_learnt: Mask, is_tested: Mask) -> Parts:
     """What is held out but not relevant is in neither: it may be recommended, and is no hit."""
     parts = np.full(len(is_learnt), Part.UNUSED, dtype=np.int8)
     parts[is_learnt] = Part.TRAIN

@@ -336,7 +336,7 @@ def stop_of(moments: Sequence[Moment], k: int) -> int | None:
     return None
 
 
-def usual_kind(spec: RunSpec) -> IntervalKind:
+def usual_interval_kind(spec: RunSpec) -> IntervalKind:
     """What the intervals of a run hold where that was not written beside them."""
     rule = RULES.get(spec.rule)
     if rule is None:

@@ -662,12 +662,13 @@ class FoldVariance:
             error: How likely the mean may be farther.
             share_of_variance: 1/e - 1/k of each set; shape (sets,).
         """
-        # How many standard errors of the users' part an interval reaches that allows for folds that
-        # differ by more than their users (Bayes), where many users make that part a normal one.
+        # In standard errors that come from users alone, half the width of a Bayesian interval that
+        # allows for folds that differ by more than their users. It supposes a normal distribution.
         ratios = np.nan_to_num(self.ratios, posinf=0)
         bayes_quantiles = distance_of_p_value(ratios, self.sizes, error)
         normal_quantile = -scipy.special.ndtri(error / 2)
-        # Of few users Student's t takes the place of the normal distribution.
+        # With few users Student's t takes the place of the normal distribution: the half width is
+        # multiplied by the quotient of their quantiles.
         t_quantiles = -scipy.special.stdtrit(self.users_freedom, error / 2)
         divisor = normal_quantile or 1  # an error of 1 has quantiles of 0: a half width of 0 too
         standard_errors = np.sqrt(self.by_users * share_of_variance)

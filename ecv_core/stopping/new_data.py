@@ -227,9 +227,12 @@ def _skewness_slope(influence: NDArray[np.float64], variance: float) -> float:
     count = len(influence)
     if count < 3:  # fewer users show no skewness
         return 0.0
-    third = ((influence - influence.mean()) ** 3).mean()
-    third *= count**2 / ((count - 1) * (count - 2))  # without bias, as n - 1 is for variances
-    return float(third / variance)
+    third_moment = ((influence - influence.mean()) ** 3).mean()
+    # Without bias, as n - 1 is for variances.
+    third_moment *= count**2 / ((count - 1) * (count - 2))
+    # The covariance of a sample's mean and variance is the third moment / n, and the variance of
+    # its mean is the variance / n: their quotient is the slope of the variance on the mean.
+    return float(third_moment / variance)
 
 
 def _variance_within_folds(table: NDArray[np.float64]) -> float:

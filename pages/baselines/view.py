@@ -20,7 +20,7 @@ from ecv_core.papers.published import (
     published,
     recorded,
     recorded_entries,
-    set_ups,
+    rmse_of_set_ups,
 )
 from ecv_core.papers.rating_figures import (
     board_figure,
@@ -189,7 +189,7 @@ def show_board(dataset: str, entries: Sequence[Entry]) -> None:
 
 def show_spread(dataset: str, entries: Sequence[Entry]) -> None:
     """How far settings of one method are apart, beside how far published methods are."""
-    settings = set_ups(dataset)
+    settings = rmse_of_set_ups(dataset)
     if len(settings) < 2:
         return
     best = settings[0]

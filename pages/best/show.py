@@ -135,7 +135,7 @@ def show_selection(
         if bets.stage is Stage.OPEN:
             return  # nobody bets on what is seen
         autoplay = bets.stage is Stage.RACING
-        version += f" bets {bets.number}"
+        version += f" bets {bets.times_asked}"
         # The usual order, by the last round, would give the winner away.
         frame = frame.sort_values(["step", "contender"], kind="stable")
         if selection.decided:

@@ -66,7 +66,7 @@ def _pick_from_space() -> PickedContenders:
     Raises:
         InputError: If a value is not allowed, or the space has fewer than two configurations.
     """
-    entry, ready = dataset_picker(tables=True)
+    entry, ready = dataset_picker(with_tables=True)
     task = entry.tasks[0]
     names = [name for name in serving(task) if ALGORITHMS[name].parameters]  # others have no space
     set_usual_metric_and_split(names)
@@ -263,7 +263,7 @@ def _named_contenders(specs: Iterable[RunSpec]) -> NamedSpecs:
 
 
 def _pick_algorithms() -> PickedContenders:
-    entry, ready = dataset_picker(tables=True)
+    entry, ready = dataset_picker(with_tables=True)
     names = algorithm_picker(
         entry.tasks,
         key="contenders",

@@ -46,11 +46,15 @@ def show_expected_cost(specs: Sequence[RunSpec], *, as_contenders: bool = False)
         as_contenders: Whether they are contenders, of which each may be done after one fold.
     """
     if specs:
-        load = psutil.getloadavg()[0] / (psutil.cpu_count() or 1)
+        load_per_core = psutil.getloadavg()[0] / (psutil.cpu_count() or 1)
         evidence = evidence_of(specs)
         st.caption(
             expectation_words(
-                specs, evidence.costs, evidence.source, as_contenders=as_contenders, load=load
+                specs,
+                evidence.costs,
+                evidence.source,
+                as_contenders=as_contenders,
+                load_per_core=load_per_core,
             )
         )
 
@@ -61,7 +65,7 @@ def expectation_words(
     source: str = "",
     *,
     as_contenders: bool = False,
-    load: float = 0.0,
+    load_per_core: float = 0.0,
 ) -> str:
     """How long and how much, as ranges, or what is not known yet.
 
@@ -69,16 +73,15 @@ def expectation_words(
         specs: The specs of the runs.
         costs: The costs of runs of their dataset and algorithms.
         source: What the costs are of, where they are not of runs on this machine.
-        as_contenders: As of `expectation`.
-        load: Programs that would compute now, for each processor; a fold shares them with those.
+        as_contenders: As of `show_expected_cost`.
+        load_per_core: Programs that would compute now, for each core; a fold shares it with them.
     """
     expected_runs: list[Expected] = []
     unknown_algorithms: list[str] = []
     for spec in specs:
         fewest_and_most_folds = folds_planned(spec)
-        if (
-            as_contenders
-        ):  # a contender that cannot win is put out, after its first fold at the earliest
+        if as_contenders:
+            # A contender that cannot win is dropped, after its first fold at the earliest.
             fewest_and_most_folds = (1, spec.k)
         expected_run = expected_costs(spec, costs, fewest_and_most_folds)
         if expected_run is None:
@@ -90,7 +93,7 @@ def expectation_words(
         if seconds:
             return f"By a rough estimate, each fold will take {duration(seconds)} on one core."
         return "Time and energy are not known yet for this dataset and algorithm."
-    sentence = _time_and_energy_sentence(sum_of_expected(expected_runs), source, load)
+    sentence = _time_and_energy_sentence(sum_of_expected(expected_runs), source, load_per_core)
     if not unknown_algorithms:
         return sentence
     titles = ", ".join(map(algorithm_title, in_catalogue_order(unknown_algorithms)))
@@ -108,7 +111,7 @@ def _rough_seconds(specs: Sequence[RunSpec]) -> float:
     return longest
 
 
-def _time_and_energy_sentence(total: Expected, source: str, load: float) -> str:
+def _time_and_energy_sentence(total: Expected, source: str, load_per_core: float) -> str:
     """What all runs together are expected to take, and by what it is known."""
     fewest, most = total.folds
     folds = counted(most, "fold")
@@ -116,9 +119,12 @@ def _time_and_energy_sentence(total: Expected, source: str, load: float) -> str:
         folds = f"{fewest} to {folds}"
     busy = ""
     shortest, longest = total.seconds
-    if load > _BUSY:
-        longest *= 1 + load  # each of these programs takes as much of a core as the fold does
-        busy = f" The longer time allows for a busy machine ({load:.1f} programs per core)."
+    if load_per_core > _BUSY:
+        # Each of these programs takes as much of a core as the fold does.
+        longest *= 1 + load_per_core
+        busy = (
+            f" The longer time allows for a busy machine ({load_per_core:.1f} programs per core)."
+        )
     time = duration(shortest)
     if duration(longest) != time:
         time = f"{time} to {duration(longest)}"

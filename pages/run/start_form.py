@@ -166,7 +166,7 @@ def _what_to_evaluate() -> _PickedData:
     if algorithms:
         task = ALGORITHMS[algorithms[0]].task
     with dataset_place:
-        entry, ready = dataset_picker(task, tables=True)
+        entry, ready = dataset_picker(task, with_tables=True)
     settings = fold_settings(task)
     return _PickedData(entry, ready, algorithms, parameter_settings(algorithms), settings)
 
@@ -311,7 +311,7 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
     state[TASK_OF_METRIC] = spec.task
     state.update(rule_values(spec))
     if computed_here(spec):
-        _fill_parameters(spec.algorithm, ALGORITHMS[spec.algorithm].every(spec.params))
+        _fill_parameters(spec.algorithm, ALGORITHMS[spec.algorithm].with_defaults(spec.params))
     _fill_parameters(parameters_owner(spec.split), dict(spec.split_params))
 
 

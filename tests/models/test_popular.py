@@ -32,4 +32,4 @@ def test_a_parameter_that_came_later_is_no_part_of_the_spec_at_its_default() -> 
     known = algorithm("popular")
     assert known.resolve({}) == known.resolve({"batch_size": 0}) == ()
     assert known.resolve({"batch_size": "2048"}) == (("batch_size", 2048),)
-    assert known.every(()) == {"batch_size": 0}
+    assert known.with_defaults(()) == {"batch_size": 0}

@@ -86,7 +86,7 @@ def test_before_start_the_form_says_how_long_and_how_much_or_that_it_is_not_know
     other = make_spec(dataset="ml-100k", algorithm="popular")
     assert "Popularity" in expectation_words([spec, other], known)
     # Two programs on each processor beside it: it may take three times as long.
-    assert "about 4.2 s to 2 min 36 s" in expectation_words([spec], known, load=2.0)
+    assert "about 4.2 s to 2 min 36 s" in expectation_words([spec], known, load_per_core=2.0)
 
 
 def test_the_form_knows_the_runs_of_the_database(app, store, a_run, monkeypatch):

@@ -17,7 +17,7 @@ from ecv_core.papers.published import (
     published_datasets,
     recorded,
     recorded_entries,
-    set_ups,
+    rmse_of_set_ups,
 )
 from ecv_core.papers.rating_figures import board_figure, board_frame, dimension_frame, steps_frame
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
@@ -139,10 +139,10 @@ def test_careful_methods_come_in_the_order_of_the_paper_on_the_folds_that_all_ha
 
 
 def test_in_the_recorded_grid_one_method_is_far_apart_from_itself():
-    found = set_ups("ml-100k")
+    found = rmse_of_set_ups("ml-100k")
     # further apart than Bayesian MF and the newest published method on it, 0.8889
     assert found[-1] - found[0] > 0.02
-    assert set_ups("synthetic") == []
+    assert rmse_of_set_ups("synthetic") == []
 
 
 def test_a_recorded_run_of_some_folds_has_an_interval_of_the_mean_of_all():

@@ -138,7 +138,7 @@ class FoldsAdvice:
         return most_folds(self.systems)
 
     @property
-    def equally_many(self) -> bool:
+    def has_equal_k(self) -> bool:
         """Whether all systems have the same number of folds."""
         return len({system.k for system in self.systems}) == 1
 

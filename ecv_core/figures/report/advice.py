@@ -17,7 +17,7 @@ from ecv_core.stopping.base import AT_LEAST
 def promise_words(advice: FoldsAdvice) -> str:
     """'at most 2 % from the 10-fold mean in 95 % of orders'."""
     whole = "k-fold"
-    if advice.equally_many:
+    if advice.has_equal_k:
         whole = f"{advice.k}-fold"
     where = "in every order"
     if advice.share < 1:
@@ -55,7 +55,7 @@ def enough_words(advice: FoldsAdvice) -> str:
 
 def _all_folds_words(advice: FoldsAdvice) -> str:
     """'all 10 folds'; 'all folds' where some runs have more than others."""
-    if advice.equally_many:
+    if advice.has_equal_k:
         return f"all {advice.k} folds"
     return "all folds"
 
@@ -102,7 +102,7 @@ def way_out_sentence(advice: FoldsAdvice) -> str:
     if acceptable <= advice.within_percent:
         return ""
     fewer = "all folds but one"
-    if advice.equally_many:
+    if advice.has_equal_k:
         fewer = counted(advice.k - 1, "fold")
     return f"With an acceptable difference of {acceptable:g} %, {fewer} would be enough."
 

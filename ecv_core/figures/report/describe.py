@@ -63,7 +63,7 @@ from ecv_core.selection.document import (
 from ecv_core.selection.replay import Played, mean_so_far
 from ecv_core.selection.rounds import Terms, Verdict
 from ecv_core.splits import SPLITS
-from ecv_core.stopping import RULES, usual_kind
+from ecv_core.stopping import RULES, usual_interval_kind
 from ecv_core.stopping.base import Phrases
 
 if TYPE_CHECKING:
@@ -801,7 +801,7 @@ def _fold_table(run: RunRecord) -> str:
     caption = (
         f"{run_title(run)}, fold by fold: score, mean of the first n folds and the "
         f"{percent_text(run.spec.confidence, 'g')} interval that the rule goes by, of the "
-        f"{usual_kind(run.spec)}."
+        f"{usual_interval_kind(run.spec)}."
     )
     if run.stopped_at:
         caption += f" The evaluation stopped after fold {run.stopped_at}."

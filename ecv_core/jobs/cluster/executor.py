@@ -258,7 +258,7 @@ class DaskExecutor:
         self._take_over_or_submit_to_dask(under_way)
 
     def finished(self, seconds: float) -> Finished:
-        self._report_waiting()
+        self._request_nodes_and_report_waiting()
         end = time.monotonic() + seconds
         while self._tasks:
             try:
@@ -524,7 +524,7 @@ class DaskExecutor:
                 phase, step, steps = message["at"]
                 under_way.progress(shown(phase), int(step), int(steps))
 
-    def _report_waiting(self) -> None:
+    def _request_nodes_and_report_waiting(self) -> None:
         """Now and then, say which tasks wait for a node, and ask again for nodes that are gone."""
         if time.monotonic() - self._waiting_reported_at < LOOK_SECONDS:
             return

@@ -25,7 +25,7 @@ from ecv_core.selection.tuning.power import (
     PValueCurve,
     dominance,
     dominant,
-    draw,
+    draw_pairs,
     expected_curve,
     paired_p_values,
 )
@@ -156,7 +156,7 @@ def study_metrics(
     p_values = tests.p_values
     if pairs != "all":
         pair_count = p_values[metric].shape[1]
-        drawn_pairs = draw(pair_count, seed=seed)
+        drawn_pairs = draw_pairs(pair_count, seed=seed)
         # A p value's column is its pair of configurations.
         p_values = {name: table[:, drawn_pairs] for name, table in p_values.items()}
     curves = {name: expected_curve(table) for name, table in p_values.items()}
@@ -332,7 +332,7 @@ def _configurations(runs: Mapping[RunSpec, Sequence[FoldResult]]) -> Configurati
     Args:
         runs: At least two; all folds of each, with users' scores by all metrics that are studied.
     """
-    parameters = differing_parameters([models.of(spec).every(spec.params) for spec in runs])
+    parameters = differing_parameters([models.of(spec).with_defaults(spec.params) for spec in runs])
     by_parameters = sorted(zip(parameters, runs, strict=True), key=_sort_key)
     specs = [spec for _, spec in by_parameters]
     folds = [runs[spec] for spec in specs]

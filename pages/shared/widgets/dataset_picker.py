@@ -66,18 +66,18 @@ class PickedDataset(NamedTuple):
     """Whether it can be used as it is: it is on disk."""
 
 
-def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> PickedDataset:
+def dataset_picker(task: Task = Task.TOP_N, *, with_tables: bool = False) -> PickedDataset:
     """The picked dataset, and whether it is ready to be used; with its size for this task.
 
     Args:
         task: What is to be done with it.
-        tables: Whether tables of samples can be picked too.
+        with_tables: Whether tables of samples can be picked too.
     """
     entries = datasets.catalogue()
     titles = titles_of(entries, dataset_title)
     translate_address("dataset", titles)
-    of_table = tables and picked_dataset().task is not None
-    if tables:
+    of_table = with_tables and picked_dataset().task is not None
+    if with_tables:
         _pick_task(of_table)
     usual = _usual_dataset(of_table)
 

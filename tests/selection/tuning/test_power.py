@@ -11,7 +11,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.selection.tuning.power import (
     dominance,
     dominant,
-    draw,
+    draw_pairs,
     expected_curve,
     paired_p_values,
 )
@@ -78,15 +78,15 @@ def test_the_expectation_holds_for_many_pairs() -> None:
 
 def test_with_fewer_pairs_than_a_draw_all_of_them_are_taken() -> None:
     p_values = np.random.default_rng(5).random((2, 6))
-    assert list(draw(6)) == list(range(6))
+    assert list(draw_pairs(6)) == list(range(6))
     largest_first = np.sort(p_values)[:, ::-1]
     assert expected_curve(p_values).p_values == pytest.approx(largest_first.mean(axis=0))
 
 
 def test_a_draw_is_the_same_for_the_same_seed_and_without_repetition() -> None:
-    assert (draw(105, seed=7) == draw(105, seed=7)).all()
-    assert (draw(105, seed=7) != draw(105, seed=8)).any()
-    assert len(set(draw(105).tolist())) == 25
+    assert (draw_pairs(105, seed=7) == draw_pairs(105, seed=7)).all()
+    assert (draw_pairs(105, seed=7) != draw_pairs(105, seed=8)).any()
+    assert len(set(draw_pairs(105).tolist())) == 25
 
 
 def test_dominance_worked_by_hand() -> None:
