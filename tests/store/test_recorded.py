@@ -14,7 +14,10 @@ from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS, MomentsAgain
+from ecv_core.store.document import run_document
+from ecv_core.store.imports import read_run
 from ecv_core.store.recorded import (
+    FOLDER,
     RUNS,
     USERS,
     is_recorded,
@@ -147,3 +150,15 @@ def test_a_damaged_file_is_one_sentence_and_is_not_written_over(tmp_path, conten
         write(tmp_path, a_run("item-knn"))
     assert path.read_bytes() == content
     assert recorded_run("d--a", tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(path.parent for path in FOLDER.rglob(RUNS)), ids=lambda folder: folder.name
+)
+def test_what_is_recorded_follows_from_its_folds_and_can_be_imported(folder):
+    """Scores that were computed anew, as where ties were broken, leave no old mean and no stop."""
+    runs = recorded_runs(folder)
+    assert runs
+    for run in runs:
+        content = json.dumps(run_document(run)).encode()
+        assert read_run(content, run.run_id).run.stopped_at == run.stopped_at
