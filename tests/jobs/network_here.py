@@ -8,7 +8,11 @@ import subprocess
 import time
 from contextlib import suppress
 
-HERE, THERE = "10.231.77.1", "10.231.77.2"
+# Each process has addresses of its own: the network of a test that was killed stays, and would get
+# the packets of the next one.
+_NUMBER = os.getpid() % 250
+HERE = f"10.231.{_NUMBER}.1"
+THERE = f"10.231.{_NUMBER}.2"
 
 
 def why_not() -> str | None:
