@@ -172,7 +172,10 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
     stem = path.name.partition(".")[0]
     clues = [*rows.clues, Clue(f"the file's name '{stem}'", stem, sure=False)]
     if metric is not None and not same_metric(metric, rows.metric):
-        clues.insert(0, Clue(f"the metric '{metric}' that you chose", metric))
+        source = f"the metric '{metric}' that you chose"
+        if metric_named(rows.metric) is not None:
+            source += f", where the file has '{rows.metric}'"
+        clues.insert(0, Clue(source, metric))
     direction = _direction(clues, [contender.folds for contender in kept])
     return ScoreFile(
         contenders=tuple(

@@ -283,12 +283,6 @@ def rows_of_one_metric(
         from pyarrow import compute  # here, as most files need none of what it loads
 
         metrics = [str(name) for name in compute.unique(table[column]).to_pylist()]
-        # A column that names metrics is believed: with another one the direction could be wrong.
-        if metric is not None and first_of_metric(metrics, metric) is None:
-            shown = listed(metrics[:_NAMED])
-            raise SeveralMetrics(
-                f"{file} has no metric '{metric}'; choose one of: {shown}", metrics
-            )
         chosen = chosen_metric(metrics, metric, file)
         others = [name for name in metrics if name != chosen]
         if others:

@@ -327,11 +327,3 @@ def test_a_column_of_what_are_no_names_is_one_sentence(tmp_path: Path, users: ob
     parquet.write_table(pa.table(table), path)
     with pytest.raises(InputError, match=r"the column 'user' of .* has values that"):
         read_contenders(path)
-
-
-def test_a_metric_that_the_column_of_metrics_does_not_name_is_refused(tmp_path):
-    path = tmp_path / "scores.csv"
-    path.write_text("contender,fold,metric,score\na,1,recall,0.3\na,2,recall,0.4\n")
-    with pytest.raises(InputError, match=r"'rmse'.*recall"):
-        read_contenders(path, metric="rmse")
-    assert read_contenders(path, metric="recall").direction.higher_is_better

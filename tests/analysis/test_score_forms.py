@@ -184,6 +184,8 @@ def test_a_contradiction_is_the_users_choice_and_said(read) -> None:
     asked = read(long_of("rmse"), metric="ndcg", index=False).direction
     assert asked.higher_is_better
     assert "although the column 'rmse' suggests the opposite" in asked.why
+    of_the_same_direction = read(long_of("rmse"), metric="mae", index=False).direction
+    assert "'mae' that you chose, where the file has 'rmse'" in of_the_same_direction.why
 
 
 # Several metrics.
