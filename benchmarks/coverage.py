@@ -265,7 +265,7 @@ def _doubted(scores: Floats, by_users: Floats) -> NDArray[np.bool_]:
 
 def recorded(folder: Path = FOLDER) -> dict[str, Scores]:
     """The runs of a folder that have per-user scores, by name."""
-    results = Results(None, folder=folder)
+    results = Results(None, recorded_folder=folder)
     scores_by_name = {}
     for run in recorded_runs(folder):
         scores = results.scores(run)

@@ -204,7 +204,7 @@ def database_rows(random: Random, folder: Path) -> None:
     stored_plans(store, STUDY)
     with suppress(EcvError):
         run_document(store.run(damaged_run))
-        Results(store, recorded=False).scores(store.run(damaged_run))
+        Results(store, with_recorded=False).scores(store.run(damaged_run))
     with store.transaction("emptied") as connection:
         for table in (schema.runs, schema.folds, schema.imports, schema.plans):
             connection.execute(table.delete())

@@ -111,10 +111,15 @@ class Acting:
     # -- runs ---------------------------------------------------------------------------------
 
     def start(
-        self, specs: Sequence[RunSpec], *, plan_id: str = "", anew: bool = False, place: str = ""
+        self,
+        specs: Sequence[RunSpec],
+        *,
+        plan_id: str = "",
+        anew: bool = False,
+        compute_on: str = "",
     ) -> str:
         check(Action.START, self.actor)
-        self._check_place(place)
+        self._check_place(compute_on)
         if self.limits is not None:
             refuse_if(run_refusal(self.limits, specs))
         self._keep_name_of_actor()
@@ -124,7 +129,7 @@ class Acting:
             quota=self._quota,
             plan_id=plan_id,
             anew=anew,
-            place=place,
+            compute_on=compute_on,
         )
 
     def resume(self, run_id: str, *, full: bool = False) -> bool:
@@ -165,9 +170,9 @@ class Acting:
 
     # -- studies and selections ---------------------------------------------------------------
 
-    def begin_study(self, cells: Sequence[Cell], *, place: str = "") -> str:
+    def begin_study(self, cells: Sequence[Cell], *, compute_on: str = "") -> str:
         check(Action.START_MANY, self.actor)
-        self._check_place(place)
+        self._check_place(compute_on)
 
         def may_go_on(run: RunRecord) -> bool:
             return self.may(Action.GO_ON, run.started_by)
@@ -178,7 +183,7 @@ class Acting:
             cells,
             started_by=self.actor.id,
             may_go_on=may_go_on,
-            place=place,
+            compute_on=compute_on,
         )
 
     def go_on_with_study(self, study_id: str, *, full: bool = False) -> None:
@@ -194,13 +199,18 @@ class Acting:
         study.cancel(self, own_cells)
 
     def begin_selection(
-        self, contenders: Sequence[tuple[str, RunSpec]], terms: Terms, *, place: str = ""
+        self, contenders: Sequence[tuple[str, RunSpec]], terms: Terms, *, compute_on: str = ""
     ) -> str:
         check(Action.START_MANY, self.actor)
-        self._check_place(place)
+        self._check_place(compute_on)
         self._keep_name_of_actor()
         return select.begin(
-            self._store, contenders, terms, started_by=self.actor.id, place=place, recorded=True
+            self._store,
+            contenders,
+            terms,
+            started_by=self.actor.id,
+            compute_on=compute_on,
+            recorded=True,
         )
 
     def go_on_with_selection(self, selection_id: str) -> None:

@@ -61,7 +61,7 @@ class Queue:
         quota: Quota | None = None,
         plan_id: str = "",
         anew: bool = False,
-        place: str = "",
+        compute_on: str = "",
     ) -> str:
         """Queue one run per spec; gives the id of their group.
 
@@ -74,7 +74,7 @@ class Queue:
             quota=quota,
             plan_id=plan_id,
             anew=anew,
-            place=place,
+            compute_on=compute_on,
         )
         self.wake()
         return plan_id or run_ids[0]

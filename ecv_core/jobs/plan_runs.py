@@ -124,7 +124,7 @@ class PlanRuns:
         self.store = store
         self.owner = owner or this_process()
         self.callbacks = callbacks or Callbacks()
-        self.results = Results(store, recorded=recorded)
+        self.results = Results(store, with_recorded=recorded)
         self._plan_id = plan_id
         self._started_by = started_by
         self._rule = rule

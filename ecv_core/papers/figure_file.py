@@ -173,7 +173,7 @@ def _race_of(name: str, folder: Path) -> ContenderRace:
 
 def _recorded_race(runs: Sequence[RunRecord], folder: Path) -> ContenderRace:
     """Which of these recorded runs to use, played again from their folds."""
-    contenders = contenders_of(runs, Results(None, folder=folder))
+    contenders = contenders_of(runs, Results(None, recorded_folder=folder))
     terms = terms_for(runs[0].spec, expected_loss=USUAL_LOSS)
     return ContenderRace(
         contenders=contenders,

@@ -86,18 +86,22 @@ class Results:
     """
 
     def __init__(
-        self, store: Store | None, *, recorded: bool = True, folder: Path | None = None
+        self,
+        store: Store | None,
+        *,
+        with_recorded: bool = True,
+        recorded_folder: Path | None = None,
     ) -> None:
         """Of a database and of the recorded runs.
 
         Args:
             store: The database; None where only recorded runs count.
-            recorded: Whether recorded runs count.
-            folder: Where these are; by default the project's.
+            with_recorded: Whether recorded runs count.
+            recorded_folder: The folder of these; by default the project's.
         """
         self._store = store
-        self._recorded = recorded
-        self._folder = folder
+        self._with_recorded = with_recorded
+        self._recorded_folder = recorded_folder
         self._scores_of_one_metric: dict[tuple[str, int, str], UserScores] = {}
         """By run id, fold and metric: what is kept between calls."""
 
@@ -116,8 +120,8 @@ class Results:
             for run in self._store.runs_like(spec, imported=not computed_here):
                 if run.folds or run.ahead:
                     run_of_id[run.run_id] = run
-        if self._recorded and not computed_here:
-            for run in recorded_like(spec, self._folder):
+        if self._with_recorded and not computed_here:
+            for run in recorded_like(spec, self._recorded_folder):
                 run_of_id.setdefault(run.run_id, run)
         return sorted(run_of_id.values(), key=_fold_count, reverse=True)
 
@@ -178,9 +182,9 @@ class Results:
         scores = {}
         if self._store is not None:
             scores = self._store.user_scores(run.run_id, folds)
-        if scores or not self._recorded:
+        if scores or not self._with_recorded:
             return scores
-        recorded = recorded_user_scores(run, self._folder)
+        recorded = recorded_user_scores(run, self._recorded_folder)
         if folds is None:
             return recorded
         return {fold: users for fold, users in recorded.items() if fold in folds}
@@ -230,7 +234,7 @@ class Results:
         if self._store is not None:
             in_database = self._store.folds_with_user_scores([run.run_id for run in runs])
         for run in runs:
-            recorded = self._recorded and has_user_scores(run, self._folder)
+            recorded = self._with_recorded and has_user_scores(run, self._recorded_folder)
             for result in (*run.folds, *run.ahead):
                 choices = without_users
                 if recorded or (run.run_id, result.fold) in in_database:

@@ -202,7 +202,7 @@ class Store:
         quota: Quota | None = None,
         plan_id: str = "",
         anew: bool = False,
-        place: str = "",
+        compute_on: str = "",
     ) -> list[str]:
         """Queue one run per spec, as one group; gives the run ids.
 
@@ -211,7 +211,7 @@ class Store:
             plan_id: The plan id of the plan that they compute for, which names the group; else
                 their first run's id does.
             anew: Whether each fold is computed, also those that another run has.
-            place: As of `compute_on`.
+            compute_on: Where the folds are computed, as `--on` takes it; empty says nothing.
 
         Raises:
             RightsError: Beyond the quota; nothing is queued then.
@@ -226,7 +226,7 @@ class Store:
                     run_id, spec, group=group, owner=owner, started_by=started_by, anew=anew
                 )
                 connection.execute(runs.insert().values(**row))
-            _keep_place(connection, group, place)
+            _keep_place(connection, group, compute_on)
         return run_ids
 
     def compute_on(self, group_id: str, place: str) -> None:

@@ -233,7 +233,7 @@ def begin(named_specs: NamedSpecs, question: Question, compute_on: str = "") -> 
     person = acting()
     _, first_spec = named_specs[0]
     terms = terms_for(first_spec, **question)
-    selection_id = person.begin_selection(named_specs, terms, place=compute_on)
+    selection_id = person.begin_selection(named_specs, terms, compute_on=compute_on)
     with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
         person.go_on_with_selection(selection_id)
     return selection_id

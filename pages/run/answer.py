@@ -292,7 +292,7 @@ def _steps_to_energy(run: RunRecord) -> str:
 
 def _energy_of_cheap_models(run: RunRecord) -> str:
     """What the runs cost that this one is adjusted by: they are no part of its own energy."""
-    results = Results(store(), recorded=False)
+    results = Results(store(), with_recorded=False)
     links = []
     for name in cheap_model_ids(run.spec):
         for cheap_run in results.runs(aid_spec(run.spec, name))[:1]:  # the one with most folds

@@ -134,12 +134,14 @@ def start_form() -> None:
             specs = []  # nothing can start, so nothing is said of what it would take
         show_expected_cost(specs)
         anew = _recompute_toggle(specs)
-        place = pick_where_to_compute()
+        compute_on = pick_where_to_compute()
     preload_plots()
     if pressed:
         with errors_as_sentences():
             # The whole address at once: what the form had in it would go in a step of its own.
-            st.query_params.from_dict({"run": acting().start(specs, anew=anew, place=place)})
+            st.query_params.from_dict(
+                {"run": acting().start(specs, anew=anew, compute_on=compute_on)}
+            )
             st.rerun()
 
 
@@ -270,7 +272,7 @@ def _summary(specs: list[RunSpec]) -> str:
 
 def _recompute_toggle(specs: list[RunSpec]) -> bool:
     """Whether to compute every fold; asked only where some are there already."""
-    results = Results(store(), recorded=False)
+    results = Results(store(), with_recorded=False)
     parts = []
     for spec in specs:
         finished = len(results.folds(spec, computed_here=True))

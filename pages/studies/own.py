@@ -509,5 +509,5 @@ def _begin(cells: Sequence[Cell], compute_on: str) -> None:
             for _, obstacle in with_obstacles(cells):
                 if obstacle is not None:
                     raise InputError(obstacle)
-        st.session_state[_BEGUN] = acting().begin_study(cells, place=compute_on)
+        st.session_state[_BEGUN] = acting().begin_study(cells, compute_on=compute_on)
         st.rerun()

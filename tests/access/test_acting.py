@@ -105,7 +105,7 @@ ANEW = {
 
 def test_nobody_has_folds_computed_where_they_may_not_choose(act, monkeypatch) -> None:
     with pytest.raises(RightsError, match=r"cannot be computed on 'tcp://evil:1' here; .*: here"):
-        act(ADA).start([SPEC], place="tcp://evil:1")
+        act(ADA).start([SPEC], compute_on="tcp://evil:1")
     monkeypatch.setenv("ECV_CLUSTER", "local:2")
     assert act(ADA).places == ["local:2", "here"]
     assert act(VISITOR).places == ["local:2"]

@@ -50,7 +50,7 @@ def test_folds_of_all_runs_with_the_same_scores_are_one_set(store: Store) -> Non
     computed(store, replace(SPEC, only_folds=(3,)), 3)
     computed(store, replace(SPEC, rule="e-fold", full=True), 0, 2)
     computed(store, replace(SPEC, seed=7), 1)
-    found = Results(store, recorded=False).folds(SPEC)
+    found = Results(store, with_recorded=False).folds(SPEC)
     assert {fold: result.score for fold, result in found.items()} == {0: 0.30, 2: 0.31, 3: 0.33}
     assert list(found) == [0, 2, 3]
 
@@ -102,12 +102,12 @@ def test_own_folds_are_neither_imported_nor_recorded(store: Store, folder: Path)
     brought = replace(run, run_id="elsewhere", folds=run.folds[:4], moments=run.moments[:4])
     import_run(store, RunFile(run=brought, name="a.json", made_with={}))
     computed(store, SPEC, 1)
-    results = Results(store, folder=folder)
+    results = Results(store, recorded_folder=folder)
     assert [one.run_id for one in results.runs(SPEC)][:2] == ["recorded", "elsewhere"]
     with_users = results.folds_with_users(SPEC)
     assert [fold for fold in with_users if with_users[fold].user_scores] == [0, 1, 2, 3, 4]
     assert list(results.folds(SPEC, computed_here=True)) == [1]
-    assert list(Results(store, recorded=False).folds(SPEC)) == [0, 1, 2, 3]
+    assert list(Results(store, with_recorded=False).folds(SPEC)) == [0, 1, 2, 3]
 
 
 def test_users_scores_of_an_imported_run_are_those_that_were_recorded_of_it(
@@ -117,9 +117,9 @@ def test_users_scores_of_an_imported_run_are_those_that_were_recorded_of_it(
     record(
         run, recorded_path(folder, "synthetic", "popular"), {f: users_of(f, 2) for f in range(5)}
     )
-    results = Results(store, folder=folder)
+    results = Results(store, recorded_folder=folder)
     assert results.user_scores(run)[4].users.tolist() == [2]
-    assert Results(store, recorded=False).user_scores(run) == {}
+    assert Results(store, with_recorded=False).user_scores(run) == {}
     assert [one.run_id for one in results.runs(SPEC)] == [run.run_id]
 
 

@@ -8,8 +8,8 @@ from ecv_core.figures.palette import css_variables
 from ecv_core.figures.report.html_templates import templates
 from ecv_core.figures.report.moving import script_json
 
-_BEGINNING = "export default function "
-"""Of what a component's script draws with."""
+_EXPORTED_FUNCTION = "export default function "
+"""How the function begins that a component's script draws with."""
 
 
 def component_page(
@@ -50,7 +50,7 @@ def component_page(
         variables=Markup(css_variables()),
         style=Markup(style),
         html=Markup(html),
-        script=Markup(script.replace(_BEGINNING, "const drawPicture = function ")),
+        script=Markup(script.replace(_EXPORTED_FUNCTION, "const drawPicture = function ")),
         data=script_json(data),
         plays=plays,
         last=len(fold_seconds),

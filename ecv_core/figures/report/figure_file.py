@@ -169,7 +169,7 @@ def _other_rules(runs: Sequence[RunRecord], folder: Path) -> list[RuleCurve]:
     store = None
     if len(runs) == 1:
         store = open_store()  # a single run may be one of the user's own, several are recorded
-    results = Results(store, folder=folder)
+    results = Results(store, recorded_folder=folder)
     curves_of_runs = []
     for run in runs:
         curves_of_runs.append(curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT))

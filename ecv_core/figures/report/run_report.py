@@ -140,7 +140,7 @@ def _energy_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
         used = used_words(energy)
         saved = saved_words(energy)
         emitted = grams(energy.grams_co2e)
-        share = _share_words(energy.saved_percent, run.k, energy)
+        share = _saved_share_words(energy.saved_percent, run.k, energy)
     saving = "Energy saved"
     if run.checked:
         saving = "Stop would save"
@@ -151,7 +151,7 @@ def _energy_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
     ]
 
 
-def _share_words(percent: float | None, k: int, energy: EnergyFacts) -> str:
+def _saved_share_words(percent: float | None, k: int, energy: EnergyFacts) -> str:
     """'about 43 % of all 10': what a stop saved; empty where it saved nothing."""
     if not percent:
         return ""
@@ -166,7 +166,7 @@ def _processor_numbers(energy: EnergyFacts, k: int) -> list[KeyNumber]:
     if energy.processor_seconds is None:
         return []
     note = "of all cores"
-    share = _share_words(energy.saved_processor_percent, k, energy)
+    share = _saved_share_words(energy.saved_processor_percent, k, energy)
     if share:
         note = f"{share} saved"
     numbers = [KeyNumber("Processor time", duration(energy.processor_seconds), note)]

@@ -409,7 +409,7 @@ def begin(
     *,
     recorded: bool = False,
     started_by: str = "",
-    place: str = "",
+    compute_on: str = "",
 ) -> str:
     """Keep a new selection; gives its id. Nothing is computed yet.
 
@@ -417,7 +417,7 @@ def begin(
         contenders: Name and spec of each; what decides the folds must be the same in all.
         recorded: Whether folds of recorded runs are used, beside those of the database.
         started_by: The id of a person, who its runs belong to as well.
-        place: Where its runs are computed, as of `Store.compute_on`.
+        compute_on: Where its runs are computed, as of `Store.compute_on`.
 
     Raises:
         InputError: For contenders that cannot be compared, with the reason.
@@ -426,13 +426,13 @@ def begin(
     selection_id = keep_plan(
         store, SELECTION, planned, _terms_to_keep(terms, recorded), started_by=started_by
     )
-    store.compute_on(selection_id, place)
+    store.compute_on(selection_id, compute_on)
     return selection_id
 
 
 def results_of(store: Store, record: PlanRecord) -> Results:
     """Where the folds of a selection may come from."""
-    return Results(store, recorded=_uses_recorded(record))
+    return Results(store, with_recorded=_uses_recorded(record))
 
 
 def selection_runs(

@@ -265,7 +265,7 @@ def begin(
     *,
     started_by: str = "",
     may_go_on: Callable[[RunRecord], bool] = lambda run: True,
-    place: str = "",
+    compute_on: str = "",
 ) -> str:
     """Keep a study and queue what is missing; gives its id.
 
@@ -273,7 +273,7 @@ def begin(
         cells: As `planned_cells` gives them.
         started_by: The id of a person, as of `Store.create`.
         may_go_on: As of `cells_with_runs`.
-        place: Where its runs are computed, as of `Store.compute_on`.
+        compute_on: Where its runs are computed, as of `Store.compute_on`.
 
     Raises:
         InputError: Without a cell.
@@ -283,7 +283,7 @@ def begin(
     study_id = keep_plan(
         store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells], started_by=started_by
     )
-    store.compute_on(study_id, place)
+    store.compute_on(study_id, compute_on)
     cells_now = cells_with_runs(cells, store, may_go_on)
     _queue_missing(queue, study_id, cells_now)
     for cell in cells_now:

@@ -288,7 +288,7 @@ def own_tuning(store: Store, dataset: str, algorithm: str) -> Configurations | N
         dataset: An id.
         algorithm: An id.
     """
-    results = Results(store, recorded=False)
+    results = Results(store, with_recorded=False)
     largest: dict[RunSpec, list[FoldResult]] = {}
     for specs in _specs_by_protocol(store):
         if specs[0].dataset != dataset or specs[0].algorithm != algorithm:
