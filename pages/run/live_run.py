@@ -47,6 +47,7 @@ from pages.shared.live.state import escaped, results, sentence, store
 from pages.shared.live.watch import draw_live, shared_entries, watch
 from pages.shared.widgets.answer_card import answer_html, draw_card
 from pages.shared.widgets.place import place_title
+from pages.shared.widgets.tabs import draw_tabs
 from pages.shared.widgets.words import ago, run_label, state_badge
 
 if TYPE_CHECKING:
@@ -330,18 +331,15 @@ def _draw_figure(run: RunRecord, runs: list[RunRecord]) -> None:
 
 
 def _draw_details(run: RunRecord, runs: list[RunRecord]) -> None:
-    folds, again, export = st.tabs(
-        ["Folds", "Repeat this run", "Export"],
-        key="details",
-        bind="query-params",
-        on_change="rerun",
-    )
-    with folds:
+    def draw_folds() -> None:
         _draw_while_active(fold_table, runs, key="folds")
-    with again:
-        repeat_command(run)
-    with export:
-        downloads(run)
+
+    parts: dict[str, Callable[[], None]] = {
+        "Folds": draw_folds,
+        "Repeat this run": partial(repeat_command, run),
+        "Export": partial(downloads, run),
+    }
+    draw_tabs(parts, key="details", in_address=True)
 
     def describe() -> Description:
         return describe_runs([results().with_user_scores(run)], machine_and_versions([run]))

@@ -25,10 +25,10 @@ from pages.shared.address.link import translate_address, write_into_link
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.sliders import KEY
 from pages.shared.widgets.tables import number, table
+from pages.shared.widgets.tabs import draw_tabs
 from pages.shared.widgets.words import show_large
 from pages.studies.figures import (
     draw_slider,
-    draw_tabs,
     show_differences,
     show_headline,
     show_ranks,

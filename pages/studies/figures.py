@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import factorial, sqrt
 from typing import Literal
@@ -312,20 +312,6 @@ def show_scores(scores: pd.DataFrame) -> None:
         table=scores.copy,
         least_width=_NAMES + _SCORE_COLUMN * scores["algorithm"].nunique(),
     )
-
-
-def draw_tabs(parts: Mapping[str, Callable[[], None]], *, key: str) -> None:
-    """A tab for each part, which is drawn when it is opened.
-
-    Args:
-        parts: What draws each, by the name of its tab.
-        key: The key of the tabs.
-    """
-    tabs = st.tabs(list(parts), key=key, on_change="rerun")
-    for tab, draw in zip(tabs, parts.values(), strict=True):
-        if tab.open:
-            with tab:
-                draw()
 
 
 def _addresses(scores: pd.DataFrame) -> dict[str, str]:

@@ -284,7 +284,10 @@ def _offer_to_cancel(active: Sequence[Cell]) -> None:
 
 def _offer_to_go_on(label: str, study_id: str, cells: Sequence[Cell], *, help: str) -> None:
     """The button that goes on with these cells; none where one of them is somebody else's."""
-    others = [cell for cell in cells if cell.run is not None and not _is_mine(cell)]
+    others = []
+    for cell in cells:
+        if cell.run is not None and not _is_mine(cell):
+            others.append(cell)
     if not cells or others:
         return
     if st.button(label, icon=":material/resume:", help=help):

@@ -29,9 +29,9 @@ from pages.shared.charts.precision_curves import user_rule_curves
 from pages.shared.live.state import errors_as_sentences
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
+from pages.shared.widgets.tabs import draw_tabs
 from pages.studies.figures import (
     draw_slider,
-    draw_tabs,
     show_differences,
     show_energy_sources,
     show_headline,

@@ -32,6 +32,18 @@ async ([first, address, second]) => {
 }
 """
 """The second press comes as soon as the first has its address, while its chapter is drawn."""
+PRESS_WHEN_THERE = """
+async ([first, second, pause]) => {
+  const named = (name) =>
+    [...document.querySelectorAll("button, [role=tab]")]
+      .find((one) => one.innerText.trim().endsWith(name));
+  named(first).click();
+  await new Promise((done) => setTimeout(done, pause));
+  while (!named(second)) await new Promise((done) => setTimeout(done));
+  named(second).click();
+}
+"""
+"""The second press comes after a pause, as soon as there is something to press."""
 PAUSES = (0, 60, 200)
 """Milliseconds between two presses: the first is still on its way, or not drawn yet."""
 
@@ -54,6 +66,20 @@ def test_the_csv_of_a_chart_is_saved_while_its_table_opens_or_closes(
         with tab.expect_download(timeout=60_000) as download:
             tab.evaluate(PRESS_BOTH, ["Table", "CSV", pause])
         assert download.value.path().read_text("utf-8").startswith("n,fold,score,")
+
+
+def test_a_report_is_saved_as_soon_as_its_tab_shows_the_button(
+    tab: Page, warm: Dashboard, run_id: str
+) -> None:
+    for pause in PAUSES:
+        tab.goto("about:blank")
+        tab.goto(f"{warm.url}/run?run={run_id}")
+        expect(tab.locator('.ecv-figure[data-drawn="true"]')).to_be_visible(timeout=60_000)
+        followed(tab)
+        tab.wait_for_load_state("networkidle")  # what the page loads ahead is there
+        with tab.expect_download(timeout=60_000) as download:
+            tab.evaluate(PRESS_WHEN_THERE, ["Export", "Report", pause])
+        assert "<html" in download.value.path().read_text("utf-8")
 
 
 def test_a_chapter_picked_while_another_is_drawn_is_the_one_that_opens(

@@ -48,8 +48,10 @@ def figures(app):
     return [data for data in (json.loads(proto.json) for proto in found) if "light" in data]
 
 
-def open_run(app, run):
+def open_run(app, run, *, tab=None):
     app.query_params["run"] = run.run_id
+    if tab is not None:
+        app.query_params["details"] = tab
     app.run()
     assert not app.exception
     return app
@@ -231,11 +233,15 @@ def test_only_what_makes_sense_is_offered(app, a_run):
 
 
 def test_the_folds_are_a_table_with_all_metrics_and_exports(app, a_run):
-    open_run(app, a_run(SCORES, stopped_at=4))
+    run = a_run(SCORES, stopped_at=4)
+    open_run(app, run)
     table = app.dataframe[0].value
     assert table["score"].tolist() == SCORES
     assert table["Recall@10"].tolist() == [0.15, 0.155, 0.1525, 0.15375]
     assert table["energy Wh"].tolist() == pytest.approx([0.01] * 4)
+    # No file to download is made before its tab is open: the next drawing would replace it.
+    assert [one.proto.label for one in app.get("download_button")] == ["CSV"]
+    open_run(app, run, tab="Export")
     assert [one.proto.label for one in app.get("download_button")] == [
         "CSV",  # of figure 1
         "Report",
@@ -261,7 +267,7 @@ def test_the_split_that_is_exported_has_every_interaction_once():
 
 
 def test_the_command_line_repeats_the_run(app, a_run):
-    open_run(app, a_run(SCORES, stopped_at=4, seed=7))
+    open_run(app, a_run(SCORES, stopped_at=4, seed=7), tab="Repeat this run")
     assert app.code[0].value == (
         "python -m ecv_core run synthetic item-knn --alpha 0.0001 --seed 7"
     )

@@ -62,7 +62,9 @@ def test_data_that_were_only_in_memory_are_not_missed(app, a_run):
 
 
 def test_one_that_was_cut_off_goes_on_with_its_own_program(app, a_run):
-    open_run(app, a_run(SCORES[:2], state=RunState.INTERRUPTED, error="gone", **MINE))
+    run = a_run(SCORES[:2], state=RunState.INTERRUPTED, error="gone", **MINE)
+    app.query_params["details"] = "Repeat this run"
+    open_run(app, run)
     assert "Resume" not in labels(app)
     assert any("run its own program again" in one for one in said(app))
     command = app.code[0].value
