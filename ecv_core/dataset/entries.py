@@ -126,7 +126,7 @@ class DatasetEntry:
     @property
     def tasks(self) -> tuple[Task, ...]:
         """What can be done with it."""
-        return (self.task or Task.TOP_N).together
+        return (self.task or Task.TOP_N).tasks_on_same_data
 
     def check_serves(self, task: Task, algorithm: str) -> None:
         """Refuse a task that cannot be done with it. Raises: InputError."""

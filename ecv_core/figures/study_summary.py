@@ -78,7 +78,7 @@ class Summary:
     stability: pd.DataFrame
 
     @property
-    def texts(self) -> list[str]:
+    def alpha_texts(self) -> list[str]:
         """Each alpha as shown."""
         return [alpha_text(alpha) for alpha in self.alphas]
 

@@ -16,7 +16,7 @@ from ecv_core.records.parameters import counted as counted
 from ecv_core.records.parameters import is_or_are as is_or_are
 from ecv_core.records.parameters import percent_text, scientific
 from ecv_core.records.run import (
-    HOW,
+    HOW_KNOWN,
     FoldResult,
     Interval,
     IntervalKind,
@@ -577,7 +577,7 @@ def readings_words(folds: Sequence[FoldResult]) -> str:
     for fold in folds:
         for reading in fold.energy.readings:
             joules[reading.meter] = joules.get(reading.meter, 0.0) + reading.joules
-            source[reading.meter] = HOW[reading.source]
+            source[reading.meter] = HOW_KNOWN[reading.source]
     if len(joules) < 2:
         return ""
     first, *others = joules

@@ -30,7 +30,7 @@ QUIET = 0.05
 """The share of the machine that other programs may use, for it to be called idle otherwise."""
 
 
-HOW = {
+HOW_KNOWN = {
     "rapl": "measured",
     "plug": "measured",
     "slurm": "measured",
@@ -120,7 +120,7 @@ class Energy:
         where that is not known, all but memory, which draws its flat wattage anyway. Told and
         measured energy is what it is, but for the time without a reading.
         """
-        if HOW.get(self.source) == "estimated":
+        if HOW_KNOWN.get(self.source) == "estimated":
             least = self.above_idle_joules
             if least is None:  # The flat wattage of memory is drawn without the fold as well.
                 least = self.joules - self.ram_joules
@@ -141,7 +141,7 @@ class Energy:
     @property
     def measured(self) -> bool:
         """True when a meter was read, False for an estimate and for what somebody says."""
-        return HOW.get(self.source) == "measured"
+        return HOW_KNOWN.get(self.source) == "measured"
 
     @property
     def watt_hours(self) -> float:

@@ -132,7 +132,7 @@ class Task(StrEnum):
         return cls.TOP_N
 
     @property
-    def together(self) -> tuple[Task, ...]:
+    def tasks_on_same_data(self) -> tuple[Task, ...]:
         """The tasks that can be done with the same data: a table has one thing to be told."""
         if self.of_table:
             return (self,)

@@ -266,7 +266,7 @@ class Strategy:
     past: Past = Past.NOBODY
     in_order: bool = False
     """True where the folds are steps in time, so that another order of them means nothing."""
-    tasks: tuple[Task, ...] = Task.TOP_N.together
+    tasks: tuple[Task, ...] = Task.TOP_N.tasks_on_same_data
     """What it makes folds for."""
     code: str = ""
     """Of one's own: names what `make` does; a run is never continued by other code."""

@@ -27,7 +27,8 @@ from pages.shared.widgets.words import plan_label
 SELECTION = "selection"
 """In the address."""
 FILE = "file"
-FIRST = "ml-100k"
+FIRST_RECORDED = "ml-100k"
+"""The recorded selection that is shown where there is none of one's own."""
 _PICKED_IN_BOX = "selection-choice"
 """In the session: what is picked in the box."""
 _LAST_SHOWN = "selection-last"
@@ -49,7 +50,7 @@ def pick_selection() -> Choice:
     The usual one needs no name, so that opening the page is one step that Back goes back.
     """
     labels = _labels_of_selections()
-    selection = _open_named_selection(labels)
+    selection = _set_box_from_address(labels)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             "Selection",
@@ -82,8 +83,8 @@ def pick_selection() -> Choice:
     return Choice(selection, for_claim=purpose == _CLAIM)
 
 
-def _open_named_selection(labels: Mapping[str, str]) -> str:
-    """The selection that the address names, which is then picked in the box.
+def _set_box_from_address(labels: Mapping[str, str]) -> str:
+    """Pick the selection that the address names in the box, and give it back.
 
     Without a name it is the usual one, or the last one where another page was open in between.
 
@@ -91,27 +92,30 @@ def _open_named_selection(labels: Mapping[str, str]) -> str:
         labels: Selection -> its label; first the newest of one's own, where there is one.
     """
     usual = next(iter(labels))
-    if not is_own(usual) and FIRST in labels:
-        usual = FIRST
-    named = st.query_params.get(SELECTION)
-    wanted = named or usual
-    if not named and _PICKED_IN_BOX not in st.session_state:
-        # Streamlit has forgotten the box, so another page was open: what was shown before is shown
-        # again. With the box, it was the browser's Back that led to the address without a name.
-        wanted = str(st.session_state.get(_LAST_SHOWN, usual))
-    if wanted not in labels:
-        wanted = usual
-        if named:
+    if not is_own(usual) and FIRST_RECORDED in labels:
+        usual = FIRST_RECORDED
+    name_in_address = st.query_params.get(SELECTION)
+    if name_in_address:
+        selection = name_in_address
+    elif _PICKED_IN_BOX in st.session_state:
+        # The page was open before, so the browser's Back led to the address without a name.
+        selection = usual
+    else:
+        # Streamlit forgets a box while another page is open. What was shown before is shown again.
+        selection = str(st.session_state.get(_LAST_SHOWN, usual))
+    if selection not in labels:
+        selection = usual
+        if name_in_address:
             link_warning(
-                f"there is no selection '{escaped(named)}' here; it may have been removed, or "
-                "belongs to another installation. Pick one below, or start one."
+                f"there is no selection '{escaped(name_in_address)}' here; it may have been "
+                "removed, or belongs to another installation. Pick one below, or start one."
             )
-    st.session_state[_PICKED_IN_BOX] = wanted
-    if named or wanted != usual:
-        open_selection(wanted)
-    else:  # the address without a name stays as it is: it stands for the usual selection
-        st.session_state[_LAST_SHOWN] = wanted
-    return wanted
+    st.session_state[_PICKED_IN_BOX] = selection
+    if name_in_address or selection != usual:
+        open_selection(selection)
+    else:  # an address without a name stands for the usual selection, so none is written into it
+        st.session_state[_LAST_SHOWN] = selection
+    return selection
 
 
 def is_own(selection: str) -> bool:
@@ -158,7 +162,7 @@ _CLAIM = "What may I claim?"
 Question = Mapping[str, Any]
 """What a selection is to find out, as fields of Terms."""
 _LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
-USUAL: Question = {"expected_loss": USUAL_LOSS}
+USUAL_QUESTION: Question = {"expected_loss": USUAL_LOSS}
 
 
 def pick_question(*, for_claim: bool) -> Question:

@@ -115,7 +115,7 @@ def _draw_outcome(race: ContenderRace, bets: RaceBets) -> None:
             verdict = "right"
         words[phone] = f"You bet on {contender}: {verdict}. {winner} wins."
     tell_phones(words, f"{winner} wins. You did not bet.")
-    st.markdown(f"{hall_words(bets)} {escaped(right_words(race, bets))}")
+    st.markdown(f"{hall_words(bets)} {escaped(right_bets_words(race, bets))}")
     st.button("Bet again", key="bets-again", type="tertiary", on_click=_begin_anew, args=(bets,))
 
 
@@ -130,7 +130,7 @@ def hall_words(bets: RaceBets) -> str:
     return f"**The hall** ({counted(contenders.total(), 'bet')}): {', '.join(parts)}."
 
 
-def right_words(race: ContenderRace, bets: RaceBets) -> str:
+def right_bets_words(race: ContenderRace, bets: RaceBets) -> str:
     """How many bets were right; empty where nobody has bet."""
     contenders = list(bets.contender_of_phone.values())
     if not contenders:

@@ -21,7 +21,7 @@ from ecv_core.selection.replay import Played
 from ecv_core.selection.rounds import Terms
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from ecv_core.store.results import Results
-from pages.best.choice import FIRST, open_selection
+from pages.best.choice import FIRST_RECORDED, open_selection
 from pages.best.show import ShownSelection, show_selection
 from pages.best.start import begin
 from pages.folds.choice import OWN
@@ -41,7 +41,7 @@ from pages.shared.live.state import (
 from pages.shared.live.watch import draw_live, watch
 from pages.shared.widgets.words import run_label
 
-_Stages = list[tuple[RunState, int]]
+_RunStates = list[tuple[RunState, int]]
 """State and number of folds of every run: what the page depends on, and its buttons."""
 
 _SECONDS_TO_GO_ON = 15.0
@@ -57,7 +57,7 @@ def show_live(selection_id: str) -> None:
     manager()  # the first call marks what an earlier dashboard left behind as interrupted
     record = stored_plan(store(), SELECTION, selection_id)
     # Read before the scores: a fold that ends in between then draws the page anew.
-    drawn_stages = _stages(store().group(selection_id))
+    drawn_states = _run_states(store().group(selection_id))
     plan, scores = _plan_and_scores(selection_id)
     standing = plan.standing(scores)
     if not standing.decided:
@@ -66,7 +66,7 @@ def show_live(selection_id: str) -> None:
         draw_live(
             _show_what_goes_on,
             selection_id,
-            drawn_stages,
+            drawn_states,
             drawn_at,
             key="selection",
             topics=[ALL],
@@ -177,19 +177,19 @@ def _work_words(specs: Sequence[RunSpec]) -> str:
     return f"{counted(missing_folds, 'fold')} first, about {duration(seconds)}"
 
 
-def _show_what_goes_on(selection_id: str, drawn_stages: _Stages, drawn_at: float) -> None:
+def _show_what_goes_on(selection_id: str, drawn_states: _RunStates, drawn_at: float) -> None:
     """What is computed now, with Cancel; or why nothing is, with Resume.
 
     Args:
         selection_id: The selection.
-        drawn_stages: The stages of its runs when the page was drawn.
+        drawn_states: The stages of its runs when the page was drawn.
         drawn_at: The moment of that.
     """
     with errors_as_sentences():
         record = stored_plan(store(), SELECTION, selection_id)
         runs = store().group(selection_id)
         # Not while the page is drawn: where folds are quicker than that it would never be drawn.
-        if watch().drawn_activity().moment > drawn_at and _stages(runs) != drawn_stages:
+        if watch().drawn_activity().moment > drawn_at and _run_states(runs) != drawn_states:
             st.rerun()
         show_trouble()
         active = [run for run in runs if run.state.active]
@@ -307,7 +307,7 @@ def _show_terms(record: PlanRecord, terms: Terms) -> None:
         if any(run.state.active for run in store().group(record.plan_id)):
             return
         if acting().may(Action.FORGET, record.started_by):
-            offer_to_forget(SELECTION, record.plan_id, partial(open_selection, FIRST))
+            offer_to_forget(SELECTION, record.plan_id, partial(open_selection, FIRST_RECORDED))
 
 
 def _certainty_sentence(terms: Terms) -> str:
@@ -337,5 +337,5 @@ def _ended_at(run: RunRecord) -> datetime:
     return run.finished_at or run.created_at
 
 
-def _stages(runs: Sequence[RunRecord]) -> _Stages:
+def _run_states(runs: Sequence[RunRecord]) -> _RunStates:
     return [(run.state, len(run.folds)) for run in runs]

@@ -33,7 +33,7 @@ from ecv_core.selection.rounds import Terms
 from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid, specs_of
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question
-from pages.best.hall import Stage, bets_on, draw_bets, right_words
+from pages.best.hall import Stage, bets_on, draw_bets, right_bets_words
 from pages.folds.choice import FILE, RECORDED, SOURCE
 from pages.shared.base.present import present_button
 from pages.shared.charts.cite import machine_and_versions, paper_panel
@@ -45,7 +45,7 @@ from pages.shared.live.state import escaped, results
 from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
 from pages.shared.widgets.choices import scores_upload
 from pages.shared.widgets.score_file import file_words, scores_of
-from pages.shared.widgets.sliders import slider_numbers, slider_watch
+from pages.shared.widgets.sliders import slider_numbers, watch_slider
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,7 +139,7 @@ def show_selection(
         # The usual order, by the last round, would give the winner away.
         frame = frame.sort_values(["step", "contender"], kind="stable")
         if selection.decided:
-            sentences[-1] += f" {right_words(selection, bets)}"
+            sentences[-1] += f" {right_bets_words(selection, bets)}"
     with st.container(key="presented-lanes"):
         _draw_player(sentences, version=version, autoplay=autoplay)
         _draw_lanes(selection, frame, sentences, version=version)
@@ -154,7 +154,7 @@ def show_selection_by_slider(selection: ShownSelection) -> None:
     with st.container(key="presented-lanes"):
         with st.container(key="best-slider"):
             step = st.slider("Folds seen", 0, rounds, 1, key="best-round")
-            slider_watch(_SLIDER, container="best-slider", step=int(step))
+            watch_slider(_SLIDER, container="best-slider", step=int(step))
         _draw_lanes(
             selection,
             selection.frame(),

@@ -215,17 +215,18 @@ def _correct_roles(token: str, recognised: Recognised, earlier: Layout | None) -
             help=explained(_HELP[role]),
         )
     corrected = layout.with_roles(column_of_role)
-    times = corrected.column("timestamp")
-    if times is None:
+    column_of_times = corrected.column("timestamp")
+    if column_of_times is None:
         return corrected
-    if times != layout.column("timestamp"):  # another column may have times in another unit
+    if column_of_times != layout.column("timestamp"):
+        # Another column was picked, whose times may be in another unit.
         corrected = with_unit(corrected, recognised.rows)
     unit = _pick(
         usual,
         "Times are",
         UNIT_TEXTS,
         corrected.unit,
-        key=f"unit-{columns_key}-{times}",
+        key=f"unit-{columns_key}-{column_of_times}",
         help=explained(_UNIT_HELP),
         width=270,
     )
@@ -244,8 +245,9 @@ def _offer_to_leave_out(token: str, recognised: Recognised, earlier: Layout | No
         The layout, with the last column whose switch is on.
     """
     layout = recognised.layout
-    if layout.column("target") is not None:
+    if layout.column("target") is not None:  # a sample is no feedback, whatever its numbers
         return layout
+    # A layout can name one such column; where several switches are on, the last one counts.
     for column, count in rows_not_above_zero(recognised).items():
         name = layout.names[column]
         leave_out = st.toggle(
@@ -307,14 +309,14 @@ def _preview_frame(layout: Layout, rows: Sequence[Row]) -> pd.DataFrame:
             head += " "
         heads.append(head)
     texts = [[field[:80] for field in row] for row in rows[:PREVIEW]]
-    order = sorted(range(len(heads)), key=lambda column: column not in roles)
-    return pd.DataFrame(texts, columns=heads).iloc[:, order]
+    columns_with_role_first = sorted(range(len(heads)), key=lambda column: column not in roles)
+    return pd.DataFrame(texts, columns=heads).iloc[:, columns_with_role_first]
 
 
 # What of it can be used, what pruning leaves, and keeping it.
 
 
-AT_ONCE = 20 * MEGABYTE
+MOST_BYTES_UNASKED = 20 * MEGABYTE
 """Files up to this size are read without being asked for."""
 _READING = "reading-own"
 """In the session: the large file that is to be read, and how."""
@@ -333,7 +335,7 @@ def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
     if about is None:  # it was not read in this layout yet
         progress = st.empty()
         was_pressed = st.session_state.get(_READING) == (token, layout)
-        if plain.size > AT_ONCE and not was_pressed:
+        if plain.size > MOST_BYTES_UNASKED and not was_pressed:
             progress.button(
                 f"Read the file ({plain.size / MEGABYTE:,.0f} MB)",
                 type="primary",
@@ -372,14 +374,14 @@ def _read_file(
     """
     with progress.container():
         bar = st.progress(0.0, text="Reading the rows ...")
-        if plain.size > AT_ONCE:
+        if plain.size > MOST_BYTES_UNASKED:
             # A press ends this run of the page at the bar's next step.
             st.button("Cancel", icon=":material/cancel:", key="cancel-own", on_click=_stop)
     reported_at = 0.0
 
     def report(step: str, done: int, total: int) -> None:
         nonlocal reported_at
-        if step == "write":
+        if step == "write":  # pruned while it is written, which is a single step
             bar.progress(1.0, text="Pruning ... 100 %")
         elif time.monotonic() - reported_at >= _SECONDS_BETWEEN_REPORTS:
             reported_at = time.monotonic()
@@ -445,7 +447,7 @@ def _show_pruned(about: About) -> None:
         row.metric(label, value, width=140)
     if not about.interactions:
         st.warning(
-            f"Nothing survives pruning, so nothing can be ranked{_way_out(about)}",
+            f"Nothing survives pruning, so nothing can be ranked{_pruning_advice(about)}",
             icon=":material/warning:",
         )
 
@@ -463,7 +465,7 @@ def _offer_people_only(token: str, layout: Layout, *, without_bots: bool) -> Non
     )
 
 
-def _way_out(about: About) -> str:
+def _pruning_advice(about: About) -> str:
     """What can be done where no interaction survives pruning: the end of a sentence."""
     if "rating" in about.columns:
         return "; only ratings can be predicted on it."
@@ -478,6 +480,7 @@ def _stop() -> None:
 
 def _show_samples(about: About) -> None:
     """How many rows are samples, what is predicted of them, and why other rows are none."""
+    # Samples are counted as users are elsewhere, and their features as items.
     kind = "a number"
     task = "predict numbers"
     if about.classes:

@@ -43,7 +43,7 @@ _SOURCES = {RECORDED: RECORDED, OWN: OWN, FILE: FILE}
 SOURCE = "source"
 RUNS = "runs"
 """Keys of the widgets, and names in the address."""
-_AT_FIRST = 60
+_MOST_RUNS_AT_START = 60
 """Runs that are looked at together unasked: about as many as are recorded."""
 _LINK_HAS_NAMED_RUNS = "runs-by-link"
 """In the session, from then on."""
@@ -63,27 +63,27 @@ class ChosenSystems(NamedTuple):
     """How a sentence about them begins."""
 
 
-_NOTHING = ChosenSystems([], [], "")
+_NO_SYSTEMS = ChosenSystems([], [], "")
 
 
 def choose_systems() -> ChosenSystems:
     """What is chosen; without systems, and with a sentence on the page, while that is nothing."""
     recorded = _recorded()
     own = []
-    for row in run_list().rows():
-        if explorable(row):
-            own.append(row)
-    first = FILE
+    for run in run_list().rows():
+        if explorable(run):
+            own.append(run)
+    source_at_start = FILE
     if own:
-        first = OWN
+        source_at_start = OWN
     elif recorded:
-        first = RECORDED
+        source_at_start = RECORDED
     translate_address(SOURCE, _SOURCES, strict=True)
     line = st.container(horizontal=True, vertical_alignment="center", key="folds-source")
     source = line.segmented_control(
         "Fold scores from",
         list(_SOURCES),
-        default=first,
+        default=source_at_start,
         required=True,
         key=SOURCE,
         **KEPT_IN_ADDRESS,
@@ -102,21 +102,21 @@ def choose_systems() -> ChosenSystems:
 def _choose_recorded(line: DeltaGenerator, recorded: Sequence[RunRecord]) -> ChosenSystems:
     if not recorded:
         st.info("No recorded runs came with this copy; use your own runs or a file.")
-        return _NOTHING
-    runs = _pick_beside(line, partial(pick_runs, recorded), key="picked-recorded")
+        return _NO_SYSTEMS
+    runs = _pick_in_popover(line, partial(pick_runs, recorded), key="picked-recorded")
     if not runs:
         st.info("Pick at least one dataset and one algorithm that was recorded on it.")
-        return _NOTHING
+        return _NO_SYSTEMS
     return _systems(runs, "recorded runs")
 
 
 def _choose_own(line: DeltaGenerator, own: Sequence[ListedRun]) -> ChosenSystems:
-    linked = list(_linked_runs(run_list().rows()).values())
+    linked = list(_runs_by_label_in_link(run_list().rows()).values())
     active_ids = [run.run_id for run in linked if run.state.active]
     if active_ids:
         _show_folds_to_come(linked)
         follow_runs(active_ids)
-        return _NOTHING
+        return _NO_SYSTEMS
     if not own:
         st.info(
             "No run of yours has all its k folds yet. Start one with **Run all k folds, to check "
@@ -124,23 +124,23 @@ def _choose_own(line: DeltaGenerator, own: Sequence[ListedRun]) -> ChosenSystems
             icon=":material/info:",
         )
         st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
-        return _NOTHING
-    runs = _pick_beside(line, partial(_pick_own_runs, own), key="picked-own")
+        return _NO_SYSTEMS
+    runs = _pick_in_popover(line, partial(_pick_own_runs, own), key="picked-own")
     if not runs:
         st.info("Pick at least one run.")
-        return _NOTHING
+        return _NO_SYSTEMS
     return _systems(runs, "runs of yours")
 
 
-def _pick_beside(
+def _pick_in_popover(
     line: DeltaGenerator, pick: Callable[[], list[RunRecord]], *, key: str
 ) -> list[RunRecord]:
     """What is picked in a popover, with how many runs these are on the line beside it."""
     with line:
-        words, widgets = picked_line(key=key)
-    with widgets:
+        words_of_choice, popover = picked_line(key=key)
+    with popover:
         runs = pick()
-    words.markdown(runs_words(runs))
+    words_of_choice.markdown(runs_words(runs))
     return runs
 
 
@@ -163,15 +163,16 @@ def _systems(runs: list[RunRecord], kind: str) -> ChosenSystems:
     return ChosenSystems(_with_different_names(systems_of(runs)), runs, whose)
 
 
-def _linked_runs(runs: Iterable[ListedRun]) -> dict[str, ListedRun]:
+def _runs_by_label_in_link(runs: Iterable[ListedRun]) -> dict[str, ListedRun]:
     """Label of a run in the address -> the run, of those of these runs that it names."""
-    runs_by_id = {run.run_id: run for run in runs}
-    linked = {}
+    run_of_id = {run.run_id: run for run in runs}
+    run_of_label = {}
     for label in st.query_params.get_all(RUNS):
-        run_id = label.split(" · ")[-1]  # the end of a label, the same in every version of e-fold
-        if run_id in runs_by_id:
-            linked[label] = runs_by_id[run_id]
-    return linked
+        # 'TITLE · ... · ID': an older version of e-fold may have written another title.
+        *_, run_id = label.split(" · ")
+        if run_id in run_of_id:
+            run_of_label[label] = run_of_id[run_id]
+    return run_of_label
 
 
 def _show_folds_to_come(linked: Sequence[ListedRun]) -> None:
@@ -200,34 +201,38 @@ def _pick_own_runs(runs: Sequence[ListedRun]) -> list[RunRecord]:
     Args:
         runs: To pick among, the newest first.
     """
-    by_id = {run.run_id: run for run in runs}
-    labels_today = {label: run_label(run) for label, run in _linked_runs(runs).items()}
-    translate_address(RUNS, labels_today)
+    run_of_id = {run.run_id: run for run in runs}
+    # Streamlit looks up the labels of the address among those of the box. A link that was copied
+    # earlier may name a run by a label that has changed since.
+    current_labels = {}
+    for label_in_link, run in _runs_by_label_in_link(runs).items():
+        current_labels[label_in_link] = run_label(run)
+    translate_address(RUNS, current_labels)
+    # Streamlit takes a default out of the address, which the browser's Back then has to undo. So
+    # there is no default in a session in which the address has once named runs.
     if st.query_params.get_all(RUNS):
         st.session_state[_LINK_HAS_NAMED_RUNS] = True
-    picked_at_first = _newest_of_each(runs)
-    if _LINK_HAS_NAMED_RUNS in st.session_state:
-        # Streamlit takes a default out of the address, which the Back button then has to undo.
-        # So there is no default once a link has named runs.
-        picked_at_first = []
-    picked = st.multiselect(
+    ids_at_start = []
+    if _LINK_HAS_NAMED_RUNS not in st.session_state:
+        ids_at_start = _newest_run_ids(runs)
+    picked_ids = st.multiselect(
         "Runs",
-        list(by_id),
-        default=picked_at_first,
-        format_func=lambda run_id: run_label(by_id[run_id]),
+        list(run_of_id),
+        default=ids_at_start,
+        format_func=lambda run_id: run_label(run_of_id[run_id]),
         key=RUNS,
         **KEPT_IN_ADDRESS,
         placeholder="Runs with all k folds finished",
     )
-    return [store().run(run_id) for run_id in picked]
+    return [store().run(run_id) for run_id in picked_ids]
 
 
-def _newest_of_each(runs: Sequence[ListedRun]) -> list[str]:
-    """Ids of the newest runs, at most _AT_FIRST, and of several with the same scores only one."""
+def _newest_run_ids(runs: Sequence[ListedRun]) -> list[str]:
+    """Ids of the newest runs, not too many; of several with the same scores only one."""
     newest: dict[str, str] = {}
     for run in runs:
         newest.setdefault(run.spec.score_key, run.run_id)
-    return list(newest.values())[:_AT_FIRST]
+    return list(newest.values())[:_MOST_RUNS_AT_START]
 
 
 def _with_different_names(systems: list[Scores]) -> list[Scores]:
@@ -245,12 +250,12 @@ def _read_file() -> ChosenSystems:
     """The systems of a file; nothing, with a sentence on the page, while there is no usable one."""
     file = scores_upload(_FORM, key="scores-file")
     if file is None:
-        return _NOTHING
+        return _NO_SYSTEMS
     try:
         scores = with_varying_scores(scores_of(file, key="scores-file"), f"the file {file.name}")
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
-        return _NOTHING
+        return _NO_SYSTEMS
     metric = scores.metric or "score"
     systems = [replace(system, dataset=file.name, metric=metric) for system in scores.contenders]
     count = counted(len(systems), "system")

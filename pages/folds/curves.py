@@ -68,6 +68,7 @@ def explore_systems(
     papers_curves = tradeoff(systems, within_percent=within_percent)
     # Of rules that need the score of every user, which some systems lack.
     curves_by_users = curves_by_rule(user_rule_curves(system, within_percent) for system in systems)
+    # Without the paper's, and without those that look at no score.
     other_rules = registered_curves(systems, curves_by_users, within_percent=within_percent)
     alphas = slider_alphas(papers_curves.alphas)
     fingerprints = "".join(system.fingerprint for system in systems)

@@ -43,7 +43,7 @@ from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.folds.choice import FILE, RUNS, SOURCE, ChosenSystems
 from pages.folds.curves import Explored
 from pages.run.start_form import fill_form
-from pages.shared.address.link import chosen, write_into_link
+from pages.shared.address.link import params_of_widgets, write_into_link
 from pages.shared.address.navigation import open_page
 from pages.shared.base.glossary import explained
 from pages.shared.charts.cite import machine_and_versions, paper_panel
@@ -272,8 +272,7 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
     st.caption(f"Risk: {risk}")
     failing = []
     for rule_id in advice.failing:
-        if rule_id in RULES:
-            failing.append(RULES[rule_id].title)
+        failing.append(RULES[rule_id].title)
     if failing:
         st.caption(
             f"No setting of {escaped(listed(failing))} keeps this promise and saves anything."
@@ -289,7 +288,8 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
 
 def write_link(explored: Explored) -> None:
     """Says what the link has of what is chosen, defaults too: another place has other ones."""
-    params = chosen(SOURCE, "datasets", "algorithms")
+    params = params_of_widgets(SOURCE, "datasets", "algorithms")
+    # The slider writes the alpha into the address itself, once it is not where it began.
     params[ALPHA_KEY] = [alpha_text(explored.alpha_at_start)]
     picked_ids = st.session_state.get(RUNS)
     if picked_ids:
@@ -348,7 +348,8 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
     cost = f"{outcome.cost_percent:.0f} % of the {explored.cost}"
     score = f"{outcome.mean_difference_percent:.2f} % from the {explored.reference} mean"
     largest = f"{outcome.difference_quantiles[0.95]:.2f} %"
-    share_within = 100 * (outcome.within or 0.0)
+    assert outcome.within is not None  # every curve here was told how near is near enough
+    share_within = 100 * outcome.within
     within = f"{share_within:.0f} % end within {explored.within_percent:g} %"
     return (
         f"With alpha {alpha_text(alpha)}, {stop} (paper: {PAPER_STOP}), uses {cost} (paper: "

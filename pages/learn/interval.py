@@ -17,7 +17,7 @@ from pages.learn.material.recorded_runs import CONFIDENCE, replayed
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT_IN_ADDRESS
-from pages.shared.widgets.sliders import slider_numbers, slider_watch
+from pages.shared.widgets.sliders import slider_numbers, watch_slider
 
 SLIDER = "learn-n"
 KEY = "lesson_n"
@@ -113,7 +113,7 @@ def _span(guide_run: Guide, intervals: Sequence[MeanInterval]) -> tuple[float, f
 @st.fragment
 def _draw_slider(k: int) -> None:
     n = st.slider("Folds seen (n)", _LEAST, k, _USUAL, key=KEY, **KEPT_IN_ADDRESS)
-    slider_watch(SLIDER, container=_BOX, step=int(n) - _LEAST)
+    watch_slider(SLIDER, container=_BOX, step=int(n) - _LEAST)
 
 
 def _formula_numbers(intervals: Sequence[MeanInterval]) -> SliderNumbers:

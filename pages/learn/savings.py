@@ -57,7 +57,7 @@ def _save(study: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
         draw,
         under=f"Mean stop of {len(runs)} recorded runs in every order of the folds, k = {study.k}",
         sentences=headline_sentences(study, specs),
-        step_names=[f"alpha {text}" for text in study.texts],
+        step_names=[f"alpha {text}" for text in study.alpha_texts],
         first=study.alphas.index(alpha),
         least_width=_LEAST_WIDTH,
     )

@@ -32,7 +32,7 @@ from pages.shared.widgets.words import choice_label
 ALPHA = "replay_alpha"
 ORDER = "order"
 RULE = "replay_rule"
-KEY = "run-choice"
+RUN_BOX = "run-choice"
 """Keys of the widgets; all but the last are names in the address too."""
 _AXIS = axis_of(PAPERS_RULE)
 _SHOWN = "replay-shown"
@@ -82,13 +82,15 @@ def _set_widgets_as_it_ran(run: ChoosableRun) -> None:
 
 def _set_widgets_as_linked(run: RunRecord) -> None:
     """Begin with the run's own settings, but for those that the address names."""
-    linked = {}  # Streamlit has put what the address names into the session
+    # Streamlit has put what the address names into the session, where it is overwritten and then
+    # put back.
+    settings_in_link = {}
     for key in (ALPHA, ORDER):
         value = st.session_state.get(key)
         if key in st.query_params and value is not None:
-            linked[key] = value
+            settings_in_link[key] = value
     _set_widgets_as_it_ran(run)
-    st.session_state.update(linked)
+    st.session_state.update(settings_in_link)
 
 
 def _pick_rule(spec: RunSpec) -> RunSpec:
@@ -197,11 +199,11 @@ def choose_run(on_pick: Callable[[ChoosableRun], None] | None = None) -> RunReco
         st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
         return None
     _choose_run_of_address(runs)
-    if st.session_state.get(KEY) not in runs:
-        st.session_state[KEY] = _usual_run([*recorded, *own]).run_id
+    if st.session_state.get(RUN_BOX) not in runs:
+        st.session_state[RUN_BOX] = _usual_run([*recorded, *own]).run_id
 
     def open_picked_run() -> None:
-        run = runs[st.session_state[KEY]]
+        run = runs[st.session_state[RUN_BOX]]
         st.query_params["run"] = run.run_id
         st.query_params.pop("fold", None)  # at which the run before was looked at
         if on_pick is not None:
@@ -211,7 +213,7 @@ def choose_run(on_pick: Callable[[ChoosableRun], None] | None = None) -> RunReco
         "Run",
         list(runs),
         format_func=lambda run_id: choice_label(runs[run_id]),
-        key=KEY,
+        key=RUN_BOX,
         on_change=open_picked_run,
         help="Your own runs, newest first, then those recorded for this page.",
     )
@@ -226,7 +228,7 @@ def _choose_run_of_address(runs: Collection[str]) -> None:
         if recorded is not None:
             run_id = recorded.run_id
     if run_id in runs:
-        st.session_state[KEY] = run_id
+        st.session_state[RUN_BOX] = run_id
     elif run_id:
         st.warning(sentence(_why_not(run_id)), icon=":material/link_off:")
 

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 _SLIDER = "race"
 _USUAL_SECONDS = 12.0
 """That a race takes when it is played at the usual speed."""
+_LEAST_SECONDS = 1e-9
+"""In place of no time at all, by which nothing can be divided."""
 
 _PARTS = component_parts(
     __file__,
@@ -184,7 +186,7 @@ def race_data(run: RunRecord) -> dict[str, Any]:
     return {
         "slider": _SLIDER,
         "seconds": fold_seconds,
-        "total": max(tally_after[run.k].seconds, 1e-9),
+        "total": max(tally_after[run.k].seconds, _LEAST_SECONDS),
         "titles": fold_titles,
         "ran": [tally.ran for tally in tally_after[1:]],
         "lanes": [e_fold, k_fold],
@@ -214,12 +216,12 @@ def _verdict(run: RunRecord, tally_after: Sequence[Tally], n: int) -> str:
             "Their time and energy are estimated as the mean of those that did."
         )
     at_stop = tally_after[stop]
-    at_end = tally_after[run.k]
+    at_end = tally_after[k]
     if at_end.processor_seconds:
         share = at_stop.processor_seconds / at_end.processor_seconds
         cost = "processor time"
     else:
-        share = at_stop.seconds / max(at_end.seconds, 1e-9)
+        share = at_stop.seconds / max(at_end.seconds, _LEAST_SECONDS)
         cost = "time"
     difference = difference_percent(mean, run.k_fold_mean)
     return (
@@ -269,14 +271,14 @@ def _counters(run: RunRecord, tally_after: Sequence[Tally]) -> list[dict[str, An
     """
     counters: list[dict[str, Any]] = []
     if tally_after[run.k].processor_seconds:
-        saved = _costs_after_stop(run, [tally.processor_seconds for tally in tally_after])
+        saved = _saved_after_each_fold(run, [tally.processor_seconds for tally in tally_after])
         counters.append({"label": "Processor time saved", "values": saved})
     if energy_of(run).source != "none":
-        watt_hours = _costs_after_stop(run, [tally.joules / 3600 for tally in tally_after])
+        watt_hours = _saved_after_each_fold(run, [tally.joules / 3600 for tally in tally_after])
         counters.append(_amount("Energy saved", "Wh", watt_hours))
-        grams = _costs_after_stop(run, [tally.grams_co2e for tally in tally_after])
+        grams = _saved_after_each_fold(run, [tally.grams_co2e for tally in tally_after])
         counters.append(_amount("Emissions saved", "g CO2e", grams))
-    saved = _costs_after_stop(run, [tally.seconds for tally in tally_after])
+    saved = _saved_after_each_fold(run, [tally.seconds for tally in tally_after])
     counters.append({"label": "Time saved", "values": saved})
     return counters
 
@@ -295,7 +297,7 @@ def _amount(label: str, unit: str, values: Sequence[float]) -> dict[str, Any]:
     return {"label": label, "unit": unit, "values": values, "decimals": _decimals(values[-1])}
 
 
-def _costs_after_stop(run: RunRecord, costs: Sequence[float]) -> list[float]:
+def _saved_after_each_fold(run: RunRecord, costs: Sequence[float]) -> list[float]:
     """What the folds after the stop cost; 0 while there is no stop.
 
     Args:

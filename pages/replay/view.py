@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _SLIDER = "replay"
 _SECONDS = 1.2
-_BEGIN = 2
+_FOLDS_AT_START = 2
 """Folds shown at first: the first interval is there to look at, and the stop is still to come."""
 SPEEDS = [
     ("slow, 2.4 s a fold", 0.5),
@@ -114,7 +114,7 @@ def draw_controls(chosen: ChosenReplay) -> None:
     folds = len(played.moments)
     pauses = []
     if played.stopped_at is not None and played.stopped_at < folds:
-        pauses.append(played.stopped_at)
+        pauses = [played.stopped_at]
     player(
         _SLIDER,
         version=chosen.run.run_id,
@@ -122,7 +122,7 @@ def draw_controls(chosen: ChosenReplay) -> None:
         seconds=[_SECONDS] * folds,
         speeds=SPEEDS,
         speed=1.0,
-        step=asked_step(folds, min(_BEGIN, folds)),
+        step=asked_step(folds, min(_FOLDS_AT_START, folds)),
         pauses=pauses,
         label="Folds seen",
     )
@@ -155,7 +155,7 @@ def _show_ways_on(chosen: ChosenReplay) -> None:
 def _caption(chosen: ChosenReplay) -> str:
     """The order of the folds, what bands are, and how the energy is known, as Markdown."""
     how = "as it ran"
-    if chosen.seed:
+    if chosen.seed:  # 0 is the order in which the folds ran
         how = f"shuffled with seed {chosen.seed}"
     order = " ".join(str(fold.fold) for fold in chosen.played.folds)
     facts = energy_of(chosen.run)

@@ -31,7 +31,7 @@ from ecv_core.figures.words import (
     watt_hours_range,
 )
 from ecv_core.records.errors import EcvError
-from ecv_core.records.run import HOW, RunRecord
+from ecv_core.records.run import HOW_KNOWN, RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.base.glossary import glossary_link
 from pages.shared.live.state import KEPT_IN_ADDRESS, escaped, sentence
@@ -75,10 +75,10 @@ def show_year(run: RunRecord) -> None:
         except EcvError as error:
             st.error(sentence(error), icon=":material/error:")
             return
-        hours = "computing time"
+        time_label = "computing time"
         if facts.processor_seconds is not None:
-            hours = "processor time"
-        st.markdown(_year_table(saved, whole, hours))
+            time_label = "processor time"
+        st.markdown(_year_table(saved, whole, time_label))
         st.markdown(year_sentence(work, saved, whole, stops))
     with st.expander("For a lecture: a research group's year", icon=":material/school:"):
         papers = st.number_input(
@@ -92,14 +92,14 @@ def show_year(run: RunRecord) -> None:
         st.markdown(lecture_sentence(int(papers), work, stops))
 
 
-def _year_table(saved: Yearly, whole: Yearly, hours: str) -> str:
+def _year_table(saved: Yearly, whole: Yearly, time_label: str) -> str:
     """What is saved of what in a year, as Markdown; `hours` is the name of the time."""
     time = f"**{duration(3600 * saved.hours)}** | {duration(3600 * whole.hours)}"
     energy = f"**{_range_words(saved.kwh)} kWh** | {_range_words(whole.kwh)} kWh"
     emissions = f"**{_range_words(saved.kg_co2e)} kg** | {_range_words(whole.kg_co2e)} kg"
     return (
         "| in a year of 52 weeks | saved | of |\n|---|---|---|\n"
-        f"| {hours} | {time} |\n| energy | {energy} |\n| emissions (CO2e) | {emissions} |\n"
+        f"| {time_label} | {time} |\n| energy | {energy} |\n| emissions (CO2e) | {emissions} |\n"
     )
 
 
@@ -170,7 +170,7 @@ def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> A
     high = high / folds
     title = escaped(run_title(run))
     st.caption(
-        f"{title}: {watt_hours_range(low, high)} ({HOW[facts.source]}) and "
+        f"{title}: {watt_hours_range(low, high)} ({HOW_KNOWN[facts.source]}) and "
         f"{duration(run.seconds / folds)} a fold. {range_words(facts)} "
         f"{inflated_energy_words([run])}"
     )

@@ -199,7 +199,7 @@ def fold_settings(task: Task) -> dict[str, Any]:
     split = picked_split()  # its widget is drawn below, but it decides the k that is offered here
     set_usual_k(split)
     k = setting_widget("k", left)
-    metric = metric_select(middle, task.together, **widget_arguments("metric"))
+    metric = metric_select(middle, task.tasks_on_same_data, **widget_arguments("metric"))
     n = SETTINGS["n"].default
     if METRICS[metric].task.ranks:
         n = setting_widget("n", right)

@@ -47,7 +47,7 @@ from pages.shared.widgets.setting_widgets import (
     strategy_select,
     titles_in,
 )
-from pages.shared.widgets.sliders import slider_numbers, slider_watch
+from pages.shared.widgets.sliders import slider_numbers, watch_slider
 from pages.shared.widgets.tables import csv_button, file_name, number, table
 
 _SPECS: dict[str | type[Any], Callable[[Any], Any]] = {RunSpec: RunSpec.to_json}
@@ -108,7 +108,7 @@ def pick_fold(spec: RunSpec) -> int:
     """Which fold, repetition or window to look at; 0 where there is only one."""
     with st.container(key=_BOX):
         if spec.k == 1:
-            slider_watch(SLIDER, container=_BOX, step=0)
+            watch_slider(SLIDER, container=_BOX, step=0)
             return 0
         if not 0 <= st.session_state.get(FOLD, 0) < spec.k:
             st.session_state[FOLD] = spec.k - 1
@@ -116,7 +116,7 @@ def pick_fold(spec: RunSpec) -> int:
         fold = st.slider(
             f"Which {word}, counted from 0", 0, spec.k - 1, value=0, key=FOLD, **KEPT_IN_ADDRESS
         )
-        slider_watch(SLIDER, container=_BOX, step=fold)
+        watch_slider(SLIDER, container=_BOX, step=fold)
         return fold
 
 

@@ -41,14 +41,14 @@ from pages.shared.live.state import escaped
 from pages.shared.widgets.sliders import SLIDER, alpha_slider, slider_numbers, usual_alpha
 from pages.shared.widgets.tables import chart_table
 
-_NAMES = 215
+_NAMES_WIDTH = 215
 """Pixels of the datasets' names."""
-_COLUMN = 42
-_RANK_COLUMN = 62
-_SCORE_COLUMN = 56
+_COLUMN_WIDTH = 42
+_RANK_COLUMN_WIDTH = 62
+_SCORE_COLUMN_WIDTH = 56
 """Pixels of a column that can still be read."""
-_PHONE_NAMES = 95
-_PHONE_RANK_COLUMN = 40
+_PHONE_NAMES_WIDTH = 95
+_PHONE_RANK_COLUMN_WIDTH = 40
 """On a phone, where names and ranks have several lines."""
 
 
@@ -91,7 +91,7 @@ def headline_sentences(
     if 0 < len(runs_of_paper) < run_count:
         headline_of_paper = study.headline_of(runs_of_paper)
     sentences = []
-    for step, alpha in enumerate(study.texts):
+    for step, alpha in enumerate(study.alpha_texts):
         row = study.headline.iloc[step]
         sentence = _headline_sentence(row, alpha, k=study.k, run_count=run_count, cost=cost)
         if headline_of_paper is not None:
@@ -138,6 +138,7 @@ def _sums_sentence(row: pd.Series, run_count: int, cost: Cost) -> str:
         cost: What was recorded of each run.
     """
     parts = []
+    # A study whose cost is time has seconds in the column of joules.
     for column, unit in (("processor", "processor time"), ("joules", _UNITS[cost])):
         percent = row[f"{column}_percent"]
         if np.isnan(percent):
@@ -233,7 +234,7 @@ def _draw_heatmap(
         name=f"study {what}",
         opens=_addresses(scores),
         table=cells.copy,
-        least_width=_NAMES + _COLUMN * cells["algorithm"].nunique(),
+        least_width=_NAMES_WIDTH + _COLUMN_WIDTH * cells["algorithm"].nunique(),
     )
 
 
@@ -267,8 +268,8 @@ def show_ranks(study: Summary, scores: pd.DataFrame) -> None:
         name="study ranks",
         opens=_addresses(scores),
         table=rows.copy,
-        least_width=_NAMES + _RANK_COLUMN * columns,
-        least_phone_width=_PHONE_NAMES + _PHONE_RANK_COLUMN * columns,
+        least_width=_NAMES_WIDTH + _RANK_COLUMN_WIDTH * columns,
+        least_phone_width=_PHONE_NAMES_WIDTH + _PHONE_RANK_COLUMN_WIDTH * columns,
     )
 
 
@@ -310,7 +311,7 @@ def show_scores(scores: pd.DataFrame) -> None:
         name="study scores",
         opens=_addresses(scores),
         table=scores.copy,
-        least_width=_NAMES + _SCORE_COLUMN * scores["algorithm"].nunique(),
+        least_width=_NAMES_WIDTH + _SCORE_COLUMN_WIDTH * scores["algorithm"].nunique(),
     )
 
 

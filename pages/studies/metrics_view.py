@@ -81,6 +81,8 @@ def _show_curves(study: MetricsStudy, name: str) -> None:
     frame = curves_frame(study)
     best = column_title(study.ranked[0])
     worst = column_title(study.ranked[-1])
+    # One's own tuning may get new runs under the same name. Its best discriminative power then
+    # changes, so that is part of the version.
     plot(
         partial(p_values_figure, frame),
         version=(name, study.curves[study.ranked[0]].dp),

@@ -276,7 +276,7 @@ def _draw_actions(study_id: str, cells: Sequence[Cell]) -> None:
 
 def _offer_to_cancel(active: Sequence[Cell]) -> None:
     """The button that cancels these cells, if one of them is this person's."""
-    if not any(_is_mine(cell) for cell in active):
+    if not any(_may_cancel(cell) for cell in active):
         return
     if st.button("Cancel all", icon=":material/cancel:", key="cancel-study"):
         act_and_rerun(partial(acting().cancel_study, active))
@@ -284,18 +284,17 @@ def _offer_to_cancel(active: Sequence[Cell]) -> None:
 
 def _offer_to_go_on(label: str, study_id: str, cells: Sequence[Cell], *, help: str) -> None:
     """The button that goes on with these cells; none where one of them is somebody else's."""
-    others = []
-    for cell in cells:
-        if cell.run is not None and not _is_mine(cell):
-            others.append(cell)
-    if not cells or others:
+    if not cells:
         return
+    for cell in cells:
+        if cell.run is not None and not _may_cancel(cell):
+            return
     if st.button(label, icon=":material/resume:", help=help):
-        full = any(cell.early for cell in cells)
+        full = any(cell.early for cell in cells)  # what ended at its stop goes on to fold k
         act_and_rerun(partial(acting().go_on_with_study, study_id, full=full))
 
 
-def _is_mine(cell: Cell) -> bool:
+def _may_cancel(cell: Cell) -> bool:
     """Whether this person may cancel the cell's run."""
     return cell.run is not None and acting().may(Action.CANCEL, cell.run.started_by)
 
@@ -388,7 +387,7 @@ def _pick_several_splits() -> PickedStudy:
     missing = ""
     if not dataset_ids or len(algorithms) < 2 or len(splits) < 2:
         missing = "Pick at least one dataset, two algorithms and two splits."
-    return PickedStudy(dataset_ids, algorithms, splits, {}, missing)
+    return PickedStudy(dataset_ids, algorithms, splits, settings={}, missing=missing)
 
 
 def _pick_one_split() -> PickedStudy:
@@ -400,7 +399,7 @@ def _pick_one_split() -> PickedStudy:
         suffix = f"_{task}"
         usual = ()
     dataset_ids = _pick_datasets(task, f"new_datasets{suffix}")
-    algorithms = _pick_algorithms(task.together, usual, f"new_algorithms{suffix}")
+    algorithms = _pick_algorithms(task.tasks_on_same_data, usual, f"new_algorithms{suffix}")
     settings = _pick_settings(task, suffix)
     split = settings.pop("split")
     missing = ""
@@ -410,11 +409,11 @@ def _pick_one_split() -> PickedStudy:
 
 
 def _pick_datasets(task: Task, key: str) -> list[str]:
-    here = []
+    ids_on_this_machine = []
     for entry in datasets.catalogue().values():
         if task in entry.tasks and datasets.available(entry):
-            here.append(entry.id)
-    titles = titles_of(here, dataset_title)
+            ids_on_this_machine.append(entry.id)
+    titles = titles_of(ids_on_this_machine, dataset_title)
     help = "Those on this machine. Download others on the Run page."
     return _pick_pills("Datasets", titles, list(titles)[:1], key, help)
 
@@ -460,9 +459,10 @@ def _pick_settings(task: Task, suffix: str) -> dict[str, Any]:
         suffix: The suffix of the keys of widgets that are others for other tasks.
     """
     left, middle, top, seed, folds = st.columns([2, 1.5, 1, 1, 1])
-    splits = [name for name in serving(task) if not SPLITS[name].single]
+    # A split that makes only one fold leaves nothing to stop early.
+    splits_with_folds = [name for name in serving(task) if not SPLITS[name].single]
     split = left.selectbox(
-        options=splits,
+        options=splits_with_folds,
         format_func=titled,
         **_arguments_in_form(
             "split", suffix, help="With its default parameters; those that make several folds."
@@ -470,7 +470,9 @@ def _pick_settings(task: Task, suffix: str) -> dict[str, Any]:
     )
     settings = {
         "split": split,
-        "metric": metric_select(middle, task.together, **_arguments_in_form("metric", suffix)),
+        "metric": metric_select(
+            middle, task.tasks_on_same_data, **_arguments_in_form("metric", suffix)
+        ),
         "seed": setting_widget("seed", seed, **_arguments_in_form("seed")),
         "k": setting_widget("k", folds, **_arguments_in_form("k")),
     }

@@ -39,8 +39,8 @@ _DATASET = "swaps_dataset"
 _METRIC = "swaps_metric"
 _REFERENCE = "swaps_reference"
 """Keys of the three choices, and in the address."""
-_NAMES = 140
-_COLUMN = 92
+_NAMES_WIDTH = 140
+_COLUMN_WIDTH = 92
 """Pixels of the rows' names, and of a column that can still be read."""
 
 
@@ -221,7 +221,7 @@ def _show_ranks(compared: Swaps, reference: str, metric: str, version: Hashable,
         alt=rank_table_words(frame),
         name=name,
         table=frame.copy,
-        least_width=_NAMES + _COLUMN * len(compared.splits),
+        least_width=_NAMES_WIDTH + _COLUMN_WIDTH * len(compared.splits),
     )
 
 
@@ -247,7 +247,7 @@ def _show_taus(compared: Swaps, version: Hashable, name: str) -> None:
         alt=tau_words(frame),
         name=name,
         table=frame.copy,
-        least_width=_NAMES + _COLUMN * (len(compared.splits) - 1),
+        least_width=_NAMES_WIDTH + _COLUMN_WIDTH * (len(compared.splits) - 1),
     )
 
 

@@ -22,7 +22,7 @@ from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
-from pages.shared.address.link import chosen, link_warnings_again, write_into_link
+from pages.shared.address.link import link_warnings_again, params_of_widgets, write_into_link
 from pages.shared.address.navigation import RANKS
 from pages.shared.charts.cite import machine_and_versions, paper_panel
 from pages.shared.charts.precision_curves import user_rule_curves
@@ -166,7 +166,7 @@ def _show_at_alpha(
         },
         key="study-part",
     )
-    params = chosen("study_datasets", "study_algorithms")
+    params = params_of_widgets("study_datasets", "study_algorithms")
     params[ALPHA_KEY] = [alpha_text(alpha)]
     write_into_link(params)
     show_energy_sources(study, runs)

@@ -20,7 +20,7 @@ from ecv_core.energy.meter import (
     country_in_words,
 )
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import HOW, Energy
+from ecv_core.records.run import HOW_KNOWN, Energy
 
 
 def test_an_unknown_country_is_refused_and_not_silently_the_worlds_average() -> None:
@@ -170,8 +170,8 @@ def test_that_codecarbon_is_not_installed_is_said_once_for_all_folds(
 
 
 def test_every_source_has_words_that_say_whether_it_was_measured() -> None:
-    assert set(HOW) == set(SOURCES)
-    for source, how in HOW.items():
+    assert set(HOW_KNOWN) == set(SOURCES)
+    for source, how in HOW_KNOWN.items():
         words = SOURCES[source]
         assert words.startswith("measured") == (how == "measured"), source
         assert words.startswith("estimated") == (how == "estimated"), source

@@ -27,7 +27,7 @@ from ecv_core.energy.real_meters import (
 from ecv_core.energy.savings import energy_facts
 from ecv_core.figures.words import readings_words
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import HOW, Energy, Reading
+from ecv_core.records.run import HOW_KNOWN, Energy, Reading
 from tests.fake_folds import FakeMeter, fold_result
 
 EVERY = 0.1
@@ -316,4 +316,4 @@ def test_folds_of_several_meters_are_not_called_measured():
     other = replace(fold_result(1, 0.3), energy=ESTIMATE)
     assert energy_facts([one, one], 2, None).source == "plug"
     assert energy_facts([one, other], 2, None).source == "mixed"
-    assert HOW["mixed"] not in ("measured", "estimated")
+    assert HOW_KNOWN["mixed"] not in ("measured", "estimated")

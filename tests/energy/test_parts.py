@@ -15,7 +15,7 @@ from ecv_core.energy.parts import (
     with_own_joules,
 )
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import HOW, Energy, FoldResult, RunRecord, RunState
+from ecv_core.records.run import HOW_KNOWN, Energy, FoldResult, RunRecord, RunState
 
 
 def fold(seconds=1.0, *, cpu=0.0, gpu=0.0, ram=0.0, source="cpu-load"):
@@ -173,9 +173,9 @@ def test_why_a_number_is_what_it_is_by_hand():
 )
 def test_what_is_called_measured_was_read_from_a_meter(source, how, sentence):
     one = fold(cpu=60.0, ram=40.0, source=source)
-    assert HOW[source] == how
+    assert HOW_KNOWN[source] == how
     assert one.energy.measured is (how == "measured")
     assert parts_sentence(energy_parts([one])).startswith(sentence)
     assert ("not measured" in SOURCES[source]) is (how == "estimated")
     assert SOURCES[source].startswith("measured") is (how == "measured")
-    assert set(SOURCES) == set(HOW)
+    assert set(SOURCES) == set(HOW_KNOWN)

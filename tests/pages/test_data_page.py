@@ -227,7 +227,7 @@ def test_the_page_says_how_much_the_server_takes(monkeypatch):
 
 
 def test_a_large_file_is_read_when_asked_for(page, monkeypatch):
-    monkeypatch.setattr("pages.data.dropped.AT_ONCE", 100)
+    monkeypatch.setattr("pages.data.dropped.MOST_BYTES_UNASKED", 100)
     dropped(page)
     assert len(page.metric) == 0
     button(page, "Read the file (0 MB)").click().run()

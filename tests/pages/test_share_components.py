@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from ecv_core.store.document import run_document
 from ecv_core.store.store import open_store
 from pages.run.details import _document, _report
-from pages.shared.address.link import chosen
+from pages.shared.address.link import params_of_widgets
 from pages.shared.widgets.tables import file_name
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
@@ -77,17 +77,17 @@ def test_the_report_and_the_document_of_a_run_say_what_it_was_made_with(a_run):
 def choices():
     import streamlit as st
 
-    from pages.shared.address.link import chosen
+    from pages.shared.address.link import params_of_widgets
 
     st.multiselect("d", ["a", "b"], default=["a", "b"], key="d")
     st.selectbox("one", ["x", "y"], key="one")
-    st.session_state["found"] = chosen("d", "one", "not-there")
+    st.session_state["found"] = params_of_widgets("d", "one", "not-there")
 
 
 def test_a_link_names_what_is_at_its_default_too():
     app = AppTest.from_function(choices).run()
     assert app.session_state["found"] == {"d": ["a", "b"], "one": ["x"]}
-    assert chosen("not-there") == {}
+    assert params_of_widgets("not-there") == {}
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def write_into_link(params: Mapping[str, str | Sequence[str]], *, missing: str =
     st.html(f'<span hidden data-ecv-link="{escape(data)}"></span>')
 
 
-def chosen(*keys: str) -> dict[str, list[str]]:
+def params_of_widgets(*keys: str) -> dict[str, list[str]]:
     """The values of these widgets as query parameters; those that are not on the page are left out.
 
     Args:

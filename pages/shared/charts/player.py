@@ -32,7 +32,7 @@ def player(
     label: str = "Moment",
     autoplay: bool = False,
 ) -> None:
-    """Controls of what follows the slider `name`: see `plot`, `slider_numbers`, `slider_watch`.
+    """Controls of what follows the slider `name`: see `plot`, `slider_numbers`, `watch_slider`.
 
     In a presentation there are only the keys. The step is kept in the address as `?fold=`, a speed
     other than the usual one as `?speed=`.

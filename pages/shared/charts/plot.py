@@ -71,7 +71,7 @@ def plot(
         version: The version of that data: the figure is made anew only when this changes.
         key: The same key is the same figure on the page, however its data changes.
         alt: One sentence with what the figure shows.
-        slider: Name of the `slider_watch` that moves the figure in the browser.
+        slider: Name of the `watch_slider` that moves the figure in the browser.
         steps: What each step of the slider changes; a pure function of the same data.
         name: The name of the files it is saved in, such as 'item-knn on ml-100k', and the title of
             a saved picture, to which the slider's step is added.

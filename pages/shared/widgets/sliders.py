@@ -27,7 +27,7 @@ _numbers = component(
 )
 
 
-def slider_watch(name: str, *, container: str, step: int) -> None:
+def watch_slider(name: str, *, container: str, step: int) -> None:
     """Tell figures and numbers of every move of a slider, while it moves.
 
     Args:
@@ -147,6 +147,6 @@ def _draw_slider(
             ),
         )
         # Figures and numbers follow each move in the browser, before the server is asked.
-        slider_watch(name, container=container_key, step=alphas.index(float(alpha)))
+        watch_slider(name, container=container_key, step=alphas.index(float(alpha)))
     if draw_below is not None:
         draw_below(float(alpha))
