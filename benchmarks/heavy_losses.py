@@ -183,7 +183,7 @@ def folds_of(table: Table, family: Family, scoring: str, seed: int) -> list[dict
     for candidate in ParameterGrid(family.grid):
         estimator = clone(family.estimator).set_params(**candidate)
         tasks = [(estimator, fold) for fold in range(K)]
-        results = samples.computed(tasks, scorer, 1, error_score=np.nan)
+        results = samples.scored_folds(tasks, scorer, 1, error_score=np.nan)
         candidates.append(dict(enumerate(results)))
     return candidates
 

@@ -49,7 +49,7 @@ def main() -> None:
     page = st.navigation(_menu(), position="top" if welcome else "hidden")
     if welcome:
         running_bar(page)
-        show_phones(on_learn=page.url_path == "learn")
+        show_phones(is_learn_page=page.url_path == "learn")
         with _drawing():
             page.run()
 

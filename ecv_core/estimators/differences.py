@@ -33,7 +33,7 @@ class SampleDifferences(Differences):
         certain: bool = False,
     ) -> None:
         super().__init__()
-        self._certain = certain
+        self._winner_must_be_certain = certain
         """Whether a winner has to be certain, and not only cost little on average."""
         self._folds = folds
         """Of each candidate, fold -> scores."""
@@ -56,6 +56,7 @@ class SampleDifferences(Differences):
             theirs = self._folds[other][fold].samples
             if mine is None or theirs is None or not np.array_equal(mine.units, theirs.units):
                 return np.nan
+            # Each has how far the value of one sample could move if it were predicted otherwise.
             difference = SampleValues(
                 units=mine.units,
                 values=mine.values - theirs.values,
@@ -63,7 +64,7 @@ class SampleDifferences(Differences):
             )
             differences.append(difference)
         if self._held_out_once:
-            return _variance_held_out_once(differences, certain=self._certain)
+            return _variance_held_out_once(differences, certain=self._winner_must_be_certain)
         return _variance_held_out_repeatedly(differences)
 
 

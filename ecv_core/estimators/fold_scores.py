@@ -213,7 +213,7 @@ class SplitSamples:
             ratios.append(len(held_out_units) / len(training_units))
         return float(np.mean(ratios))
 
-    def check_by_chance(self, why: str) -> None:
+    def check_not_in_time(self, why: str) -> None:
         """Refuse folds in the order of time.
 
         Args:
@@ -239,7 +239,8 @@ class SplitSamples:
         `scoring`, which is of this fold only, learns whose the samples and what their weights are.
         """
         train, test = self.folds[fold]
-        # scikit-learn tells a scorer neither which samples it scores nor their weights.
+        # scikit-learn tells a scorer neither which samples it scores nor their weights. So
+        # `scoring`, which is of this fold alone, is told here.
         scoring.units = self.units[test]
         if self.score_weights is not None:
             scoring.weights = self.score_weights[test]
@@ -254,7 +255,7 @@ class SplitSamples:
             "cv": _OneFold(self._cv, (train, test)),
         }
 
-    def computed(
+    def scored_folds(
         self,
         tasks: Sequence[tuple[Any, int]],
         scoring_of: Callable[[Any], Scoring],
@@ -288,10 +289,10 @@ class SplitSamples:
             for estimator, fold in tasks
         )
         try:
-            for scored in results:  # noqa: UP028  or they would be closed before the warning is off
+            for scored in results:  # noqa: UP028  `yield from` would close them too early
                 yield scored
         finally:
-            with warnings.catch_warnings():  # of folds that are not needed any more
+            with warnings.catch_warnings():  # joblib warns of folds that nobody waits for
                 warnings.simplefilter("ignore", UserWarning)
                 results.close()
 
@@ -305,7 +306,7 @@ def score_fold(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Score
         arguments: The rest of what scikit-learn's function takes.
 
     Raises:
-        as `SplitSamples.computed`.
+        as `SplitSamples.scored_folds`.
     """
     began = time.perf_counter()
     # The scorer keeps the values of the samples in the memory of this process. Under joblib's Dask
@@ -321,7 +322,7 @@ def score_fold(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Score
     except ValueError as error:
         # scikit-learn raises where all fits failed, which is one here.
         fit_failed = _FITS_FAILED in str(error) and error_score != "raise"
-        if scoring.called or not fit_failed:
+        if scoring.called or not fit_failed:  # a called scorer had a fitted estimator to score
             raise
         return Scored(
             results=None,

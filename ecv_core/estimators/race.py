@@ -59,7 +59,7 @@ class Race:
         self.verdict: Verdict | None = None
         self.best_first: list[int] = []
         """Candidates that are in, best first; none where nobody has a score."""
-        self._terms: Terms | None = None
+        self._selection_terms: Terms | None = None
         """What is asked; None of a single candidate, of which there is nothing to ask."""
         if len(candidates) > 1:
             try:
@@ -68,7 +68,9 @@ class Race:
                 )
             except InputError as error:
                 raise InvalidInput(str(error)) from error
-            self._terms = replace(terms, bounded=_is_bounded(table, scorer, certain=search.certain))
+            self._selection_terms = replace(
+                terms, bounded=_is_bounded(table, scorer, certain=search.certain)
+            )
 
     @property
     def folds_used(self) -> NDArray[np.int_]:
@@ -78,7 +80,7 @@ class Race:
     @property
     def remaining(self) -> list[int]:
         """Candidates that are not out."""
-        return [place for place in range(len(self.candidates)) if place not in self.excluded]
+        return [index for index in range(len(self.candidates)) if index not in self.excluded]
 
     @property
     def order(self) -> list[int]:
@@ -91,14 +93,17 @@ class Race:
         Raises:
             scikit-learn's error where every fit failed; the settings' own errors.
         """
+        # Where a fold or a candidate has to be left out, nothing is decided, and the others are
+        # compared anew; the folds that have run are kept.
+        terms = self._selection_terms
         decided = False
         while not decided:
-            if self._terms is not None and len(self.remaining) > 1 and len(self.order) > 1:
-                decided = self._decided_by_selection(replace(self._terms, k=len(self.order)))
+            if terms is not None and len(self.remaining) > 1 and len(self.order) > 1:
+                decided = self._decided_by_selection(replace(terms, k=len(self.order)))
             else:
                 decided = self._decided_by_all_folds()
-        every = [fold for folds in self.folds for fold in folds.values()]
-        report_failed_fits(every, self._search.error_score)
+        every_fold = [fold for folds in self.folds for fold in folds.values()]
+        report_failed_fits(every_fold, self._search.error_score)
         if self.folds_without_score and self.best_first:
             warnings.warn(self._left_out_sentence(), UserWarning, stacklevel=3)
 
@@ -109,9 +114,9 @@ class Race:
             False where a fold was left out, or a candidate is out now.
         """
         order = self.order
-        self._run_folds([(place, fold) for place in self.remaining for fold in order])
-        if self._exclude(order):
-            return False
+        self._run_folds([(index, fold) for index in self.remaining for fold in order])
+        if self._exclude_without_score(order):
+            return False  # the others are compared anew
         if order:
             self.best_first = sorted(self.remaining, key=self.mean, reverse=True)
         return True
@@ -123,28 +128,27 @@ class Race:
             False where a fold was left out, or a candidate is out now, so that another
             selection has to be made of the others; its folds are there already.
         """
-        # The selection numbers its contenders from 0; this is the place of each in `candidates`.
-        place_of = self.remaining
+        remaining = self.remaining  # the selection numbers them from 0, and calls them contenders
         order = self.order
         differences = SampleDifferences(
-            [self.folds[place] for place in place_of],
-            [_estimator_types(self.candidates[place]) for place in place_of],
+            [self.folds[index] for index in remaining],
+            [_estimator_types(self.candidates[index]) for index in remaining],
             held_out_once=self.table.held_out_once,
             certain=terms.certain,
         )
-        selection = Selection(differences, len(place_of), terms)
+        selection = Selection(differences, len(remaining), terms)
         while not selection.decided:
             next_folds = list(selection.next_folds(order))
-            self._run_folds([(place_of[contender], fold) for contender, fold in next_folds])
-            if self._exclude([fold for _, fold in next_folds]):
+            self._run_folds([(remaining[contender], fold) for contender, fold in next_folds])
+            if self._exclude_without_score([fold for _, fold in next_folds]):
                 return False  # the others need a selection of their own
             for contender, fold in next_folds:
                 selection.add_fold(contender, fold)
-            standing = selection.look()
+            standing = selection.look()  # compares the contenders, and drops who cannot win
             if self._search.verbose:
-                self._print_round(len(standing.still_in), place_of[standing.leader])
+                self._print_round(len(standing.still_in), remaining[standing.leader])
         self.verdict = selection.verdict()
-        self.best_first = [place_of[contender] for contender in self.verdict.order]
+        self.best_first = [remaining[contender] for contender in self.verdict.order]
         return True
 
     def _print_round(self, left: int, leader: int) -> None:
@@ -153,10 +157,10 @@ class Race:
             f"left, the best is {dict(self.candidates[leader])}"
         )
 
-    def _print_fold(self, place: int, fold: int) -> None:
+    def _print_fold(self, index: int, fold: int) -> None:
         """Tell of a fold that has run, from `verbose=3` on with its scores, as scikit-learn."""
-        result = self.folds[place][fold]
-        params = ", ".join(f"{name}={value}" for name, value in self.candidates[place].items())
+        result = self.folds[index][fold]
+        params = ", ".join(f"{name}={value}" for name, value in self.candidates[index].items())
         scores = ""
         if self._search.verbose > 2:
             scores = _scores_text(result)
@@ -164,18 +168,18 @@ class Race:
             f"[CV {fold + 1}/{self.table.k}] END {params};{scores} total time={result.seconds:.1f}s"
         )
 
-    def mean(self, place: int) -> float:
+    def mean(self, index: int) -> float:
         """What a candidate has in the folds that it has run and that count; NaN without any."""
         scores = [
             fold.score
-            for at, fold in self.folds[place].items()
+            for at, fold in self.folds[index].items()
             if at not in self.folds_without_score
         ]
         if not scores:
             return float("nan")
         return float(np.mean(scores))
 
-    def _exclude(self, folds: Iterable[int]) -> bool:
+    def _exclude_without_score(self, folds: Iterable[int]) -> bool:
         """Leave out folds without a score, and candidates without one where another has one.
 
         Args:
@@ -198,9 +202,9 @@ class Race:
     def _without_score(self, fold: int) -> list[int]:
         """Candidates that are in, have run a fold, and have no score there."""
         candidates = []
-        for place in self.remaining:
-            if fold in self.folds[place] and not self.folds[place][fold].has_score:
-                candidates.append(place)
+        for index in self.remaining:
+            if fold in self.folds[index] and not self.folds[index][fold].has_score:
+                candidates.append(index)
         return candidates
 
     def _anybody_scores(self, fold: int) -> bool:
@@ -212,9 +216,9 @@ class Race:
             if fold in folds and folds[fold].has_score:
                 return True
         # Whether a fold counts must not depend on who has run it yet.
-        for place in range(len(self.candidates)):
-            self._run_folds([(place, fold)])
-            if self.folds[place][fold].has_score:
+        for index in range(len(self.candidates)):
+            self._run_folds([(index, fold)])
+            if self.folds[index][fold].has_score:
                 return True
         return False
 
@@ -225,11 +229,11 @@ class Race:
             folds: Candidate and fold.
         """
         search = self._search
-        folds_to_run = [(place, fold) for place, fold in folds if fold not in self.folds[place]]
+        folds_to_run = [(index, fold) for index, fold in folds if fold not in self.folds[index]]
         tasks = []
-        for place, fold in folds_to_run:
-            tasks.append((candidate_of(search.estimator, self.candidates[place]), fold))
-        results = self.table.computed(
+        for index, fold in folds_to_run:
+            tasks.append((candidate_of(search.estimator, self.candidates[index]), fold))
+        results = self.table.scored_folds(
             tasks,
             self._scoring,
             search.n_jobs,
@@ -237,12 +241,12 @@ class Race:
             error_score=search.error_score,
             return_train_score=search.return_train_score,
         )
-        for place, fold in folds_to_run:
-            with self._callbacks.during_fold(place, fold):
+        for index, fold in folds_to_run:
+            with self._callbacks.during_fold(index, fold):
                 result = next(results)  # where a single job computes, it begins here
-            self.folds[place][fold] = result
+            self.folds[index][fold] = result
             if search.verbose > 1:
-                self._print_fold(place, fold)
+                self._print_fold(index, fold)
             if result.results is not None:
                 self._check_scores(result.results)
 
@@ -275,8 +279,8 @@ class Race:
             _warn_of_scores(key, summary[f"mean_{key}"])
         results |= _parameter_columns(self.candidates)
         results["params"] = [dict(candidate) for candidate in self.candidates]
-        # By the score that decides, a candidate's rank is its place in the race: means are of
-        # different folds.
+        # By the score that decides, the candidates are ranked as the race has ordered them, for
+        # their means are of different folds.
         for key in score_keys:
             if key == self._deciding_key(score_keys):
                 results[f"rank_{key}"] = self._ranks(results[f"mean_{key}"])
@@ -322,26 +326,26 @@ class Race:
         """
         means = np.full(len(self.candidates), np.nan)
         deviations = np.full(len(self.candidates), np.nan)
-        for place, folds in enumerate(self.folds):
+        for index, folds in enumerate(self.folds):
             scored_folds = [fold for fold in sorted(folds) if fold not in self.folds_without_score]
             if scored_folds:
-                means[place] = values[place, scored_folds].mean()
-                deviations[place] = values[place, scored_folds].std()
+                means[index] = values[index, scored_folds].mean()
+                deviations[index] = values[index, scored_folds].std()
         return {f"mean_{key}": means, f"std_{key}": deviations}
 
     def _ranks(self, means: NDArray[np.float64]) -> NDArray[np.int32]:
-        """The place of each candidate in the selection; those that are out share the last one.
+        """The rank of each candidate in the selection; those that are out share the last one.
 
-        Candidates with the same mean of the same folds share a place, as in scikit-learn, so that
+        Candidates with the same mean of the same folds share a rank, as in scikit-learn, so that
         the first of them is the best.
         """
         ranks = np.full(len(self.candidates), len(self.best_first) + 1, np.int32)
-        for rank, place in enumerate(self.best_first, start=1):
-            ranks[place] = rank
-        for better, place in itertools.pairwise(self.best_first):
-            same_folds = self.folds[place].keys() == self.folds[better].keys()
-            if same_folds and means[place] == means[better]:
-                ranks[place] = ranks[better]
+        for rank, index in enumerate(self.best_first, start=1):
+            ranks[index] = rank
+        for better, index in itertools.pairwise(self.best_first):
+            same_folds = self.folds[index].keys() == self.folds[better].keys()
+            if same_folds and means[index] == means[better]:
+                ranks[index] = ranks[better]
         return ranks
 
     def sentence(self, best: int) -> str:
@@ -360,8 +364,11 @@ class Race:
             f"{self.table.k} folds; {used_folds} of {all_folds} folds were run ({saved} saved)"
         )
         sentences = [f"{text}{self._promise()}."]
-        if self._terms is not None and not self._terms.bounded:
-            sentences.append(withheld_sentence(self._terms))
+        # One sample can change a score without a bound by any amount: less is promised of such a
+        # score than was asked for.
+        terms = self._selection_terms
+        if terms is not None and not terms.bounded:
+            sentences.append(withheld_sentence(terms))
         if self.folds_without_score:
             sentences.append(self._left_out_sentence())
         if self.excluded:
@@ -370,16 +377,17 @@ class Race:
 
     def _promise(self) -> str:
         """What is known of the others, as the end of a sentence."""
-        if self._terms is None or self.verdict is None:
+        terms = self._selection_terms
+        if terms is None or self.verdict is None:
             return ""
-        loss = self._terms.expected_loss
+        loss = terms.expected_loss
         if loss is not None:
-            if not self._terms.bounded:  # `withheld_sentence` says why nothing is promised
+            if not terms.bounded:  # `withheld_sentence` says why nothing is promised
                 return ""
             return f"; at most {percent_text(loss)} is expected to be lost by taking it"
         promise = (
             f", and no other has a better mean of all {len(self.order)} folds, at "
-            f"{percent_text(self._terms.confidence)} confidence"
+            f"{percent_text(terms.confidence)} confidence"
         )
         ties = len(self.verdict.tied)
         if ties:
@@ -393,8 +401,8 @@ class Race:
         return f"Folds {names} have no score of any candidate, so they are left out."
 
     def _excluded_sentence(self) -> str:
-        names = listed([str(dict(self.candidates[place])) for place in sorted(self.excluded)])
-        if len(self.excluded) > _NAMED:
+        names = listed([str(dict(self.candidates[index])) for index in sorted(self.excluded)])
+        if len(self.excluded) > _MOST_NAMED:
             names = f"{len(self.excluded)} candidates"
         verb = "have"
         if len(self.excluded) == 1:
@@ -445,7 +453,7 @@ def _is_bounded(table: SplitSamples, scorer: Scoring, *, certain: bool) -> bool:
     return table.classifies and metric.bounded
 
 
-_NAMED = 3
+_MOST_NAMED = 3
 """More candidates that are out are counted, not named."""
 
 
@@ -483,15 +491,15 @@ def _parameter_columns(candidates: Sequence[Mapping[str, Any]]) -> dict[str, Any
 def _parameter_column(name: str, candidates: Sequence[Mapping[str, Any]]) -> Any:
     """The values of a parameter, masked where a candidate has none."""
     values = {}
-    for place, candidate in enumerate(candidates):
+    for index, candidate in enumerate(candidates):
         if name in candidate:
-            values[place] = candidate[name]
+            values[index] = candidate[name]
     data_type = np.dtype(object)
     if all(isinstance(value, Real) for value in values.values()):
         data_type = np.result_type(*values.values())
     column = np.ma.MaskedArray(np.empty(len(candidates), data_type), mask=True)
-    for place, value in values.items():
-        column[place] = value  # which unmasks it
+    for index, value in values.items():
+        column[index] = value  # which unmasks it
     return column
 
 

@@ -60,6 +60,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         """
         meter = None
         if self.energy:
+            # Of a spec the meter reads the country and the watts alone, here the usual ones.
             meter = meter_for(RunSpec(dataset="", algorithm=""))
             meter.start()
         if self._runs_all_folds():
@@ -118,7 +119,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             table.score_weights = np.asarray(score_weights)
             self._warn_without_weights(scorer)
         table.check_number_of_folds()
-        table.check_by_chance(
+        table.check_not_in_time(
             "no candidate may leave early there: use rule='never', which runs them all, or shuffle"
         )
         candidates = list(self._drawn_candidates())
@@ -130,7 +131,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             with callbacks.during_race(len(candidates)):
                 race.run()
             if not race.best_first:
-                self._refuse(race, fit_params)
+                self._refuse_without_winner(race, fit_params)
             self._set_results_of(race)
             if self.refit:
                 self._refit(table, fit_params, callbacks)
@@ -176,7 +177,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
 
-    def _refuse(self, race: Race, fit_params: Mapping[str, Any]) -> NoReturn:
+    def _refuse_without_winner(self, race: Race, fit_params: Mapping[str, Any]) -> NoReturn:
         """Say that there is no winner.
 
         Raises:

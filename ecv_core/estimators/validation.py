@@ -77,9 +77,9 @@ class CrossValidated(dict[str, Any]):
         self.run = _run_of(record)
         """The run: `mean`, `interval`, `stopped_at`, `frame()`, `figure()`, ..."""
         self.new_data = new_data_of(record, record.user_scores)
-        """Where the mean score of new rows, or groups, is: `interval` with `low` and `high`, and
-        `of`, which of the two; None where one fold alone, without a value of its samples, or folds
-        that score alike tell nothing of it, and where folds come in the order of time."""
+        """The mean score of new rows, or groups: `interval` with `low` and `high`, and `of`, which
+        of the two. None where the folds do not tell it: a single one without values of its samples,
+        several that score alike, and folds in the order of time."""
         name = f"{record.spec.algorithm}, {score_name} on {record.spec.dataset}"
         interval = interval_words(record, self.new_data)
         self.sentence = f"{name}: {verdict(record)} {interval}.{sentence_without_score}"
@@ -164,18 +164,18 @@ def cross_validate(
     stopping_rule = chosen_rule.foreign_rule or stopping.rule_for(spec)
     in_database = keep and chosen_rule.foreign_rule is None
     if in_database:
-        spec = _identified(spec, estimator, table)
+        spec = _with_identity(spec, estimator, table)
     looks_at_samples = stopping.needs_user_scores(stopping_rule)
 
     def scoring_of(estimator: Any) -> Scoring:
-        return Scoring(estimator, scoring, blocks=looks_at_samples)
+        return Scoring(estimator, scoring, uses_jackknife=looks_at_samples)
 
     meter = None
     if energy and joblib.effective_n_jobs(n_jobs) == 1:  # several jobs would be counted as one
         meter = meter_for(spec)
     folds_for_rule = _FoldsForRule(spec, table, score_name, looks_at_samples=looks_at_samples)
     with _opened_run(spec, stopping_rule, in_database=in_database) as run:
-        computed = table.computed(
+        scored_folds = table.scored_folds(
             [(estimator, fold) for fold in table.order],
             scoring_of,
             n_jobs,
@@ -185,8 +185,8 @@ def cross_validate(
             return_estimator=return_estimator,
             error_score=error_score,
         )
-        folds = _run_until_stop(run, computed, table.order, meter, folds_for_rule, on_fold)
-        computed.close()  # folds that the rule does not need are not computed any more
+        folds = _run_until_stop(run, scored_folds, table.order, meter, folds_for_rule, on_fold)
+        scored_folds.close()  # folds that the rule does not need are not computed any more
         record = run.end()
     report_failed_fits(folds.values(), error_score)
     without_score = folds_for_rule.without_score
@@ -200,7 +200,7 @@ def cross_validate(
 
 def _run_until_stop(
     run: _InMemory | _InDatabase,
-    computed: Iterator[Scored],
+    scored_folds: Iterator[Scored],
     order: Iterable[int],
     meter: EnergyMeter | None,
     folds_for_rule: _FoldsForRule,
@@ -210,7 +210,7 @@ def _run_until_stop(
 
     Args:
         run: The run that has begun.
-        computed: The folds in their order; each is computed when it is asked for.
+        scored_folds: The folds in their order; each is computed when it is asked for.
         order: The indices of these folds.
         meter: Measures each fold; None where none is measured.
         folds_for_rule: Says which folds the rule sees.
@@ -222,7 +222,7 @@ def _run_until_stop(
     folds = {}
     for index in order:
         run.begin(index)
-        fold, energy = _next_fold(computed, meter, run.record.spec)
+        fold, energy = _next_fold(scored_folds, meter, run.record.spec)
         folds[index] = fold
         new_results = folds_for_rule.add(index, fold, energy)
         if _commit(run, new_results, on_fold):
@@ -237,14 +237,14 @@ def _indices(table: SplitSamples, folds: Iterable[int]) -> dict[str, tuple[Any, 
 
 
 def _next_fold(
-    computed: Iterator[Scored], meter: EnergyMeter | None, spec: RunSpec
+    scored_folds: Iterator[Scored], meter: EnergyMeter | None, spec: RunSpec
 ) -> tuple[Scored, Energy]:
     """A fold and what it took, alone on the machine where that is metered."""
     if meter is None:
-        return next(computed), Energy.none()
+        return next(scored_folds), Energy.none()
     with machine_for(spec, no_progress):
         meter.start()
-        fold = next(computed)
+        fold = next(scored_folds)
         return fold, meter.stop()
 
 
@@ -277,11 +277,11 @@ class _FoldsForRule:
         self._spec = spec
         self._table = table
         self._score_name = score_name
-        self._looks_at_samples = looks_at_samples
+        self._rule_looks_at_samples = looks_at_samples
         self._waiting: list[FoldResult] = []
         """Folds with a score that ran before the first estimator was fitted."""
         self._any_fitted = False
-        self._warned = False
+        self._has_warned_of_samples = False
         self.without_score: list[int] = []
         """Folds without a finite score, in the order in which they ran."""
 
@@ -296,7 +296,7 @@ class _FoldsForRule:
         if fold.results is not None:
             self._any_fitted = True
         if fold.has_score:
-            if fold.samples is None and self._looks_at_samples:
+            if fold.samples is None and self._rule_looks_at_samples:
                 self._warn_of_samples()
                 fold = self._as_one_block(index, fold)
             self._waiting.append(_result(self._spec, index, fold, energy))
@@ -311,9 +311,9 @@ class _FoldsForRule:
 
     def _warn_of_samples(self) -> None:
         """Say once that the rule compares samples, of which this score tells nothing."""
-        if self._warned:
+        if self._has_warned_of_samples:
             return
-        self._warned = True
+        self._has_warned_of_samples = True
         warnings.warn(
             f"the rule '{self._spec.rule}' compares samples, but they tell nothing of the "
             f"score '{self._score_name}', which cannot be worked out on some of them, so "
@@ -367,9 +367,11 @@ def _chosen_rule(rule: StoppingRule | str | None, k: int) -> _ChosenRule:
     settings = settings_of_rule(instance_or_id)
     if settings is not None:
         entry = stopping.rule(settings["rule"])
-        return _ChosenRule(settings | _resolved_settings(entry, settings, k), None)
+        resolved_settings = _resolved_settings(entry, settings, k)
+        return _ChosenRule(settings | resolved_settings, foreign_rule=None)
+    # Settings cannot say what a class of the caller's own does, so the instance itself is kept.
     foreign_rule = cast("StoppingRule", instance_or_id)
-    rule_id = record_of(foreign_rule).id
+    rule_id = record_of(foreign_rule).id  # made of the name of its class
     settings = {"rule": rule_id}
     if rule_id in stopping.RULES:
         settings |= _resolved_settings(stopping.RULES[rule_id], settings, k)
@@ -398,7 +400,7 @@ def _check_folds(rule_id: str, table: SplitSamples) -> None:
             "one fold gives a single score, so there is nothing to stop early; use the rule "
             "ecv.Never(), or a splitter with several folds"
         )
-    table.check_by_chance(
+    table.check_not_in_time(
         f"the rule '{rule_id}' must not stop there: use ecv.Never(), with which all of them, or "
         "their trend, are the result, or a split by chance"
     )
@@ -449,7 +451,7 @@ def _metric(score: str, kind: Kind) -> Metric:
     return Metric(f"{SCIKIT_LEARN}{plain[:32]}", title=score, kind=kind)
 
 
-def _identified(spec: RunSpec, estimator: Any, table: SplitSamples) -> RunSpec:
+def _with_identity(spec: RunSpec, estimator: Any, table: SplitSamples) -> RunSpec:
     """The same with what tells it from others in a database: content, folds and parameters."""
     content = joblib.hash((table.X, table.y))
     dataset = spec.dataset
@@ -553,6 +555,8 @@ class _InMemory:
         """Keep a fold; gives whether the rule says stop."""
         folds = (*self.record.folds, result)
         spec = self.record.spec
+        # A moment is what is known after a fold: the mean, its interval, and whether the rule says
+        # stop. A doubt is a sentence on folds that are no base for a promise, as of a drift.
         moment = stopping.moment(self._rule, folds, spec.confidence, spec.overlap)
         moment = replace(moment, doubt=doubt(folds, spec.metric_name))
         moments = (*self.record.moments, moment)
@@ -571,7 +575,8 @@ class _InDatabase:
         self._store = open_store()
         self._id = self._store.create([spec], owner=this_process())[0]
         self._store.start(self._id, owner=this_process())
-        # A fold that cannot be saved is an error at once: nobody sees that it would be waited for.
+        # A dashboard waits until it can save a fold, and shows that it waits. Nobody would see that
+        # here, so a fold that cannot be saved is an error at once.
         callbacks = Callbacks(trouble=refuse)
         self._plan_runs = PlanRuns(self._store, runs=[self.record], callbacks=callbacks)
 

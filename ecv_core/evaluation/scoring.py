@@ -80,7 +80,7 @@ class Scoring:
         scoring: Any,
         deciding_name: str | None = None,
         *,
-        blocks: bool = True,
+        uses_jackknife: bool = True,
     ) -> None:
         """The scorers of an estimator.
 
@@ -88,8 +88,8 @@ class Scoring:
             estimator: The estimator that will be scored.
             scoring: As of scikit-learn.
             deciding_name: Which of several scores decides; by default the first.
-            blocks: Whether a score without a formula here is worked out again without each of some
-                blocks of samples, so that they tell something of it.
+            uses_jackknife: Whether a score without a formula here is worked out again without each
+                of some blocks of samples, so that they tell something of it.
 
         Raises:
             Scikit-learn's errors.
@@ -107,13 +107,15 @@ class Scoring:
             deciding_name = deciding_name or next(iter(self.scorers))
             score_name = deciding_name
         else:
-            self.scorer = _RecordingScorer(self, self.scorers, is_own_score=scoring is None)
+            self.scorer = _RecordingScorer(
+                self, self.scorers, is_score_of_estimator=scoring is None
+            )
             score_name = _score_name(estimator, scoring)
         self.name: str = score_name
         """What people call the score that decides: 'accuracy'."""
         self.deciding_name = deciding_name
         """The key of the score that decides; None for a single score, before it is computed."""
-        self.blocks = blocks
+        self.uses_jackknife = uses_jackknife
         self.units: Indices = np.array([], np.intp)
         """What the held-out samples count as: themselves, or their groups; indices or codes."""
         self.samples: SampleValues | None = None
@@ -167,13 +169,13 @@ class _RecordingScorer:
         scorer: Any,
         name: str | None = None,
         *,
-        is_own_score: bool = False,
+        is_score_of_estimator: bool = False,
     ) -> None:
         self._scoring = scoring
         self._scorer = scorer
         self._name = name
         """Among several scorers; None of a single one."""
-        self._is_own_score = is_own_score
+        self._is_score_of_estimator = is_score_of_estimator
         """Whether it is the estimator's own method `score`."""
         self._has_scored_held_out = False
 
@@ -220,7 +222,7 @@ class _RecordingScorer:
             requested = get_routing_for_object(self._scorer).score.requests
             return "sample_weight" in requested
         score_function = self._scorer
-        if self._is_own_score:
+        if self._is_score_of_estimator:
             score_function = estimator.score
         return "sample_weight" in signature(score_function).parameters
 
@@ -251,11 +253,12 @@ class _RecordingScorer:
         """What the scorer says. Those that scikit-learn makes see a stand-in that remembers."""
         scorer = self._scorer
         estimator = responses.estimator
-        # scikit-learn's own scorers and usual scores ask an estimator for its responses alone, so
-        # that the stand-in can answer for it. A score that somebody wrote gets the estimator.
+        # `responses` stands in for the estimator and remembers what it predicted. scikit-learn's
+        # scorers, and the `score` methods of its estimators, ask for predictions alone, so they get
+        # the stand-in. A scorer or a method that somebody else wrote gets the estimator.
         if isinstance(scorer, _MadeScorer):
             estimator = responses
-        elif self._is_own_score:
+        elif self._is_score_of_estimator:
             method = _usual_score(responses.estimator, metadata)
             if method is not None:
                 scorer = method
@@ -271,7 +274,7 @@ class _RecordingScorer:
         by_formula = self._samples_by_formula(score, responses, y, metadata)
         if by_formula is not None:
             return by_formula
-        if metadata or not self._scoring.blocks:
+        if metadata or not self._scoring.uses_jackknife:
             return None  # the jackknife knows no weights, and costs time that nobody asks for
         return _jackknife_over_blocks(
             self._scorer, responses, np.asarray(y), self._scoring.units, score
@@ -301,7 +304,7 @@ class _RecordingScorer:
         """What this scorer computes; None where that is not known."""
         if isinstance(self._scorer, _MadeScorer):
             return _recipe_of(self._scorer)
-        if not self._is_own_score:
+        if not self._is_score_of_estimator:
             return None
         options = {"response_method": repr("predict")}
         method = _usual_score(responses.estimator, metadata)

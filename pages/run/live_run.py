@@ -34,7 +34,7 @@ from pages.shared.address.navigation import COMPARE, RACE, VIEW
 from pages.shared.base.present import present_button
 from pages.shared.charts.cite import machine_and_versions, paper_panel
 from pages.shared.charts.plot import draw_figure, figure_entries
-from pages.shared.live.acting import acting, starter
+from pages.shared.live.acting import acting, name_of_starter
 from pages.shared.live.events import FOLDS, QUEUE, RUNS, STATES, STEPS, topic
 from pages.shared.live.runs import (
     COMPARED,
@@ -282,7 +282,7 @@ def _next_step(run: RunRecord, runs: list[RunRecord]) -> None:
 
 def _say_origin(run: RunRecord) -> None:
     """Who started it, where it was computed, and whether its data are still the same."""
-    person = starter(run.started_by)
+    person = name_of_starter(run.started_by)
     if person:
         st.caption(f"Started by {escaped(person)}.")
     if len(acting().places) > 1:

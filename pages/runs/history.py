@@ -48,7 +48,7 @@ from pages.shared.address.navigation import open_page
 from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
-from pages.shared.live.acting import acting, starter, why_not
+from pages.shared.live.acting import acting, name_of_starter, why_not
 from pages.shared.live.events import ALL
 from pages.shared.live.runs import ids_of, rerun_on_change, show_damaged_folds
 from pages.shared.live.state import errors_as_sentences, escaped, run_list, store
@@ -202,7 +202,7 @@ def runs_frame(
     """
     frame = pd.DataFrame([_cells(row) for row in rows], columns=list(_COLUMNS))
     frame["dataset"] = _names_of_ids(frame["dataset"], dataset_title)
-    frame["by"] = _names_of_ids(frame["by"], starter)
+    frame["by"] = _names_of_ids(frame["by"], name_of_starter)
     frame["part of"] = [plan_names.get(row.group, "") for row in rows]
     frame["stop"] = frame["stop"].astype("Int64")
     frame["when"] = pd.to_datetime(frame["when"], utc=True)

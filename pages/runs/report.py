@@ -10,7 +10,7 @@ import streamlit as st
 from ecv_core.figures.words import counted
 from ecv_core.store.listing import ListedRun, names_by_group
 from pages.shared.charts.cite import machine_and_versions
-from pages.shared.live.acting import starter
+from pages.shared.live.acting import name_of_starter
 from pages.shared.live.runs import with_folds
 from pages.shared.live.state import results, store
 
@@ -61,5 +61,7 @@ def _report_file(rows: Sequence[ListedRun], form: str) -> str | bytes:
     runs = [results().with_user_scores(with_folds(row)) for row in rows]
     groups = names_by_group(store(), runs)
     if "person" in groups:  # people are stored by their ids
-        groups["person"] = {run_id: starter(who) for run_id, who in groups["person"].items()}
+        groups["person"] = {
+            run_id: name_of_starter(who) for run_id, who in groups["person"].items()
+        }
     return runs_report(runs, form, groups=groups, made_with=machine_and_versions(runs))

@@ -200,7 +200,7 @@ def test_somebody_of_no_team_is_given_no_token(app, a_run, monkeypatch):
 def test_parts_that_may_wait_are_told_later(server, store, a_run, monkeypatch):
     run_id = a_run([0.3], state=RunState.RUNNING).run_id
     at_once, later = topic(RUNS, [run_id]), topic(FOLDS, [run_id])
-    monkeypatch.setattr(module, "_SELDOM_SECONDS", 1000)
+    monkeypatch.setattr(module, "_SECONDS_OF_WAIT", 1000)
     with server.websocket_connect("/events") as page:
         page.send_text(f"{at_once}\n{later}")
         before = told(page)
@@ -208,7 +208,7 @@ def test_parts_that_may_wait_are_told_later(server, store, a_run, monkeypatch):
         news = told(page)
         assert news[at_once] != before[at_once]
         assert news[later] == before[later]
-        monkeypatch.setattr(module, "_SELDOM_SECONDS", 0)
+        monkeypatch.setattr(module, "_SECONDS_OF_WAIT", 0)
         assert told(page)[later] != before[later]
 
 

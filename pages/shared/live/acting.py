@@ -140,16 +140,16 @@ def sign_out() -> None:
     st.logout()
 
 
-def starter(started_by: str) -> str:
+def name_of_starter(person_id: str) -> str:
     """'you', or how the member of the team is called who started something; else empty."""
     mode = settings().mode
-    if mode is Mode.PRIVATE or not started_by:
+    if mode is Mode.PRIVATE or not person_id:
         return ""
-    if started_by == who().id:
+    if person_id == who().id:
         return "you"
     if mode is Mode.TEAM:
-        return people_names(store()).get(started_by, "")
-    return ""
+        return people_names(store()).get(person_id, "")
+    return ""  # visitors of a public dashboard have no names
 
 
 def why_not(action: Action) -> str:

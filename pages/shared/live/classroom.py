@@ -41,7 +41,7 @@ _MOST_CHARACTERS = 1_000_000
 _MOST_CHARACTERS_OF_A_PHONE = 500
 _PATIENCE_SECONDS = 2.0
 """For a phone that does not take what it is sent: it has to connect again."""
-_ALONE_SECONDS = 600.0
+_SECONDS_WITHOUT_HOST = 600.0
 """That a room stays open without its lecturer, who may have lost the network."""
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Of a code; none looks like another."""
@@ -88,7 +88,7 @@ class Room:
             if self._host is host:
                 self._host = None
                 loop = asyncio.get_running_loop()
-                loop.call_later(_ALONE_SECONDS, self._end_unless_back, host)
+                loop.call_later(_SECONDS_WITHOUT_HOST, self._end_unless_back, host)
 
     async def serve_phone(self, phone: WebSocket) -> None:
         """Number a phone, send it what is shown, and take its bets for as long as it is open."""
@@ -284,7 +284,7 @@ class Listener:
             access_log=False,
             lifespan="off",
             timeout_graceful_shutdown=1,
-            ws_max_size=_MOST_CHARACTERS_OF_A_PHONE * 4,
+            ws_max_size=_MOST_CHARACTERS_OF_A_PHONE * 4,  # bytes: at most 4 a character in UTF-8
         )
         self._server = uvicorn.Server(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[bound]))

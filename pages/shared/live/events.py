@@ -51,12 +51,12 @@ _IDLE_SECONDS = 2.0
 """Between two looks while nothing runs."""
 _LEAST_SECONDS = 0.1
 """Between two looks, whatever happens."""
-_SELDOM_SECONDS = 1.0
+_SECONDS_OF_WAIT = 1.0
 """Between two times that pages draw a part anew which may wait: at least."""
-_SELDOM_SECONDS_PER_PAGE = 0.3
+_SECONDS_OF_WAIT_PER_PAGE = 0.3
 """The same for each page: the more watch the less often each draws, and together they leave the
 machine to the fold."""
-_EARLY_SECONDS = 0.2
+_TOLERATED_SECONDS = 0.2
 """A look that is so much too early counts, since the next comes half a second later."""
 _PAGE_HAS_GONE = (WebSocketDisconnect, RuntimeError)
 """What sending to a page that has just gone raises."""
@@ -113,7 +113,7 @@ def _nothing(_now: Activity, _ids: Sequence[str]) -> Hashable:
     return None
 
 
-_SHOWN_BY: dict[str, Callable[[Activity, Sequence[str]], Hashable]] = {
+_CONTENT_OF_KIND: dict[str, Callable[[Activity, Sequence[str]], Hashable]] = {
     ALL: _all_runs,
     QUEUE: _queue,
     RUNS: _some_runs,
@@ -123,7 +123,7 @@ _SHOWN_BY: dict[str, Callable[[Activity, Sequence[str]], Hashable]] = {
     SERVER: _nothing,
 }
 """Kind of a topic -> what it shows; a page is told once this is different."""
-_MAY_WAIT = (FOLDS, STEPS)
+_KINDS_THAT_MAY_WAIT = (FOLDS, STEPS)
 """Kinds of topics whose parts need not be drawn anew at once."""
 
 
@@ -196,7 +196,7 @@ class Events:
     _new_page: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a page says what it follows, which shall not wait for the next look."""
     _key: bytes = field(default_factory=lambda: token_bytes(16))
-    _activity_of_waiting_topics: Activity | None = None
+    _activity_of_topics_that_may_wait: Activity | None = None
     """The look that those topics are told of which may wait."""
     _grants: WeakValueDictionary[str, Grant] = field(default_factory=WeakValueDictionary)
     _entries: Mapping[Feed, _Entries] = field(default_factory=dict)
@@ -215,7 +215,7 @@ class Events:
             EcvError: If the database cannot be used.
         """
         kind, *ids = topic.split()
-        shown = repr(_SHOWN_BY[kind](activity, ids)).encode()
+        shown = repr(_CONTENT_OF_KIND[kind](activity, ids)).encode()
         return blake2b(shown, digest_size=8, key=self._key).hexdigest()
 
     async def serve_page(self, socket: WebSocket) -> None:
@@ -226,7 +226,7 @@ class Events:
                 message = await socket.receive()
                 if message["type"] != "websocket.receive":
                     return
-                page = _page_that_says(message.get("text") or "")
+                page = _page_of_message(message.get("text") or "")
                 if page is None:
                     await socket.close()
                     return
@@ -320,19 +320,24 @@ class Events:
 
         Topics that may wait have another look only after some seconds.
         """
-        seconds_between = max(_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE * len(self._pages))
-        last = self._activity_of_waiting_topics
-        if last is None or activity.moment - last.moment >= seconds_between - _EARLY_SECONDS:
-            last = activity  # the wait is over, so these topics are told what goes on now
-        self._activity_of_waiting_topics = last
+        # Topics that may wait are told what went on at an earlier look, until their wait is over.
+        # It grows with the pages that watch, for each of them draws whenever it is over.
+        seconds_of_wait = max(_SECONDS_OF_WAIT, _SECONDS_OF_WAIT_PER_PAGE * len(self._pages))
+        earlier = self._activity_of_topics_that_may_wait
+        if (
+            earlier is None
+            or activity.moment - earlier.moment >= seconds_of_wait - _TOLERATED_SECONDS
+        ):
+            earlier = activity
+        self._activity_of_topics_that_may_wait = earlier
         topics: set[str] = set()
         for page in self._pages.values():
             topics.update(page.topics)
         versions = {}
         for topic in topics:
             activity_told = activity
-            if topic.startswith(_MAY_WAIT):
-                activity_told = last
+            if topic.startswith(_KINDS_THAT_MAY_WAIT):
+                activity_told = earlier
             versions[topic] = f"{activity_told.moment} {self.version(topic, activity_told)}"
         return versions
 
@@ -359,7 +364,8 @@ class Events:
         """
         newest = {topic: versions[topic] for topic in page.topics}
         if SERVER in newest and len(self._grants_of(page)) < len(page.tokens):
-            # A token has ended: the whole page is drawn anew, with tokens of its session.
+            # A token has ended. A version that the page was never sent has all of it drawn anew,
+            # with tokens that its session has now.
             newest[SERVER] = f"{activity.moment} ended"
         for topic, version in newest.items():
             sent_version = page.sent_versions.get(topic, "")
@@ -380,21 +386,22 @@ def _without_moment(version: str) -> str:
     return version.rpartition(" ")[2]
 
 
-def _page_that_says(text: str) -> _Page | None:
+def _page_of_message(text: str) -> _Page | None:
     """The topics and tokens that a page says, one a line; None where it says anything else."""
+    # A page says what it follows, one a line: 'shared TOKEN', or a topic as 'runs 1a2b 3c4d'.
     lines = text.split("\n")
     if len(lines) > _MOST_LINES or len(text) > _MOST_CHARACTERS:
         return None
     topics = []
     tokens = []
-    for line in lines:  # 'shared TOKEN', or a topic such as 'runs 1a2b 3c4d'
+    for line in lines:
         kind, _, token_or_ids = line.partition(" ")
         if kind == _SHARED:
             tokens.append(token_or_ids)
-        elif kind in _SHOWN_BY:
+        elif kind in _CONTENT_OF_KIND:
             topics.append(line)
         else:
-            return None
+            return None  # no page of ours says this
     return _Page(topics, tokens)
 
 

@@ -43,17 +43,17 @@ def lecture() -> Room | None:
     return begun.room
 
 
-def show_phones(*, on_learn: bool) -> None:
+def show_phones(*, is_learn_page: bool) -> None:
     """Offer a lecture in a presentation and on Learn, and stay on every page while it goes on.
 
     Args:
-        on_learn: Whether the page is Learn, whose chapters are read in a hall as they are.
+        is_learn_page: Whether the page is Learn, whose chapters are read in a hall as they are.
     """
     if settings().mode is Mode.PUBLIC:
         # There any stranger could begin a lecture, and show others whatever they like.
         return
     room = lecture()
-    if room is None and not on_learn and not presenting():
+    if room is None and not is_learn_page and not presenting():
         return
     data: dict[str, object] = {"room": None, "problem": st.session_state.pop(_PROBLEM, "")}
     if room is not None:

@@ -42,7 +42,7 @@ MOST_ON_A_PATH = 400
 """Sockets of one kind that may be open on any dashboard."""
 BROWSERS_AT_ONCE = 4
 """So many times the largest file may be held, of all browsers together."""
-_AROUND_A_FILE = MEGABYTE
+_BYTES_BESIDE_FILE = MEGABYTE
 """Bytes of a form beside the file that it has; a smaller file counts as this many, too."""
 _EVENTS = "/events"
 _ONE_HOUSEHOLD = 64
@@ -70,7 +70,7 @@ class Upload:
 
     browser: str
     size: int
-    """In bytes, at least _AROUND_A_FILE."""
+    """In bytes, at least _BYTES_BESIDE_FILE."""
     request: Scope
     """What brought it, and so where it is deleted."""
 
@@ -121,7 +121,7 @@ class Tabs:
                 if scope["method"] == "DELETE":
                     # A file leaves the books once Streamlit has deleted it.
                     answer = on_success(answer, partial(self._uploads.pop, scope["path"], None))
-                await app(without_conditions(scope), receive, answer)
+                await app(without_cache_conditions(scope), receive, answer)
 
         return guarded
 
@@ -184,7 +184,8 @@ class Tabs:
             return
         path = scope["path"]
         browser = browser_of(scope)
-        size = max(int(Request(scope).headers["content-length"]), _AROUND_A_FILE)
+        # Many small files take memory too, so each counts as a megabyte at least.
+        size = max(int(Request(scope).headers["content-length"]), _BYTES_BESIDE_FILE)
         if not await self._make_room(app, browser, size):
             busy = PlainTextResponse("Others are sending files now: try again in a minute.", 503)
             await busy(scope, receive, send)
@@ -222,7 +223,7 @@ class Tabs:
         length = request.headers.get("content-length", "")
         if not length.isdecimal() or "transfer-encoding" in request.headers:
             return PlainTextResponse("Send the length of the file with it, as Content-Length.", 411)
-        if int(length) > limit + _AROUND_A_FILE:
+        if int(length) > limit + _BYTES_BESIDE_FILE:
             return PlainTextResponse(f"A file may have up to {limit:,} bytes here.", 413)
         return None
 
@@ -232,7 +233,7 @@ class Tabs:
         Returns:
             Whether there is room for it beside the files of other browsers, too.
         """
-        limit = max_upload_bytes() + _AROUND_A_FILE
+        limit = max_upload_bytes() + _BYTES_BESIDE_FILE
         paths = self._paths_of_uploads(browser)
         held_bytes = sum(self._uploads[path].size for path in paths)
         for path in paths:  # the oldest first
@@ -275,7 +276,7 @@ def browser_of(scope: Scope) -> str:
     return HTTPConnection(scope).cookies.get(BROWSER, "")
 
 
-def without_conditions(scope: Scope) -> Scope:
+def without_cache_conditions(scope: Scope) -> Scope:
     """The request of a browser that has no cookie yet, as one for the whole page.
 
     A browser that has the page from an earlier visit asks only whether there is a newer one.
@@ -319,9 +320,10 @@ def with_browser_cookie(scope: Scope, send: Send) -> Send:
     A browser that comes from signing in gets a new one: whoever has put a name of their own into
     somebody's browser would else pass for that browser. A phone that follows a lecture gets none.
     """
-    signed_in = scope["path"].endswith(_SIGNED_IN)
     if CLASSROOM in scope["path"]:  # nothing is kept of a phone
         return send
+    # Who comes from signing in gets a new cookie: somebody else may have set and know the old one.
+    signed_in = scope["path"].endswith(_SIGNED_IN)
     if browser_of(scope) and not signed_in:
         return send
 

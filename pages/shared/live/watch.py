@@ -95,17 +95,20 @@ def shared_entries(
         make_last_entries: Gives those of what has ended while the page was drawn.
     """
 
-    def make_from(activity: Activity) -> Mapping[str, object] | None:
-        # The server's loop makes later entries, from what it has seen go on by then.
+    def make_later_entries(activity: Activity) -> Mapping[str, object] | None:
+        # The server's loop calls this once a topic has changed, with what it has seen go on.
         with _set_inside(_drawn_from, activity):
             return make_entries()
 
+    # The server sends later entries, which make up the feed, to every browser that shows it the
+    # token of a grant. The session holds that grant for as long as its person may see the page.
     grants = _grants_of_session()
     if name not in grants:
-        grants[name] = events.grant(Feed(name, tuple(topics), make_from), admitted_until())
+        feed = Feed(name, topics=tuple(topics), make=make_later_entries)
+        grants[name] = events.grant(feed, until=admitted_until())
     tokens = _tokens_of_part.get()
     if tokens is not None:
-        tokens.append(grants[name].token)  # with it the browser may ask for later entries
+        tokens.append(grants[name].token)  # `draw_live` hands them to the browser
     entries = make_entries() or make_last_entries()
     return {"shared": name, "moment": watch().drawn_activity().moment, **entries}
 

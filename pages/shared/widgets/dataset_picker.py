@@ -175,6 +175,7 @@ def _download(entry: DatasetEntry) -> None:
 
     def report(done_bytes: int, all_bytes: int) -> None:
         nonlocal drawn_at
+        # Ten drawings a second are enough, but the last one is not left out.
         if time.monotonic() - drawn_at < 0.1 and done_bytes != all_bytes:
             return
         drawn_at = time.monotonic()
@@ -185,4 +186,4 @@ def _download(entry: DatasetEntry) -> None:
         else:
             bar.progress(0.0, text=f"{megabytes} MB")
 
-    handling().download(entry, report)
+    handling().download(entry, report)  # refuses whoever may download nothing
