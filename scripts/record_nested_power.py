@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ecv_core import cli
 from ecv_core.evaluation import column_title
-from ecv_core.papers.reproduction import reproduced
+from ecv_core.papers.reproduction import paper_cells
 from ecv_core.selection.tuning.metrics_study import own_tuning
 from ecv_core.selection.tuning.power import DRAWN, paired_p_values
 from ecv_core.splits.holdouts import NESTED_K_FOLD
@@ -55,7 +55,7 @@ def table() -> str:
     kept = np.load(FILE)
     printed = {
         (cell.row.replace(", ", "--"), cell.column): cell.published
-        for cell in reproduced("discriminative", "table 3")
+        for cell in paper_cells("discriminative", "table 3")
     }
     lines = [["", *map(column_title, METRICS)], ["---"] * (1 + len(METRICS))]
     for name in dict.fromkeys(key.rpartition("--")[0] for key in kept):

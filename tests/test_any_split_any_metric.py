@@ -90,8 +90,8 @@ def test_where_low_is_good_the_lowest_ranks_first_under_k_folds_and_at_the_stop(
         for name, shift in (("worst", 0.4), ("best", 0.0), ("middle", 0.2))
     ]
     (ranking,) = rankings(systems, [1.0])
-    assert ranking.whole.tolist() == [3, 1, 2]
-    assert ranking.stopped.tolist() == [[3, 1, 2]]
+    assert ranking.k_fold_ranks.tolist() == [3, 1, 2]
+    assert ranking.mean_ranks_at_stop.tolist() == [[3, 1, 2]]
     assert ranking.same_winner.tolist() == [1.0]
 
 

@@ -84,7 +84,7 @@ def settings() -> AccessSettings:
     if mode is Mode.TEAM:
         return _team_settings()
     for name in ("ECV_EDITORS", "ECV_VIEWERS"):
-        if _names(name):
+        if _names_of_variable(name):
             raise InputError(
                 f"{name} says who of a team may do what, but ECV_MODE is not 'team', so nobody "
                 f"would have to sign in; set ECV_MODE=team, or do not set {name}"
@@ -124,8 +124,8 @@ def member(claims: Mapping[str, object], access: AccessSettings, now: float) -> 
         role = PersonRole.EDITOR
     elif access.viewers & names:
         role = PersonRole.VIEWER
-    shown = _text(claims, "name") or _text(claims, "email").strip() or subject
-    return Actor(id=person_id, role=role, name=shown[:80])
+    shown_name = _text(claims, "name") or _text(claims, "email").strip() or subject
+    return Actor(id=person_id, role=role, name=shown_name[:80])
 
 
 def person_of(claims: Mapping[str, object]) -> str:
@@ -187,7 +187,7 @@ def _refuse_any_proxy() -> None:
     The server believes what they say of the address that somebody comes from, and by it counts the
     tabs of strangers. Raises: InputError.
     """
-    for name in _names(_PROXIES):
+    for name in _names_of_variable(_PROXIES):
         try:
             network = ip_network(name)
         except ValueError:
@@ -214,7 +214,7 @@ def _team_settings() -> AccessSettings:
 def _public_limits() -> Limits:
     """What visitors may run, as the environment says. Raises: InputError."""
     usual = Limits()
-    algorithms = _names("ECV_PUBLIC_ALGORITHMS") or usual.algorithms
+    algorithms = _names_of_variable("ECV_PUBLIC_ALGORITHMS") or usual.algorithms
     for name in algorithms:
         if name not in ALGORITHMS:
             raise InputError(
@@ -229,13 +229,13 @@ def _public_limits() -> Limits:
     )
     return Limits(
         algorithms=algorithms,
-        datasets=_names("ECV_PUBLIC_DATASETS"),
+        datasets=_names_of_variable("ECV_PUBLIC_DATASETS"),
         seconds=whole_number("ECV_PUBLIC_SECONDS", usual.seconds, "seconds", 1, _MOST),
         quota=quota,
     )
 
 
-def _names(variable: str) -> tuple[str, ...]:
+def _names_of_variable(variable: str) -> tuple[str, ...]:
     """The names, with commas between them, in a variable of the environment, none twice."""
     parts = map(str.strip, os.environ.get(variable, "").split(","))
     return tuple(dict.fromkeys(filter(None, parts)))
@@ -246,8 +246,8 @@ def _people(variable: str) -> frozenset[str]:
 
     Email addresses do not tell capital letters apart, but subjects do: both spellings count.
     """
-    names = set(_names(variable))
-    for name in _names(variable):
+    names = set(_names_of_variable(variable))
+    for name in _names_of_variable(variable):
         if "@" in name:
             names.add(name.lower())
     return frozenset(names)

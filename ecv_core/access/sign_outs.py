@@ -20,9 +20,9 @@ class SignOuts:
 
     def __init__(self) -> None:
         """Nobody has signed out."""
-        self._newest: dict[str, float] = {}
+        self._newest_issued_at: dict[str, float] = {}
         """A person -> when the newest token that was shown here was issued, in Unix seconds."""
-        self._over: dict[str, float] = {}
+        self._void_until: dict[str, float] = {}
         """A person -> tokens issued up to this time, in Unix seconds, let nobody in."""
 
     def note(self, claims: Mapping[str, object]) -> None:
@@ -32,8 +32,8 @@ class SignOuts:
             claims: The claims of the identity token.
         """
         person = person_of(claims)
-        newest = self._newest.get(person, _NEVER)
-        self._newest[person] = max(issued_at(claims), newest)
+        newest = self._newest_issued_at.get(person, _NEVER)
+        self._newest_issued_at[person] = max(issued_at(claims), newest)
 
     def is_over(self, claims: Mapping[str, object]) -> bool:
         """Whether the person of this token has signed out since it was issued.
@@ -41,7 +41,7 @@ class SignOuts:
         Args:
             claims: The claims of the identity token.
         """
-        return issued_at(claims) <= self._over.get(person_of(claims), _NEVER)
+        return issued_at(claims) <= self._void_until.get(person_of(claims), _NEVER)
 
     def sign_out(self, claims: Mapping[str, object]) -> None:
         """End every sign-in of this person that was seen so far.
@@ -51,4 +51,4 @@ class SignOuts:
         """
         self.note(claims)
         person = person_of(claims)
-        self._over[person] = self._newest[person]
+        self._void_until[person] = self._newest_issued_at[person]

@@ -43,8 +43,9 @@ def explore(
     registered = rule_named(rule)
     if not 0 < confidence < 1:
         raise InputError(f"the confidence must be between 0 and 1, but is {confidence}")
-    if not registered.by_sets:
-        explorable = " or ".join(other.id for other in RULES.values() if other.by_sets)
+    # One walk through the sets of folds answers for every value of such a rule's parameter.
+    if not registered.decides_by_sets:
+        explorable = " or ".join(other.id for other in RULES.values() if other.decides_by_sets)
         raise InputError(f"the rule '{rule}' has no parameter to explore; choose {explorable}")
     spec = RunSpec(
         dataset="",
@@ -131,8 +132,8 @@ def outcome(
         orders = _orders(scores, subsets, rule, steps)
         return orders.at(steps.setting, within_percent=within_percent)
     results = _fold_results(scores)
-    if not getattr(rule, "looks", True):
-        # The rule stops every order after the same fold, whatever the scores are.
+    decides_by_scores = getattr(rule, "looks", True)
+    if not decides_by_scores:  # it stops every order after the same fold
         stop = float(_first_stop(rule, results))
         curve = fixed_stops(scores, confidence=confidence, within_percent=within_percent)
         setting = None

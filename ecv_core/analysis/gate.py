@@ -19,6 +19,8 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import counted, percent_text
 from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
+_ROUNDING = 1e-9
+"""Relative to the largest, differences that are closer than this are the same."""
 MARGIN = 0.01
 """Of the baseline's mean, where nobody says what does not matter."""
 
@@ -65,8 +67,9 @@ class Gate:
         margin = f"{self.margin:.4g}"
         if self.baseline_mean:
             margin += f", {percent_text(self.margin / abs(self.baseline_mean))} of the baseline"
-        data = f"new {self.of}"
-        if self.of == "folds":
+        scored_unit = self.of  # such as users
+        data = f"new {scored_unit}"
+        if scored_unit == "folds":
             data = "new data (from the fold scores alone)"
         verdict = f"{_WORDS[self.verdict]} by more than the margin ({margin})."
         level = percent_text(self.confidence)
@@ -111,7 +114,7 @@ def gate(
     Source: Schuirmann (1987) for the two one-sided tests; `new_data_interval` for users, Nadeau and
         Bengio (2003) for folds; benchmarks/gate.py has how often it errs.
     """
-    baseline_scores, candidate_scores = _checked(baseline, candidate)
+    baseline_scores, candidate_scores = _checked_scores(baseline, candidate)
     if not 0.5 < confidence < 1:
         raise InputError(f"the confidence must be between 0.5 and 1, but is {confidence}")
     planned_folds = max(looks or 0, len(baseline_scores), 2)
@@ -163,7 +166,7 @@ def _verdict(interval: NewDataInterval, margin: float) -> GateVerdict:
     return GateVerdict.UNKNOWN
 
 
-def _checked(baseline: ArrayLike, candidate: ArrayLike) -> tuple[Floats, Floats]:
+def _checked_scores(baseline: ArrayLike, candidate: ArrayLike) -> tuple[Floats, Floats]:
     """Both as arrays of one shape. Raises: InputError."""
     try:
         first = np.asarray(baseline, dtype=np.float64)
@@ -231,11 +234,12 @@ def _interval(
     confidence = 1 - 2 * error_of_end
     if differences.ndim == 2:
         return new_data_interval(differences, confidence, k=k, rows=of_rows)
-    if np.ptp(differences) <= 1e-9 * np.abs(differences).max():
-        # Folds that differ alike do not tell how others would; that all are equal to the last
-        # one is how a model looks beside itself.
+    differ_alike = np.ptp(differences) <= _ROUNDING * np.abs(differences).max()
+    if differ_alike:
+        # Where all planned folds have the same score twice, a model was compared with itself.
         if is_last and not differences.any():
             return NewDataInterval(low=0.0, high=0.0)
+        # Else differences without a spread do not tell how far those of other folds may be.
         return NewDataInterval(low=-math.inf, high=math.inf)
     test = corrected_t_test_over_folds(
         differences, np.zeros_like(differences), k=k, confidence=confidence

@@ -34,19 +34,19 @@ class GateSide:
     """The scores of a baseline or a candidate."""
 
     name: str
-    means: Mapping[str, float]
-    """Of each fold, by its name."""
+    fold_means: Mapping[str, float]
+    """The score of each fold, by the fold's name."""
     users: UserTable | None
-    """In the order of the folds of `means`; None where these scores are not known."""
-    source: str
+    """In the order of the folds of `fold_means`; None where these scores are not known."""
+    user_source: str
     """Within which users have the same numbers: a dataset, or a file."""
     planned_folds: int
     """How many run when none is saved."""
     k: float
     """Into how many parts the data are split."""
     higher_is_better: bool
-    of: str = "users"
-    """What has a score of its own."""
+    scored_unit: str = "users"
+    """What has a score of its own: 'users', 'rows' or 'clusters'."""
     run: RunRecord | None = None
 
 
@@ -61,20 +61,20 @@ def side_of_run(run: RunRecord, name: str) -> GateSide:
             f"the folds of {name} are in order of time, and later rows may differ from earlier "
             "ones, so they say nothing about new data; run both with folds drawn at random"
         )
-    means = {str(fold.fold): fold.score for fold in run.folds}
+    fold_means = {str(fold.fold): fold.score for fold in run.folds}
     users = None
     scores_of_folds = list(run.user_scores.values())
     if scores_of_folds and len(scores_of_folds) == len(run.folds):
         users = UserTable(*user_table(scores_of_folds, run.spec.metric_name))
     return GateSide(
         name=name,
-        means=means,
+        fold_means=fold_means,
         users=users,
-        source=run.spec.dataset,
+        user_source=run.spec.dataset,
         planned_folds=run.k,
         k=run.spec.folds_of_a_partition,
         higher_is_better=metric_of(run.spec).higher_is_better,
-        of=usual_new_data(run.spec),
+        scored_unit=usual_new_data(run.spec),
         run=run,
     )
 
@@ -98,9 +98,9 @@ def side_of_file(path: Path, contender: str, metric: str | None) -> GateSide:
         users = UserTable(np.arange(scores.users.shape[1]), scores.users)
     return GateSide(
         name=chosen,
-        means=dict(zip(file.folds, scores.folds.tolist(), strict=True)),
+        fold_means=dict(zip(file.folds, scores.folds.tolist(), strict=True)),
         users=users,
-        source=str(path.resolve()),
+        user_source=str(path.resolve()),
         planned_folds=len(file.folds),
         k=len(file.folds),
         higher_is_better=scores.higher_is_better,
@@ -114,20 +114,20 @@ def _paired_scores(baseline: GateSide, candidate: GateSide) -> tuple[Floats, Flo
         InputError: Where a comparison would not be fair, or they share no fold.
     """
     _check_fair(baseline, candidate)
-    folds = [fold for fold in baseline.means if fold in candidate.means]
+    folds = [fold for fold in baseline.fold_means if fold in candidate.fold_means]
     if not folds:
         raise InputError(
             f"{baseline.name} and {candidate.name} have no fold in common; run both with the "
             "same folds"
         )
-    if baseline.users and candidate.users and baseline.source == candidate.source:
+    if baseline.users and candidate.users and baseline.user_source == candidate.user_source:
         numbers = np.union1d(baseline.users.numbers, candidate.users.numbers)
         first = _scores_of_users(baseline, baseline.users, folds, numbers)
         second = _scores_of_users(candidate, candidate.users, folds, numbers)
         is_scored = np.isfinite(first).any(axis=0) | np.isfinite(second).any(axis=0)
         return first[:, is_scored], second[:, is_scored]
-    first = np.array([baseline.means[fold] for fold in folds])
-    second = np.array([candidate.means[fold] for fold in folds])
+    first = np.array([baseline.fold_means[fold] for fold in folds])
+    second = np.array([candidate.fold_means[fold] for fold in folds])
     return first, second
 
 
@@ -162,7 +162,7 @@ def _scores_of_users(
         folds: Names of some of its folds.
         numbers: The numbers of users, ascending; all of the side's are among these.
     """
-    fold_names = list(side.means)
+    fold_names = list(side.fold_means)
     rows = [fold_names.index(fold) for fold in folds]
     # Each of the side's users is found, as all of them are among the numbers.
     columns = np.searchsorted(numbers, users.numbers)
@@ -194,5 +194,5 @@ def gate_sides(
         looks=baseline.planned_folds,
         confidence=confidence,
         higher_is_better=baseline.higher_is_better,
-        of=baseline.of,
+        of=baseline.scored_unit,
     )

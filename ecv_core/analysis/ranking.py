@@ -12,7 +12,7 @@ from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.evaluation import metric_of
 from ecv_core.records.run import RunRecord
 
-_SAME = 1e-12
+_RELATIVE_ROUNDING = 1e-12
 """Relative difference that adding up in another order can make: such scores are equal."""
 
 
@@ -47,7 +47,7 @@ def pair_signs(scores: ArrayLike, *, higher_is_better: bool = True) -> Floats:
         values = -values
     values = np.ascontiguousarray(values)
     count = len(values)
-    noise = _SAME * np.abs(values)
+    rounding = _RELATIVE_ROUNDING * np.abs(values)
     signs = np.empty((math.comb(count, 2), *values.shape[1:]))
     end = 0
     for first in range(count - 1):
@@ -55,7 +55,7 @@ def pair_signs(scores: ArrayLike, *, higher_is_better: bool = True) -> Floats:
         start = end
         end += count - 1 - first
         difference = values[first] - values[first + 1 :]
-        differs = np.abs(difference) > np.maximum(noise[first], noise[first + 1 :])
+        differs = np.abs(difference) > np.maximum(rounding[first], rounding[first + 1 :])
         np.multiply(np.sign(difference), differs, out=signs[start:end])
     return np.moveaxis(signs + 0.0, 0, -1)  # no minus zero
 

@@ -21,7 +21,7 @@ _CELL = re.compile(
 """A score, perhaps with a spread behind it, perhaps in per cent."""
 
 
-class _Cell(NamedTuple):
+class _ScoreCell(NamedTuple):
     text: str
     score: float
     """Divided by 100 where it is in per cent."""
@@ -29,11 +29,11 @@ class _Cell(NamedTuple):
     has_spread: bool
 
 
-class PlainNumbers(NamedTuple):
+class ParsedScores(NamedTuple):
     """A table whose scores are numbers alone, and what stood beside them."""
 
     table: pa.Table
-    cells: list[_Cell]
+    cells: list[_ScoreCell]
     """All that were made numbers, column by column."""
 
     @property
@@ -47,7 +47,7 @@ class PlainNumbers(NamedTuple):
         return next((cell.text for cell in self.cells if cell.has_spread), "")
 
 
-def with_plain_numbers(table: pa.Table) -> PlainNumbers:
+def parse_score_texts(table: pa.Table) -> ParsedScores:
     """Make numbers of the columns in which every cell is one with a percent sign or a spread.
 
     A share in per cent is divided by 100; a spread is left out. A column in which some cells have a
@@ -56,21 +56,22 @@ def with_plain_numbers(table: pa.Table) -> PlainNumbers:
     import pyarrow as pa
 
     label_columns = roles_of(table.column_names).values()
-    every_cell: list[_Cell] = []
+    parsed_cells: list[_ScoreCell] = []
     for index, name in enumerate(table.column_names):
         if not is_text(table, name) or name in label_columns or names_row_numbers(name):
             continue
-        cells = _score_cells(texts_of(table, name))
-        if cells:
-            numbers = pa.array([cell.score for cell in cells], pa.float64())
-            table = table.set_column(index, name, numbers)
-            every_cell += cells
-    return PlainNumbers(table, every_cell)
+        cells = _parse_column(texts_of(table, name))
+        if not cells:  # some text is no score, so that the column stays as it is
+            continue
+        numbers = pa.array([cell.score for cell in cells], pa.float64())
+        table = table.set_column(index, name, numbers)
+        parsed_cells += cells
+    return ParsedScores(table, parsed_cells)
 
 
-def _score_cells(texts: list[str]) -> list[_Cell]:
+def _parse_column(texts: list[str]) -> list[_ScoreCell]:
     """The cells of a column; none where one is no number, or some alone are in per cent."""
-    cells: list[_Cell] = []
+    cells: list[_ScoreCell] = []
     for text in texts:
         match = _CELL.fullmatch(text)
         if match is None:
@@ -79,8 +80,8 @@ def _score_cells(texts: list[str]) -> list[_Cell]:
         in_percent = "%" in text
         if in_percent:
             score /= 100
-        cell = _Cell(text.strip(), score, in_percent, match["spread"] is not None)
         if cells and cells[0].in_percent != in_percent:
-            return []
-        cells.append(cell)
+            return []  # whether the cells without a percent sign are in per cent is not known
+        has_spread = match["spread"] is not None
+        cells.append(_ScoreCell(text.strip(), score, in_percent, has_spread))
     return cells

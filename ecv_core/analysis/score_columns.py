@@ -156,7 +156,7 @@ def is_spread(name: str, names: Iterable[str]) -> bool:
     words = _words(name)
     if len(words) < 2 or words[-1] not in _SPREADS:
         return False
-    if metric_named(name) is not None:
+    if metric_named(name) is not None:  # as in 'test-rmse-std'
         return True
     measured = words[:-1]
     return any(_words(other)[:-1] == measured for other in names if other != name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ecv_core.analysis.score_columns import is_fold_name, metric_of_fold, roles_of
-from ecv_core.analysis.score_rows import UsedPart, left_out_words
+from ecv_core.analysis.score_rows import TablePart, left_out_words
 from ecv_core.analysis.score_searches import names_by_parameters
 from ecv_core.analysis.score_tables import texts_of
 from ecv_core.records.errors import InputError
@@ -23,7 +23,7 @@ _OPTUNA_ATTRIBUTE = "user_attrs_"
 """Columns of what a user keeps with a trial begin with this."""
 
 
-def with_plain_columns(table: pa.Table, file: str) -> UsedPart:
+def normalise_export(table: pa.Table, file: str) -> TablePart:
     """The same scores in columns that are named as in other tables.
 
     Args:
@@ -38,10 +38,10 @@ def with_plain_columns(table: pa.Table, file: str) -> UsedPart:
         return _runs_of_mlflow(table)
     if _OPTUNA_COLUMNS.issubset(names):
         return _trials_of_optuna(table, file)
-    return UsedPart(table, [])
+    return TablePart(table, [])
 
 
-def _runs_of_mlflow(table: pa.Table) -> UsedPart:
+def _runs_of_mlflow(table: pa.Table) -> TablePart:
     """A run's metrics and parameters without the prefixes of `mlflow.search_runs`."""
     plain_names = {}
     for name in table.column_names:
@@ -53,10 +53,10 @@ def _runs_of_mlflow(table: pa.Table) -> UsedPart:
         plain_names[_MLFLOW_RUN_NAME] = "contender"
     others = [name for name in table.column_names if name not in plain_names]
     runs = table.select(list(plain_names)).rename_columns(list(plain_names.values()))
-    return UsedPart(runs, left_out_words(others, "what MLflow notes of every run"))
+    return TablePart(runs, left_out_words(others, "what MLflow notes of every run"))
 
 
-def _trials_of_optuna(table: pa.Table, file: str) -> UsedPart:
+def _trials_of_optuna(table: pa.Table, file: str) -> TablePart:
     """A row per trial, named by its parameters, with the folds that its attributes hold."""
     import pyarrow as pa
 
@@ -80,7 +80,7 @@ def _trials_of_optuna(table: pa.Table, file: str) -> UsedPart:
     columns = {"contender": pa.array(names_by_parameters(trials, "params_"))}
     for name in folds:
         columns[name.removeprefix(_OPTUNA_ATTRIBUTE)] = trials[name]
-    return UsedPart(pa.table(columns), left_out)
+    return TablePart(pa.table(columns), left_out)
 
 
 def _is_fold(name: str) -> bool:

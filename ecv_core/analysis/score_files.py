@@ -15,9 +15,9 @@ import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
 from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.orders.subsets import MAX_K
-from ecv_core.analysis.score_cells import PlainNumbers, with_plain_numbers
+from ecv_core.analysis.score_cells import ParsedScores, parse_score_texts
 from ecv_core.analysis.score_columns import USER, is_summary, roles_of, summarises
-from ecv_core.analysis.score_exports import with_plain_columns
+from ecv_core.analysis.score_exports import normalise_export
 from ecv_core.analysis.score_rows import Clue, ScoreRows, left_out_words, rows_of_long
 from ecv_core.analysis.score_searches import is_search, rows_of_search
 from ecv_core.analysis.score_tables import SHOWN, RowLabels, table_of
@@ -162,12 +162,12 @@ def with_varying_scores(scores: ScoreFile, file: str) -> ScoreFile:
 
 def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
     file = f"the file {path.name}"
-    plain = with_plain_columns(table_of(path, file), file)
-    numbers = with_plain_numbers(plain.table)
-    rows = _rows_of(numbers.table, file, metric)
+    export_part = normalise_export(table_of(path, file), file)
+    parsed = parse_score_texts(export_part.table)
+    rows = _score_rows(parsed.table, file, metric)
     contenders = _contenders(rows.labels, rows.scores, file)
     kept, summaries = _without_summary_contenders(contenders)
-    left_out = [*plain.left_out, *rows.left_out]
+    left_out = [*export_part.left_out, *rows.left_out]
     left_out += left_out_words(summaries, "summaries of the others")
     stem = path.name.partition(".")[0]
     clues = [*rows.clues, Clue(f"the file's name '{stem}'", stem, sure=False)]
@@ -184,29 +184,29 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
         folds=tuple(rows.labels["fold"].names),
         metric=metric or rows.metric,
         direction=direction,
-        left_out=_sentences_of_left_out(left_out, numbers),
+        left_out=_sentences_of_left_out(left_out, parsed),
     )
 
 
-def _sentences_of_left_out(left_out: Sequence[str], numbers: PlainNumbers) -> str:
+def _sentences_of_left_out(left_out: Sequence[str], parsed: ParsedScores) -> str:
     """See `ScoreFile.left_out`.
 
     Args:
         left_out: Columns, rows and contenders, as parts of a sentence.
-        numbers: What stood beside the scores.
+        parsed: What stood beside the scores.
     """
     parts = list(left_out)
-    if numbers.spread_example:
-        parts.append(f"spreads, as in '{numbers.spread_example}'")
+    if parsed.spread_example:
+        parts.append(f"spreads, as in '{parsed.spread_example}'")
     sentences = []
-    if numbers.percent_example:
-        sentences.append(f"Percentages are read as hundredths, as in '{numbers.percent_example}'.")
+    if parsed.percent_example:
+        sentences.append(f"Percentages are read as hundredths, as in '{parsed.percent_example}'.")
     if parts:
         sentences.append(f"Left out: {'; '.join(parts)}.")
     return " ".join(sentences)
 
 
-def _rows_of(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
+def _score_rows(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     """The rows of a table in any of its forms. Raises: InputError."""
     if is_search(table.column_names):
         return rows_of_search(table, file, metric)

@@ -33,7 +33,7 @@ from ecv_core.records.parameters import listed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NAMED = 10
+_MOST_NAMED = 10
 """More columns or rows that are left out are counted, not named."""
 
 
@@ -49,7 +49,7 @@ class Clue:
     """Whether it is worth a word where it contradicts another one."""
 
 
-class UsedPart(NamedTuple):
+class TablePart(NamedTuple):
     """What of a table is used."""
 
     table: pa.Table
@@ -64,7 +64,7 @@ class OneMetric(NamedTuple):
     metric_clue: Clue | None
     """What names the metric; None where no column does, so that all of the table is used."""
     left_out: list[str]
-    """The other metrics, as in `UsedPart`."""
+    """The other metrics, as in `TablePart`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class ScoreRows:
     clues: Sequence[Clue] = ()
     """What may name the metric, the surest first."""
     left_out: Sequence[str] = ()
-    """What of the table is not in these rows, as in `UsedPart`."""
+    """What of the table is not in these rows, as in `TablePart`."""
 
 
 class SeveralMetrics(InputError):
@@ -112,7 +112,7 @@ def chosen_metric(metrics: Sequence[str], wanted: str | None, file: str) -> str:
         return metric
     if len(metrics) == 1:
         return metrics[0]
-    shown = listed(metrics[:_NAMED])
+    shown = listed(metrics[:_MOST_NAMED])
     if wanted is not None:
         raise SeveralMetrics(f"{file} has no metric '{wanted}'; choose one of: {shown}", metrics)
     raise SeveralMetrics(
@@ -141,12 +141,12 @@ def left_out_words(names: Sequence[str], reason: str) -> list[str]:
     if not names:
         return []
     shown = listed(names)
-    if len(names) > _NAMED:
+    if len(names) > _MOST_NAMED:
         shown = f"{len(names)} columns or rows"
     return [f"{shown} ({reason})"]
 
 
-def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> UsedPart:
+def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> TablePart:
     """The rows of folds, without others such as those that summarise them ('Mean').
 
     What stands in a summary, such as '0.30 ± 0.01', makes texts of a column of numbers; without it
@@ -163,14 +163,14 @@ def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> UsedPa
     import pyarrow as pa
     from pyarrow import compute
 
-    everything = UsedPart(table, [])
+    whole_table = TablePart(table, [])
     if not is_text(table, fold_column):
-        return everything
+        return whole_table
     fold_labels = table[fold_column]
     labels = [label for label in compute.unique(fold_labels).to_pylist() if label is not None]
     summaries = _labels_of_no_fold(labels)
     if not summaries:
-        return everything
+        return whole_table
     if len(summaries) == len(labels):
         raise InputError(f"{file} has only {listed(summaries)}, and no folds; give a row per fold")
     is_summary_row = compute.is_in(fold_labels, pa.array(summaries))
@@ -178,7 +178,7 @@ def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> UsedPa
     for name in table.column_names:
         if name != fold_column:
             folds = _with_texts_as_numbers(folds, name)
-    return UsedPart(folds, left_out_words([label.strip() for label in summaries], "no folds"))
+    return TablePart(folds, left_out_words([label.strip() for label in summaries], "no folds"))
 
 
 def _labels_of_no_fold(labels: Sequence[str]) -> list[str]:
@@ -227,12 +227,14 @@ def rows_of_long(
     for role in ("contender", "fold"):
         if role not in roles:
             raise _missing_column(file, role)
-    folds = without_summary_rows(table, roles["fold"], file)
-    of_metric = rows_of_one_metric(folds.table, _columns_without_role(table, roles), file, metric)
-    table = of_metric.table
+    fold_part = without_summary_rows(table, roles["fold"], file)
+    metric_part = rows_of_one_metric(
+        fold_part.table, _columns_without_role(table, roles), file, metric
+    )
+    table = metric_part.table
     clues = []
-    if of_metric.metric_clue is not None:
-        clues.append(of_metric.metric_clue)
+    if metric_part.metric_clue is not None:
+        clues.append(metric_part.metric_clue)
         # All rows are of this metric now, so the column of scores need not be called after it.
         metric = None
     other_columns = _columns_without_role(table, roles)
@@ -251,7 +253,7 @@ def rows_of_long(
         scores=numbers_of(table, score, file),
         metric=surest_clue.name,
         clues=clues,
-        left_out=folds.left_out + of_metric.left_out + unused_columns,
+        left_out=fold_part.left_out + metric_part.left_out + unused_columns,
     )
 
 

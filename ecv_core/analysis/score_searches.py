@@ -62,7 +62,7 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
             "fold": in_blocks(folds, len(table)),
         },
         scores=np.concatenate(scores),
-        metric=f"test_{chosen}",
+        metric=f"test_{chosen}",  # as the search calls it, which keeps scores of training too
         clues=clues,
         left_out=left_out,
     )
@@ -105,7 +105,7 @@ def _params_of_candidates(table: pa.Table, prefix: str) -> list[Params]:
     """The parameters of each candidate: of the column 'params', else of those of each parameter."""
     if "params" in table.column_names:
         parsed = [_parsed_params(text) for text in texts_of(table, "params")]
-        if all(parsed):
+        if all(parsed):  # none is empty, as where a text cannot be parsed
             return parsed
     candidates: list[Params] = [{} for _ in range(len(table))]
     for column in table.column_names:

@@ -87,8 +87,8 @@ def rows_of_wide(
     """
     if all(is_numeric(name) for name in table.column_names):
         raise InputError(f"the first line of {file} must name its columns, but has numbers")
-    of_metric = rows_of_one_metric(table, table.column_names, file, metric)
-    table = of_metric.table
+    metric_part = rows_of_one_metric(table, table.column_names, file, metric)
+    table = metric_part.table
     # One column may label the rows, be it with contenders or with folds; its values say which.
     label_column = roles.get("contender") or roles.get("fold") or _label_column(table)
     columns = _possible_score_columns(table, label_column, file)
@@ -96,10 +96,10 @@ def rows_of_wide(
         rows = _rows_of_contender_rows(table, label_column, columns.names, file, metric)
     else:
         rows = _rows_of_fold_rows(table, label_column, columns, file, metric)
-    rows = replace(rows, left_out=[*of_metric.left_out, *columns.left_out, *rows.left_out])
-    if of_metric.metric_clue is None:
+    rows = replace(rows, left_out=[*metric_part.left_out, *columns.left_out, *rows.left_out])
+    if metric_part.metric_clue is None:
         return rows
-    return replace(rows, metric=of_metric.metric_clue.name, clues=[of_metric.metric_clue])
+    return replace(rows, metric=metric_part.metric_clue.name, clues=[metric_part.metric_clue])
 
 
 def _rows_of_contender_rows(
@@ -242,13 +242,11 @@ def _rows_of_cells(
 
 
 def _label_column(table: pa.Table) -> str | None:
-    """The first column, where it holds texts that name the rows without saying what they are.
-
-    A column in which a score is misspelt has numbers too, and so is none.
-    """
+    """The first column, where it holds texts that name the rows without saying what they are."""
     first = table.column_names[0]
     if len(table.column_names) < 2 or not is_text(table, first):
         return None
+    # Numbers among the texts are scores, of which another one is misspelt, or they number the rows.
     has_number = any(is_numeric(text) for text in texts_of(table, first))
     if has_number and not names_row_numbers(first):
         return None

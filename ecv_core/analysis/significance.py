@@ -203,6 +203,7 @@ def _paired_test(
         p = 0.0  # every pair has the same difference, which leaves no doubt
     else:
         p = 1.0
+    # Folds share training data, so the deviation of their differences is no measure of an effect.
     effect = None
     if over != "folds" and deviation > 0:
         effect = mean / deviation

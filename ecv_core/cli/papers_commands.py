@@ -81,9 +81,9 @@ def reproduce_options(parser: argparse.ArgumentParser) -> None:
 
 def reproduce_command(options: argparse.Namespace) -> None:
     from ecv_core.papers.cells_text import markdown
-    from ecv_core.papers.reproduction import reproduced
+    from ecv_core.papers.reproduction import paper_cells
 
-    cells = reproduced(options.paper, options.table, having=options.having)
+    cells = paper_cells(options.paper, options.table, having=options.having)
     write_answer(options, {"cells": [asdict(cell) for cell in cells]}, markdown(cells))
 
 

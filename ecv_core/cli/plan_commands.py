@@ -198,7 +198,7 @@ def _stop_settings(options: argparse.Namespace) -> dict[str, Any]:
         return {"full": True}
     if options.splits:
         raise InputError("--rule and --splits cannot be combined; leave one of them out")
-    if not stopping.rule(rule).looks and rule != stopping.NEVER_STOPS:
+    if not stopping.rule(rule).decides_by_scores and rule != stopping.NEVER_STOPS:
         raise InputError(
             f"--rule {rule} would stop every run after the same fold; choose a rule that looks "
             "at the scores, or run all folds"

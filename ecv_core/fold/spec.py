@@ -391,7 +391,7 @@ def _check_rule_serves(rule: Rule, split: _Split, metric: Metric) -> None:
             f"the rule '{rule.id}' must not stop there: use the rule '{stopping.NEVER_STOPS}', "
             "with which all of them, or their trend, are the result, or a split by chance",
         )
-    if split.k == 1 and rule.looks:
+    if split.k == 1 and rule.decides_by_scores:
         raise InputError(
             f"the split '{split.id}' with k = 1 gives a single score, so there is nothing that "
             f"the rule '{rule.id}' could stop early; use the rule '{stopping.NEVER_STOPS}', or a "

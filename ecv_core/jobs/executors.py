@@ -33,7 +33,7 @@ from ecv_core.records.errors import EcvError, RunError, Terminated, what_to_inst
 from ecv_core.records.run import FoldResult, Node, Progress, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.environment import hardware, host
-from ecv_core.untrusted.bounded import ending, started
+from ecv_core.untrusted.bounded import ending, start_python
 
 log = logging.getLogger(__name__)
 
@@ -406,7 +406,7 @@ class Workers:
                     if process.popen.poll() is None:
                         return process
                     self._processes.remove(process)
-            process = _Process(started(_PROGRAM.format(self._niceness), self.environment))
+            process = _Process(start_python(_PROGRAM.format(self._niceness), self.environment))
             self._processes.append(process)
             if self.compute is compute and self._most == 1:
                 process.send(_WARM_UP)  # before a task, so that no fold's time counts it

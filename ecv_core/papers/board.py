@@ -195,14 +195,14 @@ def _table(entries: Sequence[Checked]) -> _BoardTable:
     for entry in ranked:
         test = comparisons.get(entry.run.run_id)
         if entry is best:
-            beside_best = "the first"
+            comparison_text = "the first"
         elif test is None:
-            beside_best = "not tested"
+            comparison_text = "not tested"
         else:
-            beside_best = _beside_best_words(test, best.run)
+            comparison_text = _comparison_words(test, best.run)
             if not test.shows_difference:
                 level_names.append(_name(entry))
-        rows.append(_row(entry, beside_best))
+        rows.append(_row(entry, comparison_text))
     answer = f"{_name(best)} has the best mean, {_mean(best):.4f}"
     if level_names:
         answer += f"; no difference is shown to {listed(level_names)}"
@@ -232,7 +232,7 @@ def _name(entry: Checked) -> str:
     return f"{spec.algorithm} ({', '.join(params)})"
 
 
-def _beside_best_words(test: Comparison, best: RunRecord) -> str:
+def _comparison_words(test: Comparison, best: RunRecord) -> str:
     """How a run stands beside the best; the first of a test has the better mean of common folds."""
     verdict = "worse"
     if not test.shows_difference:
@@ -242,7 +242,7 @@ def _beside_best_words(test: Comparison, best: RunRecord) -> str:
     return f"{verdict} ({p_words(test.p_holm)})"
 
 
-def _row(entry: Checked, beside_best: str) -> list[str]:
+def _row(entry: Checked, comparison_text: str) -> list[str]:
     """One result: name, mean, two intervals, test, folds, energy, what was checked, file."""
     run = entry.run
     interval_text = "-"
@@ -261,7 +261,7 @@ def _row(entry: Checked, beside_best: str) -> list[str]:
         f"{_mean(entry):.4f}",
         new_data_cell(new_data_of(run, run.user_scores)),
         interval_text,
-        beside_best,
+        comparison_text,
         f"{run.folds_used} of {run.k}",
         energy_text,
         checked_text,

@@ -61,7 +61,7 @@ from ecv_core.store.store import open_store
 STUDY = "study"
 RACE = "race"
 """The kind of a selection."""
-_AT_AN_ALPHA = OF_A_STUDY
+_KINDS_WITH_ALPHA = OF_A_STUDY
 """Kinds that show what the paper's rule does at one alpha."""
 
 
@@ -89,9 +89,10 @@ def write_figure(
         InputError: For what cannot be drawn.
         RunError: If the file cannot be written.
     """
-    if alpha is not None and kind not in _AT_AN_ALPHA:
+    if alpha is not None and kind not in _KINDS_WITH_ALPHA:
         raise InputError(
-            f"alpha is for the figures {listed(_AT_AN_ALPHA)}, so {kind} takes none; leave it out"
+            f"alpha is for the figures {listed(_KINDS_WITH_ALPHA)}, so {kind} takes none; leave it "
+            "out"
         )
     moving_form = moving_form_of(path)
     if moving_form is not None:
@@ -183,7 +184,7 @@ def _recorded_race(runs: Sequence[RunRecord], folder: Path) -> ContenderRace:
     )
 
 
-def _p_values(tuning: str) -> Make:
+def _p_values_chart(tuning: str) -> Make:
     """Sorted p values of all pairs of settings of a recorded tuning."""
     tunings = configuration_names(TUNINGS)
     if not tunings:
@@ -196,32 +197,32 @@ def _p_values(tuning: str) -> Make:
     return partial(p_values_figure, curves_frame(study))
 
 
-def _board(dataset: str) -> Make:
+def _board_chart(dataset: str) -> Make:
     """Published results of a dataset beside recorded ones."""
     _check_name("dataset with published results", dataset, published_datasets())
     entries = [*published(dataset).entries, *recorded_entries(dataset)]
     return partial(board_figure, board_frame(entries))
 
 
-def _spaces(dataset: str) -> Make:
+def _spaces_chart(dataset: str) -> Make:
     """What different search spaces of a dataset find."""
     spaces = recorded_spaces()
     _check_name("dataset with recorded spaces", dataset, list(spaces))
     return partial(spaces_figure, spaces[dataset])
 
 
-def _dimensions(dataset: str) -> Make:
+def _dimensions_chart(dataset: str) -> Make:
     """RMSE over the number of dimensions of factor models."""
     runs = _factor_runs(dataset)
     sizes = dimension_frame(runs, [run.spec.algorithm for run in runs])
     return partial(curves_figure, sizes, across="dimension")
 
 
-def _steps(dataset: str) -> Make:
+def _steps_chart(dataset: str) -> Make:
     """RMSE over the sampling steps of the factor models with the most dimensions."""
     runs = [run for run in _factor_runs(dataset) if "steps" in dict(run.spec.params)]
-    largest = max(dimension_of(run) for run in runs)
-    steps = steps_frame([run for run in runs if dimension_of(run) == largest])
+    largest_dimension = max(dimension_of(run) for run in runs)
+    steps = steps_frame([run for run in runs if dimension_of(run) == largest_dimension])
     return partial(curves_figure, steps, across="step")
 
 
@@ -239,9 +240,9 @@ def _check_name(what: str, name: str, names: Sequence[str]) -> None:
 
 
 CURVES_BY_KIND = {
-    "p-values": _p_values,
-    "dimensions": _dimensions,
-    "steps": _steps,
-    "board": _board,
-    "spaces": _spaces,
+    "p-values": _p_values_chart,
+    "dimensions": _dimensions_chart,
+    "steps": _steps_chart,
+    "board": _board_chart,
+    "spaces": _spaces_chart,
 }

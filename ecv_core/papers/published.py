@@ -31,7 +31,7 @@ class Entry:
 
     method: str
     rmse: float
-    by: str
+    runner: str
     """'inventors', 'others' (as a baseline, or with their own code), 'rerun' (by Rendle et al.),
     'here' (recorded with this project) or 'yours'."""
     protocol: str
@@ -103,14 +103,14 @@ def _published_entry(result: Mapping[str, Any], document: Mapping[str, Any]) -> 
     return Entry(
         method=result["method"],
         rmse=result["rmse"],
-        by=result["by"],
+        runner=result["by"],
         protocol=result.get("protocol", result.get("split", usual_protocol)),
         source=result.get("source", result.get("reported_in", document["source"])),
         year=result.get("year"),
     )
 
 
-def entry_of(run: RunRecord, *, by: str) -> Entry:
+def entry_of(run: RunRecord, *, runner: str) -> Entry:
     """A run of ours as an entry of the board.
 
     Args:
@@ -130,7 +130,7 @@ def entry_of(run: RunRecord, *, by: str) -> Entry:
     return Entry(
         method=method,
         rmse=fmean(scores),
-        by=by,
+        runner=runner,
         protocol=protocol,
         source=command_for(run.spec),
         interval=_interval(run),
@@ -174,7 +174,7 @@ def recorded_entries(dataset: str) -> list[Entry]:
     for run in runs:
         # A run of fewer folds may have the lower error by luck alone.
         if len(run.folds) == most_folds[run.spec.algorithm]:
-            entries.append(entry_of(run, by="here"))
+            entries.append(entry_of(run, runner="here"))
     return sorted(entries, key=attrgetter("rmse"))
 
 

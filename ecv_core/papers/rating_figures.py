@@ -15,7 +15,7 @@ from ecv_core.figures.words import titled
 from ecv_core.papers.published import Entry, recorded
 from ecv_core.records.run import FoldResult, RunRecord
 
-WHO = {
+WORDS_OF_RUNNER = {
     "inventors": "its inventors",
     "others": "others, as a baseline",
     "rerun": "run again by Rendle et al.",
@@ -23,7 +23,7 @@ WHO = {
     "yours": "your run",
 }
 """Who ran it, in the words of the legend."""
-_SYMBOLS = {
+_SYMBOL_OF_RUNNER = {
     "inventors": "x",
     "others": "triangle-up",
     "rerun": "diamond",
@@ -31,6 +31,8 @@ _SYMBOLS = {
     "yours": "star",
 }
 _RMSE = "RMSE (lower is better)"
+_HEIGHT_WITHOUT_ROWS = 130
+"""Of the board: its legend and axis, in pixels."""
 ROW = 25
 """Height of one entry of the board, in pixels."""
 
@@ -47,8 +49,8 @@ def board_frame(entries: Sequence[Entry]) -> pd.DataFrame:
             {
                 "method": entry.method,
                 "rmse": entry.rmse,
-                "who": WHO[entry.by],
-                "by": entry.by,
+                "who": WORDS_OF_RUNNER[entry.runner],
+                "by": entry.runner,
                 "year": entry.year,
                 "protocol": titled(entry.protocol) or "not confirmed",
                 "folds": entry.folds,
@@ -65,8 +67,8 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Figures 1 and 2 as a list: every result at its RMSE, best on top, marked by who ran it."""
     colours = palette(dark)
     figure = go.Figure()
-    for (by, symbol), colour in zip(_SYMBOLS.items(), colours.series, strict=False):
-        rows = frame[frame["by"] == by]
+    for (runner, symbol), colour in zip(_SYMBOL_OF_RUNNER.items(), colours.series, strict=False):
+        rows = frame[frame["by"] == runner]
         if rows.empty:
             continue
         half_widths = (rows["high"] - rows["rmse"]).fillna(0).tolist()
@@ -74,7 +76,7 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             x=rows["rmse"],
             y=rows.index.tolist(),
             mode="markers",
-            name=WHO[by],
+            name=WORDS_OF_RUNNER[runner],
             marker={"symbol": symbol, "size": 11, "color": colour},
             error_x={
                 "type": "data",
@@ -90,7 +92,7 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         )
     return lay_out(
         figure,
-        _layout(colours, 130 + ROW * len(frame)),
+        _layout(colours, _HEIGHT_WITHOUT_ROWS + ROW * len(frame)),
         xaxis=plain_axis(_RMSE, gridcolor=colours.grid),
         yaxis=plain_axis(
             "",
@@ -195,7 +197,7 @@ def spaces_figure(space: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
     for agreement in space["agreements"]:
         tau_of_splits[tuple(agreement["splits"])] = agreement["tau"]
     # There are more looks than other splits, and each split takes the next one.
-    looks = zip(_SYMBOLS.values(), colours.series, strict=False)
+    looks = zip(_SYMBOL_OF_RUNNER.values(), colours.series, strict=False)
     for other, (symbol, colour) in zip(others, looks, strict=False):
         figure.add_scatter(
             x=scores_by_split[first],

@@ -94,7 +94,7 @@ def tables(paper: str) -> list[str]:
     return list(dict.fromkeys(part.table for part in _every_part() if part.paper == paper))
 
 
-def reproduced(
+def paper_cells(
     paper: str | None = None, table: str | None = None, *, having: str = ""
 ) -> list[PaperCell]:
     """Work out our side of every cell from what is recorded, in seconds, and label it.
@@ -117,7 +117,7 @@ def reproduced(
 
 
 def _parts(paper: str | None, table: str | None) -> list[PaperPart]:
-    """The parts of one table, of a paper, or of all papers; arguments as of `reproduced`."""
+    """The parts of one table, of a paper, or of all papers; arguments as of `paper_cells`."""
     if paper is None:
         return _every_part()
     paper_id = _paper_id(paper)
@@ -173,7 +173,7 @@ def _every_part() -> list[PaperPart]:
 
 def _printed_rows(fields: Mapping[str, Any]) -> dict[str, list[str]]:
     """The cells of each row of a part as printed, from left to right."""
-    published_file = fields.get("held")
+    published_file = fields.get("held")  # the file of data/published that holds the rows
     if published_file is not None:
         return _published_rows(published_file)
     rows = {}
@@ -248,8 +248,10 @@ def _compare(
     if published == PICTURE:
         return CellVerdict(label="impossible", why=_file()["reasons"]["picture"])
     if isinstance(ours, str):
-        # An option that is here under another name is the same.
-        if part.our_words or published == ours:
+        # Whoever wrote our words beside the row has compared them: an option that is here under
+        # another name is the same.
+        is_written_beside_row = bool(part.our_words)
+        if is_written_beside_row or published == ours:
             return CellVerdict(label="same")
         return CellVerdict(label="differs", why=part.why_different)
     # Ours is the same if it is, rounded to as many decimals as are printed.

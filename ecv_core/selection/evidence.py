@@ -193,7 +193,7 @@ class EverySubset(PairedScores):
         moments = moments_by_mask(first.folds - second.folds)  # of the empty set first
         freedom = self._has_fold.sum(axis=1) - 1.0
         with np.errstate(invalid="ignore"):  # a single fold has no variance: 0 / 0
-            fold_variances = moments.squares[1:] / freedom
+            fold_variances = moments.squared_deviations[1:] / freedom
         user_variances = np.full(len(freedom), np.nan)
         if first.users is not None and second.users is not None:
             user_variances, _ = user_variance(first.users - second.users, self._has_fold)

@@ -208,7 +208,7 @@ def folds_planned(spec: RunSpec) -> tuple[int, int]:
         return most, most
     fewest = min(spec.min_folds, most)
     rule = RULES.get(spec.rule)
-    stops_at_minimum = rule is not None and not rule.looks  # for it looks at no score
+    stops_at_minimum = rule is not None and not rule.decides_by_scores  # for it looks at no score
     if stops_at_minimum:
         return fewest, fewest
     return fewest, most
@@ -309,7 +309,7 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
     rule = RULES.get(spec.rule)
     first = 1  # of a rule that is not known here
     if rule is not None:
-        if not rule.looks:  # no score had a say in where it stopped
+        if not rule.decides_by_scores:  # no score had a say in where it stopped
             return uncertainty_of(scores, spec.confidence, spec.overlap)
         first = first_stop(rule.build(spec))
     return stop_interval(

@@ -302,12 +302,12 @@ class Rule:
         return bool(getattr(self._decider, "needs_user_scores", False))
 
     @property
-    def by_sets(self) -> bool:
+    def decides_by_sets(self) -> bool:
         """Whether it is a `SetRule`: one walk answers for every order and value of its axis."""
         return hasattr(self.kind, "steps")
 
     @property
-    def looks(self) -> bool:
+    def decides_by_scores(self) -> bool:
         """Whether it decides by scores, so that a stop is a lucky one more often than not."""
         return bool(getattr(self._decider, "looks", True))
 

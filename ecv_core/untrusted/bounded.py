@@ -32,7 +32,7 @@ Report = Callable[..., None]
 _TURNS = threading.BoundedSemaphore(2)
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"PAR1")
 """How GZ, ZIP and Parquet begin."""
-_ALLOCATOR = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+_ALLOCATOR_ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
 """Arrow's own allocator, mimalloc, reserves far more address space than it uses, which counts
 against the limit: a CSV of 40 MB was refused that takes 240 MB to read."""
 _PROGRAM = "from ecv_core.untrusted.bounded import answer; answer()"
@@ -90,7 +90,7 @@ def read(
     load_first: Callable[[], object] | None = None,
 ) -> T:
     """`function(path, *arguments)`, here for a small file, else as `in_child`."""
-    if is_small(path):
+    if is_small(path):  # it can do no harm, and a process of its own takes longer
         return function(path, *arguments)
     what = f"the file {path.name}"
     size = os.path.getsize(path)
@@ -166,7 +166,7 @@ def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
     """
     is_late = threading.Event()
     # What a library says as it ends its process is not shown.
-    with started(_PROGRAM, _ALLOCATOR, stderr=subprocess.DEVNULL) as process:
+    with start_python(_PROGRAM, _ALLOCATOR_ENVIRONMENT, stderr=subprocess.DEVNULL) as process:
         assert process.stdin is not None
         assert process.stdout is not None
 
@@ -200,18 +200,18 @@ def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
     return answer
 
 
-def started(
-    program: str, besides: dict[str, str], *, stderr: int | None = None
+def start_python(
+    program: str, extra_environment: dict[str, str], *, stderr: int | None = None
 ) -> subprocess.Popen[bytes]:
     """A Python of its own that reads from and writes to this one.
 
     Args:
         program: Python; it may import what can be imported here.
         stderr: As of `subprocess.Popen`.
-        besides: What its environment has beside that of this process.
+        extra_environment: What its environment has beside that of this process.
     """
     path = os.pathsep.join(filter(None, sys.path))
-    environment = os.environ | {"PYTHONPATH": path} | besides
+    environment = os.environ | {"PYTHONPATH": path} | extra_environment
     return subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
@@ -252,7 +252,7 @@ def answer() -> None:
     except MemoryError:
         tell(_MEMORY)
     except EcvError as refusal:
-        if _for_memory(refusal):
+        if _comes_from_lack_of_memory(refusal):
             tell(_MEMORY)
         else:
             tell(_REFUSED, refusal)
@@ -261,7 +261,7 @@ def answer() -> None:
     os._exit(0)  # nothing of what was read is tidied up
 
 
-def _for_memory(error: BaseException) -> bool:
+def _comes_from_lack_of_memory(error: BaseException) -> bool:
     """Whether it was raised because memory ran out: Arrow says so as of any damage.
 
     Where there is no room for the stack of a thread, it says that the thread cannot begin.
@@ -283,11 +283,13 @@ def _limit_this_process(megabytes: int, seconds: int) -> None:
     import psutil
 
     held_bytes = getattr(psutil.Process().memory_info(), "data", 0)  # macOS does not say
-    most = {
+    # The parent ends a child by the clock. One whose parent has died ends itself, later: by the
+    # time of all processors together, which several threads use up faster than the clock goes.
+    highest_values = {
         resource.RLIMIT_DATA: held_bytes + megabytes * limits.MEGABYTE,
         resource.RLIMIT_CPU: 4 * seconds + 60,
         resource.RLIMIT_CORE: 0,
     }
-    for kind, value in most.items():
+    for kind, value in highest_values.items():
         with suppress(ValueError, OSError):  # a lower one is in force
             resource.setrlimit(kind, (value, value))

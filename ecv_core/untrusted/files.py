@@ -39,13 +39,13 @@ def content_of(path: Path, *, at_most: int) -> bytes:
 def read_at_most(read: Callable[[int], bytes], at_most: int) -> bytes:
     """As `content_of`, of what is open: a `read` of so much would first take that much memory."""
     pieces = []
-    left = at_most + 1  # by the one byte more the caller sees that there is too much
-    while left:
-        piece = read(min(left, _PIECE))
+    bytes_left = at_most + 1  # by the one byte more the caller sees that there is too much
+    while bytes_left:
+        piece = read(min(bytes_left, _PIECE))
         if not piece:
             break
         pieces.append(piece)
-        left -= len(piece)
+        bytes_left -= len(piece)
     return b"".join(pieces)
 
 
@@ -100,7 +100,7 @@ def replacing(path: Path, *, for_others: bool = False) -> Iterator[Path]:
         if for_others:
             temporary.chmod(0o644)  # mkstemp's is 0600
         _sync(temporary, os.O_RDWR)
-        when_nobody_reads(partial(temporary.replace, path))
+        when_nobody_reads(partial(temporary.replace, path))  # Windows refuses while somebody does
         with suppress(OSError):  # Windows opens no folder
             _sync(path.parent, os.O_RDONLY)
     finally:

@@ -31,11 +31,11 @@ def chart_text(text: str) -> str:
 def disarm_figure(figure: go.Figure) -> None:
     """Make every text of a figure one that Plotly only shows, in place."""
     layout = figure.layout.to_plotly_json()
-    if _has_foreign_text(layout):
+    if _has_text_to_disarm(layout):
         figure.layout = chart_texts(layout)
     for trace in figure.data:
         for name, value in trace.to_plotly_json().items():
-            if _has_foreign_text(value):
+            if _has_text_to_disarm(value):
                 trace[name] = chart_texts(value)
 
 
@@ -57,12 +57,12 @@ def _may_hold_texts(value: object) -> bool:
     return isinstance(value, list | tuple)
 
 
-def _has_foreign_text(value: Any) -> bool:  # noqa: ANN401  of a figure, as Plotly has it
+def _has_text_to_disarm(value: Any) -> bool:  # noqa: ANN401  of a figure, as Plotly has it
     """Whether `chart_texts` would change it; most figures have no such text."""
     if isinstance(value, str):
         return chart_text(value) != value
     if isinstance(value, Mapping):
-        return any(map(_has_foreign_text, value.values()))
+        return any(map(_has_text_to_disarm, value.values()))
     if _may_hold_texts(value):
-        return any(map(_has_foreign_text, value))
+        return any(map(_has_text_to_disarm, value))
     return False

@@ -52,7 +52,7 @@ def entries_of(dataset: str) -> list[Entry]:
     for row in run_list().rows():  # the newest first
         if _is_rating_run(row, dataset) and row.spec.algorithm not in algorithms:
             algorithms.add(row.spec.algorithm)
-            entries.append(entry_of(store().run(row.run_id), by="yours"))
+            entries.append(entry_of(store().run(row.run_id), runner="yours"))
     return entries
 
 
@@ -86,7 +86,7 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
     folds = ""
     reservation = ""
     who = "run again by the paper's authors"
-    if best.by == "here":
+    if best.runner == "here":
         folds = f" ({counted(best.folds, 'fold')} of 10)"
         reservation = _reservation(best, others)
         who = "run here"
@@ -101,7 +101,7 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
 
 
 def _entries_by(authors: Sequence[str], entries: Sequence[Entry]) -> list[Entry]:
-    return [entry for entry in entries if entry.by in authors]
+    return [entry for entry in entries if entry.runner in authors]
 
 
 def _show_netflix_answer(about: Published) -> None:
@@ -160,7 +160,7 @@ def show_board(dataset: str, entries: Sequence[Entry]) -> None:
     """The figure with its table, and where its numbers come from."""
     about = published(dataset)
     frame = board_frame(entries)
-    version = tuple((entry.method, entry.rmse, entry.by) for entry in entries)
+    version = tuple((entry.method, entry.rmse, entry.runner) for entry in entries)
     plot(
         partial(board_figure, frame),
         version=version,

@@ -170,7 +170,7 @@ def _certainty(advice: FoldsAdvice) -> Certainty:
         return Certainty.UNCERTAIN
     # Each check is of a dataset, with the setting that was chosen on all the others.
     for check in best.checks:
-        if not check.kept:
+        if not check.keeps_promise:
             return Certainty.CLOSE
     return Certainty.SURE
 

@@ -18,7 +18,7 @@ from ecv_core.figures.estimators import (
 from ecv_core.figures.study_summary import Summary, scores_frame
 from ecv_core.figures.words import alpha_text
 from ecv_core.papers.cells_text import markdown
-from ecv_core.papers.reproduction import papers, reproduced, tables
+from ecv_core.papers.reproduction import paper_cells, papers, tables
 from ecv_core.records.frames import column_texts
 from ecv_core.records.run import Scores
 from pages.shared.address.link import translate_address, write_into_link
@@ -158,4 +158,4 @@ def show_papers() -> None:
 @st.cache_data(show_spinner="Reading what is recorded ...", max_entries=30)
 def _markdown_of_cells(paper: str, table: str, words: str) -> str:
     """The answer on the first line, and the cells of rows with these words, as Markdown."""
-    return markdown(reproduced(paper, table, having=words))
+    return markdown(paper_cells(paper, table, having=words))

@@ -254,8 +254,8 @@ def test_settings_that_differ_come_first_and_those_of_one_algorithm_next():
     assert [one.name for one in fields if one.differs] == ["algorithm", "seed"]
     assert [one.name for one in fields[:3]] == ["algorithm", "seed", "item-knn: neighbours"]
     assert fields[2].values == ("100", ABSENT)
-    assert [one.name for one in fields if one.partial] == ["item-knn: neighbours"]
-    assert not any(one.differs or one.partial for one in differences([SPEC, SPEC]))
+    assert [one.name for one in fields if one.lacks_runs] == ["item-knn: neighbours"]
+    assert not any(one.differs or one.lacks_runs for one in differences([SPEC, SPEC]))
 
 
 def test_a_setting_that_the_rule_does_not_use_is_no_difference():

@@ -112,7 +112,7 @@ def test_it_is_a_line_in_the_table_of_rules(range_of_two, systems):
     assert list(lines) == ["fixed", "e-fold-relative", "std-stagnation", "range-of-two"]
     for number, system in enumerate(systems):
         alone = ecv.orders(system.folds, range_of_two, draws=DRAWS, seed=number)
-        line = Line.of(lines["range-of-two"], np.eye(2)[number])
+        line = Line.averaged_over_systems(lines["range-of-two"], np.eye(2)[number])
         assert line.cost.tolist() == pytest.approx([alone.cost_percent, 100])
         own = lines["range-of-two"].curves[number]
         assert own.mean_difference_percent.tolist() == [alone.mean_difference_percent]

@@ -133,7 +133,7 @@ def test_it_is_a_line_and_a_curve_over_its_axis() -> None:
 
     system = Scores(name="a", dataset="d", metric="m", folds=np.array(SCORES))
     (compared,) = (one for one in compared_curves([system], {}) if one.rule == ID)
-    line = Line.of(compared, np.ones(1))
+    line = Line.averaged_over_systems(compared, np.ones(1))
     assert line.cost[-1] == pytest.approx(100)
     assert np.all(np.diff(line.cost) >= 0)
     (curve,) = (

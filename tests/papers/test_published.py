@@ -53,7 +53,7 @@ def a_rating_run():
 
 
 def entry(method, rmse, by="inventors"):
-    return Entry(method=method, rmse=rmse, by=by, protocol="", source="")
+    return Entry(method=method, rmse=rmse, runner=by, protocol="", source="")
 
 
 def test_table_1_of_the_paper_is_whole_and_its_conclusion_holds():
@@ -63,8 +63,8 @@ def test_table_1_of_the_paper_is_whole_and_its_conclusion_holds():
     assert (rmse["RSVD"], rmse["MRMA"], rmse["Bayesian MF"]) == (0.8256, 0.7634, 0.7633)
     assert found[0].method == "Bayesian timeSVD++ flipped"
     # "by carefully setting up baselines, we could outperform any result even with Bayesian MF"
-    again = [one for one in found if one.by == "rerun" and one.method != "SGD MF"]
-    newest = min(one.rmse for one in found if one.by != "rerun")
+    again = [one for one in found if one.runner == "rerun" and one.method != "SGD MF"]
+    newest = min(one.rmse for one in found if one.runner != "rerun")
     assert max(one.rmse for one in again) < newest
     # the text says "over the previously best reported result, MRMA, by 0.0144"; its table:
     assert rmse["MRMA"] - found[0].rmse == pytest.approx(0.0149)
@@ -73,7 +73,7 @@ def test_table_1_of_the_paper_is_whole_and_its_conclusion_holds():
 def test_every_published_number_says_who_ran_it_and_where_it_is_found():
     for dataset in published_datasets():
         for one in published(dataset).entries:
-            assert one.by in ("inventors", "others", "rerun")
+            assert one.runner in ("inventors", "others", "rerun")
             assert one.source
             assert 0.7 < one.rmse < 1
 
@@ -83,13 +83,13 @@ def test_results_of_movielens_100k_are_never_said_to_be_on_our_protocol():
 
 
 def test_a_run_on_the_board_keeps_its_command_its_interval_and_what_was_changed(a_rating_run):
-    found = entry_of(a_rating_run([0.9, 0.92, 0.91]), by="yours")
+    found = entry_of(a_rating_run([0.9, 0.92, 0.91]), runner="yours")
     assert found.rmse == pytest.approx(0.91)
     assert found.source.endswith("run synthetic bias --rule never --seed 42")
     # Student's t, 2 degrees of freedom: 4.3027 * 0.01 / sqrt(3)
     assert found.interval == pytest.approx((0.91 - 0.024842, 0.91 + 0.024842), abs=1e-5)
     assert found.defaults
-    changed = entry_of(a_rating_run([0.9], params={"item_damping": 9.0}), by="yours")
+    changed = entry_of(a_rating_run([0.9], params={"item_damping": 9.0}), runner="yours")
     assert changed.method == "Bias (damped means) (item_damping 9.0)"
     assert not changed.defaults
     assert changed.interval is None
@@ -149,10 +149,10 @@ def test_a_recorded_run_of_some_folds_has_an_interval_of_the_mean_of_all():
     run = next(run for run in recorded("ml-100k") if len(run.folds) > 3)
     mean = np.mean([fold.score for fold in run.folds])
     found = [
-        entry_of(replace(run, folds=folds), by="here").interval
+        entry_of(replace(run, folds=folds), runner="here").interval
         for folds in combinations(run.folds, 3)
     ]
     # of all choices of three folds of ten, as many as a 95 % interval promises
     assert np.mean([low < mean < high for low, high in found]) >= 0.95
     assert np.median([high - low for low, high in found]) < 0.06
-    assert entry_of(replace(run, folds=run.folds[:1]), by="here").interval is None
+    assert entry_of(replace(run, folds=run.folds[:1]), runner="here").interval is None

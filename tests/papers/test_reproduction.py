@@ -20,7 +20,7 @@ from ecv_core.cli import plan_commands
 from ecv_core.dataset.preparation import prepared
 from ecv_core.papers.cells_text import markdown
 from ecv_core.papers.our_tables import OUR_TABLES, power_tables, split_tables
-from ecv_core.papers.reproduction import NOT_HERE, papers, reproduced, tables
+from ecv_core.papers.reproduction import NOT_HERE, paper_cells, papers, tables
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.places import SHIPPED
@@ -35,7 +35,7 @@ FILE = tomllib.loads((SHIPPED / "papers.toml").read_text("utf-8"))
 
 @pytest.fixture(scope="module")
 def cells():
-    return {(one.paper[:4], one.table, one.part, one.row, one.column): one for one in reproduced()}
+    return {(one.paper[:4], one.table, one.part, one.row, one.column): one for one in paper_cells()}
 
 
 def find(cells, paper, table, row, column, part=""):
@@ -283,7 +283,7 @@ def test_without_what_was_recorded_a_cell_says_where_it_is(monkeypatch, tmp_path
     frames = dict(power_tables.__wrapped__())
     frames["power"] = frames["power"].drop("ml-1m, bpr-mf")
     monkeypatch.setitem(OUR_TABLES, "discriminative-power-of-hyperparameters", lambda: frames)
-    found = reproduced("disc", "table 3")
+    found = paper_cells("disc", "table 3")
     assert {one.why for one in found if one.row == "ml-1m, bpr-mf"} == {NOT_HERE}
     assert "(1) what was recorded of it is not on this machine" in markdown(found)
 
@@ -316,7 +316,7 @@ def test_the_json_has_a_row_per_cell(tmp_path, capsys):
     ],
 )
 def test_rows_are_filtered(having, names):
-    found = reproduced("data", "table 1", having=having)
+    found = paper_cells("data", "table 1", having=having)
     assert list(dict.fromkeys(one.row for one in found)) == names
 
 

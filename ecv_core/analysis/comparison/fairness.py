@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from ecv_core.records.spec import SETTINGS, Role, RunSpec
 
-_IN_METRIC_NAME = ("metric", "n")
+_SETTINGS_IN_METRIC_NAME = ("metric", "n")
 """Settings that are compared together, by the metric's name with its cut-off."""
 _VALUES_UNSAID = ("split_params", "folds_sha256", "data_sha256")
 """Settings whose values are too long, or say too little, for a sentence."""
@@ -40,14 +40,12 @@ def why_unfair(first: RunSpec, second: RunSpec) -> str:
 
 
 def _settings_to_share(spec: RunSpec) -> dict[str, object]:
-    """Everything that decides what a score measures, and so must be the same for both runs.
-
-    Which folds ran may differ: those that both runs have are compared.
-    """
+    """Everything that decides what a score measures, and so must be the same for both runs."""
     settings: dict[str, object] = {"dataset": spec.dataset, "metric": spec.metric_name}
-    # The settings that decide which folds there are, and what is measured in them.
+    # The settings that decide which folds there are, and what is measured in them. Runs may differ
+    # in which of these folds they computed: `only_folds` need not be shared.
     for name, value in spec.part(Role.FOLDS, Role.MEASURE).items():
-        if name not in _IN_METRIC_NAME and name != "only_folds":
+        if name not in _SETTINGS_IN_METRIC_NAME and name != "only_folds":
             settings[name] = value
     if spec.negatives is None and spec.folds_sha256 is not None:
         # Folds from a file and no sampled negatives: the seed decides nothing.

@@ -74,12 +74,12 @@ def _further_tests(
 ) -> FurtherTests:
     """Test one pair; arguments as of `further_tests`."""
     folds = comparison.folds
-    fold_scores = first.fold_scores(folds)
+    fold_scores = first.signed_fold_scores(folds)
     if margin is None:
         margin = MARGIN * abs(float(fold_scores.mean()))
     chances = None
     if len(folds) > 1:
-        differences = fold_scores - second.fold_scores(folds)
+        differences = fold_scores - second.signed_fold_scores(folds)
         chances = correlated_bayes(differences, k=first.spec.k, margin=margin)
     user_differences = np.empty(0)
     if first.has_users(folds) and second.has_users(folds):
@@ -102,7 +102,9 @@ def _further_tests(
 
 def _user_differences(first: ScoredRun, second: ScoredRun, folds: tuple[int, ...]) -> Floats:
     """First minus second, of each user who has a mean in both; shape (users,)."""
-    differences = first.user_means(folds) - second.user_means(folds)  # NaN for users of one alone
+    differences = first.signed_user_means(folds) - second.signed_user_means(
+        folds
+    )  # NaN for users of one alone
     return differences.dropna().to_numpy()
 
 
@@ -149,7 +151,7 @@ def _ranks_by_metric(
     """The test of one metric; None where too few learners ran on all its datasets."""
     fair = _fair_runs(runs, title)
     left_out = list(fair.left_out)
-    learners = _on_every_dataset(fair.by_dataset)
+    learners = _learners_on_every_dataset(fair.by_dataset)
     for dataset, runs_by_learner in fair.by_dataset.items():
         for learner in runs_by_learner:
             if learner not in learners:
@@ -176,7 +178,7 @@ def _ranks_by_metric(
     )
 
 
-def _on_every_dataset(by_dataset: Mapping[str, Mapping[str, RunRecord]]) -> list[str]:
+def _learners_on_every_dataset(by_dataset: Mapping[str, Mapping[str, RunRecord]]) -> list[str]:
     """The learners that ran on all datasets, in the order of the first."""
     first_dataset, *other_datasets = by_dataset.values()
     learners = []
@@ -226,7 +228,7 @@ def _means_over_common_folds(runs: Sequence[RunRecord]) -> list[float] | None:
     folds = set.intersection(*[run.folds for run in scored_runs])
     if not folds:
         return None
-    return [float(run.fold_scores(sorted(folds)).mean()) for run in scored_runs]
+    return [float(run.signed_fold_scores(sorted(folds)).mean()) for run in scored_runs]
 
 
 def _learner(run: RunRecord, title: Callable[[str], str]) -> str:

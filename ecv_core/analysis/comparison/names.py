@@ -11,7 +11,7 @@ from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import RULES
 
-_IN_NO_NAME = {SETTINGS[name].words for name in ("full", "country", "rule", "min_folds")}
+_SETTINGS_IN_NO_NAME = {SETTINGS[name].words for name in ("full", "country", "rule", "min_folds")}
 """Rules are named in words of their own; the others decide no score."""
 
 
@@ -72,10 +72,10 @@ def _descriptions(specs: Sequence[RunSpec]) -> list[str]:
     settings_of_rules = set[str]()
     for spec in specs:
         settings_of_rules |= rule_parameter_fields(spec).keys()
-    unnamed = settings_of_rules | _IN_NO_NAME
+    not_in_names = settings_of_rules | _SETTINGS_IN_NO_NAME
     fields = []
     for field in differences(specs):
-        if field.differs and field.name not in unnamed:
+        if field.differs and field.name not in not_in_names:
             fields.append(field)
     descriptions = []
     for number, rule in enumerate(rules):
@@ -83,6 +83,7 @@ def _descriptions(specs: Sequence[RunSpec]) -> list[str]:
         if len(set(rules)) > 1:
             parts.append(rule)
         for field in fields:
+            # A field 'bpr-mf: epochs' is of a parameter; its owner is the same for all specs.
             setting = field.name.split(": ")[-1]
             parts.append(f"{setting} {field.values[number]}")
         descriptions.append(", ".join(parts))

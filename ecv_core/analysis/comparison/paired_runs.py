@@ -104,8 +104,8 @@ class ScoredRun:
         """The folds that ran."""
         return set(self._score_by_fold)
 
-    def fold_scores(self, folds: Sequence[int]) -> Floats:
-        """The scores of these folds; shape (folds,)."""
+    def signed_fold_scores(self, folds: Sequence[int]) -> Floats:
+        """The scores of these folds, higher is better; shape (folds,)."""
         return self._sign * np.array([self._score_by_fold[fold] for fold in folds])
 
     def has_users(self, folds: Sequence[int]) -> bool:
@@ -116,7 +116,7 @@ class ScoredRun:
                 return False
         return True
 
-    def user_means(self, folds: tuple[int, ...]) -> pd.Series:
+    def signed_user_means(self, folds: tuple[int, ...]) -> pd.Series:
         """Each user's mean over these folds, kept for the other pairs that the run is in."""
         if folds not in self._means_by_folds:
             means = user_means(self.users_by_fold, folds, self.spec.metric_name)
@@ -149,7 +149,7 @@ class _Pair(NamedTuple):
 class _TestedPair(NamedTuple):
     """Two runs, the better first, and what the tests of them say."""
 
-    runs: _Pair
+    pair: _Pair
     test: PairedTest
     test_of_fitted: PairedTest | None = None
     """See `Comparison.fitted`."""
@@ -192,7 +192,7 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
     pairs_with_users: defaultdict[Hashable, list[_Pair]] = defaultdict(list)
     for first, second in combinations([ScoredRun(run) for run in runs], 2):
         pair = _Pair(first, second, tuple(sorted(first.folds & second.folds)))
-        reason = why_unfair(first.spec, second.spec) or _why_too_little(pair)
+        reason = why_unfair(first.spec, second.spec) or _why_not_testable(pair)
         if reason:
             untested.append(
                 Untested(
@@ -208,7 +208,7 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
             tested.append(_test_over_folds(pair))
     for pairs in pairs_with_users.values():
         for tested_over_users in _test_over_users(pairs):
-            if tested_over_users.runs.compares_learners:
+            if tested_over_users.pair.compares_learners:
                 tested.append(_test_learners(tested_over_users))
             else:
                 tested.append(tested_over_users)
@@ -216,13 +216,13 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
 
     def order(tested_pair: _TestedPair) -> list[int]:
         """The order of the runs that were given, whichever of a pair is better."""
-        pair = tested_pair.runs
+        pair = tested_pair.pair
         return sorted((places[pair.first.run_id], places[pair.second.run_id]))
 
     return _corrected_comparisons(sorted(tested, key=order)), untested
 
 
-def _why_too_little(pair: _Pair) -> str:
+def _why_not_testable(pair: _Pair) -> str:
     """Say why two runs have too little in common for a test; empty where they have enough."""
     unit = pair.first.spec.task.unit
     folds = pair.folds
@@ -234,8 +234,8 @@ def _why_too_little(pair: _Pair) -> str:
             other_users = pair.second.users_by_fold[fold].users
             if not np.array_equal(np.sort(users), np.sort(other_users)):
                 return f"different {unit}s held out: the dataset was not the same for both"
-        means = pair.first.user_means(folds)
-        other_means = pair.second.user_means(folds)
+        means = pair.first.signed_user_means(folds)
+        other_means = pair.second.signed_user_means(folds)
         if len(means.index.intersection(other_means.index)) < 2:
             return f"fewer than two {unit}s in common"
         return ""
@@ -248,11 +248,14 @@ def _why_too_little(pair: _Pair) -> str:
 
 def _test_over_folds(pair: _Pair) -> _TestedPair:
     """Test a pair by the scores of its folds."""
-    if pair.first.fold_scores(pair.folds).mean() < pair.second.fold_scores(pair.folds).mean():
+    # Signed scores are the higher the better, whatever the metric.
+    first_mean = pair.first.signed_fold_scores(pair.folds).mean()
+    second_mean = pair.second.signed_fold_scores(pair.folds).mean()
+    if first_mean < second_mean:
         pair = pair.reversed()
-    scores = pair.first.fold_scores(pair.folds)
-    other_scores = pair.second.fold_scores(pair.folds)
-    return _TestedPair(pair, corrected_t_test_over_folds(scores, other_scores, k=pair.first.spec.k))
+    better = pair.first.signed_fold_scores(pair.folds)
+    worse = pair.second.signed_fold_scores(pair.folds)
+    return _TestedPair(pair, corrected_t_test_over_folds(better, worse, k=pair.first.spec.k))
 
 
 def _test_learners(fitted_models: _TestedPair) -> _TestedPair:
@@ -261,10 +264,11 @@ def _test_learners(fitted_models: _TestedPair) -> _TestedPair:
     Args:
         fitted_models: The fitted models of a pair on a table, tested over its samples.
     """
-    learners = _test_over_folds(fitted_models.runs)
+    learners = _test_over_folds(fitted_models.pair)
     test_of_fitted = fitted_models.test
-    if learners.runs.first is not fitted_models.runs.first:
-        # Folds of unequal sizes can have another better mean than samples.
+    # Each test has the better run first. Where folds differ in size, one run can have the better
+    # mean of folds and the other that of samples.
+    if learners.pair.first is not fitted_models.pair.first:
         test_of_fitted = test_of_fitted.reversed()
     return learners._replace(test_of_fitted=test_of_fitted)
 
@@ -277,23 +281,24 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
             serves all. Users count who have a mean in every run.
     """
     folds = pairs[0].folds
-    row_of: dict[ScoredRun, int] = {}
+    row_of_run: dict[ScoredRun, int] = {}
     for pair in pairs:
         for run in (pair.first, pair.second):
-            row_of.setdefault(run, len(row_of))
-    means_of_runs = [run.user_means(folds) for run in row_of]
+            row_of_run.setdefault(run, len(row_of_run))
+    means_of_runs = [run.signed_user_means(folds) for run in row_of_run]
     by_common_user = pd.concat(means_of_runs, axis=1, join="inner")
     scores = np.ascontiguousarray(by_common_user.to_numpy().T)
     run_means = scores.mean(axis=1)
     better_first = []
     rows_of_pairs = []
     for pair in pairs:
-        if run_means[row_of[pair.first]] < run_means[row_of[pair.second]]:
+        # Signed scores are the higher the better, whatever the metric.
+        if run_means[row_of_run[pair.first]] < run_means[row_of_run[pair.second]]:
             pair = pair.reversed()
         better_first.append(pair)
-        rows_of_pairs.append((row_of[pair.first], row_of[pair.second]))
+        rows_of_pairs.append((row_of_run[pair.first], row_of_run[pair.second]))
     unit = f"{pairs[0].first.spec.task.unit}s"
-    if all(map(_has_clusters, row_of)):
+    if all(map(_has_clusters, row_of_run)):
         unit = "clusters of users"
     tests = t_tests_over_users(scores, rows_of_pairs, unit=unit)
     return list(map(_TestedPair, better_first, tests))

@@ -29,7 +29,7 @@ class Field:
         return len(set(self.values) - {ABSENT}) > 1
 
     @property
-    def partial(self) -> bool:
+    def lacks_runs(self) -> bool:
         """Whether only some runs have it, such as a parameter of another algorithm."""
         return ABSENT in self.values and len(set(self.values)) > 1
 
@@ -45,7 +45,7 @@ def differences(specs: Sequence[RunSpec]) -> list[Field]:
     for name in names:
         values = [table.get(name, ABSENT) for table in tables]
         fields.append(Field(name=name, values=tuple(values)))
-    return sorted(fields, key=lambda field: (not field.differs, not field.partial))
+    return sorted(fields, key=lambda field: (not field.differs, not field.lacks_runs))
 
 
 def spec_fields(spec: RunSpec) -> dict[str, str]:
@@ -62,8 +62,10 @@ def spec_fields(spec: RunSpec) -> dict[str, str]:
             fields |= _parameter_fields(spec.split, spec.split_params)
         elif name == "rule_params":
             fields |= rule_parameter_fields(spec)
-        elif setting.row != _NO_ROW and (not setting.of_rule or name in settings_of_rule):
-            fields[setting.words] = _setting_text(spec, name)
+        elif not setting.of_rule or name in settings_of_rule:
+            has_row_in_tables = setting.row != _NO_ROW
+            if has_row_in_tables:
+                fields[setting.words] = _setting_text(spec, name)
     return fields
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.analysis.orders.outcomes import QUANTILES, Curve, Floats, Outcome, combined
+from ecv_core.analysis.orders.outcomes import QUANTILES, Curve, Floats, Outcome, combine_curves
 from ecv_core.analysis.orders.subsets import FoldSubsets, Lattice
 from ecv_core.stopping.base import Step
 
@@ -116,7 +116,7 @@ class Orders:
         self,
         subsets: FoldSubsets,
         half_widths: Floats,
-        step: Step,
+        threshold_of_step: Step,
         *,
         earliest_stop: int = 1,
         costs: ArrayLike | None = None,
@@ -127,14 +127,15 @@ class Orders:
             subsets: The scores and their sets.
             half_widths: The half widths of the interval that a set's mean is shown with, for the
                 coverage; shape (2^k,); NaN where there is none.
-            step: The rule.
+            threshold_of_step: The rule: the least setting at which it stops a step, of the sets
+                before and after it.
             earliest_stop: The first fold after which it can stop.
             costs: The costs of each fold, in any unit; shape (k,); by default all cost the same.
         """
         self.subsets = subsets
         self.half_widths = half_widths
         self.costs = costs
-        self._thresholds = _thresholds(subsets.lattice, step, earliest_stop)
+        self._thresholds = _thresholds(subsets.lattice, threshold_of_step, earliest_stop)
 
     def at(self, setting: float, *, within_percent: float | None = None) -> Outcome:
         """What the rule does at one setting."""
@@ -158,7 +159,7 @@ class Orders:
             block = all_settings[start : start + settings_per_block]
             stop_probabilities = _stop_probabilities(lattice, self._thresholds, block)
             curves.append(measures.curve(block, stop_probabilities))
-        return combined(curves, all_settings, np.concatenate)
+        return combine_curves(curves, all_settings, np.concatenate)
 
     def mean_stop(self, settings: Floats) -> Floats:
         """Expected number of folds used at a few settings, without the rest of a curve."""
@@ -174,7 +175,7 @@ class Orders:
         reached_up_to[0] = np.inf  # the empty set, from which every order begins
         highest = 0.0
         for n, thresholds in enumerate(self._thresholds, start=1):
-            smaller_set_reached_up_to = reached_up_to[lattice.before[n]]
+            smaller_set_reached_up_to = reached_up_to[lattice.smaller_sets[n]]
             # A step that stops at no setting has an infinite threshold.
             matters = np.isfinite(thresholds) & (thresholds < smaller_set_reached_up_to)
             highest = max(highest, float(thresholds[matters].max(initial=0.0)))
@@ -183,7 +184,7 @@ class Orders:
         return highest
 
 
-def _thresholds(lattice: Lattice, step: Step, earliest_stop: int) -> list[Floats]:
+def _thresholds(lattice: Lattice, threshold_of_step: Step, earliest_stop: int) -> list[Floats]:
     """For each size n from 1: the least setting that stops each step to a set of n folds.
 
     Returns:
@@ -191,13 +192,14 @@ def _thresholds(lattice: Lattice, step: Step, earliest_stop: int) -> list[Floats
     """
     thresholds = []
     for n in range(1, lattice.k + 1):
-        before = lattice.before[n]
+        smaller_sets = lattice.smaller_sets[n]
         if n < earliest_stop:
-            thresholds.append(np.full(before.shape, np.inf))
+            thresholds.append(np.full(smaller_sets.shape, np.inf))
             continue
         level = lattice.levels[n]
-        after = np.arange(level.start, level.stop, dtype=np.int32)
-        thresholds.append(np.broadcast_to(step(before, after), before.shape))
+        larger_sets = np.arange(level.start, level.stop, dtype=np.int32)
+        thresholds_of_level = threshold_of_step(smaller_sets, larger_sets)
+        thresholds.append(np.broadcast_to(thresholds_of_level, smaller_sets.shape))
     return thresholds
 
 
@@ -219,9 +221,9 @@ def _stop_probabilities(lattice: Lattice, thresholds: Sequence[Floats], settings
         stopping = stop_probabilities[lattice.levels[n]]  # a view: adding to it fills the array
         going_on = np.zeros_like(stopping)
         # Numbers within the level below, instead of among all sets.
-        before_in_level = lattice.before[n] - lattice.levels[n - 1].start
-        for before, threshold in zip(before_in_level, thresholds[n - 1], strict=True):
-            arriving = going_on_below[before]
+        smaller_sets_in_level = lattice.smaller_sets[n] - lattice.levels[n - 1].start
+        for smaller_sets, threshold in zip(smaller_sets_in_level, thresholds[n - 1], strict=True):
+            arriving = going_on_below[smaller_sets]  # a copy, unlike a slice
             stopping += arriving
             # Orders go on only where the setting is below the threshold of this step.
             np.copyto(arriving, 0.0, where=threshold[:, None] <= settings)

@@ -119,15 +119,15 @@ def curve_of_outcomes(outcomes: Sequence[Outcome], settings: Sequence[float]) ->
     )
 
 
-def combined(
-    curves: Sequence[Curve], settings: Floats, combine: Callable[[list[Floats]], Floats]
+def combine_curves(
+    curves: Sequence[Curve], settings: Floats, combine_arrays: Callable[[list[Floats]], Floats]
 ) -> Curve:
     """Combine what several curves say, as by their mean, into one curve without standard errors.
 
     Args:
         curves: k may differ, then `stop_distribution` has the most folds.
         settings: The settings of the new curve.
-        combine: Makes one array of those of the curves, which have one row per setting each.
+        combine_arrays: Makes one array of those of the curves, which have one row per setting each.
     """
     k = max(curve.k for curve in curves)
     stop_distributions = []
@@ -140,7 +140,9 @@ def combined(
             within.append(curve.within)
     columns: dict[str, Any] = {}
     for name in ("mean_difference_percent", "difference_quantiles", "coverage", "cost_percent"):
-        columns[name] = combine([getattr(curve, name) for curve in curves])
+        columns[name] = combine_arrays([getattr(curve, name) for curve in curves])
     if len(within) == len(curves):
-        columns["within"] = combine(within)
-    return Curve(k=k, settings=settings, stop_distribution=combine(stop_distributions), **columns)
+        columns["within"] = combine_arrays(within)
+    return Curve(
+        k=k, settings=settings, stop_distribution=combine_arrays(stop_distributions), **columns
+    )

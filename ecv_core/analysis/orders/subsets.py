@@ -32,9 +32,9 @@ class Lattice:
     """Folds in each set; shape (2^k,)."""
     levels: tuple[slice, ...]
     """`levels[n]` are the sets of n folds; n from 0 to k."""
-    before: tuple[NDArray[np.int32], ...]
-    """`before[n][j, s]` is the set that lacks the j-th fold of the s-th set of `levels[n]`; shape
-    (n, sets of n folds)."""
+    smaller_sets: tuple[NDArray[np.int32], ...]
+    """`smaller_sets[n][j, s]` is the set that lacks the j-th fold of the s-th set of `levels[n]`;
+    shape (n, sets of n folds)."""
 
     def contains(self) -> NDArray[np.bool_]:
         """Which folds each set holds; shape (2^k, k)."""
@@ -61,20 +61,22 @@ def lattice(k: int) -> Lattice:
     set_of_mask = np.empty_like(masks)  # the inverse: mask -> number of the set
     set_of_mask[masks] = np.arange(2**k)
     levels = []
-    before = []
+    smaller_sets = []
     begin = 0
     for n, set_count in enumerate(np.bincount(sizes).tolist()):
         level = slice(begin, begin + set_count)
         levels.append(level)
-        before.append(_sets_without_a_fold(masks[level], n, set_of_mask))
+        smaller_sets.append(_sets_without_a_fold(masks[level], n, set_of_mask))
         begin = level.stop
-    return Lattice(k=k, masks=masks, sizes=sizes[masks], levels=tuple(levels), before=tuple(before))
+    return Lattice(
+        k=k, masks=masks, sizes=sizes[masks], levels=tuple(levels), smaller_sets=tuple(smaller_sets)
+    )
 
 
 def _sets_without_a_fold(
     masks: NDArray[np.int32], n: int, set_of_mask: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """`Lattice.before` of the sets of n folds that have these masks; shape (n, sets).
+    """`Lattice.smaller_sets` of the sets of n folds that have these masks; shape (n, sets).
 
     Args:
         masks: The masks of the sets; shape (sets,).
@@ -95,7 +97,7 @@ class SetMoments(NamedTuple):
 
     means: Floats
     """0 for the empty set."""
-    squares: Floats
+    squared_deviations: Floats
     """The sum of the squared distances from the mean; 0 for fewer than two values."""
 
 
@@ -109,7 +111,7 @@ def moments_by_mask(values: Floats) -> SetMoments:
         values: Shape (k,).
     """
     means = np.zeros(1)
-    squares = np.zeros(1)
+    squared_deviations = np.zeros(1)
     sizes = np.zeros(1)
     for value in values:
         # Each set so far stays, and comes again with this value, whose bit is the next higher one.
@@ -117,11 +119,11 @@ def moments_by_mask(values: Floats) -> SetMoments:
         distances = value - means
         larger_sizes = sizes + 1
         means_with_value = means + distances / larger_sizes
-        squares_with_value = squares + distances**2 * sizes / larger_sizes
+        squared_deviations_with_value = squared_deviations + distances**2 * sizes / larger_sizes
         means = np.concatenate([means, means_with_value])
-        squares = np.concatenate([squares, squares_with_value])
+        squared_deviations = np.concatenate([squared_deviations, squared_deviations_with_value])
         sizes = np.concatenate([sizes, larger_sizes])
-    return SetMoments(means, squares)
+    return SetMoments(means, squared_deviations)
 
 
 class FoldSubsets:
@@ -142,14 +144,14 @@ class FoldSubsets:
         score_range = float(np.ptp(self.scores)) or 1.0
         # All is computed from distances to the lowest score, in units of the range: so it is as
         # exact for scores near 1000 as near 0.
-        means, squares = moments_by_mask((self.scores - low) / score_range)
+        means, squared_deviations = moments_by_mask((self.scores - low) / score_range)
         masks = self.lattice.masks
         sizes = self.lattice.sizes
         self.means: Floats = low + score_range * means[masks]
         self.means[0] = np.nan  # the empty set comes first
         self.deviations: Floats = np.full(len(masks), np.nan)
         has_spread = sizes >= 2
-        variances = squares[masks][has_spread] / (sizes[has_spread] - 1.0)
+        variances = squared_deviations[masks][has_spread] / (sizes[has_spread] - 1.0)
         self.deviations[has_spread] = score_range * np.sqrt(variances)
         self.differences = differences_percent(self.means, self.means[-1])
 

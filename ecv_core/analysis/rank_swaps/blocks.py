@@ -82,12 +82,12 @@ def largest_block(runs: Iterable[RunRecord], algorithms: Sequence[str] = ()) -> 
             left_out_algorithms.add(algorithm)
         if split in kept.splits and algorithm in kept.algorithms:
             kept_runs[split, algorithm] = run
-    named_first = [*algorithms, *sorted(kept.algorithms.difference(algorithms))]
+    algorithm_order = [*algorithms, *sorted(kept.algorithms.difference(algorithms))]
     left_out = sorted(left_out_splits, key=_registry_order) + sorted(left_out_algorithms)
     return Block(
         dataset=runs[0].spec.dataset,
         splits=tuple(sorted(kept.splits, key=_registry_order)),
-        algorithms=tuple(name for name in named_first if name in kept.algorithms),
+        algorithms=tuple(name for name in algorithm_order if name in kept.algorithms),
         runs=kept_runs,
         left_out=tuple(left_out),
     )

@@ -18,7 +18,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, UserScores
 
 ScoresByFold = Mapping[int, UserScores]
-UsersOf = Callable[[RunRecord], ScoresByFold]
+UserScoresOf = Callable[[RunRecord], ScoresByFold]
 """Run -> its per-user scores by fold; empty where they were not kept."""
 
 
@@ -82,7 +82,7 @@ def common_metrics(block: Block) -> list[str]:
     for run in runs:
         for fold in run.folds:
             shared = [name for name in shared if name in fold.metrics]
-    shared = [name for name in shared if not _only_describes(name)]
+    shared = [name for name in shared if not _is_descriptive(name)]
     own = runs[0].spec.metric_name
     if own in shared:
         shared.remove(own)
@@ -90,19 +90,19 @@ def common_metrics(block: Block) -> list[str]:
     return shared
 
 
-def _only_describes(metric: str) -> bool:
+def _is_descriptive(metric: str) -> bool:
     """Whether no value of a metric is better than another; of unknown ones that is not known."""
     metric_id = metric.partition("@")[0]
     return metric_id in evaluation.METRICS and evaluation.METRICS[metric_id].descriptive
 
 
-def rank_block(block: Block, metric: str, users_of: UsersOf) -> Swaps:
+def rank_block(block: Block, metric: str, user_scores_of: UserScoresOf) -> Swaps:
     """Rank a block's algorithms under each of its splits.
 
     Args:
         block: The runs.
         metric: One of `common_metrics`.
-        users_of: Gives a run's per-user scores.
+        user_scores_of: Gives a run's per-user scores.
 
     Raises:
         InputError: For a metric that some fold lacks.
@@ -115,7 +115,7 @@ def rank_block(block: Block, metric: str, users_of: UsersOf) -> Swaps:
     for split in block.splits:
         runs = [block.runs[split, algorithm] for algorithm in block.algorithms]
         scores.append([_mean_score(run, metric) for run in runs])
-        scores_of_runs = _complete_user_scores(runs, metric, users_of)
+        scores_of_runs = _complete_user_scores(runs, metric, user_scores_of)
         if scores_of_runs is not None:
             user_scores[split] = scores_of_runs
     spec = next(iter(block.runs.values())).spec
@@ -139,12 +139,12 @@ def _mean_score(run: RunRecord, metric: str) -> float:
 
 
 def _complete_user_scores(
-    runs: Sequence[RunRecord], metric: str, users_of: UsersOf
+    runs: Sequence[RunRecord], metric: str, user_scores_of: UserScoresOf
 ) -> list[ScoresByFold] | None:
     """Per-user scores of each run's own folds; None where a run lacks those of a fold."""
     scores_of_runs: list[ScoresByFold] = []
     for run in runs:
-        stored = users_of(run)
+        stored = user_scores_of(run)
         scores_by_fold = {}
         for fold in run.folds:
             if fold.fold not in stored or metric not in stored[fold.fold].metrics:

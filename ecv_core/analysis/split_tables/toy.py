@@ -62,8 +62,8 @@ class ToySplit:
 def _toy_table() -> pd.DataFrame:
     """One row per interaction, sorted by user and item: user, name, day, basket, level, item.
 
-    `level` is how far above its user's line a figure draws the interaction. Those of one basket are
-    drawn one above the other, with their middle on the line: three are at -1, 0 and 1.
+    `level` is how far above its user's line the interaction is drawn: three of a basket are at -1,
+    0 and 1.
     """
     rows = []
     for user, (name, visits) in enumerate(VISITS.items()):
@@ -73,6 +73,7 @@ def _toy_table() -> pd.DataFrame:
                 rows.append((user, name, int(day), basket, item))
     table = pd.DataFrame(rows, columns=["user", "name", "day", "basket", "item"])
     table = table.sort_values(["user", "item"], ignore_index=True)
+    # The items of a basket are drawn one above the other, with their middle on the user's line.
     baskets = table.groupby(["user", "basket"])
     middle = (baskets["item"].transform("size") - 1) / 2
     return table.assign(level=baskets.cumcount() - middle)
@@ -115,12 +116,12 @@ def toy_split(
     # As many folds as the toy has room for, at most k.
     for folds in range(min(k, MOST_FOLDS), least, -1):
         with suppress(FoldsError):
-            return _split_into(chosen, folds, seed, settings)
+            return _toy_split_into(chosen, folds, seed, settings)
     # The error says why the toy, or a k below the least, cannot serve.
-    return _split_into(chosen, min(k, least), seed, settings)
+    return _toy_split_into(chosen, min(k, least), seed, settings)
 
 
-def _split_into(
+def _toy_split_into(
     chosen: Strategy, k: int, seed: int, settings: Mapping[str, ParamValue]
 ) -> ToySplit:
     """Split the toy into exactly k folds. Raises: FoldsError if it has no room for them."""

@@ -15,6 +15,8 @@ PER_DECADE = 40
 POINTS_PER_STEP = 4
 """Every fourth of them is a step of a slider: ten per factor of ten."""
 _MOST_DECADES = 9
+_LEAST_ALPHA = 1e-12
+"""Taken for the highest alpha that matters where that is 0, which has no logarithm."""
 _NEARLY_ALL = 0.97
 """Share of the folds used at the lowest alpha from which on nearly all folds are used."""
 
@@ -31,15 +33,17 @@ def alpha_grid(orders: Sequence[Orders]) -> Floats:
         Ascending; every POINTS_PER_STEP-th is a round number, the first and the last too.
     """
     highest_alpha = max(system_orders.highest_setting_that_matters() for system_orders in orders)
-    # Above 10^top every order stops as early as it can.
-    top = math.ceil(math.log10(max(highest_alpha, 1e-12)) - 1e-9)
-    lowest = top - _MOST_DECADES
-    decades = np.array([10.0**exponent for exponent in range(lowest, top)])
+    # Above 10^highest_exponent every order stops as early as it can. An alpha of 10^n stays there,
+    # though its logarithm may be a rounding above n.
+    highest_exponent = math.ceil(math.log10(max(highest_alpha, _LEAST_ALPHA)) - 1e-9)
+    lowest_exponent = highest_exponent - _MOST_DECADES
+    decades = np.array([10.0**exponent for exponent in range(lowest_exponent, highest_exponent)])
     folds_used = np.array([system_orders.mean_stop(decades) for system_orders in orders])
     most_folds_used = folds_used[:, :1]  # at the lowest alpha
     uses_nearly_all = (folds_used >= _NEARLY_ALL * most_folds_used).all(axis=0)
-    bottom = lowest + int(np.flatnonzero(uses_nearly_all).max(initial=0))
-    points = range(bottom * PER_DECADE, top * PER_DECADE + 1)
+    last_decade_with_nearly_all = int(np.flatnonzero(uses_nearly_all).max(initial=0))
+    first_exponent = lowest_exponent + last_decade_with_nearly_all
+    points = range(first_exponent * PER_DECADE, highest_exponent * PER_DECADE + 1)
     return np.array([_alpha_of_point(point) for point in points])
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Floats, combined
+from ecv_core.analysis.orders.outcomes import Curve, Floats, combine_curves
 from ecv_core.analysis.tradeoff.alphas import POINTS_PER_STEP, alpha_grid
 from ecv_core.analysis.tradeoff.recorded import recorded_curve
 from ecv_core.records.errors import InputError
@@ -131,14 +131,16 @@ def joules_of(systems: Sequence[Scores]) -> Floats | None:
         Shape (systems,); 0 for those with other work in their costs, unless all are so.
     """
     joules = np.zeros(len(systems))
-    has_other_work = np.zeros(len(systems), dtype=bool)
+    includes_other_work = np.zeros(len(systems), dtype=bool)
     for number, system in enumerate(systems):
         if system.costs is None:
             return None
         joules[number] = system.costs.sum()
-        has_other_work[number] = system.other_work
-    if not has_other_work.all():
-        joules[has_other_work] = 0  # other programs used some of it
+        includes_other_work[number] = system.other_work
+    # Joules that other programs used too say too much of a system: it weighs nothing beside those
+    # that were measured alone. Where no system was, all are weighed by what there is.
+    if not includes_other_work.all():
+        joules[includes_other_work] = 0
     return joules
 
 
@@ -146,10 +148,10 @@ def averaged(curves: Sequence[Curve]) -> Curve:
     """The mean over systems of everything a curve says, row by row.
 
     Args:
-        curves: The curves of equal settings; k may differ, as of `combined`.
+        curves: The curves of equal settings; k may differ, as of `combine_curves`.
     """
 
     def mean(arrays: list[Floats]) -> Floats:
         return np.mean(arrays, axis=0)
 
-    return combined(curves, curves[0].settings, mean)
+    return combine_curves(curves, curves[0].settings, mean)

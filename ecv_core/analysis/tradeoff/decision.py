@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Floats, Outcome, combined
+from ecv_core.analysis.orders.outcomes import Curve, Floats, Outcome, combine_curves
 from ecv_core.analysis.tradeoff.curves import averaged, most_folds
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.records.errors import InputError
@@ -32,9 +32,9 @@ class CarryOver:
     dataset: str
     setting: float | None
     """None where no setting keeps the promise on the others, so that all folds are used."""
-    within: float
+    share_within: float
     """Share of orders of this dataset that end close enough with it."""
-    kept: bool
+    keeps_promise: bool
     """Whether that is the share that was promised."""
 
 
@@ -87,13 +87,20 @@ def leave_one_dataset_out(
         chosen = cheapest(averaged(others), promised_share)
         if chosen is None:
             # No setting keeps the promise, so all folds are used, whose mean is the k-fold mean.
-            checks.append(CarryOver(dataset=dataset, setting=None, within=1.0, kept=True))
+            checks.append(
+                CarryOver(dataset=dataset, setting=None, share_within=1.0, keeps_promise=True)
+            )
             continue
         assert chosen.setting is not None  # a curve has a setting in each row
-        within = curve.at(chosen.setting).within
-        assert within is not None
-        kept = within >= promised_share - ROUNDING
-        checks.append(CarryOver(dataset=dataset, setting=chosen.setting, within=within, kept=kept))
+        share_within = curve.at(chosen.setting).within
+        assert share_within is not None
+        check = CarryOver(
+            dataset=dataset,
+            setting=chosen.setting,
+            share_within=share_within,
+            keeps_promise=share_within >= promised_share - ROUNDING,
+        )
+        checks.append(check)
     return checks
 
 
@@ -108,7 +115,7 @@ class Option:
     rule: str
     outcome: Outcome
     """Averaged over systems; `within` is at least the share promised."""
-    kept_by: int
+    systems_keeping_promise: int
     """How many systems keep the promise one by one; the promise is about their average."""
     sampled: bool
     checks: tuple[CarryOver, ...]
@@ -181,7 +188,7 @@ def decide(
     failing = []
     for candidate in candidates:
         outcome = cheapest(candidate.average, share)
-        saves_nothing = outcome is not None and outcome.cost_percent >= 100 - _SAVES
+        saves_nothing = outcome is not None and outcome.cost_percent >= 100 - _LEAST_SAVING_PERCENT
         if outcome is None or saves_nothing:
             failing.append(candidate.rule)
         else:
@@ -208,11 +215,11 @@ def fixed_folds(systems: Sequence[Scores], *, within_percent: float) -> RuleCurv
     curves = {}
     for number, system in enumerate(systems):
         curve = exploration.fixed_stops(system, within_percent=within_percent)
-        curves[number] = _with_row_for_each(settings, curve)
+        curves[number] = _curve_with_row_for_each(settings, curve)
     return RuleCurve(rule=BASELINE, curves=curves)
 
 
-def _with_row_for_each(settings: Floats, curve: Curve) -> Curve:
+def _curve_with_row_for_each(settings: Floats, curve: Curve) -> Curve:
     """The curve with the row that holds at each of these settings."""
     rows = curve.rows(settings)
 
@@ -220,7 +227,7 @@ def _with_row_for_each(settings: Floats, curve: Curve) -> Curve:
         (array,) = arrays  # there is a single curve
         return array[rows]
 
-    return combined([curve], settings, rows_of_curve)
+    return combine_curves([curve], settings, rows_of_curve)
 
 
 def percent_needed(systems: Sequence[Scores], share: float) -> float:
@@ -238,10 +245,11 @@ def percent_needed(systems: Sequence[Scores], share: float) -> float:
             mean = (k * k_fold_mean - score_left_out) / (k - 1)
             differences.append(difference_percent(mean, k_fold_mean))
             weights.append(1 / k)
+    # Sums of weights such as 1 / 3 miss a share by a rounding, so it is reached a little below it.
     return float(np.quantile(differences, share - ROUNDING, weights=weights, method="inverted_cdf"))
 
 
-_SAVES = 1e-6
+_LEAST_SAVING_PERCENT = 1e-6
 """Percent of all folds below which nothing is saved."""
 
 
@@ -251,15 +259,15 @@ def _option(
     """Describe a rule at its cheapest setting, with how the setting carries over to other data."""
     assert outcome.setting is not None  # a curve has a setting in each row
     curves = list(candidate.curves.values())
-    kept_by = 0
+    systems_keeping_promise = 0
     for curve in curves:
-        within = curve.at(outcome.setting).within
-        if within is not None and within >= share - ROUNDING:
-            kept_by += 1
+        share_within = curve.at(outcome.setting).within
+        if share_within is not None and share_within >= share - ROUNDING:
+            systems_keeping_promise += 1
     return Option(
         rule=candidate.rule,
         outcome=outcome,
-        kept_by=kept_by,
+        systems_keeping_promise=systems_keeping_promise,
         sampled=candidate.sampled,
         checks=tuple(leave_one_dataset_out(systems, curves, share)),
     )
@@ -272,7 +280,7 @@ def _all_folds(systems: Sequence[Scores], within_percent: float) -> Option:
     return Option(
         rule=ALL_FOLDS,
         outcome=replace(average.at(float(last)), setting=None),
-        kept_by=len(systems),
+        systems_keeping_promise=len(systems),
         sampled=False,
         checks=(),
     )

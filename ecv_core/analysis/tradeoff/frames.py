@@ -177,8 +177,8 @@ def ranks_frame(rankings: Sequence[Ranking]) -> pd.DataFrame:
                 "alpha": np.repeat(ranking.alphas, count),
                 "dataset": ranking.dataset,
                 "algorithm": list(ranking.algorithms) * len(ranking.alphas),
-                "rank_k_fold": np.tile(ranking.whole, len(ranking.alphas)),
-                "rank_e_fold": ranking.stopped.ravel(),
+                "rank_k_fold": np.tile(ranking.k_fold_ranks, len(ranking.alphas)),
+                "rank_e_fold": ranking.mean_ranks_at_stop.ravel(),
             }
         )
         parts.append(part)

@@ -39,9 +39,9 @@ class Ranking:
     dataset: str
     algorithms: tuple[str, ...]
     alphas: Floats
-    whole: Floats
+    k_fold_ranks: Floats
     """Rank by the k-fold mean, 1 is best, equals share theirs; shape (algorithms,)."""
-    stopped: Floats
+    mean_ranks_at_stop: Floats
     """Mean rank by the scores at the stops; shape (alphas, algorithms)."""
     same_order: Floats
     """Share of orders in which all algorithms rank as under k folds; shape (alphas,)."""
@@ -107,8 +107,8 @@ def _ranking(systems: Sequence[Scores], alphas: Floats) -> Ranking:
         dataset=systems[0].dataset,
         algorithms=tuple(names),
         alphas=alphas,
-        whole=ranks_of(k_fold_signs, count),
-        stopped=mean_ranks,
+        k_fold_ranks=ranks_of(k_fold_signs, count),
+        mean_ranks_at_stop=mean_ranks,
         same_order=same_order,
         same_winner=same_winner,
         orders=len(orders),
@@ -157,7 +157,8 @@ def _rule_in_orders(scores_in_order: Floats) -> _RuleInOrders:
     means, deviations = running_means_and_deviations(scores_in_order)
     # The k-fold mean is the same in every order, to the last digit.
     means[:, -1] = fmean(scores_in_order[0].tolist())
-    stops_at = least_alphas(deviations, _CONFIDENCE)
-    has_stopped_at = np.minimum.accumulate(stops_at, axis=1)
+    least_alpha_to_stop = least_alphas(deviations, _CONFIDENCE)
+    # An order has stopped by a fold at the least alpha of this fold and of those before it.
+    least_alpha_to_have_stopped = np.minimum.accumulate(least_alpha_to_stop, axis=1)
     # Copied, so that the orders at one fold lie side by side in memory.
-    return _RuleInOrders(means.T.copy(), has_stopped_at.T.copy())
+    return _RuleInOrders(means.T.copy(), least_alpha_to_have_stopped.T.copy())

@@ -100,7 +100,7 @@ def curve_of_rule(
     curve = recorded_curve(system, rule.id, settings, within_percent)
     if curve is not None:
         return curve
-    if rule.by_sets:  # one walk through the sets of folds gives every setting, exactly
+    if rule.decides_by_sets:  # one walk through the sets of folds gives every setting, exactly
         orders = exploration.explore(system, rule.id, min_folds=rule.default_folds)
         return orders.curve(settings, within_percent=within_percent)
     outcomes = []
@@ -145,7 +145,7 @@ def curves_of_run(scores: Scores, *, within_percent: float) -> dict[str, Curve]:
     """
     curves = {}
     for rule in RULES.values():
-        if rule.by_sets and rule.needs_user_scores:
+        if rule.decides_by_sets and rule.needs_user_scores:
             settings = axis_values(rule, scores.k)
             with suppress(InputError):  # too many folds for it, or no users' scores
                 curves[rule.id] = curve_of_rule(
@@ -180,8 +180,9 @@ def rule_on_systems(
         draws: Orders per system and setting, where the rule is sampled.
         within_percent: The difference to count as close enough.
     """
-    if rule.by_sets and rule.needs_user_scores:
-        # Its curves take long, so `curves_of_run` has worked them out run by run.
+    if rule.decides_by_sets and rule.needs_user_scores:
+        # Walks through all sets of folds with every user's score take long, so `curves_of_run` has
+        # worked these curves out run by run.
         return RuleCurve(rule=rule.id, curves=curves_by_users.get(rule.id, {}))
     settings = axis_values(rule, most_folds(systems))
     curves: dict[int, Curve] = {}
@@ -211,7 +212,7 @@ def registered_curves(
     """
     rules = []
     for rule in RULES.values():
-        if rule.id == PAPERS_RULE or not rule.looks:
+        if rule.id == PAPERS_RULE or not rule.decides_by_scores:
             continue
         worked_out = rule_on_systems(rule, systems, curves_by_users, within_percent=within_percent)
         if len(worked_out.curves) == len(systems):
@@ -230,7 +231,9 @@ def compared_curves(systems: Sequence[Scores], curves_by_users: CurvesByRule) ->
         Without those that cannot be worked out for any system.
     """
     rules = []
-    for rule in sorted(RULES.values(), key=lambda rule: (rule.looks, rule.needs_user_scores)):
+    for rule in sorted(
+        RULES.values(), key=lambda rule: (rule.decides_by_scores, rule.needs_user_scores)
+    ):
         if rule.id in (PAPERS_RULE, NEVER_STOPS):
             continue
         draws = MANY_DRAWS if issubclass(rule.kind, OrderRule) else DRAWS

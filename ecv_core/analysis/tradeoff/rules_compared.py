@@ -70,7 +70,7 @@ class Line:
     difference_error: Floats
 
     @classmethod
-    def of(cls, rule: RuleCurve, weights: Floats) -> Line:
+    def averaged_over_systems(cls, rule: RuleCurve, weights: Floats) -> Line:
         """Average the cost with these weights, and the difference with equal ones.
 
         Args:
@@ -91,8 +91,10 @@ class Line:
             cost_error=_error_of_mean(cost_weights, cost_errors),
             difference_error=_error_of_mean(equal_weights, difference_errors),
         )
-        ends_with_all_folds = _uses_all_folds(rule, order[-1])
-        if ends_with_all_folds and not RULES[rule.rule].by_sets:
+        # The setting of a rule that decides by sets is a threshold, and the line of a threshold
+        # ends at 0, where no order stops early, even if none did at the last setting tried.
+        has_threshold = RULES[rule.rule].decides_by_sets
+        if _uses_all_folds(rule, order[-1]) and not has_threshold:
             return line
         # The line goes on to all folds, at setting 0: a share of them in the mix makes any rule as
         # careful as k-fold.
@@ -140,8 +142,8 @@ class Line:
 def _cheapest_first(rule: RuleCurve) -> NDArray[np.intp]:
     """The places of a rule's settings, from the one that costs least; shape (settings,)."""
     costs = rule.costs
-    if RULES[rule.rule].by_sets:
-        # The larger its setting, the earlier such a rule stops.
+    if RULES[rule.rule].decides_by_sets:
+        # Its setting is a threshold: the larger, the earlier it stops.
         return np.arange(costs.shape[1])[::-1]
     return np.argsort(costs.mean(axis=0), kind="stable")
 
@@ -216,20 +218,24 @@ def _rows_of_rule(
     weights_of_rule = weights[list(rule.curves)]
     energy_percent = (weights_of_rule / weights_of_rule.sum()) @ costs
     difference_percent = differences.mean(axis=0)
-    line = Line.of(rule, weights)
+    line = Line.averaged_over_systems(rule, weights)
     rows = []
     for alpha, energy, difference in zip(alphas, energy_percent, difference_percent, strict=True):
-        # The paper's rule is on its own line, at this alpha; another's is read off at two points.
+        # At equal energy and at equal difference the paper's rule is itself, at this alpha. Another
+        # rule is somewhere on its line, with a setting of its own.
         equal_energy = Mix(setting=alpha, value=difference, error=0.0)
         equal_difference = Mix(setting=alpha, value=energy, error=0.0)
         if rule.rule != PAPERS_RULE:
             equal_energy = line.at_cost(float(energy))
             equal_difference = line.at_difference(float(difference))
         rows.append((alpha, energy, difference, *equal_energy, *equal_difference))
-    columns = [name for name in RULES_COLUMNS if name not in _OF_EVERY_ROW]
+    columns = [name for name in RULES_COLUMNS if name not in _SAME_IN_EVERY_ROW]
     frame = pd.DataFrame(rows, columns=columns)
-    return frame.assign(rule=rule.rule, cells=len(papers_curves), least_energy_percent=line.cost[0])
+    cheapest_energy_percent = line.cost[0]
+    return frame.assign(
+        rule=rule.rule, cells=len(papers_curves), least_energy_percent=cheapest_energy_percent
+    )
 
 
-_OF_EVERY_ROW = ("weighting", "rule", "cells", "least_energy_percent")
+_SAME_IN_EVERY_ROW = ("weighting", "rule", "cells", "least_energy_percent")
 """Columns that are the same in all rows of a rule."""

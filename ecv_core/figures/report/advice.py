@@ -44,7 +44,7 @@ def enough_words(advice: FoldsAdvice) -> str:
     best = advice.best
     if best.rule == ALL_FOLDS:
         return f"{_all_folds_words(advice).capitalize()} are needed"
-    stop_depends_on_scores = RULES[best.rule].looks
+    stop_depends_on_scores = RULES[best.rule].decides_by_scores
     if stop_depends_on_scores:
         return f"{best.outcome.mean_stop:.1f} folds on average are enough{_by_rule_words(best)}"
     number_of_folds = setting_text(best)
@@ -62,7 +62,7 @@ def _all_folds_words(advice: FoldsAdvice) -> str:
 
 def _option_words(option: Option) -> str:
     """'7 folds'; '6.3 folds on average with the rule e-fold, alpha 1e-4, at least 3 folds'."""
-    stop_depends_on_scores = RULES[option.rule].looks
+    stop_depends_on_scores = RULES[option.rule].decides_by_scores
     if not stop_depends_on_scores:
         return setting_text(option)
     return f"{option.outcome.mean_stop:.1f} folds on average{_by_rule_words(option)}"
@@ -113,8 +113,8 @@ def checked_sentence(advice: FoldsAdvice) -> str:
     if best.rule == ALL_FOLDS:
         return "All folds give the k-fold mean itself, so there is nothing to check."
     runs = len(advice.systems)
-    kept = f"{best.kept_by} of them individually"
-    if best.kept_by == runs:
+    kept = f"{best.systems_keeping_promise} of them individually"
+    if best.systems_keeping_promise == runs:
         kept = "each of them"
     if runs == 1:
         tuned = "The setting was chosen and judged on the same run"
@@ -140,7 +140,7 @@ def kept_words(checks: Sequence[CarryOver]) -> str:
     """'5 of 6 datasets'; where there is only one dataset, that it is not checked."""
     if not checks:
         return "not checked: one dataset"
-    return f"{sum(check.kept for check in checks)} of {len(checks)} datasets"
+    return f"{sum(check.keeps_promise for check in checks)} of {len(checks)} datasets"
 
 
 def options_frame(advice: FoldsAdvice) -> pd.DataFrame:
@@ -168,7 +168,7 @@ def _option_row(option: Option, advice: FoldsAdvice) -> dict[str, object]:
         "cost": outcome.cost_percent,
         "risk": risk_percent,
         "95 % of orders within": outcome.difference_quantiles[0.95],
-        "runs that keep it": f"{option.kept_by} of {len(advice.systems)}",
+        "runs that keep it": f"{option.systems_keeping_promise} of {len(advice.systems)}",
         "kept on other datasets": kept,
         "orders": orders,
     }

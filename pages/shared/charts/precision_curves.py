@@ -22,7 +22,7 @@ def user_rule_curves(system: Scores, within_percent: float) -> dict[str, Curve]:
     """
     if system.run_id is None:
         return {}
-    rules = [rule for rule in RULES.values() if rule.by_sets and rule.needs_user_scores]
+    rules = [rule for rule in RULES.values() if rule.decides_by_sets and rule.needs_user_scores]
     curves = curves_of_run(system, within_percent=within_percent)
     if len(curves) == len(rules):
         return curves

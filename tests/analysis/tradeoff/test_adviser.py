@@ -50,8 +50,18 @@ HARD = curve([1.0, 0.97, 0.60], [100, 60, 30])
 
 def test_an_alpha_from_easy_data_breaks_the_promise_on_hard_data():
     easy, hard = checked(("easy", EASY), ("hard", HARD))
-    assert (easy.dataset, easy.setting, easy.within, easy.kept) == ("easy", 2, 1.0, True)
-    assert (hard.dataset, hard.setting, hard.within, hard.kept) == ("hard", 3, 0.6, False)
+    assert (easy.dataset, easy.setting, easy.share_within, easy.keeps_promise) == (
+        "easy",
+        2,
+        1.0,
+        True,
+    )
+    assert (hard.dataset, hard.setting, hard.share_within, hard.keeps_promise) == (
+        "hard",
+        3,
+        0.6,
+        False,
+    )
 
 
 def test_a_dataset_counts_once_however_many_systems_it_has():
@@ -63,7 +73,7 @@ def test_a_dataset_counts_once_however_many_systems_it_has():
 def test_without_an_alpha_all_folds_are_used_and_the_promise_is_kept():
     never = curve([0.9, 0.5], [100, 50])
     check = checked(("a", never), ("b", never))[0]
-    assert (check.setting, check.within, check.kept) == (None, 1.0, True)
+    assert (check.setting, check.share_within, check.keeps_promise) == (None, 1.0, True)
 
 
 def test_one_dataset_has_nothing_to_be_checked_against():

@@ -61,7 +61,7 @@ def test_the_least_number_of_folds_that_keeps_the_promise(limit, share, folds):
     assert found.best.rule == "fixed"
     assert found.best.outcome.setting == folds
     assert found.best.outcome.cost_percent == pytest.approx(100 * folds / 3)
-    assert found.best.kept_by == 1
+    assert found.best.systems_keeping_promise == 1
     assert [one.rule for one in found.options] == ["fixed", "never"]
 
 
@@ -89,7 +89,7 @@ def test_systems_count_the_same_whatever_their_number_of_folds():
     assert percent_needed(two, 0.5) == pytest.approx(500 / 17.5)
     # With two folds the second system has all of its own, and never differs.
     second = of(two, 30, 1.0).best
-    assert (second.outcome.setting, second.kept_by) == (2, 2)
+    assert (second.outcome.setting, second.systems_keeping_promise) == (2, 2)
     assert second.outcome.cost_percent == pytest.approx((200 / 3 + 100) / 2)
 
 
@@ -121,7 +121,7 @@ def test_the_promise_is_about_the_average_and_says_who_keeps_it_alone():
     steady = system((20.0, 20.0, 20.1), dataset="steady")
     # Two folds: all orders of the steady one and 2/3 of the other's are within 25 %: 5/6.
     found = of([system(), steady], 25, 0.8)
-    assert (found.best.outcome.setting, found.best.kept_by) == (2, 1)
+    assert (found.best.outcome.setting, found.best.systems_keeping_promise) == (2, 1)
     assert found.best.outcome.within == pytest.approx(5 / 6)
 
 
@@ -130,10 +130,10 @@ def test_a_setting_is_checked_on_the_dataset_it_was_not_chosen_on():
     found = of([*steady, system(dataset="hard")], 30, 0.75)
     checks = {one.dataset: one for one in found.best.checks}
     # Chosen on a and b, one fold is enough; on the hard one a third of the orders is within 30 %.
-    assert (checks["hard"].setting, checks["hard"].kept) == (1, False)
-    assert checks["hard"].within == pytest.approx(1 / 3)
+    assert (checks["hard"].setting, checks["hard"].keeps_promise) == (1, False)
+    assert checks["hard"].share_within == pytest.approx(1 / 3)
     # Chosen on one steady and the hard one: (1 + 1/3) / 2 < 0.75, so two folds.
-    assert (checks["a"].setting, checks["a"].kept) == (2, True)
+    assert (checks["a"].setting, checks["a"].keeps_promise) == (2, True)
 
 
 def test_one_dataset_has_no_check():

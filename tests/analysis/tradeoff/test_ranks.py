@@ -78,7 +78,7 @@ def test_few_folds_are_counted_over_every_order(table, alpha):
     (found,) = rankings(systems, [alpha])
     ranks, same, won = brute_force(table, alpha)
     assert found.orders == 120
-    assert found.stopped[0] == pytest.approx(ranks)
+    assert found.mean_ranks_at_stop[0] == pytest.approx(ranks)
     assert found.same_order[0] == pytest.approx(same)
     assert found.same_winner[0] == pytest.approx(won)
 
@@ -106,7 +106,7 @@ def test_an_alpha_that_never_stops_leaves_every_rank_as_it_is():
     rng = np.random.default_rng(0)
     systems = [system(f"a{row}", rng.normal(0.3, 0.02, 10)) for row in range(4)]
     (found,) = rankings(systems, [1e-30])
-    assert found.stopped[0].tolist() == found.whole.tolist()
+    assert found.mean_ranks_at_stop[0].tolist() == found.k_fold_ranks.tolist()
     assert found.same_order.tolist() == [1.0]
     assert found.same_winner.tolist() == [1.0]
 
@@ -116,8 +116,8 @@ def test_equal_algorithms_share_their_ranks_whatever_the_order():
     (found,) = rankings(
         [system("a", folds), system("b", folds), system("c", np.array(folds) - 0.2)], [1e-5, 1e-3]
     )
-    assert found.whole.tolist() == [1.5, 1.5, 3.0]
-    assert found.stopped.tolist() == [[1.5, 1.5, 3.0]] * 2
+    assert found.k_fold_ranks.tolist() == [1.5, 1.5, 3.0]
+    assert found.mean_ranks_at_stop.tolist() == [[1.5, 1.5, 3.0]] * 2
     assert found.same_order.tolist() == [1.0, 1.0]
 
 
@@ -129,7 +129,7 @@ def test_the_winner_can_stay_while_the_order_below_it_does_not():
     )
     assert found.same_winner.tolist() == [1.0]
     assert found.same_order[0] < 1
-    assert found.whole.tolist() == [3.0, 2.0, 1.0]
+    assert found.k_fold_ranks.tolist() == [3.0, 2.0, 1.0]
 
 
 def test_a_dataset_with_one_algorithm_has_no_ranking():

@@ -59,7 +59,9 @@ def rule_curve(*curves):
 
 
 def line(cost, difference):
-    return Line.of(rule_curve(curve(range(1, len(cost) + 1), cost, difference)), np.ones(1))
+    return Line.averaged_over_systems(
+        rule_curve(curve(range(1, len(cost) + 1), cost, difference)), np.ones(1)
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_a_line_that_gets_worse_in_between_counts_from_its_first_crossing():
 
 def test_weights_count_for_the_cost_and_not_for_the_difference():
     two = rule_curve(curve([1, 2], [10, 100], [4, 0]), curve([1, 2], [50, 100], [2, 0]))
-    mean = Line.of(two, np.array([3.0, 1.0]))
+    mean = Line.averaged_over_systems(two, np.array([3.0, 1.0]))
     assert mean.cost.tolist() == [20, 100]
     assert mean.difference.tolist() == [3, 0]
 
@@ -108,7 +110,7 @@ def test_errors_of_cells_join_as_those_of_independent_numbers():
         for cost, off in ((0.3, 0.06), (0.4, 0.08))
     ]
     two = rule_curve(*(curve([1, 2], [10, 100], [4, 0], errors) for errors in each))
-    mean = Line.of(two, np.ones(2))
+    mean = Line.averaged_over_systems(two, np.ones(2))
     assert mean.cost_error[0] == pytest.approx(0.25)  # a half of sqrt(0.3^2 + 0.4^2)
     assert mean.at_cost(10)[2] == pytest.approx(0.05)
     # At 2 %: half way, so half of both errors; the line is 22.5 cost percent per point steep.
@@ -128,7 +130,7 @@ def test_a_fixed_number_of_folds_costs_its_share_in_every_cell():
 
 def test_stagnation_can_never_be_cheaper_than_its_fourth_fold_and_says_how_sure_it_is():
     found = rule_on_systems(RULES["std-stagnation"], [system("noisy", NOISY)], {}, draws=MANY_DRAWS)
-    mean = Line.of(found, np.ones(1))
+    mean = Line.averaged_over_systems(found, np.ones(1))
     assert mean.settings.tolist() == [4, 5, 6, 7, 8, 9, 10]
     assert np.all(np.diff(mean.cost) > 0)
     assert mean.cost[0] >= 40
@@ -198,7 +200,7 @@ def test_recorded_curves_are_those_that_the_rules_give_today(monkeypatch):
     alphas = tradeoff(list(systems.values()), within_percent=2.0).alphas
     kept = {}
     for rule in RULES.values():
-        if rule.looks:
+        if rule.decides_by_scores:
             settings = alphas if rule.id == "e-fold" else axis_values(rule, 10)
             for run_id, system in systems.items():
                 kept[rule.id, run_id] = recorded_curve(system, rule.id, settings, 2.0)
