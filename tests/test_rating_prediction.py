@@ -215,7 +215,7 @@ def test_features_are_those_of_the_papers_table():
         timestamps=np.array([90_001]),
     )
     users, items, times = feature_blocks(
-        train, asked, time=True, items_of_user=True, users_of_item=True, days=1
+        train, asked, time=True, items_of_user=True, users_of_item=True, days_per_period=1
     )
     half = 1 / np.sqrt(2)
     # u, then iu; user 2 has no rating

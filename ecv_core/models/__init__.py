@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 # A new algorithm is its import above and its name here, where pages shall list it.
-_PROJECTS = (
+_PROJECT_ALGORITHMS = (
     POPULAR,
     ITEM_KNN,
     IMPLICIT_MF,
@@ -67,7 +67,7 @@ def _from_entry_point(offered: object, name: str) -> tuple[str, Algorithm]:
 
 
 ALGORITHMS = Registry(
-    {algorithm.id: algorithm for algorithm in _PROJECTS},
+    {algorithm.id: algorithm for algorithm in _PROJECT_ALGORITHMS},
     group="ecv_core.models",
     to_entry=_from_entry_point,
 )

@@ -36,7 +36,7 @@ class Popular:
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         items: NDArray[np.signedinteger] = train.indices
-        if self._batch_size:
+        if self._batch_size:  # one half of a batch are interactions, the other their negatives
             items = _items_once_per_batch(train, max(self._batch_size // 2, 1), seed)
         counts = np.bincount(items, minlength=train.shape[1])
         self._scores = counts.astype(np.float32)  # exact: no item has 2^24 users here
@@ -51,7 +51,7 @@ class Popular:
         return np.tile(self._scores, (len(users), 1))
 
 
-def _items_once_per_batch(train: csr_array, positives: int, seed: int) -> Indices:
+def _items_once_per_batch(train: csr_array, positives_per_batch: int, seed: int) -> Indices:
     """The items of each batch, each once: what RecBole 1.2.1 counts.
 
     A batch has so many interactions in random order, and for each a negative: an item that the user
@@ -60,7 +60,7 @@ def _items_once_per_batch(train: csr_array, positives: int, seed: int) -> Indice
 
     Args:
         train: Shape (users, items), what users have.
-        positives: Interactions in a batch.
+        positives_per_batch: Interactions in a batch.
         seed: Fixes the negatives and the order.
 
     Returns:
@@ -72,11 +72,11 @@ def _items_once_per_batch(train: csr_array, positives: int, seed: int) -> Indice
     positive_pairs = users * item_count + train.indices  # a number for each user and item
     negatives = np.empty(train.nnz, dtype=np.intp)
     to_draw = np.arange(train.nnz)
-    for _ in range(_DRAWS):
+    for _ in range(_DRAWS):  # a user of nearly all items may keep a positive as a negative
         negatives[to_draw] = rng.integers(item_count, size=len(to_draw))
         drawn_pairs = users[to_draw] * item_count + negatives[to_draw]
         to_draw = to_draw[np.isin(drawn_pairs, positive_pairs)]
-    batches = rng.permutation(train.nnz) // positives
+    batches = rng.permutation(train.nnz) // positives_per_batch
     # A number for each batch and item, of which each counts once.
     items = np.concatenate([train.indices, negatives])
     batches_and_items = np.unique(np.tile(batches, 2) * item_count + items)

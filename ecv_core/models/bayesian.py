@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Ratings -> the features of factorization machines, as relation blocks: u, i, t, iu, ii.
 
 
-DAY = 86_400
+SECONDS_PER_DAY = 86_400
 Codes = NDArray[np.int32]
 
 
@@ -47,7 +47,7 @@ def feature_blocks(
     train: Ratings,
     asked: Pairs,
     *,
-    days: int = 1,
+    days_per_period: int = 1,
     time: bool = False,
     items_of_user: bool = False,
     users_of_item: bool = False,
@@ -60,10 +60,10 @@ def feature_blocks(
     Args:
         train: What is learnt from.
         asked: What is to be predicted.
-        time: t, the period of `days` days in which the rating was given.
+        days_per_period: See `time`.
+        time: t, the period of so many days in which the rating was given.
         items_of_user: iu, the items that the user has rated, each 1 / sqrt(their number).
         users_of_item: ii, the users who have rated the item, alike.
-        days: See `time`.
 
     Raises:
         DatasetError: If times are asked for that are not there.
@@ -72,18 +72,18 @@ def feature_blocks(
     is_rated = scipy.sparse.csr_array(
         (np.ones(len(train)), (train.users, train.items)), shape=(train.n_users, train.n_items)
     )
-    user_block = _block_of_rows(is_rated, train.users, asked.users, with_columns=items_of_user)
+    user_block = _block_of_rows(is_rated, train.users, asked.users, with_rated=items_of_user)
     item_block = _block_of_rows(
-        is_rated.T.tocsr(), train.items, asked.items, with_columns=users_of_item
+        is_rated.T.tocsr(), train.items, asked.items, with_rated=users_of_item
     )
     blocks = [user_block, item_block]
     if time:
-        blocks.append(_block_of_times(train.pairs, asked, days))
+        blocks.append(_block_of_times(train.pairs, asked, days_per_period))
     return blocks
 
 
 def _block_of_rows(
-    is_rated: csr_array, train_rows: Codes, asked_rows: Codes, *, with_columns: bool
+    is_rated: csr_array, train_rows: Codes, asked_rows: Codes, *, with_rated: bool
 ) -> FeatureBlock:
     """The features of users; of items where `is_rated` is transposed.
 
@@ -91,12 +91,12 @@ def _block_of_rows(
         is_rated: Ones where a user has rated an item; shape (users, items).
         train_rows: The user of each training rating.
         asked_rows: The user of each rating that is to be predicted.
-        with_columns: Whether what a user has rated is a feature too, whatever the ratings.
+        with_rated: Whether the items that a user has rated are features too, whatever the ratings.
     """
     counts = np.diff(is_rated.indptr)
     features = [_indicators(np.flatnonzero(counts), len(counts))]
-    if with_columns:
-        # Weights of 1 / sqrt(count), so that users with many ratings have vectors no longer.
+    if with_rated:
+        # By the weight 1 / sqrt(count) each row has the length 1, however many ratings it has.
         rated_columns = np.unique(is_rated.indices)
         weights = np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts)
         columns = np.searchsorted(rated_columns, is_rated.indices)
@@ -125,15 +125,15 @@ def _indicators(rows: Indices, row_count: int) -> csr_array:
     return scipy.sparse.csr_array(entries, shape=(row_count, len(rows)))
 
 
-def _block_of_times(train: Pairs, asked: Pairs, days: int) -> FeatureBlock:
+def _block_of_times(train: Pairs, asked: Pairs, days_per_period: int) -> FeatureBlock:
     """A feature for each period of so many days in which a training rating was given."""
     if train.timestamps is None or asked.timestamps is None:
         raise DatasetError(
             "the model learns from the time of each rating, but these ratings have none; choose "
             "another dataset or another algorithm"
         )
-    train_periods = train.timestamps // (days * DAY)
-    asked_periods = asked.timestamps // (days * DAY)
+    train_periods = train.timestamps // (days_per_period * SECONDS_PER_DAY)
+    asked_periods = asked.timestamps // (days_per_period * SECONDS_PER_DAY)
     periods, train_rows = np.unique(train_periods, return_inverse=True)
     nearest_rows = np.searchsorted(periods, asked_periods).clip(max=len(periods) - 1)
     is_known = periods[nearest_rows] == asked_periods
@@ -168,7 +168,8 @@ class BayesianFM:
         steps = self._params["steps"]
         report(0, steps)
         myfm = import_myfm()
-        blocks = feature_blocks(train, asked, days=self._params.get("days", 1), **self._features)
+        days = self._params.get("days", 1)  # models without features of time have no such parameter
+        blocks = feature_blocks(train, asked, days_per_period=days, **self._features)
         self._try_memory(blocks)
         train_blocks = [myfm.RelationBlock(block.train.tolist(), block.rows) for block in blocks]
         asked_blocks = [
@@ -242,11 +243,9 @@ class BayesianFM:
 
 @cache
 def import_myfm() -> Any:  # noqa: ANN401 - it has no types
-    """The compiled part of myFM, loaded by itself.
-
-    The package around it asks on import for `pkg_resources`, which setuptools has dropped, and
-    which myFM 0.4.0 does not use.
-    """
+    """The compiled part of myFM, loaded by itself: myFM 0.4.0."""
+    # The package's own module imports `pkg_resources`, which setuptools has dropped and which myFM
+    # does not use: so only its compiled part is loaded.
     package = find_spec("myfm")
     if package is None:
         raise ModuleNotFoundError("No module named 'myfm'", name="myfm")
@@ -283,7 +282,7 @@ _DEVIATION = Parameter(
     low=0.0,
     high=10.0,
 )
-_ALWAYS = with_source(
+_COMMON_PARAMETERS = with_source(
     "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.2",
     _DIMENSION,
     _STEPS,
@@ -313,16 +312,17 @@ FEATURES = {
 def _family_member(name: str, title: str, summary: str, paper: str) -> Algorithm:
     features = FEATURES[name]
     needs = Need.NOTHING
-    parameters = _ALWAYS
+    parameters = _COMMON_PARAMETERS
     if "time" in features:
         needs = Need.TIMESTAMPS
-        parameters = (*_ALWAYS, _DAYS)
+        parameters = (*_COMMON_PARAMETERS, _DAYS)
     return Algorithm(
         id=name,
         title=title,
         summary=summary,
         paper=paper,
         task=Task.RATINGS,
+        # Each further kind of feature was measured to take half as much time again.
         seconds_per_rating=_SECONDS_PER_RATING * (1 + 0.5 * len(features)),
         needs=needs,
         parameters=parameters,

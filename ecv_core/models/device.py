@@ -33,23 +33,23 @@ differ by the rounding of float32 alone. Of the catalogue's datasets amazon-apps
 """
 
 
-def low_precision(device: torch.device, *, largest: int = 0) -> torch.autocast:
+def low_precision(device: torch.device, *, multiplications: int = 0) -> torch.autocast:
     """Matrix products of training in bfloat16 on a GPU or processor that has it.
 
     Weights, their gradients and the sums of losses stay float32.
 
     Args:
         device: Where the products are.
-        largest: Multiplications in the largest product of a step; a processor changes to
+        multiplications: How many the largest product of a step has; a processor changes to
             bfloat16 from `LARGE_PRODUCT`. Without instructions for it nothing changes.
     """
     import torch
 
     if device.type == "cuda":
-        able = torch.cuda.is_bf16_supported()
+        enabled = torch.cuda.is_bf16_supported()
     else:
-        able = largest >= LARGE_PRODUCT and _processor_has_bfloat16()
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=able)
+        enabled = multiplications >= LARGE_PRODUCT and _processor_has_bfloat16()
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)
 
 
 @cache

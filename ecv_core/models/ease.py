@@ -41,9 +41,7 @@ class EASE:
         progress("fit", 1, 3)
         self.solve_weights(BinaryMatrix.from_csr(train, gram.device), gram, progress)
 
-    # The same number on every machine: it decides the rounding, which ranks items that are nearly
-    # level.
-    @threads(2)
+    @threads(2)  # on every machine: their number decides how scores are rounded, and near ties rank
     def solve_weights(
         self, users_items: BinaryMatrix, gram: Tensor, progress: Progress = no_progress
     ) -> None:

@@ -258,8 +258,8 @@ class NGCFNet(GraphNet):
         self, vectors: Tensor, neighbour_sums: Tensor, layer: Layer, *, training: bool
     ) -> Tensor:
         """The next vectors of some nodes, from theirs and the sums of their neighbours'."""
-        both = torch.cat((vectors + neighbour_sums, vectors * neighbour_sums), dim=1)
-        mixed = leaky_relu(layer.apply(both), SLOPE)
+        sums_and_products = torch.cat((vectors + neighbour_sums, vectors * neighbour_sums), dim=1)
+        mixed = leaky_relu(layer.apply(sums_and_products), SLOPE)
         if training and self.params["dropout"]:
             mixed = mixed * self.dropout_weights(*mixed.shape)
         return mixed

@@ -16,8 +16,8 @@ from ecv_core.models.device import BinaryMatrix, low_precision
 from ecv_core.models.sampled_net import BatchLoss, Layer, SampledNet, kl_divergences
 from ecv_core.records.interactions import History
 
-SHARED_WORK = 150_000_000
-"""Multiplications of the last layer in a step from which it is shared by the cores."""
+MULTIPLICATIONS_WORTH_THREADS = 150_000_000
+"""Multiplications of the last layer in a step from which threads on several cores are quicker."""
 
 
 class _LogLikelihood(torch.autograd.Function):
@@ -70,11 +70,12 @@ class MultiVAENet(SampledNet):
         output_width = self.n_items
         if self._sampled_count:  # the drawn items, and about as many of the batch's own
             output_width = min(output_width, 2 * self._sampled_count)
+        # Those of the output layer in a step, which takes by far the most of the time.
         self._multiplications = self.params["batch_size"] * hidden * output_width
-        self.small_steps = self._multiplications < SHARED_WORK
+        self.with_one_thread = self._multiplications < MULTIPLICATIONS_WORTH_THREADS
         self._epoch = 0
         self._input_layer = Layer(self._weight(self.n_items, hidden), self._bias(hidden))
-        # Mean and variance come from one product, yet each is drawn as a layer of its own.
+        # Mean and variance come from one product, yet each is drawn as a layer of `latent` outputs.
         latent_std = math.sqrt(2 / (hidden + latent))
         latent_weight = self.add_normal_weight(hidden, 2 * latent, std=latent_std)
         self._latent_layer = Layer(latent_weight, self._bias(2 * latent))
@@ -118,7 +119,7 @@ class MultiVAENet(SampledNet):
                 normal one.
         """
         dropout_weights = self.dropout_weights(len(batch.columns))
-        with low_precision(self.device, largest=self._multiplications):
+        with low_precision(self.device, multiplications=self._multiplications):
             mean, log_variance = self._latent_distributions(batch, dropout_weights)
             latent = self.sample_normal(mean, log_variance)
             logits, columns = self._training_logits(latent, batch.columns)
@@ -165,6 +166,7 @@ class MultiVAENet(SampledNet):
         entry_weights = scale_of_row[batch.row_of_entry]
         if dropout_weights is not None:
             entry_weights = entry_weights * dropout_weights
+        # Where the output layer samples its items, the gradients of the input layer are sparse too.
         sparse = bool(self._sampled_count)
         item_sums = batch.times(self._input_layer.weight, entry_weights, sparse=sparse)
         hidden = torch.tanh(item_sums + self._input_layer.bias)

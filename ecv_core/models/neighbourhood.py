@@ -179,8 +179,8 @@ def sparse_similarities(terms: SimilarityTerms) -> csr_array:
     column_count = similarities.shape[0]
     rows = np.repeat(np.arange(column_count, dtype=np.int32), np.diff(similarities.indptr))
     columns = similarities.indices
-    norms = terms.divisors[rows] * terms.divisors_as_neighbour[columns]
-    similarities.data /= norms + np.float32(terms.shrink)
+    divisors_of_entries = terms.divisors[rows] * terms.divisors_as_neighbour[columns]
+    similarities.data /= divisors_of_entries + np.float32(terms.shrink)
     similarities.data[rows == columns] = 0
     return similarities
 
@@ -258,8 +258,8 @@ def _bounds_of_blocks(by_row: csr_array, by_column: csr_array) -> list[int]:
 
 DENSE_ITEMS = 5_000
 """Up to this many items the item x item weights are held dense: at most 100 MB."""
-WIDTH = 512
-"""Columns of the weights that are summed at once, so that they stay in cache while in use."""
+ITEMS_PER_BLOCK = 512
+"""Items whose votes are summed at once, so that they stay in cache while in use."""
 
 
 class Voting:
@@ -276,13 +276,13 @@ class Voting:
         self._voters = with_int32_indices(voters)
         self._votes = with_int32_indices(votes)
         self._dense_votes: list[Tensor] = []
-        """The votes for some items each, held dense; empty where they are not."""
+        """Blocks of votes, each for some of the items, held dense; empty where they are not."""
         if dense:
             import torch
 
             all_votes = votes.toarray()
-            for start in range(0, votes.shape[1], WIDTH):
-                block = np.ascontiguousarray(all_votes[:, start : start + WIDTH])
+            for start in range(0, votes.shape[1], ITEMS_PER_BLOCK):
+                block = np.ascontiguousarray(all_votes[:, start : start + ITEMS_PER_BLOCK])
                 self._dense_votes.append(torch.from_numpy(block))
 
     @property

@@ -168,6 +168,7 @@ def nearest(
                 reached,
                 count,
             )
+        # Scipy's product has its entries in this order, which decides between equal similarities.
         last_reached_first = reached[:count][::-1].copy()
         for index in range(count):
             other = last_reached_first[index]

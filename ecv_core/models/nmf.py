@@ -48,7 +48,7 @@ class NMF:
         item_draws = torch.rand((factors, item_count), generator=random, device=device)
         self._user_factors = user_draws * (2 * mean)
         self._item_factors = item_draws * (2 * mean)
-        with threads(1):
+        with threads(1):  # the products are too small to be worth sharing between cores
             for epoch in range(epochs):
                 after_factor = partial(progress, "fit", epoch, epochs)
                 self._improve(self._user_factors, users_items, self._item_factors, after_factor)

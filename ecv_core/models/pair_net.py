@@ -356,7 +356,7 @@ class NeuMFNet(PairNet):
     def make_weights(self) -> None:
         factors = self.params["factors"]
         hidden = self.params["hidden"]
-        half = max(1, hidden // 2)
+        second_width = max(1, hidden // 2)
         # Each weight is drawn with the deviation of Glorot & Bengio (2010), the tables with 0.01.
         self._gmf_users = self.add_normal_weight(self.n_users, factors, std=0.01)
         self._gmf_items = self.add_normal_weight(self.n_items, factors, std=0.01)
@@ -368,11 +368,13 @@ class NeuMFNet(PairNet):
         self._first_users = self.add_normal_weight(factors, hidden, std=first_std)
         self._first_items = self.add_normal_weight(factors, hidden, std=first_std)
         self._first_bias = self.add_normal_weight(hidden, std=0.0)
-        self._second = self.add_normal_weight(hidden, half, std=math.sqrt(2 / (hidden + half)))
-        self._second_bias = self.add_normal_weight(half, std=0.0)
-        out_std = math.sqrt(2 / (factors + half + 1))
+        self._second = self.add_normal_weight(
+            hidden, second_width, std=math.sqrt(2 / (hidden + second_width))
+        )
+        self._second_bias = self.add_normal_weight(second_width, std=0.0)
+        out_std = math.sqrt(2 / (factors + second_width + 1))
         self._out_gmf = self.add_normal_weight(factors, std=out_std)
-        self._out_mlp = self.add_normal_weight(half, std=out_std)
+        self._out_mlp = self.add_normal_weight(second_width, std=out_std)
         self._out_bias = self.add_normal_weight(1, std=0.0)
 
     def backpropagate(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:

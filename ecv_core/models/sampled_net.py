@@ -101,8 +101,8 @@ class BatchLoss(NamedTuple):
 class SampledNet(ABC):
     """A network in training, that takes one step of Adam for each batch of an epoch."""
 
-    small_steps = True
-    """Whether sharing a step between processor cores would cost more than it saves."""
+    with_one_thread = True
+    """Whether a step is so small that sharing it between cores would cost more than it saves."""
 
     def __init__(
         self, train: csr_array, params: Settings, seed: int, history: History | None = None
@@ -193,7 +193,8 @@ class SampledNet(ABC):
         total_loss = torch.zeros((), device=self.device)
         sample_count = 0
         self._clear_gradients()
-        with threads(1, when=self.small_steps):
+        # A small step takes longer on several cores than on one.
+        with threads(1, when=self.with_one_thread):
             for loss in self.backpropagated_batches():
                 total_loss += loss.mean * loss.size
                 sample_count += loss.size

@@ -23,6 +23,7 @@ class Estimator:
             params: The params of the algorithm.
             scaled: Whether features are scaled before.
         """
+        # What `estimator` makes a pipeline of, imported here so that no fold is charged for it.
         from sklearn import impute, pipeline, preprocessing  # noqa: F401
 
         module, _, class_name = class_path.partition(":")
@@ -72,7 +73,7 @@ def _add_algorithms(
     regressor: str = "",
     scaled: bool = False,
     random: bool = False,
-    probabilities: bool = True,
+    log_odds: bool = True,
 ) -> None:
     """Make estimators of one kind algorithms, as far as their package is here.
 
@@ -81,7 +82,7 @@ def _add_algorithms(
         regressor: Likewise; beside a classifier its id and title say what it is.
         scaled: Whether distances or penalties look at the features, which are then scaled.
         random: Whether fitting draws random numbers.
-        probabilities: Whether the classifier predicts them.
+        log_odds: Whether the classifier predicts probabilities, and so log-odds.
     """
     default_space = {}
     for parameter in parameters:
@@ -111,7 +112,7 @@ def _add_algorithms(
         TABULAR.append(algorithm)
 
     if classifier:
-        add_if_installed(id, title, classifier, Task.CLASSES, log_odds=probabilities)
+        add_if_installed(id, title, classifier, Task.CLASSES, log_odds=log_odds)
     if classifier and regressor:
         id += "-regressor"
         title += " (regression)"
@@ -157,7 +158,7 @@ _add_algorithms(
     (_ALPHA,),
     classifier="sklearn.linear_model:RidgeClassifier",
     scaled=True,
-    probabilities=False,
+    log_odds=False,
 )
 
 _add_algorithms(
@@ -208,7 +209,7 @@ _add_algorithms(
     classifier="sklearn.svm:SVC",
     regressor="sklearn.svm:SVR",
     scaled=True,
-    probabilities=False,
+    log_odds=False,
 )
 
 _add_algorithms(

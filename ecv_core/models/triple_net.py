@@ -50,11 +50,11 @@ class Triples:
         """Of each interaction, the index of the first of its basket."""
         self._basket_size = _whole_numbers(np.repeat(basket_sizes, basket_sizes), device)
         """Of each interaction, how many interactions its basket has."""
-        self._with_company = (self._basket_size > 1).nonzero()[:, 0]
+        self._in_larger_baskets = (self._basket_size > 1).nonzero()[:, 0]
         """Indices of the interactions that have another one in their basket."""
 
     def __len__(self) -> int:
-        return len(self._with_company)
+        return len(self._in_larger_baskets)
 
     def shuffled_batches(
         self, size: int, random: torch.Generator
@@ -62,7 +62,7 @@ class Triples:
         """All of them once, in random order, in batches: users, items, others of the basket."""
         device = self._users.device
         order = torch.randperm(len(self), generator=random, device=device)
-        for batch in torch.split(self._with_company[order], size):
+        for batch in torch.split(self._in_larger_baskets[order], size):
             basket_sizes = self._basket_size[batch]
             basket_starts = self._basket_start[batch]
             draws = torch.rand(len(batch), generator=random, device=device)
