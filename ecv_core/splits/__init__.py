@@ -88,22 +88,22 @@ def split(
         InputError: For the id or a parameter.
         FoldsError: If the data cannot be split so.
     """
-    way = strategy(split_id)
-    settings = dict(way.resolve(params or {}))
+    chosen = strategy(split_id)
+    settings = dict(chosen.resolve(params or {}))
     if len(interactions) < 2:
         raise FoldsError(
             f"{interactions.dataset} has {len(interactions)} interactions, too few to make folds; "
             "choose a dataset with at least 2"
         )
-    if not way.needs.met(interactions):
-        others = [name for name in serving(way.tasks[0]) if SPLITS[name].needs.met(interactions)]
+    if not chosen.needs.met(interactions):
+        others = [name for name in serving(chosen.tasks[0]) if SPLITS[name].needs.met(interactions)]
         raise FoldsError(
-            f"{interactions.dataset} has {LACKS[way.needs]}, which the split '{way.id}' "
+            f"{interactions.dataset} has {LACKS[chosen.needs]}, which the split '{chosen.id}' "
             f"needs; it can be split by {', '.join(others)}"
         )
-    if way.least_k < 2:  # k-fold strategies say what the most is
-        way.check_k(k)
-    return way.folds(interactions, k, seed, settings)
+    if chosen.least_k < 2:  # k-fold strategies say what the most is
+        chosen.check_k(k)
+    return chosen.folds(interactions, k, seed, settings)
 
 
 def obstacle(

@@ -186,8 +186,8 @@ def _interaction_example(interactions: Interactions, is_chosen: Mask) -> str:
 def _codes_of_ids(column: pa.ChunkedArray, ids: Ids, kind: str, name: str, dataset: str) -> Codes:
     """The number of each id of a column. Raises: FoldsError for an id that is not there."""
     value_set = pa.array(ids)
-    # Our exports put an apostrophe before an id that a spreadsheet would take for a formula, and
-    # `armed` takes it off. Another program's file may have ids that begin with one themselves.
+    # Our exports disarm an id that a spreadsheet would take for a formula by an apostrophe before,
+    # and `armed` takes it off again. Another program's file may have ids that begin with one.
     codes = compute.index_in(armed(column), value_set=value_set)
     if codes.null_count:
         codes = compute.coalesce(codes, compute.index_in(column, value_set=value_set))
@@ -309,7 +309,7 @@ def folds_csv(interactions: Interactions, folds: Folds) -> bytes:
             f"the split '{folds.strategy}' does not hold every interaction out exactly once, so "
             "it cannot be one CSV of user_id,item_id,fold; export it as a ZIP archive"
         )
-    checked_parts(interactions, folds, 0)
+    checked_parts(interactions, folds, 0)  # refuses folds of other interactions
     columns = id_columns(interactions, np.arange(len(interactions)))
     columns["fold"] = pa.array(folds.assignment)
     return csv_text(columns)
@@ -591,38 +591,38 @@ def _member(archive: zipfile.ZipFile, path: str, name: str) -> bytes:
     return content
 
 
-def _fold_paths(paths: Sequence[str], name: str, interactions: int) -> list[str]:
+def _fold_paths(paths: Sequence[str], name: str, interaction_count: int) -> list[str]:
     """The paths of fold-0.csv, fold-1.csv, ... in an archive, in the order of the folds.
 
     Args:
         paths: The paths of everything in the archive.
         name: What to call it in an error.
-        interactions: How many the dataset has; a byte of memory is needed for each and fold.
+        interaction_count: How many the dataset has; a byte of memory is needed for each and fold.
 
     Raises:
         FoldsError: If there are none, too many, or one is missing between others.
     """
-    path_of: dict[int, str] = {}
+    path_of_fold: dict[int, str] = {}
     for path in paths:
         match = _FOLD.fullmatch(PurePosixPath(path).name)
         if match:
-            path_of[int(match[1])] = path
-    if not path_of:
+            path_of_fold[int(match[1])] = path
+    if not path_of_fold:
         raise FoldsError(
             f"{name} holds no split: it must hold folds.csv (user_id,item_id,fold), or fold-0.csv, "
             "fold-1.csv, ... (user_id,item_id,part)"
         )
-    if len(path_of) > MAX_K or len(path_of) * interactions > MAX_FOLDS_TABLE:
+    if len(path_of_fold) > MAX_K or len(path_of_fold) * interaction_count > MAX_FOLDS_TABLE:
         raise FoldsError(
-            f"{name} has {len(path_of):,} folds of {interactions:,} interactions, more than "
-            f"can be held (at most {MAX_FOLDS_TABLE:,} in all); leave some folds out"
+            f"{name} has {len(path_of_fold):,} folds of {interaction_count:,} interactions, more "
+            f"than can be held (at most {MAX_FOLDS_TABLE:,} in all); leave some folds out"
         )
-    for index in range(len(path_of)):
-        if index not in path_of:
+    for index in range(len(path_of_fold)):
+        if index not in path_of_fold:
             raise FoldsError(
                 f"{name} has no fold-{index}.csv; number the folds from 0 without gaps"
             )
-    return [path_of[index] for index in range(len(path_of))]
+    return [path_of_fold[index] for index in range(len(path_of_fold))]
 
 
 def _read_parts(content: bytes, name: str, interactions: Interactions) -> Parts:

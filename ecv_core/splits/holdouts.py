@@ -89,7 +89,7 @@ def _histories(interactions: Interactions, order: Indices, begins_unit: Mask) ->
     """
     users = interactions.users[order]
     sizes = np.bincount(users[begins_unit], minlength=interactions.n_users)
-    # A unit, an interaction or a basket, has a number: they go on from one user to the next.
+    # A unit is an interaction or a basket. Units are numbered from 0 on through all users.
     unit_numbers = np.cumsum(begins_unit) - 1
     last_unit_of_user = np.cumsum(sizes) - 1
     # How many units of the user come after an interaction's own: 0 in the last one.
@@ -142,12 +142,12 @@ def hold_out(histories: Histories, held_out: HeldOutCounts, skip: Counts | int =
     training_counts = histories.sizes - skipped - held_out.test - held_out.validation
     is_tested = (held_out.test > 0) & (training_counts >= 1)
     # Counted from the end of a history: what is skipped, with the test, with validation too.
-    to_test = skipped + np.where(is_tested, held_out.test, 0)
-    to_validation = to_test + np.where(is_tested, held_out.validation, 0)
+    count_from_test = skipped + np.where(is_tested, held_out.test, 0)
+    count_from_validation = count_from_test + np.where(is_tested, held_out.validation, 0)
     # From the widest range at the end of a history to the narrowest, each over the one before.
     parts = np.full(len(histories.users), Part.TRAIN, dtype=np.int8)
-    parts[histories.is_among_last(to_validation)] = Part.VALIDATION
-    parts[histories.is_among_last(to_test)] = Part.TEST
+    parts[histories.is_among_last(count_from_validation)] = Part.VALIDATION
+    parts[histories.is_among_last(count_from_test)] = Part.TEST
     is_skipped = histories.is_among_last(skipped)
     parts[is_skipped] = Part.UNUSED
     # Where all of a history is skipped, its first interaction is learnt from all the same.
@@ -165,7 +165,7 @@ def random_holdout(interactions: Interactions, k: int, seed: int, settings: Sett
         sizes = np.array([count], dtype=np.int32)
     held_out = _held_out_counts(sizes, settings)
     if not _is_anybody_tested(sizes, held_out):
-        raise FoldsError(_too_short(interactions, sizes, settings))
+        raise FoldsError(_message_of_short_histories(interactions, sizes, settings))
 
     def draw(index: int) -> Parts:
         rng = np.random.default_rng([seed, index])
@@ -201,7 +201,7 @@ def _step_back(
     last_held_out = _held_out_counts(sizes, settings, steps_back=k - 1)
     if not _is_anybody_tested(sizes, last_held_out, k):
         if k == 1:
-            raise FoldsError(_too_short(interactions, sizes, settings, unit))
+            raise FoldsError(_message_of_short_histories(interactions, sizes, settings, unit))
         raise FoldsError(
             f"no user of {interactions.dataset} has enough {unit} for {k} steps back (the "
             f"longest history has {int(sizes.max(initial=0)):,}); choose a smaller k than {k}"
@@ -239,7 +239,7 @@ def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> 
     return HeldOutCounts(test, share_of(sizes_before, float(settings["validation"])))
 
 
-def _too_short(
+def _message_of_short_histories(
     interactions: Interactions, sizes: Counts, settings: Settings, unit: str = "interactions"
 ) -> str:
     needed = 2
@@ -263,7 +263,9 @@ def user_fold_in(
     counts = _counts_to_hold_out(interactions, settings)
     users = np.flatnonzero(counts)
     if not 2 <= k <= len(users):
-        raise FoldsError(_too_few(interactions, len(users), f"deal into {k:,} folds", settings))
+        raise FoldsError(
+            _message_of_few_users(interactions, len(users), f"deal into {k:,} folds", settings)
+        )
     rng = np.random.default_rng(seed)
     is_held_out = random_histories(interactions, rng).is_among_last(counts)
     dealt_folds = np.resize(rng.permutation(k).astype(np.int16), len(users))
@@ -298,7 +300,9 @@ def user_split(interactions: Interactions, k: int, seed: int, settings: Settings
     other_count = user_count - test_count
     (validation_count,) = share_of(other_count, float(settings["validation"])).tolist()
     if test_count == 0:
-        raise FoldsError(_too_few(interactions, len(users), "test on some of them", settings))
+        raise FoldsError(
+            _message_of_few_users(interactions, len(users), "test on some of them", settings)
+        )
 
     def draw(index: int) -> Parts:
         rng = np.random.default_rng([seed, index])
@@ -326,7 +330,9 @@ def _counts_to_hold_out(interactions: Interactions, settings: Settings) -> Count
     return share_of(sizes, 1 - fold_in_share)
 
 
-def _too_few(interactions: Interactions, users: int, wish: str, settings: Settings) -> str:
+def _message_of_few_users(
+    interactions: Interactions, users: int, wish: str, settings: Settings
+) -> str:
     condition = ""
     if settings["fold_in"]:
         condition = " with at least two interactions"
@@ -431,7 +437,7 @@ def temporal_global(interactions: Interactions, k: int, seed: int, settings: Set
     else:
         test_start = int(times[_index_after_share(1 - float(settings["test"]), len(times))])
         if test_start == first:
-            raise FoldsError(_too_many_at_first_moment(interactions, "test", settings["test"]))
+            raise FoldsError(_message_of_first_moment(interactions, "test", settings["test"]))
     validation_start = _validation_start(times, first, test_start, interactions, settings)
     window = Window(first, validation_start, test_start, int(times[-1]) + 1)
     return _draw_from_windows([window], interactions, settings)
@@ -515,7 +521,7 @@ def _validation_start(
     train_count = test_index - train_index  # validation included
     start = int(times[train_index + _index_after_share(1 - share, train_count)])
     if start <= train_start:
-        raise FoldsError(_too_many_at_first_moment(interactions, "validation", share))
+        raise FoldsError(_message_of_first_moment(interactions, "validation", share))
     return start
 
 
@@ -548,7 +554,7 @@ def _unix_seconds(text: str) -> int:
     return math.ceil(seconds)
 
 
-def _too_many_at_first_moment(interactions: Interactions, name: str, share: object) -> str:
+def _message_of_first_moment(interactions: Interactions, name: str, share: object) -> str:
     return (
         f"{interactions.dataset} has so many interactions at its first moment that no point in "
         f"time leaves the last {share} of them for '{name}' and something before it; "

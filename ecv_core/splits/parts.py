@@ -315,18 +315,20 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
     def share_within(groups: Codes) -> float | None:
         return later_share(groups[is_learnt], train_times, groups[is_tested], test_times)
 
-    own = share_within(interactions.users)
+    of_same_user = share_within(interactions.users)
     if interactions.timestamps is None:  # an order of each user does not compare between users
-        return Leakage(of_any_user=None, of_same_item=None, of_same_user=own, leaked_tests=None)
-    tests = None
+        return Leakage(
+            of_any_user=None, of_same_item=None, of_same_user=of_same_user, leaked_tests=None
+        )
+    leaked_tests = None
     if len(train_times) and len(test_times):
-        tests = float(np.mean(test_times < train_times.max()))
+        leaked_tests = float(np.mean(test_times < train_times.max()))
     one_group = np.zeros_like(interactions.users)
     return Leakage(
         of_any_user=share_within(one_group),
         of_same_item=share_within(interactions.items),
-        of_same_user=own,
-        leaked_tests=tests,
+        of_same_user=of_same_user,
+        leaked_tests=leaked_tests,
     )
 
 

@@ -126,13 +126,13 @@ _TRAINING = Parameter(
     choices=(holdouts.GROWING, holdouts.SLIDING),
 )
 
-_PROJECTS: dict[str, Strategy] = {}
+_PROJECT_SPLITS: dict[str, Strategy] = {}
 """The project's own ways to split, by id, in the order in which pages list them."""
 
 
 def _define(strategy: Strategy) -> None:
     """Make a way to split one of the project's own."""
-    _PROJECTS[strategy.id] = strategy
+    _PROJECT_SPLITS[strategy.id] = strategy
 
 
 # A new way to split is an entry here, and its function (interactions, k, seed, settings) -> folds.
@@ -332,7 +332,7 @@ def _from_entry_point(offered: object, name: str) -> tuple[str, Strategy]:
     return own.id, own
 
 
-SPLITS = Registry(_PROJECTS, group="ecv_core.splits", to_entry=_from_entry_point)
+SPLITS = Registry(_PROJECT_SPLITS, group="ecv_core.splits", to_entry=_from_entry_point)
 """Every way to split, by id: the project's own, and those of installed packages; `register_split`
 adds to it. Splits read from a file have the strategy 'imported' instead."""
 
@@ -363,11 +363,11 @@ def _own_strategy(split: object, name: str = "") -> Strategy:
         split = Strategy(name or id_of(function_name), split)
     if not isinstance(split, Strategy):
         raise InputError(
-            f"a split is an id ({', '.join(_PROJECTS)}), a function of (interactions, k, seed, "
-            f"settings), or an ecv.Strategy(id, function), but is {split!r:.80}"
+            f"a split is an id ({', '.join(_PROJECT_SPLITS)}), a function of (interactions, k, "
+            f"seed, settings), or an ecv.Strategy(id, function), but is {split!r:.80}"
         )
-    if _PROJECTS.get(split.id) is split:
+    if _PROJECT_SPLITS.get(split.id) is split:
         return split
-    if split.id in _PROJECTS or split.id == IMPORTED:
+    if split.id in _PROJECT_SPLITS or split.id == IMPORTED:
         raise InputError(f"there is a split '{split.id}' already; give yours another id")
     return replace(split, code=code_of(split.make))

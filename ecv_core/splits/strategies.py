@@ -297,7 +297,7 @@ class Strategy:
     def folds(self, interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
         """The interactions split so, by checked settings. Raises: FoldsError as `make`."""
         if self.code:  # the function is not the project's own
-            made = _make_checked(self, interactions, k, seed, settings)
+            made = _make_and_check(self, interactions, k, seed, settings)
         else:
             made = self.make(interactions, k, seed, settings)
         params = tuple(sorted(settings.items()))
@@ -352,7 +352,7 @@ def _without_code(settings: Settings) -> dict[str, ParamValue]:
     return {name: value for name, value in settings.items() if name != _CODE}
 
 
-def _make_checked(
+def _make_and_check(
     strategy: Strategy, interactions: Interactions, k: int, seed: int, settings: Settings
 ) -> Assignment | Draw:
     """What the function of a split of one's own makes, every value checked. Raises: FoldsError."""
