@@ -27,7 +27,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from ecv_core.evaluation.scoring import SampleValues, Scoring, whole_fold
+from ecv_core.evaluation.scoring import SampleValues, Scoring, one_block
 from ecv_core.records.errors import InputError
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -349,7 +349,7 @@ def _failed_fold(scoring: Scoring, error_score: Any) -> SampleValues | None:
     """A score that was put in the place of a failure; None where it is no finite number."""
     if not np.isfinite(error_score):
         return None
-    return whole_fold(scoring.units, float(error_score))
+    return one_block(scoring.units, float(error_score))
 
 
 class _OneFold:

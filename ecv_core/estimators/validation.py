@@ -27,7 +27,7 @@ from ecv_core.estimators.fold_scores import (
 )
 from ecv_core.evaluation import Kind, Metric
 from ecv_core.evaluation.metrics import SCIKIT_LEARN
-from ecv_core.evaluation.scoring import Scoring, whole_fold
+from ecv_core.evaluation.scoring import Scoring, one_block
 from ecv_core.figures.words import interval_words, verdict
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
@@ -326,7 +326,7 @@ class _FoldsForRule:
         """The fold as a single block of samples, of which a rule cannot tell how it varies."""
         _, held_out = self._table.folds[index]
         units = self._table.units[held_out]
-        return replace(fold, samples=whole_fold(units, fold.score))
+        return replace(fold, samples=one_block(units, fold.score))
 
 
 def _sentence_without_score(record: RunRecord, without_score: Sequence[int]) -> str:

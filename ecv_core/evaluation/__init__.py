@@ -83,7 +83,7 @@ class Evaluation:
         """One metric's values; shape (evaluated users,)."""
         return self.values[:, self.metrics.index(metric)]
 
-    def kept_per_user(self, n: int, clusters: Codes | None = None) -> UserScores:
+    def user_scores(self, n: int, clusters: Codes | None = None) -> UserScores:
         """What a run keeps of each user: every metric at its n, and those without a cut-off.
 
         Args:
@@ -240,8 +240,8 @@ def evaluate_lists(
     """
     metrics = []
     for name, entry in METRICS.items():
-        is_usual = entry.usual and not entry.is_users_own
-        if entry.kind in OF_LISTS and (name in also or is_usual):
+        is_default = entry.usual and not entry.is_custom
+        if entry.kind in OF_LISTS and (name in also or is_default):
             metrics.append(name)
     fold = _fold_to_evaluate(
         None,
@@ -309,7 +309,7 @@ def _fold_to_evaluate(
 
 def evaluate_ratings(
     predicted: Floats,
-    given: NDArray[np.floating],
+    ratings: NDArray[np.floating],
     users: NDArray[np.integer],
     scale: tuple[float, float],
     own_metric: Metric | None = None,
@@ -318,7 +318,7 @@ def evaluate_ratings(
 
     Args:
         predicted: By the model, of any size: clipped to the scale; shape (ratings,).
-        given: What was held out; shape (ratings,).
+        ratings: The held-out ones; shape (ratings,).
         users: Whose they are; shape (ratings,).
         scale: The lowest and the highest rating that can be given.
         own_metric: A metric of one's own besides.
@@ -340,16 +340,16 @@ def evaluate_ratings(
     own_errors = {}
     own_means = {}
     if own_metric is not None and own_metric.compute is not None:
-        values = own_metric.of_ratings(predicted, given)
+        values = own_metric.of_ratings(predicted, ratings)
         if values.ndim:  # an error of each rating
             own_errors[own_metric.id] = values
         else:  # one number for the fold
             own_means[own_metric.id] = float(values)
-    errors = errors_by_user(predicted, given, users, own_errors)
+    errors = errors_by_user(predicted, ratings, users, own_errors)
     return Evaluation(
         users=errors.users,
-        metrics=tuple(errors.parts),
-        values=np.stack(list(errors.parts.values()), axis=1),
+        metrics=tuple(errors.values),
+        values=np.stack(list(errors.values.values()), axis=1),
         means=errors.means | own_means,
     )
 

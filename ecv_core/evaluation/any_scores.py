@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 
-EXACT = 2**53
+MOST_EXACT_INTEGER = 2**53
 """Up to this size float64 holds every whole number."""
 _INDEXED_BY_ROW = ("csr", "csc", "lil", "dok")
 """Forms of scipy's sparse matrices of which rows can be taken."""
@@ -88,7 +88,7 @@ def _indexable_by_users(scores: Any) -> Any:  # noqa: ANN401  any array
         InputError: For rows of different lengths, and frames whose labels say another order.
     """
     if hasattr(scores, "columns"):
-        _check_order(scores)
+        _check_labels(scores)
         return scores.to_numpy()
     if hasattr(scores, "toarray"):
         if scores.format in _INDEXED_BY_ROW and hasattr(scores, "__getitem__"):
@@ -107,7 +107,7 @@ def _indexable_by_users(scores: Any) -> Any:  # noqa: ANN401  any array
         ) from None
 
 
-def _check_order(frame: Any) -> None:  # noqa: ANN401  a frame of pandas or polars
+def _check_labels(frame: Any) -> None:  # noqa: ANN401  a frame of pandas or polars
     """Refuse labels that number rows or columns in another order. Raises: InputError."""
     for what, labels in (("column", frame.columns), ("row", getattr(frame, "index", None))):
         numbers = np.asarray(labels)
@@ -143,7 +143,7 @@ def _as_array(block: Any) -> NDArray[Any]:  # noqa: ANN401  any array
     if hasattr(block, "toarray"):
         return np.asarray(block.toarray())
     if hasattr(block, "columns"):
-        _check_order(block)
+        _check_labels(block)
         return np.asarray(block.to_numpy())
     if np.ma.is_masked(block):
         raise InputError(
@@ -169,7 +169,7 @@ def _as_floats(rows: NDArray[Any]) -> NDArray[np.floating]:
         raise InputError(f"scores are numbers, but these are {rows.dtype}: {error}") from error
     if rows.dtype.kind in "mM":  # times are counted in whole numbers
         floats[np.isnat(rows)] = np.nan
-    if _too_coarse(rows, floats):
+    if _loses_order(rows, floats):  # as nanoseconds do, which have more digits than floats
         _replace_by_ranks(floats, rows)
     return floats
 
@@ -193,10 +193,10 @@ def _replace_by_ranks(floats: Floats, exact_numbers: NDArray[Any]) -> None:
     floats[is_finite] = ranks.ravel()[is_finite_number]
 
 
-def _too_coarse(rows: NDArray[Any], floats: Floats) -> bool:
-    """Whether numbers that differ may be equal, or infinite, as float64."""
+def _loses_order(rows: NDArray[Any], floats: Floats) -> bool:
+    """Whether rows that differ may be equal, or infinite, as float64."""
     if rows.dtype.kind in "iumM":  # such as nanoseconds
-        return bool((np.abs(floats) >= EXACT).any())
+        return bool((np.abs(floats) >= MOST_EXACT_INTEGER).any())
     if rows.dtype.kind in "Of" and rows.dtype != np.float64:  # wider floats, and objects of Python
         is_number = ~np.isnan(floats)
         return bool((rows[is_number] != floats[is_number]).any())

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ecv_core.evaluation.metrics import METRICS
 
-_LOWER = """
+_LOWER_IS_BETTER = """
     rmse, mse, mae, msle, rmsle, mape, smape, wape, wmape, mase, rmsse, nrmse, nmae, rmspe, mspe,
     medae, mdae, rae, rse, rrse, rss, sse, sae, mad, rmsd, crps, squared error, absolute error,
     nloglik, huber, ndpm, mre, mdape, error, errors, err, error rate, log loss, logloss, pinball,
@@ -30,20 +30,20 @@ _LOWER_OF_ANY_SIGN = """
     loss, losses, nll, negative log likelihood, neg log likelihood, deviance, aic, bic, aicc, waic
 """
 """Lower is better, and values may be below zero."""
-_SHARES = """
+_WITH_HIGHEST = """
     error rate, hamming, hamming loss, zero one, zero one loss, brier, brier loss, eer, ece, mce,
     gini, false positive rate, false negative rate, false discovery rate, fpr, fnr, fdr, miss rate,
     misclassification, misclassification rate, fallout, fall out, false alarm rate, smape, jsd,
     giniindex, ndpm
 """
 """Of those of which lower is better: they can be only so high."""
-_BOTTOMLESS = """
+_WITHOUT_LOWEST = """
     r2, explained variance, log likelihood, loglikelihood, elbo, evidence, psnr, d2 log loss,
     d2 brier, d2 absolute error, d2 pinball, d2 tweedie, revenue, reward, return, gain, utility,
     profit
 """
 """Of those of which higher is better: they can be as low as one likes."""
-_HIGHER = """
+_HIGHER_IS_BETTER = """
     acc, accuracy, top k accuracy, balanced accuracy, f1, f2, fbeta, f score, f measure,
     precision, recall, sensitivity, specificity, tpr, tnr, ppv, npv, dcg, ndcg, hr, hit rate,
     hitrate, hits, mrr, ap, map, average precision, auc, auroc, roc auc, auprc, pr auc, gauc,
@@ -128,7 +128,7 @@ def _metric_in(name: str) -> NamedMetric | None:
         if metric is not None:
             metric_words = metric.words.split()
             if words[: len(metric_words)] == metric_words:
-                return _turned(metric)
+                return _with_other_direction(metric)
     # Names join their words in ways such as 'test_rmse', 'testRMSE' and 'testrmse', in this order.
     for words in (_words(name), _words_of_capitals(name), _words_apart(name)):
         metric = _last_metric(words, table)
@@ -180,7 +180,7 @@ def _metrics_by_words() -> dict[tuple[str, ...], NamedMetric]:
         table[tuple(words)] = NamedMetric(
             words=" ".join(words),
             higher_is_better=metric.higher_is_better,
-            never_negative=not metric.higher_is_better and not metric.is_users_own,
+            never_negative=not metric.higher_is_better and not metric.is_custom,
             bounded=bounded,
         )
     return table
@@ -188,18 +188,18 @@ def _metrics_by_words() -> dict[tuple[str, ...], NamedMetric]:
 
 def _metrics_of_other_programs() -> Iterator[NamedMetric]:
     """Those of the tables above."""
-    bottomless = _phrases(_BOTTOMLESS)
-    for words in _phrases(_HIGHER):
+    without_lowest = _phrases(_WITHOUT_LOWEST)
+    for words in _phrases(_HIGHER_IS_BETTER):
         yield NamedMetric(
             words=words,
             higher_is_better=True,
             never_negative=False,
-            bounded=words not in bottomless,
+            bounded=words not in without_lowest,
         )
-    shares = _phrases(_SHARES)
-    for words in _phrases(_LOWER):
+    with_highest = _phrases(_WITH_HIGHEST)
+    for words in _phrases(_LOWER_IS_BETTER):
         yield NamedMetric(
-            words=words, higher_is_better=False, never_negative=True, bounded=words in shares
+            words=words, higher_is_better=False, never_negative=True, bounded=words in with_highest
         )
     for words in _phrases(_LOWER_OF_ANY_SIGN):
         yield NamedMetric(words=words, higher_is_better=False, never_negative=False, bounded=False)
@@ -221,13 +221,13 @@ def _last_metric(
             if metric is None:
                 continue
             if _NEGATED.intersection(words[:begin]):
-                return _turned(metric)
+                return _with_other_direction(metric)
             return metric
     return None
 
 
-def _turned(metric: NamedMetric) -> NamedMetric:
-    """Of values that were turned round, which may have any sign."""
+def _with_other_direction(metric: NamedMetric) -> NamedMetric:
+    """The metric of values that were turned round, as 1 - x or -x, which may have any sign."""
     higher = not metric.higher_is_better
     return replace(metric, higher_is_better=higher, never_negative=False)
 

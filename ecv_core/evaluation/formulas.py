@@ -70,9 +70,9 @@ def _counts(ranked: Ranked) -> Floats:
 
 def ndcg(ranked: Ranked) -> Floats:
     """Discounted gain over that of a perfect list. Source: Järvelin & Kekäläinen (2002)."""
-    worth = discounts(ranked.hits.shape[1])
-    ideal: Floats = np.cumsum(worth)[ranked.reachable() - 1]
-    return ranked.at_cutoffs(ranked.hits * worth) / ideal
+    discount_of_rank = discounts(ranked.hits.shape[1])
+    ideal: Floats = np.cumsum(discount_of_rank)[ranked.reachable() - 1]
+    return ranked.at_cutoffs(ranked.hits * discount_of_rank) / ideal
 
 
 def recall(ranked: Ranked) -> Floats:
@@ -168,10 +168,10 @@ def _discounted_novelty(ranked: Ranked, items: NDArray[np.integer], novelty: Flo
     Returns:
         Shape (users, cutoffs).
     """
-    worth = discounts(ranked.hits.shape[1])
+    discount_of_rank = discounts(ranked.hits.shape[1])
     # Only hits count, so an empty place (-1) may look up any item.
-    gained = ranked.at_cutoffs(np.where(ranked.hits, novelty[items], 0.0) * worth)
-    return gained / ranked.at_cutoffs(worth[None])
+    gained = ranked.at_cutoffs(np.where(ranked.hits, novelty[items], 0.0) * discount_of_rank)
+    return gained / ranked.at_cutoffs(discount_of_rank[None])
 
 
 def epc(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> Floats:
@@ -212,25 +212,25 @@ NOVELTY_METRICS = {"epc": epc, "efd": efd}
 
 # The popularity of the recommended items, hit or not -> how popular lists are, per user.
 
-HEAD = 0.8
+HEAD_SHARE = 0.8
 """The share of all training interactions that the most popular items, the short head, have."""
 
 
 def _mean_in_list(
-    items: NDArray[np.integer], cutoffs: Sequence[int], of_item: NDArray[Any]
+    items: NDArray[np.integer], cutoffs: Sequence[int], item_values: NDArray[Any]
 ) -> Floats:
     """The mean of a number of each item over the items of each list.
 
     Args:
         items: Best first, -1 where there is none; shape (users, n).
         cutoffs: List lengths, at most n.
-        of_item: The number; shape (items,).
+        item_values: The number of each item; shape (items,).
 
     Returns:
         Shape (users, cutoffs); 0 for an empty list.
     """
     is_item = items >= 0
-    sums = sums_at_cutoffs(np.where(is_item, of_item[items], 0), cutoffs)
+    sums = sums_at_cutoffs(np.where(is_item, item_values[items], 0), cutoffs)
     lengths = sums_at_cutoffs(is_item, cutoffs)
     return sums / np.maximum(lengths, 1)
 
@@ -275,10 +275,11 @@ def short_head(popularity: Popularity) -> Mask:
     """
     most_popular_first = np.argsort(-popularity.counts, kind="stable")
     counts = popularity.counts[most_popular_first]
-    # An item is of the head while those before it are below the share: the one that reaches it too.
+    # An item is of the head as long as those before it have less than the share together, so that
+    # the item with which the share is reached is one too.
     counts_before = np.cumsum(counts) - counts
     is_head = np.zeros(len(counts), dtype=np.bool_)
-    is_head[most_popular_first] = counts_before < HEAD * counts.sum()
+    is_head[most_popular_first] = counts_before < HEAD_SHARE * counts.sum()
     return is_head
 
 
@@ -323,9 +324,9 @@ def graded_ndcg(graded: Graded, gain: Callable[[Floats], Floats]) -> Floats:
     Source: Järvelin & Kekäläinen (2002), discount 1/log2(rank + 1); the exponential gain is of
         Burges et al. (2005).
     """
-    worth = discounts(graded.ratings.shape[1])
-    gained = sums_at_cutoffs(gain(graded.ratings) * worth, graded.cutoffs)
-    ideal = sums_at_cutoffs(gain(graded.ideal) * worth, graded.cutoffs)
+    discount_of_rank = discounts(graded.ratings.shape[1])
+    gained = sums_at_cutoffs(gain(graded.ratings) * discount_of_rank, graded.cutoffs)
+    ideal = sums_at_cutoffs(gain(graded.ideal) * discount_of_rank, graded.cutoffs)
     return np.divide(gained, ideal, out=np.zeros_like(gained), where=ideal > 0)
 
 
@@ -347,9 +348,9 @@ def log_loss(log_odds: ArrayLike, chosen: ArrayLike) -> Floats:
         Same shape, in nats, not negative; log 2 where p is one half.
     Source: Good (1952); as binary cross-entropy in He et al. (2017).
     """
-    odds = np.asarray(log_odds, dtype=np.float64)
-    # log(1 + exp(x)) without overflow.
-    return np.logaddexp(0.0, np.where(np.asarray(chosen, dtype=bool), -odds, odds))
+    log_odds = np.asarray(log_odds, dtype=np.float64)
+    log_odds_against = np.where(np.asarray(chosen, dtype=bool), -log_odds, log_odds)
+    return np.logaddexp(0.0, log_odds_against)  # log(1 + exp(x)) without overflow
 
 
 class UserErrors(NamedTuple):
@@ -357,8 +358,8 @@ class UserErrors(NamedTuple):
 
     users: Codes
     """Codes, ascending."""
-    parts: dict[str, Floats]
-    """By metric, z_u of `errors_by_user`; shape (users,)."""
+    values: dict[str, Floats]
+    """By metric, z_u of `errors_by_user`, whose mean is the metric; shape (users,)."""
     means: dict[str, float]
     """By metric, over all ratings."""
 
@@ -392,21 +393,22 @@ def errors_by_user(
     """
     error = np.asarray(predicted, dtype=np.float64) - np.asarray(ratings, dtype=np.float64)
     rating_users, codes, counts = np.unique(users, return_inverse=True, return_counts=True)
-    parts: dict[str, Floats] = {}
+    user_values: dict[str, Floats] = {}
     means: dict[str, float] = {}
     for name, errors in {"rmse": error**2, "mae": np.abs(error), **further_errors}.items():
         sums = np.bincount(codes, weights=errors)
         mean = float(errors.mean())
         value = mean
         slope = 1.0
-        if name == "rmse":  # the root of the mean; at 0 it has no slope, and every user adds 0
+        if name == "rmse":
             value = math.sqrt(mean)
-            slope = 0.0
+            slope = 0.0  # the root has none at 0, where no user has an error
             if mean > 0:
                 slope = 0.5 / value
         means[name] = value
-        parts[name] = linearized_by_user(sums, counts, mean=mean, value=value, slope=slope)
-    return UserErrors(rating_users.astype(np.int32), parts, means)
+        # Of each user a value whose mean over users is the metric, and by whose spread it varies.
+        user_values[name] = linearized_by_user(sums, counts, mean=mean, value=value, slope=slope)
+    return UserErrors(rating_users.astype(np.int32), user_values, means)
 
 
 def linearized_by_user(
@@ -432,9 +434,9 @@ def linearized_by_user(
     if value is None:
         value = mean
     # The mean is a ratio of two sums over users, and user u moves it by as much as the user's sum
-    # differs from counts[u] * mean. These deviations add up to 0, so that the mean of the parts is
+    # differs from counts[u] * mean. These deviations add up to 0, so that the mean of the result is
     # `value`; over the mean count their variance is that of the ratio (delta method).
     mean_count = counts.sum() / len(counts)
     deviations = sums - counts * mean
-    parts: Floats = value + slope * deviations / mean_count
-    return parts
+    user_values: Floats = value + slope * deviations / mean_count
+    return user_values

@@ -158,11 +158,11 @@ def gini(counts: Counts, candidates: Mask) -> Floats:
     Source: Gini index as Adomavicius & Kwon (2012) and Castells et al. (2015) use it.
     """
     ascending = np.sort(counts[:, candidates], axis=1)
-    m = ascending.shape[1]
+    item_count = ascending.shape[1]
     # The Gini index of sorted numbers: each weighs by how many are below it, less those above it.
-    weights = 2 * np.arange(1, m + 1) - m - 1
-    places = ascending.sum(axis=1)
-    return (ascending @ weights) / (m * np.maximum(places, 1))
+    weights = 2 * np.arange(1, item_count + 1) - item_count - 1
+    totals = ascending.sum(axis=1)
+    return (ascending @ weights) / (item_count * np.maximum(totals, 1))
 
 
 LIST_METRICS = {"coverage": item_coverage, "gini": gini}
@@ -292,8 +292,8 @@ def _metrics_of_every_list(
     """Metrics that a list without a hit has too, of some users' lists."""
     columns = {}
     for name in fold.of_kind(Kind.HITS):
-        # A metric of the user's own need not be 0 for a list without a hit.
-        if METRICS[name].is_users_own:
+        # A custom metric is a function of somebody else, which need not give 0 without a hit.
+        if METRICS[name].is_custom:
             columns[name] = HIT_METRICS[name](ranked)
     for name in fold.of_kind(Kind.POPULARITY):
         columns[name] = POPULARITY_METRICS[name](items, fold.cutoffs, fold.popularity)
@@ -313,7 +313,7 @@ def _metrics_of_lists_with_hits(
     """
     columns = {}
     for name in fold.of_kind(Kind.HITS):
-        if not METRICS[name].is_users_own:
+        if not METRICS[name].is_custom:  # custom ones are computed for every list
             columns[name] = HIT_METRICS[name](ranked)
     for name in fold.of_kind(Kind.NOVELTY):
         columns[name] = NOVELTY_METRICS[name](ranked, items, fold.popularity)
@@ -339,14 +339,15 @@ def graded_lists(
         items: Best first; shape (users, n).
         hits: Which of them are held out; same shape.
     """
-    assert fold.ratings is not None  # `evaluate` has looked
+    assert fold.ratings is not None  # without ratings `evaluate` refuses metrics of gains
     rows, ranks = np.nonzero(hits)
     ratings = np.zeros(hits.shape)
     ideal = np.zeros(hits.shape)
     ratings[rows, ranks] = fold.ratings[users[rows], items[rows, ranks]]
-    held_out = fold.ratings[users]
+    ratings_of_users = fold.ratings[users]
+    starts = ratings_of_users.indptr
     for row in range(len(users)):
-        ratings_of_user = held_out.data[held_out.indptr[row] : held_out.indptr[row + 1]]
-        best = np.sort(ratings_of_user)[::-1][: hits.shape[1]]
-        ideal[row, : len(best)] = best
+        ratings_of_user = ratings_of_users.data[starts[row] : starts[row + 1]]
+        highest = np.sort(ratings_of_user)[::-1][: hits.shape[1]]
+        ideal[row, : len(highest)] = highest
     return Graded(ratings=ratings, ideal=ideal, cutoffs=fold.cutoffs)

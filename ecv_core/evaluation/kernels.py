@@ -52,10 +52,10 @@ def _fill_list(row: Any, best_scores: Any, items: Any) -> None:  # noqa: ANN401
     limit = best_scores[-1]
     for start in range(0, len(row), CHUNK):
         chunk = row[start : start + CHUNK]
-        better = False
+        has_better = False
         for place in range(len(chunk)):  # not `for value in`: that is one by one when compiled
-            better |= chunk[place] > limit
-        if better:
+            has_better |= chunk[place] > limit
+        if has_better:
             for place in range(len(chunk)):
                 if chunk[place] > limit:
                     _insert(best_scores, items, chunk[place], start + place)
@@ -155,19 +155,19 @@ def first_unseen(
         -1 where no item is left; shape (block, n).
     """
     lists = np.full((len(users), n), -1, np.int64)
-    taken = np.zeros(n_items, np.bool_)
+    is_seen = np.zeros(n_items, np.bool_)
     for place, user in enumerate(users):
-        own = seen_columns[seen_starts[user] : seen_starts[user + 1]]
-        for item in own:
-            taken[item] = True
+        seen_items = seen_columns[seen_starts[user] : seen_starts[user + 1]]
+        for item in seen_items:
+            is_seen[item] = True
         items = lists[place]
         length = 0
         for item in ranking:
             if length == n:
                 break
-            if not taken[item]:
+            if not is_seen[item]:
                 items[length] = item
                 length += 1
-        for item in own:
-            taken[item] = False
+        for item in seen_items:
+            is_seen[item] = False  # for the next user
     return lists

@@ -185,12 +185,14 @@ class Metric:
         if values.dtype.kind not in "buif":
             raise InputError(f"{name} gave {result!r:.80}; it has to give numbers")
         numbers: Floats = values.astype(np.float64)
+        # So NaN is refused too, as it is not below anything.
         not_finite = numbers[~(np.abs(numbers) <= AMOUNT)]
         if len(not_finite):
             raise InputError(f"{name} gave {not_finite[0]}; it has to give finite numbers")
         if values.shape not in shapes:
+            unit_count = len(arrays[-1])  # the last argument has an entry for each user or rating
             raise InputError(
-                f"{name} gave numbers of shape {values.shape} for {len(arrays[1]):,} {unit}s; "
+                f"{name} gave numbers of shape {values.shape} for {unit_count:,} {unit}s; "
                 f"give one number for each {unit}"
             )
         return numbers
@@ -203,14 +205,14 @@ class Metric:
     @property
     def has_cutoff(self) -> bool:
         """Whether it looks at the top n only, and so is named with n."""
-        if self.is_users_own:
+        if self.is_custom:
             return self.kind is Kind.HITS and bool(self.code)
         return self.id not in WITHOUT_CUTOFF
 
     @property
     def is_bounded(self) -> bool:
         """Whether it can be only so bad; predicted ratings are clipped to their scale."""
-        if self.kind is Kind.RATINGS and not self.is_users_own:
+        if self.kind is Kind.RATINGS and not self.is_custom:
             return True
         if self.higher_is_better:
             return math.isfinite(self.low)
@@ -222,8 +224,8 @@ class Metric:
         return self.low, self.high
 
     @property
-    def is_users_own(self) -> bool:
-        """Whether it does not come with the project."""
+    def is_custom(self) -> bool:
+        """Whether somebody else than the project has made it."""
         return self.id not in _PROJECT_METRICS
 
     @property
@@ -232,7 +234,7 @@ class Metric:
 
         So a run can be read where the code of its metric is not.
         """
-        if not self.is_users_own:
+        if not self.is_custom:
             return ()
         facts: dict[str, Any] = {
             "code": self.code,
@@ -723,7 +725,7 @@ def _from_entry_point(offered: object, name: str) -> tuple[str, Metric]:
     """What a package offers under a name, as an entry of the registry: its id, and the metric."""
     if callable(offered) and not isinstance(offered, Metric | type):  # a plain function
         offered = Metric(name, offered)
-    metric = _checked(offered)
+    metric = _checked_metric(offered)
     _add_to_hit_metrics(metric)
     return metric.id, metric
 
@@ -743,20 +745,20 @@ def register_metric(own: Metric) -> Metric:
     Raises:
         InputError: For what is no metric, or has an id of the project's.
     """
-    metric = _checked(own)
+    metric = _checked_metric(own)
     _add_to_hit_metrics(metric)
     METRICS[metric.id] = metric
     return metric
 
 
-def _checked(offered: object) -> Metric:
+def _checked_metric(offered: object) -> Metric:
     """Refuse what is no metric, or would take the place of one of the project's."""
     if not isinstance(offered, Metric):
         raise InputError(
             f"a metric is an id ({', '.join(_PROJECT_METRICS)}) or an ecv.Metric(id, function), "
             f"but is {offered!r:.80}"
         )
-    if not offered.is_users_own and _PROJECT_METRICS[offered.id] is not offered:
+    if not offered.is_custom and _PROJECT_METRICS[offered.id] is not offered:
         raise InputError(f"there is a metric '{offered.id}' already; give yours another id")
     return offered
 
@@ -806,7 +808,7 @@ def metric_described_by(metric_id: str, description: Params = ()) -> Metric:
 
 def check_computed_here(entry: Metric) -> None:
     """Refuse a metric whose code is not here. Raises: InputError."""
-    if entry.is_users_own and entry.compute is None:
+    if entry.is_custom and entry.compute is None:
         raise InputError(
             f"the code of the metric '{entry.id}' is not here, or not what it was; register it "
             "(ecv.register_metric, ECV_PLUGINS), or report its values with track: user -> score, "
@@ -858,7 +860,7 @@ def column_title(name: str) -> str:
 
 def is_computed_by_default(entry: Metric, *, sampled: bool, log_odds: bool) -> bool:
     """Whether a run computes a metric that nobody asks for: it applies, and costs little."""
-    if entry.is_users_own or not entry.usual:
+    if entry.is_custom or not entry.usual:
         return False
     if _obstacle(entry, sampled=sampled, log_odds=log_odds) is not None:
         return False
@@ -878,7 +880,7 @@ def check_metric(metric_id: str, *, sampled: bool, log_odds: bool) -> None:
         InputError: That says what the metric needs.
     """
     entry = metric(metric_id)
-    if entry.is_users_own and entry.compute is None:
+    if entry.is_custom and entry.compute is None:
         raise InputError(
             f"the metric '{entry.id}' has no function, so only other code can report it: "
             "ecv.track(..., metric=...)"

@@ -57,14 +57,15 @@ def pooled_auc(pairs: ScoredPairs, seed: int = 0) -> Floats:
     placements[~is_held_out] = 1 - _share_below(negative, held_out)
     auc = float(placements[is_held_out].mean())
     users, user_of_pair = np.unique(pairs.users, return_inverse=True)
-    parts_of_users = np.full(len(users), auc)
-    # The area moves with the held-out pairs and with the negative ones.
-    for is_of_sort in (is_held_out, ~is_held_out):
-        owners = user_of_pair[is_of_sort]
+    user_values = np.full(len(users), auc)
+    # The area is the mean placement of the held-out pairs, and of the negative ones as well. A user
+    # moves it by either, and both moves, each 0 on average, are added up.
+    for is_of_kind in (is_held_out, ~is_held_out):
+        owners = user_of_pair[is_of_kind]
         counts = np.bincount(owners, minlength=len(users))
-        sums = np.bincount(owners, weights=placements[is_of_sort], minlength=len(users))
-        parts_of_users += linearized_by_user(sums, counts, mean=auc, value=0.0)
-    return parts_of_users
+        sums = np.bincount(owners, weights=placements[is_of_kind], minlength=len(users))
+        user_values += linearized_by_user(sums, counts, mean=auc, value=0.0)
+    return user_values
 
 
 def _share_below(scores: Floats, others: Floats) -> Floats:
@@ -141,12 +142,12 @@ def _logistic_curve(scores: Floats, is_held_out: Mask) -> Floats:
     for _ in range(100):  # Newton's steps, of which a few are enough
         probabilities = scipy.special.expit(np.polyval(curve, scores))
         errors = is_held_out - probabilities
-        gradient = [(errors * scores).mean(), errors.mean()]
+        descent = [(errors * scores).mean(), errors.mean()]  # the loss's gradient, with other sign
         weights = probabilities * (1 - probabilities)
         mixed = (weights * scores).mean()
         # The Hessian of the loss; a little more on its diagonal keeps it invertible.
         hessian = [[(weights * scores**2).mean() + 1e-9, mixed], [mixed, weights.mean() + 1e-9]]
-        step = np.linalg.solve(hessian, gradient)
+        step = np.linalg.solve(hessian, descent)
         loss = mean_loss(curve + step)
         # A step that overshoots is halved until the loss falls.
         while loss > least_loss and np.abs(step).max() > 1e-9:

@@ -22,7 +22,7 @@ from scipy.stats import rankdata
 from ecv_core.records.arrays import Floats, Mask
 
 _EPSILON = float(np.finfo(np.float64).eps)
-_SAME = 1e-6
+_TOLERANCE = 1e-6
 """A statistic worked out here is the scorer's own if it is no farther from it than this share."""
 
 
@@ -111,8 +111,8 @@ class HeldOut:
         if denominator == 0:  # as scikit-learn has it, unless made with another zero_division
             return Linearized(0.0, np.zeros(len(self.weights)))
         ratio = float(self.weights @ numerators) / denominator
-        moves = self.weights * (numerators - ratio * denominators)
-        return Linearized(ratio, moves * (len(self.weights) / denominator))
+        deviations = self.weights * (numerators - ratio * denominators)
+        return Linearized(ratio, deviations * (len(self.weights) / denominator))
 
 
 Statistic = Callable[[HeldOut], Linearized]
@@ -145,7 +145,8 @@ def values_of_samples(metric: str, score: float, held_out: HeldOut) -> Floats | 
     if held_out.options.get("greater_is_better") == "False":
         sign = -1
     # An option that is not known here, or another function of this name, shows in the score.
-    is_same_score = abs(sign * linearized.score - score) <= _SAME * max(abs(score), _SAME)
+    largest_difference = _TOLERANCE * max(abs(score), _TOLERANCE)  # relative, but not 0 at 0
+    is_same_score = abs(sign * linearized.score - score) <= largest_difference
     if not is_same_score or not np.isfinite(linearized.influence).all():
         return None
     return score + sign * linearized.influence
@@ -239,15 +240,17 @@ def _r2(held_out: HeldOut) -> Linearized:
     squared_deviations = (truth - truth.mean(axis=0)) ** 2
     variance = squared_deviations.mean(axis=0)
     unexplained_share = squared_errors.mean(axis=0) / variance
-    # The ratio of the two means moves with either of them.
-    moves = (squared_deviations * unexplained_share - squared_errors) / variance
-    return Linearized(float((1 - unexplained_share).mean()), moves.mean(axis=1))
+    # A sample moves both means of the ratio, so that its influence is that of a quotient.
+    influence = (squared_deviations * unexplained_share - squared_errors) / variance
+    # Of several outputs the means count.
+    return Linearized(float((1 - unexplained_share).mean()), influence.mean(axis=1))
 
 
 def _auc(is_positive: Mask, response: Floats) -> Linearized:
     """The area under the ROC curve, and the influence of each sample on it.
 
-    From the structural components of DeLong et al. (1988), by ranks as Sun and Xu (2014) get them.
+    From the placements, or structural components, of DeLong et al. (1988), by ranks as Sun and Xu
+    (2014) get them.
 
     Args:
         is_positive: Whether a sample is of the positive class; shape (samples,).
@@ -265,13 +268,13 @@ def _auc(is_positive: Mask, response: Floats) -> Linearized:
     ranks_of_positives = rankdata(response[is_positive])
     ranks_of_negatives = rankdata(response[~is_positive])
     # A rank among all, less that among one's own class, counts the lower ones of the other class.
-    component = np.empty(n)
-    component[is_positive] = (ranks[is_positive] - ranks_of_positives) / n_negative
+    placements = np.empty(n)  # of a positive, the share of negatives below it
+    placements[is_positive] = (ranks[is_positive] - ranks_of_positives) / n_negative
     # Of a negative the share of positives above it.
-    component[~is_positive] = 1 - (ranks[~is_positive] - ranks_of_negatives) / n_positive
-    area = float(component[is_positive].mean())
+    placements[~is_positive] = 1 - (ranks[~is_positive] - ranks_of_negatives) / n_positive
+    area = float(placements[is_positive].mean())
     # The area is a mean over each class, so that a sample of a rare class has more influence.
-    influence = (component - area) * np.where(is_positive, n / n_positive, n / n_negative)
+    influence = (placements - area) * np.where(is_positive, n / n_positive, n / n_negative)
     return Linearized(area, influence)
 
 
@@ -310,20 +313,20 @@ def _average_precision(held_out: HeldOut) -> Linearized:
     if positive_count == 0:
         raise NoFormula("no positive")
     # A level is a response that one or more samples have, from the lowest to the highest.
-    levels, level_of = np.unique(response, return_inverse=True)
-    samples_at = np.bincount(level_of, minlength=len(levels))
-    positives_at = np.bincount(level_of, weights=is_positive, minlength=len(levels))
-    samples_from = np.cumsum(samples_at[::-1])[::-1]  # at a level or above it
-    positives_from = np.cumsum(positives_at[::-1])[::-1]
+    levels, level_of_sample = np.unique(response, return_inverse=True)
+    samples_at_level = np.bincount(level_of_sample, minlength=len(levels))
+    positives_at_level = np.bincount(level_of_sample, weights=is_positive, minlength=len(levels))
+    samples_from = np.cumsum(samples_at_level[::-1])[::-1]  # those of a level or above it
+    positives_from = np.cumsum(positives_at_level[::-1])[::-1]
     precision = positives_from / samples_from
-    average = float((positives_at * precision).sum() / positive_count)
-    # A sample counts in the precision of its own level and all below: as one more sample it lowers
-    # them, and as one more positive it raises them.
-    raised = np.cumsum(positives_at / samples_from)[level_of]
-    lowered = np.cumsum(positives_at * precision / samples_from)[level_of]
-    own_term = precision[level_of] - average
-    moves = is_positive * own_term + is_positive * raised - lowered
-    return Linearized(average, np.asarray(moves * sample_count / positive_count))
+    average = float((positives_at_level * precision).sum() / positive_count)
+    # A sample counts in the precision of its own level and of all below: as one more sample it lets
+    # them fall, as one more positive rise. A positive is also one more term of the mean.
+    rise = np.cumsum(positives_at_level / samples_from)[level_of_sample]
+    fall = np.cumsum(positives_at_level * precision / samples_from)[level_of_sample]
+    own_term = precision[level_of_sample] - average
+    change = is_positive * own_term + is_positive * rise - fall
+    return Linearized(average, np.asarray(change * sample_count / positive_count))
 
 
 class ClassCounts(NamedTuple):
@@ -366,7 +369,7 @@ def _by_classes(counts_of_class: CountsOfClass) -> Statistic:
             labels = labels[labels.astype(str) == positive_label]
         if average == "micro":
             return _micro(held_out, labels, counts_of_class)
-        scores = _of_each_class(held_out, labels, counts_of_class)
+        scores = _scores_of_classes(held_out, labels, counts_of_class)
         if average == "weighted":
             return _weighted(held_out, labels, scores)
         return _mean_of_classes(scores)
@@ -377,10 +380,10 @@ def _by_classes(counts_of_class: CountsOfClass) -> Statistic:
 def _balanced_accuracy(held_out: HeldOut) -> Linearized:
     """The plain mean of the recalls of the classes that are held out."""
     labels = np.unique(held_out.truth)
-    return _mean_of_classes(_of_each_class(held_out, labels, _recall_counts))
+    return _mean_of_classes(_scores_of_classes(held_out, labels, _recall_counts))
 
 
-def _of_each_class(
+def _scores_of_classes(
     held_out: HeldOut, labels: NDArray[Any], counts_of_class: CountsOfClass
 ) -> list[Linearized]:
     """The score of each of these classes. Raises: NoFormula where there is no class."""

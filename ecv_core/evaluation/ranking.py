@@ -67,9 +67,9 @@ def candidate_scores(
     Raises:
         RunError: If a score is NaN or +inf.
     """
-    outside = np.empty(0, np.intp)
+    no_candidates = np.empty(0, np.intp)
     if candidates is not None:
-        outside = np.flatnonzero(~candidates)
+        no_candidates = np.flatnonzero(~candidates)
     size = max(1, BLOCK_CELLS // seen.shape[1])
     for start in range(0, len(users), size):
         part = users[start : start + size]
@@ -77,11 +77,11 @@ def candidate_scores(
         if not isinstance(scores, np.ndarray) and scores.device.type == "cpu":
             scores = scores.numpy()  # of the same memory; only on a GPU tensors stay tensors
         check_finite(bool(scores.max() < np.inf))
-        own = seen[part]
-        rows = np.repeat(np.arange(len(part)), np.diff(own.indptr))
-        scores[rows, own.indices] = -np.inf
-        if len(outside):
-            scores[:, outside] = -np.inf
+        seen_of_part = seen[part]
+        rows = np.repeat(np.arange(len(part)), np.diff(seen_of_part.indptr))
+        scores[rows, seen_of_part.indices] = -np.inf
+        if len(no_candidates):
+            scores[:, no_candidates] = -np.inf
         yield part, scores
 
 

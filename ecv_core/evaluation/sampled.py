@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 USERS_AT_ONCE = 128
 """Users of one draw. Part of what a seed means: another number gives other negatives."""
-SPARE = {"uniform": 2, "popularity": 3}
+DRAWS_PER_NEGATIVE = {"uniform": 2, "popularity": 3}
 """So many times the negatives are drawn at first, for those that turn out seen or repeated."""
 
 _STREAM = 7_112  # keeps these random numbers apart from others of the same seed
@@ -61,7 +61,7 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     # drawn by the weights.
     bag = np.repeat(np.arange(len(item_weights), dtype=np.int32), item_weights)
     # More than are needed: a draw of the user's own items, or of one drawn before, does not count.
-    draw_count = min(SPARE[protocol.sampling] * negative_count + 8, len(item_weights))
+    draw_count = min(DRAWS_PER_NEGATIVE[protocol.sampling] * negative_count + 8, len(item_weights))
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         users = fold.users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM, start])
@@ -161,7 +161,7 @@ def _check_enough(fold: EvaluatedFold, drawable: Mask, wanted: int) -> None:
         )
 
 
-PAIRS = 500_000
+COMPARISONS_AT_ONCE = 500_000
 """Scores of held-out items and negatives compared at once: 2 MB, so that they stay in cache."""
 
 
@@ -270,8 +270,7 @@ class Comparisons:
     Every user has at least one held-out item.
     """
 
-    users: int
-    """How many there are."""
+    user_count: int
     user_rows: Indices
     """The user's place among these users, from 0."""
     higher: Counts
@@ -286,13 +285,13 @@ class Comparisons:
     @classmethod
     def joined(cls, blocks: Sequence[Comparisons]) -> Comparisons:
         """Those of one block of users after the other, who have as many negatives each."""
-        users = 0
+        user_count = 0
         user_rows = []
         for block in blocks:
-            user_rows.append(block.user_rows + users)
-            users += block.users
+            user_rows.append(block.user_rows + user_count)
+            user_count += block.user_count
         return cls(
-            users=users,
+            user_count=user_count,
             user_rows=np.concatenate(user_rows),
             higher=np.concatenate([block.higher for block in blocks]),
             tied=np.concatenate([block.tied for block in blocks]),
@@ -325,7 +324,7 @@ def sampled_hits(
     # A user's value is the mean over the user's lists: that of each rank, times the share of the
     # user's held-out items that have the rank.
     rank_columns = np.minimum(comparisons.ranks, n + 1) - 1
-    counts = np.zeros((comparisons.users, n + 1))
+    counts = np.zeros((comparisons.user_count, n + 1))
     np.add.at(counts, (comparisons.user_rows, rank_columns), 1)
     lists_of_users = counts.sum(axis=1, keepdims=True)
     shares = counts / lists_of_users
@@ -365,7 +364,7 @@ def sampled_graded_ndcg(comparisons: Comparisons, fold: EvaluatedFold) -> Floats
     Returns:
         Shape (users, cutoffs), in [0, 1].
     """
-    assert fold.ratings is not None  # `evaluate` has looked
+    assert fold.ratings is not None  # without ratings `evaluate` refuses metrics of gains
     has_gain = fold.ratings[fold.users].data > 0
     # A list has one held-out item, whose gain also is the best list's: it cancels out, and leaves
     # plain nDCG. An item without a gain scores 0, as one does that the list leaves out.
@@ -401,17 +400,18 @@ def _compare(
     negative_items = torch.from_numpy(negatives.astype(np.int64)).to(device)
     negative_scores = scores.gather(1, negative_items)
     counts: list[torch.Tensor] = []
-    size = max(1, PAIRS // negatives_of_user)
-    for start in range(0, len(rows), size):
-        block = slice(start, start + size)
-        row = rows[block]
-        item = held_out_items[block, None]
-        score = held_out_scores[block, None]
-        scores_of_negatives = negative_scores[row]
-        is_equal = scores_of_negatives == score
-        is_before = is_equal & (negative_items[row] < item)
+    items_at_once = max(1, COMPARISONS_AT_ONCE // negatives_of_user)
+    for start in range(0, len(rows), items_at_once):
+        block = slice(start, start + items_at_once)
+        rows_of_block = rows[block]
+        # A column of held-out items, each beside the row of its user's negatives.
+        items = held_out_items[block, None]
+        scores_of_items = held_out_scores[block, None]
+        scores_of_negatives = negative_scores[rows_of_block]
+        is_equal = scores_of_negatives == scores_of_items
+        is_before = is_equal & (negative_items[rows_of_block] < items)
         # As floats, because torch adds them up several times faster than booleans.
-        higher = (scores_of_negatives > score).float().sum(dim=1)
+        higher = (scores_of_negatives > scores_of_items).float().sum(dim=1)
         tied = is_equal.float().sum(dim=1)
         tied_before = is_before.float().sum(dim=1)
         counts.append(torch.stack((higher, tied, tied_before)))
@@ -420,7 +420,7 @@ def _compare(
     ranks = 1 + higher + tied_before
     ranks[(held_out_scores == -torch.inf).cpu().numpy()] = NOWHERE
     return Comparisons(
-        users=len(negatives),
+        user_count=len(negatives),
         user_rows=user_rows,
         higher=higher,
         tied=tied,

@@ -28,11 +28,11 @@ from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 
 _RESPONSES = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-_BLOCKS = 20
-"""Of the jackknife of a score that has no formula here: so often it is worked out again."""
-_FEW = 10
-"""Samples of a class that tell something of a score which is no mean."""
-_USUAL = {ClassifierMixin.score: "accuracy_score", RegressorMixin.score: "r2_score"}
+_MOST_BLOCKS = 20
+"""Blocks of the jackknife of a score that has no formula here: so often it is worked out again."""
+_LEAST_BLOCKS = 10
+"""With fewer samples of a class the variance of a score that is no mean is not known."""
+_METRIC_OF_METHOD = {ClassifierMixin.score: "accuracy_score", RegressorMixin.score: "r2_score"}
 """What estimators' own `score` is, where they did not write one themselves."""
 _MadeScorer = type(make_scorer(accuracy_score))
 """Of such scorers it is known that all they ask of an estimator are its responses."""
@@ -96,7 +96,7 @@ class Scoring:
         """
         self.scorers: Any = check_scoring(estimator, scoring=scoring)
         """scikit-learn's scorer, or name -> scorer of several."""
-        self.scorer: Any = None
+        self.scorer: Any
         """The same scorers, each as one that records what the samples tell."""
         self.multimetric = not (scoring is None or isinstance(scoring, str) or callable(scoring))
         if self.multimetric:
@@ -209,7 +209,7 @@ class _RecordingScorer:
             if self._name in (None, self._scoring.deciding_name):
                 self._scoring.failed = True
             raise
-        self._name_deciding_score(score)
+        self._name_deciding_score(score)  # sets `Scoring.deciding_name` where it is None
         deciding_score = self._deciding_score(score)
         if deciding_score is not None and y is not None and not issparse(y):
             self._scoring.samples = self._samples(deciding_score, responses, y, metadata)
@@ -259,7 +259,7 @@ class _RecordingScorer:
         if isinstance(scorer, _MadeScorer):
             estimator = responses
         elif self._is_score_of_estimator:
-            method = _usual_score(responses.estimator, metadata)
+            method = _usual_score_method(responses.estimator, metadata)
             if method is not None:
                 scorer = method
                 estimator = responses
@@ -275,7 +275,7 @@ class _RecordingScorer:
         if by_formula is not None:
             return by_formula
         if metadata or not self._scoring.uses_jackknife:
-            return None  # the jackknife knows no weights, and costs time that nobody asks for
+            return None  # the jackknife takes no metadata, such as weights
         return _jackknife_over_blocks(
             self._scorer, responses, np.asarray(y), self._scoring.units, score
         )
@@ -291,14 +291,14 @@ class _RecordingScorer:
         held_out = _held_out(recipe, responses, truth, metadata.get("sample_weight"))
         if held_out is None:
             return None
-        by_sample = values_of_samples(recipe.metric, score, held_out)
-        if by_sample is None:
+        sample_values = values_of_samples(recipe.metric, score, held_out)
+        if sample_values is None:
             return None
         units = self._scoring.units
-        # A score that is no mean over samples varies with those of the rarest class.
+        # A score that is no mean over samples varies with the few samples of the rarest class.
         if recipe.metric not in SCORES_OF_SAMPLES and hasattr(responses.estimator, "classes_"):
             units = _stratified_blocks(truth, units)
-        return _by_unit(by_sample, units, score, largest_move(recipe.metric, held_out))
+        return _values_of_units(sample_values, units, score, largest_move(recipe.metric, held_out))
 
     def _recipe(self, responses: _Responses, metadata: Mapping[str, Any]) -> _Recipe | None:
         """What this scorer computes; None where that is not known."""
@@ -307,9 +307,9 @@ class _RecordingScorer:
         if not self._is_score_of_estimator:
             return None
         options = {"response_method": repr("predict")}
-        method = _usual_score(responses.estimator, metadata)
+        method = _usual_score_method(responses.estimator, metadata)
         if method is not None:
-            return _Recipe(metric=_USUAL[method], options=options)
+            return _Recipe(metric=_METRIC_OF_METHOD[method], options=options)
         # A `score` that somebody wrote anew may be the usual one all the same, as that of k-NN is.
         # So predictions are kept in the stand-in, and `values_of_samples` compares the values.
         if hasattr(responses.estimator, "predict"):
@@ -402,23 +402,24 @@ def _recipe_of(scorer: object) -> _Recipe | None:
     options: dict[str, str] = {}
     name = ""
     for part in parts:
-        before, equals, after = part.partition("=")
-        if equals and before.isidentifier():
-            name = before
-            options[name] = after
+        key, equals, value = part.partition("=")
+        if equals and key.isidentifier():
+            name = key
+            options[name] = value
         else:  # a value that has a comma itself goes on
             options[name] = f"{options.get(name, '')}, {part}"
     return _Recipe(metric=metric, options=options)
 
 
-def _usual_score(estimator: Any, metadata: Mapping[str, Any]) -> Callable[..., float] | None:
-    """The function that an estimator's own `score` is, where it is one of `_USUAL`."""
+def _usual_score_method(estimator: Any, metadata: Mapping[str, Any]) -> Callable[..., float] | None:
+    """The function that an estimator's own `score` is, where it is a key of `_METRIC_OF_METHOD`."""
     last_step = estimator
-    # A pipeline scores by its last step; metadata, such as weights, it hands on by its own rules.
+    # A pipeline scores by its last step. But metadata, such as weights, it hands on by rules of its
+    # own, so that there its own method is looked at.
     while isinstance(last_step, Pipeline) and not metadata:
         _, last_step = last_step.steps[-1]
     method = getattr(type(last_step), "score", None)
-    if method in _USUAL:
+    if method in _METRIC_OF_METHOD:
         return method
     return None
 
@@ -435,10 +436,10 @@ def _score_name(estimator: Any, scoring: Any) -> str:
         return getattr(scoring, "__name__", "score")
     # Without `scoring` the estimator's own `score` counts. It has the name of a metric only where
     # it is scikit-learn's own method: accuracy for classifiers, R2 for regressors.
-    method = _usual_score(estimator, {})
+    method = _usual_score_method(estimator, {})
     if method is None:
         return "score"
-    return _USUAL[method].removesuffix("_score")
+    return _METRIC_OF_METHOD[method].removesuffix("_score")
 
 
 def _as_column(y: Any) -> NDArray[Any]:
@@ -473,15 +474,15 @@ def _held_out(
     )
 
 
-def _by_unit(
-    by_sample: Floats, units: Indices, score: float, largest_move_of_sample: float
+def _values_of_units(
+    sample_values: Floats, units: Indices, score: float, largest_move_of_sample: float
 ) -> SampleValues:
     """Of groups: a group's part is the sum of its samples' parts, times groups over samples."""
     groups, group_of_sample = np.unique(units, return_inverse=True)
     # A sample moves the fold's mean by its part over the number of samples, a group by its part
     # over the number of groups. The factor makes both moves equal.
     groups_per_sample = len(groups) / len(units)
-    sums_of_parts = np.bincount(group_of_sample, weights=by_sample - score)
+    sums_of_parts = np.bincount(group_of_sample, weights=sample_values - score)
     parts = sums_of_parts * groups_per_sample
     return SampleValues(
         units=groups,
@@ -497,33 +498,36 @@ def _stratified_blocks(truth: NDArray[Any], units: Indices) -> Indices:
     as many blocks say how well that variance is known (as random groups; Wolter 2007, chapter 2).
     Of fewer than ten it is not known at all: all of them are one block, and folds have to tell.
     """
-    _, class_of, counts = np.unique(truth, return_inverse=True, return_counts=True)
+    _, class_of_sample, class_sizes = np.unique(truth, return_inverse=True, return_counts=True)
+    rarest_size = class_sizes.min()
     is_grouped = len(np.unique(units)) < len(units)
-    if counts.min() >= _BLOCKS or is_grouped:
+    if rarest_size >= _MOST_BLOCKS or is_grouped:
         return units
     # As many random groups as the rarest class has samples: so well its variance is known.
-    blocks = 1
-    if counts.min() >= _FEW:
-        blocks = counts.min()
-    block_of = np.empty(len(units), np.intp)
-    for label in range(len(counts)):
-        members = np.flatnonzero(class_of == label)
-        block_of[members] = np.arange(len(members)) % blocks
-    return _first_units(units, block_of, blocks)[block_of]
+    block_count = 1
+    if rarest_size >= _LEAST_BLOCKS:
+        block_count = rarest_size
+    block_of_sample = np.empty(len(units), np.intp)
+    for label in range(len(class_sizes)):
+        samples = np.flatnonzero(class_of_sample == label)
+        block_of_sample[samples] = np.arange(len(samples)) % block_count  # dealt one by one
+    return _first_units(units, block_of_sample, block_count)[block_of_sample]
 
 
-def _first_units(units: Indices, block_of: Indices, blocks: int) -> Indices:
+def _first_units(units: Indices, block_of_sample: Indices, block_count: int) -> Indices:
     """The lowest unit of each block, by which the block is called; shape (blocks,).
 
     Args:
         units: The units of the samples; shape (samples,).
-        block_of: The block of each sample, from 0; shape (samples,).
-        blocks: How many there are, each with a sample.
+        block_of_sample: The block of each sample, from 0; shape (samples,).
+        block_count: How many blocks there are, each with a sample.
     """
-    return np.array([units[block_of == block].min() for block in range(blocks)], np.intp)
+    return np.array(
+        [units[block_of_sample == block].min() for block in range(block_count)], np.intp
+    )
 
 
-def whole_fold(units: Indices, score: float) -> SampleValues:
+def one_block(units: Indices, score: float) -> SampleValues:
     """A score of which single samples tell nothing more: all are one block, and folds tell."""
     return SampleValues(units=units.min(keepdims=True), values=np.array([score], np.float64))
 
@@ -543,29 +547,30 @@ def _jackknife_over_blocks(
         alone.
     """
     groups, group_of_sample = np.unique(units, return_inverse=True)
-    blocks = min(_BLOCKS, len(groups))
+    block_count = min(_MOST_BLOCKS, len(groups))
     # The number of groups seeds the draw, so that candidates of a search have the same blocks.
-    block_of_group = np.random.default_rng(len(groups)).permutation(len(groups)) % blocks
-    block_of = block_of_group[group_of_sample]
+    block_of_group = np.random.default_rng(len(groups)).permutation(len(groups)) % block_count
+    block_of_sample = block_of_group[group_of_sample]
     all_rows = np.arange(len(truth))
-    scores_without_block = np.empty(blocks)
+    scores_without_block = np.empty(block_count)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             if scorer(responses, all_rows, truth) != score:
-                return None  # it looks at more than responses
-            for block in range(blocks):
-                rows = np.flatnonzero(block_of != block)
+                return None  # the scorer looks at more than responses
+            for block in range(block_count):
+                rows = np.flatnonzero(block_of_sample != block)
                 scores_without_block[block] = scorer(responses, rows, truth[rows])
     except Exception:  # noqa: BLE001  a scorer of somebody's own may look at more than responses
         return None
-    if blocks < 2 or not np.isfinite(scores_without_block).all():
+    if block_count < 2 or not np.isfinite(scores_without_block).all():
         return None
     if (scores_without_block == score).all():
-        # Nobody moves it: it may not look at samples at all, or all are right. Folds have to tell.
-        return whole_fold(units, score)
-    # Pseudo-values, moved so that their mean is the score itself.
-    shifts: Floats = (blocks - 1) * (scores_without_block - scores_without_block.mean())
-    first_units = _first_units(units, block_of, blocks)
+        # No block moves the score: the scorer may not look at samples at all, or all are predicted
+        # rightly. The scores of several folds have to tell how much it varies.
+        return one_block(units, score)
+    # The jackknife's pseudo-values, moved so that their mean is the score itself.
+    shifts: Floats = (block_count - 1) * (scores_without_block - scores_without_block.mean())
+    first_units = _first_units(units, block_of_sample, block_count)
     order = np.argsort(first_units)
     return SampleValues(units=first_units[order], values=score - shifts[order])

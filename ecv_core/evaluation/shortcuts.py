@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import scipy  # its parts load when they are used
@@ -25,8 +26,8 @@ USERS_AT_ONCE = 8192
 """Users who are ranked together where no scores are held."""
 FACTOR_CELLS = 200_000_000
 """Users x items from which on multiplying the longest items first saves more than it takes."""
-SHARE = 8
-"""One of so many items, the longest, are multiplied first."""
+ITEMS_PER_LONGEST = 8
+"""Of so many items one, the longest, is multiplied first."""
 
 
 def ranked_blocks(fold: EvaluatedFold, n: int) -> Iterator[tuple[Indices, Lists]]:
@@ -91,10 +92,7 @@ def by_common_scores(fold: EvaluatedFold, common: NDArray[np.float32], n: int) -
     def rank_part(users: Indices) -> Lists:
         return first_unseen(users, ranking, starts, columns, len(common), n)
 
-    def rank(users: Indices) -> Lists:
-        return on_every_core(rank_part, users)
-
-    return rank
+    return partial(on_every_core, rank_part)
 
 
 def by_sparse_product(
@@ -111,10 +109,7 @@ def by_sparse_product(
     def rank_part(users: Indices) -> Lists:
         return best_of_product(users, *factors, seen_starts, seen_columns, initial_scores, n)
 
-    def rank(users: Indices) -> Lists:
-        return on_every_core(rank_part, users)
-
-    return rank
+    return partial(on_every_core, rank_part)
 
 
 def _arrays(
@@ -143,15 +138,15 @@ class LongestFirst:
         users, items = fold.model.product
         lengths = torch.linalg.vector_norm(items.double(), dim=0).numpy()
         lengths[~fold.candidates] = 0
-        size = max(n + 1, int(fold.candidates.sum()) // SHARE)
-        by_length = np.argsort(-lengths, kind="stable")
+        longest_count = max(n + 1, int(fold.candidates.sum()) // ITEMS_PER_LONGEST)
+        by_length = np.argsort(-lengths, kind="stable")  # the longest first
         self._fold = fold
         self._n = n
-        self._longest = np.sort(by_length[:size])
+        self._longest = np.sort(by_length[:longest_count])
         """The longest items, by number."""
-        self._next_length = lengths[by_length[size:]].max(initial=0.0)
-        """The length of the longest of the others."""
-        self._rounding = items.shape[0] * float(np.finfo(np.float32).eps)
+        self._longest_of_others = lengths[by_length[longest_count:]].max(initial=0.0)
+        """The length of the longest item that is not multiplied first."""
+        self._unit_rounding = items.shape[0] * float(np.finfo(np.float32).eps)
         """How much a score may be off by rounding alone, where both lengths are 1."""
         self._item_lengths = lengths[self._longest]
         self._user_lengths = torch.linalg.vector_norm(users, dim=1).double().numpy()
@@ -220,10 +215,14 @@ class LongestFirst:
                 shape.
             user_lengths: Shape (users,).
         """
-        rounding = self._rounding * user_lengths[:, None] * item_lengths  # of each score
+        rounding = (
+            self._unit_rounding * user_lengths[:, None] * item_lengths
+        )  # bound for each score
         with np.errstate(invalid="ignore"):  # -inf less -inf, where candidates are too few
             gaps = best_scores[:, :-1] - best_scores[:, 1:]
         has_clear_order = (gaps > rounding[:, :-1] + rounding[:, 1:]).all(axis=1)
-        # No score of a shorter item is above this (Cauchy, Schwarz), roundings included.
-        highest_of_others = user_lengths * self._next_length + 2 * rounding[:, -1]
+        # No score of a shorter item is above the product of the lengths (Cauchy, Schwarz). It and
+        # the list's last score are rounded, each by at most as much as the longest item's score.
+        largest_rounding = rounding[:, -1]
+        highest_of_others = user_lengths * self._longest_of_others + 2 * largest_rounding
         return has_clear_order & (best_scores[:, self._n - 1] > highest_of_others)

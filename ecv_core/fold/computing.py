@@ -156,7 +156,7 @@ def _result(
         score=scores.means[work.spec.metric_name],
         metrics=scores.means,
         users=len(scores.users),
-        user_scores=scores.kept_per_user(work.spec.n, work.data.cluster_of),
+        user_scores=scores.user_scores(work.spec.n, work.data.cluster_of),
         **spent,
     )
 

@@ -228,7 +228,7 @@ def _check_metric_serves(
     if task.ranks:
         # A metric of one's own may be computed elsewhere: in the loop of a tracked run, or where a
         # run that was read from a file was made.
-        is_computed_elsewhere = metric.is_users_own and (values["tracked"] or own_metric)
+        is_computed_elsewhere = metric.is_custom and (values["tracked"] or own_metric)
         if not is_computed_elsewhere:
             sampled = values["negatives"] is not None
             evaluation.check_metric(metric.id, sampled=sampled, log_odds=model.log_odds)

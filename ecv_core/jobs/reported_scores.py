@@ -235,7 +235,7 @@ def _measure_user_scores(fold: TrackedFold, reported: Iterable[tuple[Any, Any]])
         errors_of_ratings = np.repeat(scores, rating_counts)
         no_errors = np.zeros(len(errors_of_ratings))
         errors = errors_by_user(errors_of_ratings, no_errors, np.repeat(users, rating_counts))
-        scores = errors.parts[spec.metric_name]
+        scores = errors.values[spec.metric_name]
         mean = errors.means[spec.metric_name]
     evaluation = Evaluation(
         users=users.astype(np.int32),
@@ -276,7 +276,7 @@ def _measured(fold: TrackedFold, scores: Evaluation, note: str = "") -> Measured
     """The fold's scores from its evaluation, with a note as of `Measured`."""
     user_scores = None
     if scores.metrics:
-        user_scores = scores.kept_per_user(fold.spec.n, fold.data.cluster_of)
+        user_scores = scores.user_scores(fold.spec.n, fold.data.cluster_of)
     return Measured(
         score=scores.means[fold.spec.metric_name],
         metrics=scores.means,

@@ -87,7 +87,7 @@ def test_as_many_negatives_as_there_are_items_left_are_all_of_them():
 @pytest.mark.parametrize("spare", [0, 5])
 def test_uniform_draws_give_every_item_the_same_chance(spare, monkeypatch):
     # Without spare draws nearly every row must be filled up afterwards.
-    monkeypatch.setitem(sampled.SPARE, "uniform", spare)
+    monkeypatch.setitem(sampled.DRAWS_PER_NEGATIVE, "uniform", spare)
     users, items, count = 6000, 13, 5
     rows = drawn(*nobody_has_anything(users, items), count)
     shares = np.bincount(rows.ravel(), minlength=items)[:-1] / users
@@ -115,7 +115,7 @@ def chances_without_replacement(weights, count):
 
 @pytest.mark.parametrize("spare", [0, 1, 6])
 def test_popular_draws_follow_the_training_interactions(spare, monkeypatch):
-    monkeypatch.setitem(sampled.SPARE, "popularity", spare)
+    monkeypatch.setitem(sampled.DRAWS_PER_NEGATIVE, "popularity", spare)
     # Items 0 .. 4 have 1, 2, 4, 8 and 16 interactions of users that are not evaluated.
     weights = [1, 2, 4, 8, 16]
     train = np.zeros((16 + 8000, 6), dtype=np.float32)

@@ -20,7 +20,7 @@ def against(owners, higher, tied=None, negatives=9):
     owners = np.array(owners)
     ranks = 1 + higher
     return Comparisons(
-        users=max(owners) + 1,
+        user_count=max(owners) + 1,
         user_rows=owners,
         higher=higher,
         tied=tied,
@@ -144,7 +144,7 @@ def test_scores_do_not_depend_on_how_users_are_blocked(
     blocks = len(model.blocks)
     monkeypatch.setattr(ranking, "BLOCK_CELLS", 1)
     monkeypatch.setattr(sampled, "BLOCK_CELLS", 1)
-    monkeypatch.setattr(sampled, "PAIRS", 7)
+    monkeypatch.setattr(sampled, "COMPARISONS_AT_ONCE", 7)
     again = evaluate(model, seen, held_out, [1, 5], protocol=protocol)
     assert len(model.blocks) - blocks > blocks
     np.testing.assert_array_equal(whole.values, again.values)
