@@ -70,8 +70,8 @@ def draw_bets(race: ContenderRace, bets: RaceBets) -> None:
 
 def _draw_question(race: ContenderRace, bets: RaceBets) -> None:
     question = "Who wins?"
-    if race.on:
-        question = f"Who wins on {race.on}?"
+    if race.title_of_dataset:
+        question = f"Who wins on {race.title_of_dataset}?"
     ask_phones(bets.times_asked, [(question, options_of(race))])
     st.markdown(
         f"**Who wins?** Bet by phone on one of {counted(len(race.titles), 'contender')}: "

@@ -23,7 +23,7 @@ from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from ecv_core.store.results import Results
 from pages.best.choice import FIRST_RECORDED, open_selection
 from pages.best.show import ShownSelection, show_selection
-from pages.best.start import begin
+from pages.best.start import begin_selection
 from pages.folds.choice import OWN
 from pages.shared.address.navigation import open_page
 from pages.shared.live.acting import acting, why_not
@@ -155,7 +155,7 @@ def _offer_claim(selection: ShownSelection) -> None:
         for contender, spec in zip(selection.contenders, selection.specs, strict=True):
             named.append((contender.name, spec))
         with errors_as_sentences():
-            open_selection(begin(named, {}))
+            open_selection(begin_selection(named, {}))
             st.rerun()
 
 

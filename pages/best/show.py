@@ -397,7 +397,7 @@ def link_to_folds(selection: ShownSelection) -> None:
     if selection.file:
         source = {SOURCE: FILE}
     elif selection.runs:
-        source = {SOURCE: RECORDED, "datasets": selection.on}
+        source = {SOURCE: RECORDED, "datasets": selection.title_of_dataset}
     else:
         return
     st.page_link(

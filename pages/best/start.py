@@ -210,13 +210,13 @@ def _draw_form(question: Question) -> None:
         key="begin",
         disabled=not (contenders.ready and contenders.named_specs),
     ):
-        open_selection(begin(contenders.named_specs, question, compute_on))
+        open_selection(begin_selection(contenders.named_specs, question, compute_on))
         # The key of the box holds this number: the next drawing has a new box, which is closed.
         st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
         st.rerun()
 
 
-def begin(named_specs: NamedSpecs, question: Question, compute_on: str = "") -> str:
+def begin_selection(named_specs: NamedSpecs, question: Question, compute_on: str = "") -> str:
     """Begin a selection, its first fold too.
 
     Args:

@@ -163,7 +163,7 @@ def show_just_kept(name: str) -> None:
 def _offer_selection(name: str, about: About) -> None:
     # These pages are loaded where they are needed.
     from pages.best.choice import USUAL_QUESTION
-    from pages.best.start import begin, sensible_contenders
+    from pages.best.start import begin_selection, sensible_contenders
     from pages.run.expectation import show_expected_cost
 
     named_specs = sensible_contenders(name, about.task or Task.TOP_N, about.items)
@@ -173,7 +173,9 @@ def _offer_selection(name: str, about: About) -> None:
             "Which is best on it?", type="primary", icon=":material/trophy:", key="best-on-it"
         ):
             with errors_as_sentences():
-                open_page("best/best.py", {"selection": begin(named_specs, USUAL_QUESTION)})
+                open_page(
+                    "best/best.py", {"selection": begin_selection(named_specs, USUAL_QUESTION)}
+                )
         _offer_run(name, key="run-just-kept")
     titles = listed([algorithm_title(spec.algorithm) for spec in specs])
     st.caption(

@@ -34,7 +34,7 @@ ORDER = "order"
 RULE = "replay_rule"
 RUN_BOX = "run-choice"
 """Keys of the widgets; all but the last are names in the address too."""
-_AXIS = axis_of(PAPERS_RULE)
+_ALPHA_AXIS = axis_of(PAPERS_RULE)
 _SHOWN = "replay-shown"
 """In the session: the run that the widgets of rule and order were set for."""
 _FIRST = ("ml-100k", "item-knn")
@@ -113,13 +113,15 @@ def _pick_rule(spec: RunSpec) -> RunSpec:
     min_folds = rule(PAPERS_RULE).least_folds
     if spec.rule == PAPERS_RULE:  # another rule's least number of folds says nothing about this one
         min_folds = max(spec.min_folds, min_folds)
-    return replace(spec, rule=PAPERS_RULE, rule_params=((_AXIS.name, alpha),), min_folds=min_folds)
+    return replace(
+        spec, rule=PAPERS_RULE, rule_params=((_ALPHA_AXIS.name, alpha),), min_folds=min_folds
+    )
 
 
 def _pick_alpha(spec: RunSpec) -> float:
     """The slider of alpha, which begins with the one of the run."""
     alpha_of_run = alpha_of(spec)
-    steps = sorted({*_AXIS.steps, alpha_of_run})
+    steps = sorted({*_ALPHA_AXIS.steps, alpha_of_run})
     step_from_link(ALPHA, steps, alpha_text)
     if st.session_state.get(ALPHA) not in steps:
         st.session_state[ALPHA] = alpha_of_run
@@ -142,7 +144,7 @@ def _pick_alpha(spec: RunSpec) -> float:
 
 def alpha_of(spec: RunSpec) -> float:
     """Alpha of a run by the paper's rule; of any other the usual one."""
-    return float(dict(spec.rule_params).get(_AXIS.name, _AXIS.default))
+    return float(dict(spec.rule_params).get(_ALPHA_AXIS.name, _ALPHA_AXIS.default))
 
 
 def _pick_order() -> int:

@@ -48,7 +48,7 @@ class ContenderRace:
         return [contender_title(name) for name in names]
 
     @property
-    def on(self) -> str:
+    def title_of_dataset(self) -> str:
         """Title of the dataset; empty where it is not known."""
         if not self.specs:
             return ""
@@ -64,9 +64,9 @@ class ContenderRace:
     @property
     def name(self) -> str:
         """What files of it are called."""
-        if not self.on:
+        if not self.title_of_dataset:
             return "which is best"
-        return f"which is best on {self.on}"
+        return f"which is best on {self.title_of_dataset}"
 
     @property
     def question(self) -> str:
@@ -106,7 +106,9 @@ class ContenderRace:
 
     def verdict(self, *, brief: bool = False) -> str:
         """What was found, or what is known so far; `brief` as of `verdict_sentence`."""
-        return verdict_sentence(self.titles, self.terms, self.played, on=self.on, brief=brief)
+        return verdict_sentence(
+            self.titles, self.terms, self.played, on=self.title_of_dataset, brief=brief
+        )
 
 
 def moving_race(race: ContenderRace) -> MovingChart:
