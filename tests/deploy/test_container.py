@@ -46,6 +46,7 @@ for algorithm in sorted(rights.limits.algorithms):
 """
 
 
+@pytest.mark.slow
 def test_a_free_host_is_for_the_public_and_runs_what_needs_no_pytorch(tmp_path: Path) -> None:
     environment = {
         "PATH": "/usr/bin:/bin",
