@@ -53,7 +53,8 @@ def metric_label(spec: RunSpec) -> str:
     Where fewer is better it says so: 'Gini index@10 (lower is better)'.
     """
     metric = metric_of(spec)
-    label = metric.title + spec.metric_name.removeprefix(spec.metric)
+    cutoff = spec.metric_name.removeprefix(spec.metric)  # '@10', where lists are cut
+    label = metric.title + cutoff
     notes = []
     if spec.negatives is not None:
         notes.append(f"{spec.negatives:,} sampled negatives")
@@ -312,7 +313,7 @@ def interval_words(run: RunRecord, new_data: NewData | None) -> str:
         return ""
     for_new = f"{usual_new_data(run.spec)} not known"
     if new_data is not None:
-        for_new = f"{new_data.of} {ends_words(new_data.interval)}"
+        for_new = f"{new_data.kind} {ends_words(new_data.interval)}"
     words = f"{percent_text(run.spec.confidence, 'g')} interval for new {for_new}"
     shown = shown_interval(run)
     of_folds = half_width_words(shown.interval, run.k, shown.note)
@@ -354,6 +355,7 @@ def interval_allowing_for_stop(run: RunRecord) -> Interval | None:
     if not run.stopped_early:
         return None
     interval = interval_after_stop(run.spec, _scores_used(run))
+    # A rule that looks at no score has nothing to allow for.
     if interval == students_interval(run):
         return None
     return interval
@@ -375,7 +377,7 @@ def new_data_line(run: RunRecord, new_data: NewData | None) -> str:
         return f"no interval for new {units}, because later {units} may differ from earlier ones"
     if new_data is None:
         return _new_data_sentence(None, units, run.spec.confidence)
-    return _new_data_sentence(new_data.interval, new_data.of, run.spec.confidence)
+    return _new_data_sentence(new_data.interval, new_data.kind, run.spec.confidence)
 
 
 def winner_new_data_line(
@@ -424,9 +426,9 @@ def interval_lines(run: RunRecord) -> list[str]:
         return []
     level = percent_text(run.spec.confidence, "g")
     lines = [new_data_line(run, new_data_of(run, run.user_scores))]
-    of_folds = students_interval(run)
-    if of_folds:
-        ends = _ends_and_half_words(of_folds, _students_words(run))
+    t_interval = students_interval(run)
+    if t_interval:
+        ends = _interval_and_reason_words(t_interval, _students_t_words(run))
         lines.append(f"{level} interval of these folds: {ends}")
     elif run.folds_used > 1:
         lines.append(
@@ -435,19 +437,21 @@ def interval_lines(run: RunRecord) -> list[str]:
         )
     allowing_for_stop = interval_allowing_for_stop(run)
     if allowing_for_stop:
-        ends = _ends_and_half_words(allowing_for_stop, "holds wherever the rule stops")
+        ends = _interval_and_reason_words(allowing_for_stop, "holds wherever the rule stops")
         lines.append(f"{level} interval of these folds that allows for the stop: {ends}")
     at_stop = run.at_stop
     # Folds in doubt, as one is far off or they drift, promise nothing of those that did not run.
     if at_stop is None or at_stop.interval is None or at_stop.n == run.k or run.doubt:
         return lines
     if at_stop.interval.kind is IntervalKind.K_FOLD_MEAN:
-        half = f"at most {at_stop.interval.width / 2:.4f}"
-        lines.append(f"distance to the {run.k}-fold mean: {half} ({level} confidence)")
+        half_width = f"{at_stop.interval.width / 2:.4f}"
+        lines.append(
+            f"distance to the {run.k}-fold mean: at most {half_width} ({level} confidence)"
+        )
     return lines
 
 
-def _students_words(run: RunRecord) -> str:
+def _students_t_words(run: RunRecord) -> str:
     """How the interval of these folds comes about: 'Student's t over 3 folds'."""
     words = f"Student's t over {counted(run.folds_used, 'fold')}"
     if run.spec.overlap:
@@ -460,9 +464,9 @@ def ends_words(interval: Interval | NewDataInterval) -> str:
     return f"{interval.low:.4f} to {interval.high:.4f}"
 
 
-def _ends_and_half_words(interval: Interval, how: str) -> str:
+def _interval_and_reason_words(interval: Interval, reason: str) -> str:
     """'0.2803 to 0.3081 (± 0.0139, drawn alike)': its ends, half its width, what makes it so."""
-    return f"{ends_words(interval)} (± {interval.width / 2:.4f}, {how})"
+    return f"{ends_words(interval)} (± {interval.width / 2:.4f}, {reason})"
 
 
 # What computed a run, and what that means for its energy.
@@ -584,19 +588,19 @@ def readings_words(folds: Sequence[FoldResult]) -> str:
     words = [f"{first} {watt_hours(joules[first])} ({source[first]})"]
     for meter in others:
         if joules[meter]:
-            compared = _more_or_less(joules[meter], joules[first])
-            words.append(f"{meter} {watt_hours(joules[meter])} ({source[meter]}, {compared})")
+            how = source[meter]
+            if joules[first]:
+                how += f", {_more_or_less(joules[meter], joules[first])}"
+            words.append(f"{meter} {watt_hours(joules[meter])} ({how})")
         else:
-            words.append(f"{meter} -")
+            words.append(f"{meter} -")  # it was asked, and read nothing
     return ", ".join(words)
 
 
 def _more_or_less(amount: float, reference: float) -> str:
     """'25 % less': an amount against one that it is compared with."""
-    percent = 0.0
-    if reference:
-        percent = 100 * (amount - reference) / reference
-    if percent > 0:
+    percent = 100 * (amount - reference) / reference
+    if percent >= 0:
         return f"{percent:.0f} % more"
     return f"{-percent:.0f} % less"
 

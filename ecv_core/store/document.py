@@ -312,7 +312,7 @@ def _interval_for_new_data(
     if new_data is None:
         return None
     interval = new_data.interval
-    kind_of_data = new_data.of  # such as 'users', or 'rows' of a table
+    kind_of_data = new_data.kind  # such as 'users', or 'rows' of a table
     return {"interval": (interval.low, interval.high), "of": kind_of_data}
 
 

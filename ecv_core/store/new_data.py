@@ -20,7 +20,7 @@ class NewData:
     """What the folds of a run say of the mean of new data."""
 
     interval: NewDataInterval
-    of: str
+    kind: str
     """'users', 'rows' of a table, or 'clusters' of users where the data name them."""
 
 
@@ -45,7 +45,7 @@ def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | No
     if interval is None:
         return None
     within_range = interval.within(*metric_of(run.spec).range)
-    return NewData(interval=within_range, of=_new_data_name(run, users))
+    return NewData(interval=within_range, kind=_new_data_name(run, users))
 
 
 def usual_new_data(spec: RunSpec) -> str:
@@ -58,7 +58,7 @@ def usual_new_data(spec: RunSpec) -> str:
 
 
 def _new_data_name(run: RunRecord, users: Mapping[int, UserScores]) -> str:
-    """What new data are of a run: as `NewData.of`."""
+    """What new data are of a run: as `NewData.kind`."""
     usual = usual_new_data(run.spec)
     if usual != "users":
         return usual

@@ -311,6 +311,26 @@ def test_each_meter_of_a_fold_is_told_with_how_it_is_known_and_how_far_it_is_off
     assert said.range == (0, 3600)
 
 
+@pytest.mark.parametrize(
+    ("joules", "words"),
+    [
+        ((3600, 3600), "shelly 1 Wh (measured), CodeCarbon 1 Wh (estimated, 0 % more)"),
+        ((0, 3600), "shelly 0 Wh (measured), CodeCarbon 1 Wh (estimated)"),
+    ],
+)
+def test_meters_that_agree_differ_by_0_percent_and_nothing_is_a_percentage_of_no_energy(
+    joules, words
+):
+    readings = []
+    for name, source, amount in zip(
+        ("shelly", "CodeCarbon"), ("plug", "cpu-load"), joules, strict=True
+    ):
+        reading = Reading(meter=name, source=source, joules=amount, low_joules=0, high_joules=3600)
+        readings.append(reading)
+    measured = replace(ESTIMATE, source="plug", joules=joules[0], readings=tuple(readings))
+    assert readings_words([replace(fold_result(0, 0.3), energy=measured)]) == words
+
+
 def test_folds_of_several_meters_are_not_called_measured():
     one = replace(fold_result(0, 0.3), energy=replace(ESTIMATE, source="plug"))
     other = replace(fold_result(1, 0.3), energy=ESTIMATE)

@@ -20,7 +20,7 @@ from ecv_core.figures.compare import (
 )
 from ecv_core.figures.report.describe import describe_methods, energy_sentence
 from ecv_core.figures.report.run_report import KeyNumber, machine_words
-from ecv_core.figures.report.runs_table import RunRow, rows_of_runs, these_folds
+from ecv_core.figures.report.runs_table import RunRow, interval_of_folds, rows_of_runs
 from ecv_core.figures.words import (
     counted,
     dataset_title,
@@ -95,7 +95,7 @@ class ReportContent:
     """What a report of several runs says, whatever file it becomes."""
 
     title: str
-    under: str
+    subtitle: str
     """A line below the title."""
     conclusion: str
     numbers: Sequence[KeyNumber]
@@ -140,7 +140,7 @@ def runs_content(
         sums.append(TableOfSums(f"Energy by {kind}", _sums_rows(runs, name_of_run)))
     return ReportContent(
         title=f"{counted(len(runs), 'run')} of e-fold cross-validation",
-        under=f"e-fold cross-validation · {_period(runs)}",
+        subtitle=f"e-fold cross-validation · {_period(runs)}",
         conclusion=_conclusion(rows),
         numbers=_key_numbers(runs),
         rows=rows,
@@ -172,11 +172,11 @@ def _pictures(rows: Sequence[RunRow]) -> list[ReportPicture]:
     frame = compare_frame([NamedRun(row.name, row.run) for row in rows])
     # In place of the interval by which each rule decides stands the one that the table has.
     for row_number, row in enumerate(rows):
-        interval: Interval | NewDataInterval | None = these_folds(row.run)
+        interval: Interval | NewDataInterval | None = interval_of_folds(row.run)
         subject = "these folds"
         if row.new_data is not None:
             interval = row.new_data.interval
-            subject = f"new {row.new_data.of}"
+            subject = f"new {row.new_data.kind}"
         if interval is not None:
             level = percent_text(row.run.spec.confidence, "g")
             frame.loc[row_number, "low"] = interval.low

@@ -81,9 +81,9 @@ def rows_of_runs(runs: Sequence[RunRecord]) -> list[RunRow]:
             tests = comparisons_with_best(best, comparable_runs)
         for run in best_first:
             name = name_of_run[run.run_id]
-            p_text = "-"
+            p_text = "-"  # no test of the two is fair, or there are too many
             if run is best:
-                p_text = ""
+                p_text = ""  # it is not compared with itself
             elif run.run_id in tests:
                 p_text = _p_cell(tests[run.run_id].p_holm)
             new_data = new_data_of(run, run.user_scores)
@@ -121,7 +121,7 @@ def _cells(run: RunRecord, name: str, new_data: NewData | None, p_text: str) -> 
     if run.at_stop:
         mean = f"{run.at_stop.mean:.4f}"
     half_width = "-"
-    interval = these_folds(run)
+    interval = interval_of_folds(run)
     if interval:
         half_width = f"± {interval.width / 2:.4f}"
     rule = titled(run.spec.rule)
@@ -146,7 +146,7 @@ def _cells(run: RunRecord, name: str, new_data: NewData | None, p_text: str) -> 
     }
 
 
-def these_folds(run: RunRecord) -> Interval | None:
+def interval_of_folds(run: RunRecord) -> Interval | None:
     """Student's t of the mean at the stop, allowing for the stop; None where folds do not vary."""
     return interval_allowing_for_stop(run) or students_interval(run)
 
