@@ -95,7 +95,7 @@ def panels_of(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return panels
 
 
-def _way_of_interval(spec: RunSpec) -> str:
+def _kind_of_interval(spec: RunSpec) -> str:
     """How a run's intervals are made: two that differ in this are not to be compared."""
     level = percent_text(spec.confidence, "g")
     if stopping.rule(spec.rule).interval is IntervalKind.K_FOLD_MEAN:
@@ -137,7 +137,7 @@ def _mean_columns(run: RunRecord) -> dict[str, object]:
     if at_stop.interval is not None:
         columns["low"] = at_stop.interval.low
         columns["high"] = at_stop.interval.high
-        columns["interval"] = _way_of_interval(run.spec)
+        columns["interval"] = _kind_of_interval(run.spec)
     if run.k_fold_mean is not None:
         columns["difference_percent"] = difference_percent(at_stop.mean, run.k_fold_mean)
     return columns
@@ -189,15 +189,17 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     panels = frame.groupby(["dataset", "metric"], sort=False)
     height = _RUN_HEIGHT * len(frame) + (_TITLE_HEIGHT + _AXIS_HEIGHT) * len(panels)
     figure = make_subplots(rows=len(panels), cols=1)
-    # Panels lie below each other; Plotly wants their ends as shares of the height, from below.
-    bottom = 1.0
+    # Panels lie below each other, each with its title above it and its axis below it; Plotly wants
+    # heights as shares of the figure's, from below.
+    title_top = 1.0
     for number, (_, runs) in enumerate(panels, start=1):
-        top = bottom - _TITLE_HEIGHT / height
-        end = top - _RUN_HEIGHT * len(runs) / height
+        panel_top = title_top - _TITLE_HEIGHT / height
+        panel_bottom = panel_top - _RUN_HEIGHT * len(runs) / height
         _add_panel(figure, number, runs, interval_kinds, colours)
-        _set_panel_axes(figure, number, runs, colours, domain=[max(end, 0.0), top])
-        figure.add_annotation(_panel_title(runs, top, colours))
-        bottom = end - _AXIS_HEIGHT / height
+        domain = [max(panel_bottom, 0.0), panel_top]
+        _set_panel_axes(figure, number, runs, colours, domain=domain)
+        figure.add_annotation(_panel_title(runs, panel_top, colours))
+        title_top = panel_bottom - _AXIS_HEIGHT / height
     layout = base_layout(colours, _MARGIN["t"] + height + _MARGIN["b"])
     # The legend is some pixels above the first panel, however tall the figure is.
     layout["legend"]["y"] = 1 + 6 / height
@@ -373,5 +375,6 @@ def _score_range(runs: pd.DataFrame) -> list[float] | None:
         return None
     low = float(np.nanmin(marks))
     high = float(np.nanmax(marks))
+    # Where all marks are the same number, the axis spans a tenth of it; of zero, 0.1.
     width = high - low or abs(high) * 0.1 or 0.1
     return [low - 0.05 * width, high + 0.08 * width]

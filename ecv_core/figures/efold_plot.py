@@ -356,12 +356,11 @@ def efold_steps(history: FoldHistory) -> list[Step]:
     drawn = drawn_steps(folds, history.stopped_at)
     steps = []
     for n in range(folds + 1):
-        first_drawn_with_n_folds = bisect_left(drawn, n)
+        # Where no figure has just these n folds, the next one is shown, cut after the n-th fold.
+        figure_number = bisect_left(drawn, n)
         largest_x = None
         if folds > _ALL_DRAWN:
-            largest_x = n + 0.5  # that figure may have later folds, which are not shown
-        step = Step(
-            figure=first_drawn_with_n_folds, largest_x=largest_x, alt=alt_text(history.after(n))
-        )
+            largest_x = n + 0.5
+        step = Step(figure=figure_number, largest_x=largest_x, alt=alt_text(history.after(n)))
         steps.append(step)
     return steps

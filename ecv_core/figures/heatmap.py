@@ -34,10 +34,10 @@ ABOVE = 108
 BELOW = 46
 """Pixels below the cells, for the legend."""
 
-_ROOMY = 6
+_COLUMNS_OF_LITTLE_TILT = 6
 """Columns up to which their names need little tilt."""
 
-_SHORT = 14
+_LEAST_NUMBER_SIZE = 14
 """Pixels of numbers of at most four signs, which fit into the narrowest column."""
 
 
@@ -148,7 +148,7 @@ def _heatmap(
     **looks: Any,  # noqa: ANN401  any attribute of a trace
 ) -> go.Figure:
     """Cells with their legend, and dashes where there is none."""
-    font = {"size": number_size(len(table.columns), _SHORT), "color": colours.ink}
+    font = {"size": number_size(len(table.columns), _LEAST_NUMBER_SIZE), "color": colours.ink}
     looks = {"textfont": font} | legend(scale) | looks
     figure = go.Figure(cells_trace(table, scale, colours, **looks))
     _add_dashes(figure, table, colours)
@@ -288,7 +288,10 @@ def _add_dashes(figure: go.Figure, table: pd.DataFrame, colours: Palette) -> Non
         y=table.index[rows],
         mode="text",
         text=["-"] * len(rows),
-        textfont={"size": number_size(len(table.columns), _SHORT), "color": colours.muted},
+        textfont={
+            "size": number_size(len(table.columns), _LEAST_NUMBER_SIZE),
+            "color": colours.muted,
+        },
         hovertemplate=_hover("no complete run").replace("<br>", ": "),
     )
 
@@ -299,7 +302,7 @@ def cells_layout(table: pd.DataFrame, colours: Palette, height: int) -> dict[str
     rows = table.index.tolist()
     columns = table.columns.tolist()
     tilt = -60
-    if len(columns) <= _ROOMY:
+    if len(columns) <= _COLUMNS_OF_LITTLE_TILT:
         tilt = -35
     across: dict[str, Any] = {"side": "top", "tickangle": tilt, "range": [-0.5, len(columns) - 0.5]}
     down: dict[str, Any] = {"range": [len(rows) - 0.5, -0.5], "ticksuffix": " "}
@@ -315,7 +318,7 @@ def cells_layout(table: pd.DataFrame, colours: Palette, height: int) -> dict[str
 # Ranks, and how often they are those of k folds: figure 4.
 
 
-SAME = {"same_order_percent": "same order", "same_winner_percent": "same winner"}
+SHARE_TITLES = {"same_order_percent": "same order", "same_winner_percent": "same winner"}
 """Columns of the stability frame and their names in the figure."""
 
 RANKS = 0
@@ -335,7 +338,7 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
     colours = palette(dark)
     alpha = ranks["alpha"].iloc[0]
     (table,) = tables_by_alpha(ranks, "rank_e_fold", [alpha])
-    kept = _kept_table(stability, table, alpha)
+    kept = _kept_shares(stability, alpha, table.index)
     algorithms = len(table.columns)
     scale = rank_scale(algorithms)
     rank_looks = {"hovertemplate": _hover("rank %{text}")} | legend(scale)
@@ -345,12 +348,12 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
     figure.add_trace(cells_trace(kept, KEPT_SCALE, colours, **kept_looks))
     _add_dashes(figure, table, colours)
     layout = cells_layout(table, colours, _height(table))
-    # Columns of both parts are equally wide, but for the gap between the parts.
-    share = algorithms / (algorithms + len(SAME) + 0.4)
-    layout["xaxis"]["domain"] = [0, share - 0.01]
+    # Columns of both parts are equally wide; the gap between the parts is 0.4 columns.
+    width_of_ranks = algorithms / (algorithms + len(SHARE_TITLES) + 0.4)
+    layout["xaxis"]["domain"] = [0, width_of_ranks - 0.01]
     layout["xaxis2"] = layout["xaxis"] | {
-        "domain": [share + 0.02, 1],
-        "range": [-0.5, len(SAME) - 0.5],
+        "domain": [width_of_ranks + 0.02, 1],
+        "range": [-0.5, len(SHARE_TITLES) - 0.5],
         "tickvals": kept.columns.tolist(),
         "anchor": "y",
     }
@@ -363,15 +366,15 @@ def ranks_steps(
     """What both parts show at each alpha of a slider; frames as for `ranks_figure`."""
     # The ranks by all k folds are the same at every alpha.
     (k_fold,) = tables_by_alpha(ranks, "rank_k_fold", alphas[:1])
-    # Two that share the ranks 2 and 3 have 2.5.
+    # Two algorithms that share the ranks 2 and 3 have 2.5 each, so that a rank may be a half.
     k_fold_words = " (" + k_fold.map("{:g}".format, na_action="ignore") + ")"
     steps = []
     for alpha, e_fold in zip(alphas, tables_by_alpha(ranks, "rank_e_fold", alphas), strict=True):
         rank_words = e_fold.map("<b>{:.1f}</b>".format, na_action="ignore") + k_fold_words
-        kept = _kept_table(stability, e_fold, alpha)
+        kept = _kept_shares(stability, alpha, e_fold.index)
         parts = []
-        for dataset, order, winner in kept.itertuples():
-            parts.append(f"{dataset} order {order:.0f} %, winner {winner:.0f} %")
+        for dataset, same_order, same_winner in kept.itertuples():
+            parts.append(f"{dataset} order {same_order:.0f} %, winner {same_winner:.0f} %")
         text = f"alpha {alpha_text(alpha)}"
         step = Step(
             changes={
@@ -393,10 +396,10 @@ def ranks_at(ranks: pd.DataFrame, stability: pd.DataFrame, alpha: float) -> go.F
     return changed_by(step, ranks_figure(ranks_here, stability))
 
 
-def _kept_table(stability: pd.DataFrame, table: pd.DataFrame, alpha: float) -> pd.DataFrame:
-    """At one alpha, the shares of orders that keep the ranks; a row for each row of the table."""
+def _kept_shares(stability: pd.DataFrame, alpha: float, datasets: pd.Index[Any]) -> pd.DataFrame:
+    """At one alpha, the shares of orders that keep the ranks; a row for each of the datasets."""
     kept = stability[stability["alpha"] == alpha].set_index("dataset")
-    return kept[list(SAME)].rename(columns=SAME).reindex(table.index)
+    return kept[list(SHARE_TITLES)].rename(columns=SHARE_TITLES).reindex(datasets)
 
 
 # Scores, as far as they are behind the best on their dataset.

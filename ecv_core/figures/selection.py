@@ -17,7 +17,7 @@ _LANE_HEIGHT = 46
 """Pixels."""
 _AROUND = 118
 """Pixels above and below the lanes: the legend, and the axis with its title."""
-_OUT = ("close", "out", "worse", "placed", "waiting")
+_STATES_NOT_EVALUATED = ("close", "out", "worse", "placed", "waiting")
 """States of contenders that are not evaluated any more, or not yet."""
 _KINDS = {
     "leader": ("leader", "diamond"),
@@ -42,10 +42,10 @@ def axis_range(lanes: pd.DataFrame) -> tuple[float, float]:
     """
     last = lanes[lanes["step"] == lanes["step"].max()]
     behind = last.loc[last["state"] != "leader", "behind"].dropna()
-    if behind.empty:
+    if behind.empty:  # nobody is behind yet, so that any length does
         return -10.0, 30.0
     # Three of four contenders are on the axis, with room for their intervals, and the nearest one
-    # is in its first half.
+    # is in its first half; a third of that length lies before the leader, at 0.
     usual = 1.35 * float(behind.quantile(0.75, interpolation="lower"))
     nearest = 2.5 * float(behind.min())
     most = max(usual, nearest, 1.0)
@@ -124,7 +124,7 @@ def _interval_traces(
     for _, row in behind.iterrows():
         width = 9
         opacity = 0.45
-        if row["state"] in _OUT:
+        if row["state"] in _STATES_NOT_EVALUATED:
             width = 3
             opacity = 0.75
         ends = [_clipped_to_axis(row["low"], span), _clipped_to_axis(row["high"], span)]
@@ -184,7 +184,7 @@ def _lane_title(row: pd.Series[Any], colours: Palette) -> dict[str, Any]:
     state, _, _details = row["says"].partition(";")  # 'out after 1 fold; 2.1 % behind'
     text = f"<b>{row['contender']}</b> · {state}"
     colour = colours.ink
-    if row["state"] in _OUT:
+    if row["state"] in _STATES_NOT_EVALUATED:
         text = f"{row['contender']} · {state}"
         colour = colours.muted
     place = {"xref": "paper", "x": 0, "xanchor": "left", "align": "left"}

@@ -20,6 +20,8 @@ from ecv_core.figures.palette import CellScale, lay_out, palette
 # The table with arrows: table 3 of Meng et al.
 
 
+_ABOVE_SPLITS = ABOVE + 20
+"""Pixels above the cells: names of splits are longer than those of algorithms."""
 _SMALL = 13
 """Pixels of the type of scores and intervals."""
 _MOVED_SCALE = CellScale(best=-3, worst=3, best_words="", worst_words="")
@@ -52,7 +54,7 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         colorscale=colours.moved,  # the arrow says it too
         hovertemplate="%{y} under %{x}<br>%{customdata}<extra></extra>",
     )
-    height = ABOVE + 20 + ROW_HEIGHT * len(table)
+    height = _ABOVE_SPLITS + ROW_HEIGHT * len(table)
     return lay_out(go.Figure(trace), cells_layout(table, colours, height))
 
 
@@ -116,7 +118,7 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         **texts_in_cells(cells, "other", "split"),
         hovertemplate="%{y} and %{x}<br>%{customdata}<extra></extra>",
     )
-    height = ABOVE + 20 + ROW_HEIGHT * len(table) + BELOW
+    height = _ABOVE_SPLITS + ROW_HEIGHT * len(table) + BELOW
     return lay_out(go.Figure(trace), cells_layout(table, colours, height))
 
 

@@ -216,6 +216,7 @@ def summary(
     Raises:
         InputError: For scores that cannot be explored.
     """
+    # An alpha that is asked for may lie between a slider's steps, so every alpha is worked out.
     explored = tradeoff(systems, within_percent=WITHIN_PERCENT, every_alpha=alpha is not None)
     alphas = slider_alphas(explored.alphas)
     if alpha is not None:

@@ -122,15 +122,15 @@ def _reservation(best: Entry, others: Sequence[Entry]) -> str:
         best: A run of ours.
         others: The published results that it is compared with.
     """
-    same = [entry for entry in others if entry.protocol == NINETY_TEN]
-    if len(same) == len(others):
+    on_our_split = [entry for entry in others if entry.protocol == NINETY_TEN]
+    if len(on_our_split) == len(others):
         return ""
     single = ""
     if best.folds == 1:
         single = ", and ours is a single fold"
     return (
-        f" **This is no proof yet:** only {len(same)} of the {len(others)} {is_or_are(len(same))} "
-        f"confirmed to be on our split ({NINETY_TEN}){single}."
+        f" **This is no proof yet:** only {len(on_our_split)} of the {len(others)} "
+        f"{is_or_are(len(on_our_split))} confirmed to be on our split ({NINETY_TEN}){single}."
     )
 
 
@@ -189,19 +189,19 @@ def show_board(dataset: str, entries: Sequence[Entry]) -> None:
 
 def show_spread(dataset: str, entries: Sequence[Entry]) -> None:
     """How far settings of one method are apart, beside how far published methods are."""
-    settings = rmse_of_set_ups(dataset)
-    if len(settings) < 2:
+    rmse_by_setting = rmse_of_set_ups(dataset)
+    if len(rmse_by_setting) < 2:
         return
-    best = settings[0]
-    worst = settings[-1]
-    published_scores = [entry.rmse for entry in entries if entry.published]
-    apart = max(published_scores) - min(published_scores)
+    best = min(rmse_by_setting)
+    worst = max(rmse_by_setting)
+    published_rmse = [entry.rmse for entry in entries if entry.published]
+    published_spread = max(published_rmse) - min(published_rmse)
     st.header("Set-up matters more than the method", anchor=False)
     st.markdown(
         f"Plain matrix factorization by SGD, the **same method**, gets from **{best:.3f} to "
-        f"{worst:.3f}** with {len(settings)} settings of learning rate, regularization and "
-        f"dimension: {worst - best:.3f} apart. All {len(published_scores)} published results are "
-        f"{apart:.3f} apart."
+        f"{worst:.3f}** with {len(rmse_by_setting)} settings of learning rate, regularization and "
+        f"dimension: {worst - best:.3f} apart. All {len(published_rmse)} published results are "
+        f"{published_spread:.3f} apart."
     )
 
 

@@ -27,7 +27,7 @@ _ALGORITHM = "multi-vae"
 """On the embedded data a fold takes it about two seconds: a hall can follow, and nobody waits."""
 
 
-def show_introduction(race: RunRecord | None) -> None:
+def show_introduction(raced_run: RunRecord | None) -> None:
     """The title and what e-fold does, with the race below as its example."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
@@ -35,11 +35,11 @@ def show_introduction(race: RunRecord | None) -> None:
         st.title("Know when you have evaluated enough", anchor=False, width="content")
         present_button()
     example = ""
-    if race is not None:
+    if raced_run is not None:
         example = (
-            f" Below, a recorded run of **{run_title(race)}** is replayed as a race: e-fold, which "
-            f"stopped after **{race.stopped_at} of {race.k} folds**, against cross-validation "
-            "with all of them."
+            f" Below, a recorded run of **{run_title(raced_run)}** is replayed as a race: e-fold, "
+            f"which stopped after **{raced_run.stopped_at} of {raced_run.k} folds**, against "
+            "cross-validation with all of them."
         )
     st.markdown(
         f"{glossary_link('e-fold', 'e-fold cross-validation')} evaluates a recommender "
@@ -97,9 +97,9 @@ def _offer_live_run() -> None:
 
 
 with page():
-    race = recorded_run(_RUN)  # None only where an installation came without the recorded runs
-    show_introduction(race)
-    if race is not None:
-        play_race(race, autoplay=True)
+    raced_run = recorded_run(_RUN)  # None only where an installation came without the recorded runs
+    show_introduction(raced_run)
+    if raced_run is not None:
+        play_race(raced_run, autoplay=True)
     draw_doors()
     manager()  # the worker is ready before anybody presses

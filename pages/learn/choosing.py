@@ -18,7 +18,7 @@ def show() -> None:
     dataset = datasets[0]
     if _DATASET in datasets:
         dataset = _DATASET
-    selection = recorded_selection(dataset, {})
+    selection = recorded_selection(dataset, question={})  # with the usual terms
     show_selection_by_slider(selection)
     best, second, *_ = selection.played.verdict.order
     users_of_best = selection.contenders[best].users

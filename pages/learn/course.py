@@ -46,12 +46,13 @@ _history = component(__file__, "ecv_history", html="", js=["history.js"])
 
 def show_course() -> None:
     """The chapter that was picked, at first that of the address, with the way to its neighbours."""
-    named = st.query_params.get(PARAMETER, FIRST)
+    asked_chapter = st.query_params.get(PARAMETER, FIRST)
     st.html(f"<style>{_STYLE}</style>")
     chapter = _pick_chapter()
-    if named not in CHAPTERS:
+    if asked_chapter not in CHAPTERS:
         st.warning(
-            f"There is no chapter '{escaped(named)}'; this is the first. Pick another one above.",
+            f"There is no chapter '{escaped(asked_chapter)}'; this is the first. Pick another one "
+            "above.",
             icon=":material/link_off:",
         )
     with st.container(key="learn"):
@@ -110,10 +111,10 @@ def _pick_chapter() -> Chapter:
 
 def _follow_the_address() -> None:
     """At first, and when the browser went back or forth: that changed its address, no press did."""
-    named = st.query_params.get(PARAMETER, FIRST)
-    if named not in CHAPTERS:
-        named = FIRST
-    st.session_state[_CHAPTER] = named
+    asked_chapter = st.query_params.get(PARAMETER, FIRST)
+    if asked_chapter not in CHAPTERS:
+        asked_chapter = FIRST
+    st.session_state[_CHAPTER] = asked_chapter
 
 
 def _write_the_address() -> None:

@@ -19,7 +19,7 @@ function build(node, data) {
   play.type = "button";
   const label = element("label", "ecv-k");
   const range = element("input");
-  Object.assign(range, { type: "range", min: 2, max: data.most, step: 1, value: state.k });
+  Object.assign(range, { type: "range", min: 2, max: data.max_k, step: 1, value: state.k });
   const shown = element("strong", "", `k = ${state.k}`);
   label.append("Number of folds ", shown, range);
   bar.append(play, label);

@@ -11,7 +11,7 @@ from pages.learn.material.dealing import MOST_K, small_deal
 from pages.learn.parts import save_component
 from pages.shared.base.component import component_parts, registered
 
-_USUAL = 5
+_USUAL_K = 5
 
 _PARTS = component_parts(
     __file__, html='<div class="ecv-deal"></div>', css="folds.css", js=["folds.js"]
@@ -21,9 +21,9 @@ _draw_dealing = registered("ecv_deal", _PARTS)
 
 def show() -> None:
     """The board; its buttons and its slider belong to it."""
-    data = {**_dealt_interactions(), "k": _USUAL, "most": MOST_K}
+    data = _kept_deal() | {"k": _USUAL_K, "max_k": MOST_K}
     _draw_dealing(key="learn-deal", data=data)
-    save_component("folds", _PARTS, data, under=f"Eight made-up users, k = 2 to {MOST_K}")
+    save_component("folds", _PARTS, data, subtitle=f"Eight made-up users, k = 2 to {MOST_K}")
     st.caption(
         "Eight made-up users, dealt by the very code that real runs use: each user's interactions "
         "are spread evenly, so that every fold knows every user. Where a user has fewer "
@@ -32,5 +32,5 @@ def show() -> None:
 
 
 @st.cache_data(show_spinner=False, max_entries=1)
-def _dealt_interactions() -> dict[str, Any]:
+def _kept_deal() -> dict[str, Any]:
     return asdict(small_deal())

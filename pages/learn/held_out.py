@@ -69,10 +69,10 @@ def _save(frame: pd.DataFrame, graded: str) -> None:
     save_chart(
         "held_out",
         draw,
-        under="Four models on a made-up dataset, fold 1 of k = 10 held out",
+        subtitle="Four models on a made-up dataset, fold 1 of k = 10 held out",
         sentences=[grades_words(frame, SEEN), grades_words(frame, HELD_OUT)],
         step_names=[SEEN, HELD_OUT],
-        first=int(graded == HELD_OUT),
+        initial_step=int(graded == HELD_OUT),
         animated=False,
     )
 

@@ -22,7 +22,7 @@ from pages.shared.widgets.sliders import slider_numbers, watch_slider
 SLIDER = "learn-n"
 KEY = "lesson_n"
 _BOX = "learn-n-box"
-_LEAST = 2
+_FIRST_WITH_INTERVAL = 2
 """Folds: one score has no interval."""
 _USUAL = 3
 _HEIGHT = 400
@@ -77,11 +77,13 @@ def _draw_picture(
             type_scale=FIGURE_1_SCALE,
             span=span,
         )
-        return figures[_LEAST:]
+        return figures[_FIRST_WITH_INTERVAL:]
 
     def steps() -> list[Step]:
-        steps_with_interval = efold_steps(history)[_LEAST:]
-        return [replace(step, figure=step.figure - _LEAST) for step in steps_with_interval]
+        steps_with_interval = efold_steps(history)[_FIRST_WITH_INTERVAL:]
+        return [
+            replace(step, figure=step.figure - _FIRST_WITH_INTERVAL) for step in steps_with_interval
+        ]
 
     plot(
         draw,
@@ -95,7 +97,7 @@ def _draw_picture(
     save_chart(
         "interval",
         draw,
-        under=f"{guide_run.note} {metric}, k = {k}",
+        subtitle=f"{guide_run.note} {metric}, k = {k}",
         sentences=sentences,
         step_names=[f"n = {interval.n}" for interval in intervals],
     )
@@ -112,8 +114,8 @@ def _span(guide_run: Guide, intervals: Sequence[MeanInterval]) -> tuple[float, f
 
 @st.fragment
 def _draw_slider(k: int) -> None:
-    n = st.slider("Folds seen (n)", _LEAST, k, _USUAL, key=KEY, **KEPT_IN_ADDRESS)
-    watch_slider(SLIDER, container=_BOX, step=int(n) - _LEAST)
+    n = st.slider("Folds seen (n)", _FIRST_WITH_INTERVAL, k, _USUAL, key=KEY, **KEPT_IN_ADDRESS)
+    watch_slider(SLIDER, container=_BOX, step=int(n) - _FIRST_WITH_INTERVAL)
 
 
 def _formula_numbers(intervals: Sequence[MeanInterval]) -> SliderNumbers:

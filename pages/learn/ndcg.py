@@ -33,7 +33,7 @@ def show() -> None:
         "ndcg",
         _PARTS,
         data,
-        under=f"nDCG@{N}: a hit at rank r counts 1 / log2(r + 1), the ideal has all hits on top",
+        subtitle=f"nDCG@{N}: a hit at rank r counts 1 / log2(r + 1), the ideal has all hits on top",
     )
     st.caption(
         "Drag an item, or move it with its arrow buttons. A hit at rank r counts 1 / log2(r + 1); "

@@ -83,12 +83,12 @@ def _save(guide_run: Guide, draws: int) -> None:
     first_means = frame.loc[frame["n"] == 1, "mean"]
     names = []
     sentences = []
-    for draw, first in enumerate(first_means, start=1):
-        percent = 100 * abs(first - whole) / whole
+    for draw, first_mean in enumerate(first_means, start=1):
+        percent = 100 * abs(first_mean - whole) / whole
         names.append(f"draw {draw}")
         sentences.append(
-            f"Draw {draw}: the first fold says {first:.4f}, {percent:.1f} % from the mean of all "
-            f"{guide_run.k}, {whole:.4f}."
+            f"Draw {draw}: the first fold says {first_mean:.4f}, {percent:.1f} % from the mean of "
+            f"all {guide_run.k}, {whole:.4f}."
         )
 
     def draw_all(*, dark: bool) -> list[go.Figure]:
@@ -101,10 +101,10 @@ def _save(guide_run: Guide, draws: int) -> None:
     save_chart(
         "one_fold",
         draw_all,
-        under=f"{guide_run.note} {guide_run.metric}, k = {guide_run.k}",
+        subtitle=f"{guide_run.note} {guide_run.metric}, k = {guide_run.k}",
         sentences=sentences,
         step_names=names,
-        first=draws - 1,
+        initial_step=draws - 1,
     )
 
 

@@ -85,10 +85,10 @@ def save_chart(
     chapter: str,
     make: MakeFigures,
     *,
-    under: str,
+    subtitle: str,
     sentences: Sequence[str],
     step_names: Sequence[str] = (),
-    first: int = 0,
+    initial_step: int = 0,
     animated: bool = True,
     least_width: int = 0,
 ) -> None:
@@ -97,10 +97,10 @@ def save_chart(
     Args:
         chapter: Its id.
         make: Gives a figure for each step.
-        under: The line below the title: what the numbers are, and of which run.
+        subtitle: The line below the title: what the numbers are, and of which run.
         sentences: What each step shows.
         step_names: What each step is called; none where its sentence says as much.
-        first: The step that a page shows at first.
+        initial_step: The step that a page shows at first.
         animated: Whether there are animated pictures of it.
         least_width: In pixels; on a narrower page the chart scrolls sideways.
     """
@@ -111,11 +111,11 @@ def save_chart(
 
         return MovingChart(
             title=title,
-            under=under,
+            subtitle=subtitle,
             make=make,
             sentences=sentences,
             step_names=step_names,
-            first=first,
+            initial_step=initial_step,
             least_width=least_width,
         )
 
@@ -123,7 +123,7 @@ def save_chart(
 
 
 def save_component(
-    chapter: str, parts: ComponentParts, data: Mapping[str, object], *, under: str
+    chapter: str, parts: ComponentParts, data: Mapping[str, object], *, subtitle: str
 ) -> None:
     """A menu that saves a chapter's picture with its own buttons as a page.
 
@@ -131,7 +131,7 @@ def save_component(
         chapter: Its id.
         parts: What the picture is made of.
         data: What it draws.
-        under: The line below the title.
+        subtitle: The line below the title.
     """
     title = CHAPTERS[chapter].question
 
@@ -140,7 +140,7 @@ def save_component(
 
         return component_page(
             title=title,
-            under=under,
+            subtitle=subtitle,
             html=parts.html,
             style=parts.style,
             script=parts.script,
@@ -188,5 +188,5 @@ def draw_figure_1(
         return [efold_figure(history, dark=dark, height=_HEIGHT, type_scale=FIGURE_1_SCALE)]
 
     plot(draw, version=version, key=key, name=name, alt=alt_text(history))
-    under = f"{title}, {history.metric}, k = {run.k}"
-    save_chart(chapter, draw, under=under, sentences=[sentence], animated=False)
+    subtitle = f"{title}, {history.metric}, k = {run.k}"
+    save_chart(chapter, draw, subtitle=subtitle, sentences=[sentence], animated=False)

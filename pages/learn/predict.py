@@ -14,7 +14,7 @@ import streamlit as st
 from ecv_core.figures.words import alpha_text, counted, run_title
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.material.recorded_runs import (
-    FIRST_VOTE,
+    FIRST_STOP,
     MAX_ROUND,
     GameRound,
     complete_runs,
@@ -82,10 +82,10 @@ def show() -> None:
         st.markdown(f"{game.outcome} {_truth_words(current)}")
         if game.bet_of_phone:
             _show_hall(current, game.bet_of_phone)
-        _draw_picture(current, current.k, current.stop)
+        _draw_picture(current, folds=current.k, stopped_at=current.stop)
     else:
         _ask_bets(current)
-        _draw_picture(current, FIRST_VOTE, None)
+        _draw_picture(current, folds=FIRST_STOP, stopped_at=None)
     st.caption(
         f"Round {current.number}: a recorded run, its folds in random order. Its name comes at the "
         f"end. The rule stops with alpha {alpha_text(current.alpha)}."
@@ -118,7 +118,7 @@ def _ask_bets(current: GameRound) -> None:
 
 def _stops(k: int) -> range:
     """The folds after which a round can stop."""
-    return range(FIRST_VOTE, k + 1)
+    return range(FIRST_STOP, k + 1)
 
 
 def _stop_question() -> str:
@@ -232,7 +232,7 @@ def _difference_percent(current: GameRound) -> float:
     return difference_percent(at_stop.mean, current.moments[-1].mean)
 
 
-def _draw_picture(current: GameRound, folds: int, stopped_at: int | None) -> None:
+def _draw_picture(current: GameRound, *, folds: int, stopped_at: int | None) -> None:
     """The first folds, with the stop where it is known."""
     version = (current.number, current.run.run_id, folds)
     alpha = alpha_text(current.alpha)
@@ -274,24 +274,24 @@ def _truth_words(current: GameRound) -> str:
 
 def _open_game() -> Game:
     """The game that goes on, or a new one if there is none or the address asks for another."""
-    named = st.query_params.get(PARAMETER)
+    asked_round = st.query_params.get(PARAMETER)
     game = st.session_state.get(_GAME)
-    if not isinstance(game, Game) or (named is not None and named != str(game.number)):
-        game = _new_game(named)
+    if not isinstance(game, Game) or asked_round not in (None, str(game.number)):
+        game = _new_game(asked_round)
         st.session_state[_GAME] = game
     st.query_params[PARAMETER] = str(game.number)
     return game
 
 
-def _new_game(named: str | None) -> Game:
+def _new_game(asked_round: str | None) -> Game:
     """A game that begins with the round that the address asks for, else with any."""
-    if named is not None and named.isdecimal() and 1 <= int(named) <= MAX_ROUND:
-        return Game(number=int(named))
+    if asked_round is not None and asked_round.isdecimal() and 1 <= int(asked_round) <= MAX_ROUND:
+        return Game(number=int(asked_round))
     game = Game(number=randbelow(MAX_ROUND) + 1)
-    if named is not None:
+    if asked_round is not None:
         game.warning = (
             f"Rounds are numbered from 1 to {MAX_ROUND}, but the address asks for "
-            f"'{escaped(named)}'; this is round {game.number}."
+            f"'{escaped(asked_round)}'; this is round {game.number}."
         )
     return game
 

@@ -105,10 +105,10 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
     save_chart(
         "rule",
         draw,
-        under=f"{guide_run.note} {guide_run.metric}, k = {guide_run.k}",
+        subtitle=f"{guide_run.note} {guide_run.metric}, k = {guide_run.k}",
         sentences=sentences,
         step_names=alpha_texts,
-        first=ALPHAS.index(USUAL_ALPHA),
+        initial_step=ALPHAS.index(USUAL_ALPHA),
     )
 
 

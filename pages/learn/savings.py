@@ -47,17 +47,20 @@ def _save(study: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
 
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = []
-        for step in study.alphas:
-            figures.append(heatmap_at(study.cells, step, value="mean_stop", scale=scale, dark=dark))
+        for step_alpha in study.alphas:
+            figures.append(
+                heatmap_at(study.cells, step_alpha, value="mean_stop", scale=scale, dark=dark)
+            )
         return figures
 
     specs = [run.spec for run in runs]
     save_chart(
         "savings",
         draw,
-        under=f"Mean stop of {len(runs)} recorded runs in every order of the folds, k = {study.k}",
+        subtitle=f"Mean stop of {len(runs)} recorded runs in every order of the folds, "
+        f"k = {study.k}",
         sentences=headline_sentences(study, specs),
         step_names=[f"alpha {text}" for text in study.alpha_texts],
-        first=study.alphas.index(alpha),
+        initial_step=study.alphas.index(alpha),
         least_width=_LEAST_WIDTH,
     )

@@ -95,15 +95,15 @@ def _saved_page(run: RunRecord) -> str:
 
     data = race_data(run)
     title = f"{run_title(run)}: e-fold against k-fold"
-    under = f"{metric_label(run.spec)}, k = {run.k}, {rule_words(run.spec)}"
+    subtitle = f"{metric_label(run.spec)}, k = {run.k}, {rule_words(run.spec)}"
     return component_page(
         title=title,
-        under=under,
+        subtitle=subtitle,
         html=_PARTS.html,
         style=_PARTS.style,
         script=_PARTS.script,
         data=data,
-        follows=_SLIDER,  # the page's player moves what listens to this name
+        player_name=_SLIDER,  # the page's player moves what listens to this name
         fold_seconds=data["seconds"],
     )
 

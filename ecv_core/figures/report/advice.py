@@ -156,8 +156,8 @@ def _option_row(option: Option, advice: FoldsAdvice) -> dict[str, object]:
     else:
         title = RULES[option.rule].title
         kept = kept_words(option.checks)
-    share_near_enough = outcome.within or 0.0  # of the orders, to the k-fold mean
-    risk_percent = 100 * (1 - share_near_enough)
+    assert outcome.within is not None  # advice is given for an acceptable difference
+    risk_percent = 100 * (1 - outcome.within)
     orders = "all"
     if option.sampled:
         orders = "sampled"

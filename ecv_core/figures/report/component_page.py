@@ -15,24 +15,24 @@ _EXPORTED_FUNCTION = "export default function "
 def component_page(
     *,
     title: str,
-    under: str,
+    subtitle: str,
     html: str,
     style: str,
     script: str,
     data: Mapping[str, object],
-    follows: str = "",
+    player_name: str = "",
     fold_seconds: Sequence[float] = (),
 ) -> str:
     """One HTML page with a component of the dashboard, whose own buttons work in it.
 
     Args:
         title: The title of the picture.
-        under: A line below the title.
+        subtitle: A line below the title.
         html: What the component begins with.
         style: Its style sheet.
         script: Its module, which exports one function by default.
         data: What that function draws.
-        follows: The player that it follows, which is then on the page; empty for none.
+        player_name: The player that it follows, which is then on the page; empty for none.
         fold_seconds: For which the player shows each fold, in proportion.
 
     Returns:
@@ -40,18 +40,20 @@ def component_page(
     """
     from markupsafe import Markup
 
-    plays = None
-    if follows:
-        plays = script_json({"name": follows, "seconds": list(fold_seconds)})
+    player_data = None
+    if player_name:
+        player_data = script_json({"name": player_name, "seconds": list(fold_seconds)})
+    # The page calls the one function that the script exports, which needs a name for that.
+    script_with_name = script.replace(_EXPORTED_FUNCTION, "const drawPicture = function ")
     page = templates().get_template("component.html")
     return page.render(
         title=title,
-        under=under,
+        subtitle=subtitle,
         variables=Markup(css_variables()),
         style=Markup(style),
         html=Markup(html),
-        script=Markup(script.replace(_EXPORTED_FUNCTION, "const drawPicture = function ")),
+        script=Markup(script_with_name),
         data=script_json(data),
-        plays=plays,
+        player_data=player_data,
         last=len(fold_seconds),
     )

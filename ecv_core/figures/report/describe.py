@@ -159,12 +159,12 @@ _FILTERING = {
 def _dataset_words(name: str, task: Task) -> str:
     """A dataset with what is to be cited for it and its size, as far as the catalogue knows it."""
     entry = datasets.catalogue().get(name)
-    unnamed = f"the dataset '{name}'"
+    quoted_name = f"the dataset '{name}'"
     if entry is None:
-        return unnamed
+        return quoted_name
     title = entry.title
     if title == name:
-        title = unnamed
+        title = quoted_name
     words = f"{title}{cite(entry.bibtex)}"
     sizes = entry.size_words(task)
     # A single count, without the others, does not describe the data.
@@ -366,13 +366,13 @@ def energy_sentence(runs: Sequence[RunRecord]) -> str:
     used = energy_used_sentences(runs)
     if used == _NOT_MEASURED:
         return used
-    return joined(used, _energy_saved_sentence(_runs_that_count(runs)))
+    return joined(used, _energy_saved_sentence(_runs_in_energy_sums(runs)))
 
 
 _NOT_MEASURED = "Energy was not measured."
 
 
-def _runs_that_count(runs: Sequence[RunRecord]) -> list[RunRecord]:
+def _runs_in_energy_sums(runs: Sequence[RunRecord]) -> list[RunRecord]:
     """Those that had the machine to themselves; where none had, all that have a fold."""
     started = [run for run in runs if run.folds]
     return with_own_joules(started) or started
@@ -381,20 +381,20 @@ def _runs_that_count(runs: Sequence[RunRecord]) -> list[RunRecord]:
 def energy_used_sentences(runs: Sequence[RunRecord]) -> str:
     """What the folds cost, and which runs are left out; as `energy_sentence`, without savings."""
     started = [run for run in runs if run.folds]
-    counted_runs = _runs_that_count(runs)
-    sources = [energy_of(run).source for run in counted_runs]
+    summed_runs = _runs_in_energy_sums(runs)
+    sources = [energy_of(run).source for run in summed_runs]
     if not sources or "none" in sources:
         return _NOT_MEASURED
-    if len(started) == len(counted_runs):
-        return joined(
-            _folds_used_sentence(started, sources, "that ran"), inflated_energy_words(started)
-        )
-    which = f"of the other {counted(len(counted_runs), 'run')}"
-    used = _folds_used_sentence(counted_runs, sources, which)
+    if len(started) == len(summed_runs):
+        # Either every run had the machine to itself, or none had: then the sums are too high.
+        used = _folds_used_sentence(started, sources, "that ran")
+        return joined(used, inflated_energy_words(started))
+    scope = f"of the other {counted(len(summed_runs), 'run')}"
+    used = _folds_used_sentence(summed_runs, sources, scope)
     return f"{excluded_energy_words(started)} {used}"
 
 
-def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], which: str) -> str:
+def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], scope: str) -> str:
     """What the folds of these runs cost, by which meter.
 
     Args:
@@ -403,6 +403,7 @@ def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], whic
         which: Folds these are, as the sentence says it: 'that ran'.
     """
     meters = "; ".join(distinct(sources, lambda source: SOURCES.get(source, source)))
+    # Of these sources CodeCarbon may have been the meter, which a paper that reports them names.
     if not _SOURCES_OF_CODECARBON.isdisjoint(sources):
         meters = f"{meters}; CodeCarbon"
     countries = distinct([run.spec for run in runs], lambda spec: country_in_words(spec.country))
@@ -410,7 +411,7 @@ def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], whic
     joules = sum(fold.energy.joules for fold in folds)
     emissions = sum(fold.energy.grams_co2e for fold in folds)
     return (
-        f"The {counted(len(folds), 'fold')} {which} used {watt_hours(joules)} ({meters}), which is "
+        f"The {counted(len(folds), 'fold')} {scope} used {watt_hours(joules)} ({meters}), which is "
         f"{grams(emissions)} CO2e with the electricity of {listed(countries)}."
     )
 
@@ -556,14 +557,14 @@ def describe_study(
         cells: One row per alpha and cell, from `tradeoff.frames.cells_frame`.
         runs: The complete runs of the cells.
     """
-    here = cells[cells["alpha"] == alpha]
+    cells_at_alpha = cells[cells["alpha"] == alpha]
     specs = [run.spec for run in runs]
-    means = here[["mean_stop", "energy_percent", "difference_percent"]].mean()
+    means = cells_at_alpha[["mean_stop", "energy_percent", "difference_percent"]].mean()
     outcome = (
         f"With e-fold cross-validation{cite(PAPER)} at alpha = {alpha_text(alpha)} (95 % "
         f"confidence intervals, Student's t, at least 3 folds), {means['mean_stop']:.2f} folds and "
         f"{means['energy_percent']:.1f} % of the energy were used on average over "
-        f"{counted(len(here), 'run')}, and the score differed from that of all folds by "
+        f"{counted(len(cells_at_alpha), 'run')}, and the score differed from that of all folds by "
         f"{means['difference_percent']:.2f} %."
     )
     sentences = [
@@ -574,8 +575,8 @@ def describe_study(
         version_sentence(made_with, specs),
     ]
     titles = {
-        "dataset": here["dataset"].map(dataset_title),
-        "algorithm": here["algorithm"].map(algorithm_title),
+        "dataset": cells_at_alpha["dataset"].map(dataset_title),
+        "algorithm": cells_at_alpha["algorithm"].map(algorithm_title),
     }
     formats = {
         "dataset": "{}",
@@ -585,7 +586,7 @@ def describe_study(
         "difference_percent": "{:.2f}",
         "energy_percent": "{:.1f}",
     }
-    rows = _formatted_rows(here.assign(**titles), formats)
+    rows = _formatted_rows(cells_at_alpha.assign(**titles), formats)
     score_name = "score"
     metrics = distinct(specs, metric_label)
     if len(metrics) == 1:

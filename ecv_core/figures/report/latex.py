@@ -168,6 +168,7 @@ def _field(entry: str, name: str) -> str:
 
 def _surname(name: str) -> str:
     """Of 'Konstan, Joseph', of 'Joseph Konstan', or all of '{the e-fold maintainers}'."""
+    # BibTeX keeps a name in braces, such as that of an institution, in one piece.
     if name.startswith("{"):
         return name.strip("{}")
     surname, comma, _ = name.partition(",")

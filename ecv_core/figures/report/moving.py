@@ -72,14 +72,14 @@ class MovingChart:
     """A chart in several steps, with what each of them shows; one that does not move has one."""
 
     title: str
-    under: str
+    subtitle: str
     """A line below the title."""
     make: MakeFigures
     sentences: Sequence[str]
     """One for each step."""
     step_names: Sequence[str] = ()
     """What each step is called, such as 'alpha 1e-4'; none where its sentence says as much."""
-    first: int = 0
+    initial_step: int = 0
     """The step that a page shows at first."""
     least_width: int = 0
     """Pixels; on a narrower page the chart scrolls sideways."""
@@ -103,7 +103,7 @@ def moving_replay(spec: RunSpec, played: Replay, title: str) -> MovingChart:
     folds_drawn = drawn_steps(len(history.moments), history.stopped_at)
     return MovingChart(
         title=title,
-        under=f"{history.metric}, k = {history.k}, {rule_words(spec)}",
+        subtitle=f"{history.metric}, k = {history.k}, {rule_words(spec)}",
         make=partial(efold_figures, history),
         sentences=[sentence_after_fold[n] for n in folds_drawn],
     )
@@ -141,9 +141,9 @@ def moving_html(chart: MovingChart) -> str:
     page = templates().get_template("moving.html")
     return page.render(
         title=chart.title,
-        under=chart.under,
-        first_sentence=chart.sentences[chart.first],
-        first=chart.first,
+        subtitle=chart.subtitle,
+        first_sentence=chart.sentences[chart.initial_step],
+        initial_step=chart.initial_step,
         last=len(chart.sentences) - 1,
         height=int(light[0].layout.height),
         narrow_height=_narrow_height(light[0]),
@@ -193,7 +193,7 @@ def moving_picture(
         steps it has some, the first and the last among them.
     """
     look = _Look(
-        heading=_wrapped([chart.title, chart.under], _HEADING_LETTERS),
+        heading=_wrapped([chart.title, chart.subtitle], _HEADING_LETTERS),
         colours=palette(dark),
         ground=_GROUNDS[dark],
         sentence_lines=_most_lines(chart.sentences),

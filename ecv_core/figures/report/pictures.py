@@ -135,8 +135,10 @@ def _add_legend(figure: Figure, sides: Iterable[Axes], width: float) -> int:
     if not handles:
         return 0
     longest = max(len(str(handle.get_label())) for handle in handles)
-    inches_per_column = longest * SMALL * 0.5 / 72 + 0.35  # the line before the name included
-    columns = min(max(int(width / inches_per_column), 1), 3)
+    # A letter is about half as wide as its size, in points of 1/72 inch; before each name there is
+    # a piece of its line.
+    inches_of_name = longest * SMALL * 0.5 / 72
+    columns = min(max(int(width / (inches_of_name + 0.35)), 1), 3)
     figure.legend(handles=handles, loc="outside upper left", ncols=columns)
     return math.ceil(len(handles) / columns)
 

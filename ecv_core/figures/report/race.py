@@ -118,7 +118,7 @@ def moving_race(race: ContenderRace) -> MovingChart:
         sentences[-1] += f" {race.verdict(brief=True)}"
     return MovingChart(
         title=race.question,
-        under=f"{race.metric}, k = {race.terms.k}, until {until_words(race.terms)}",
+        subtitle=f"{race.metric}, k = {race.terms.k}, until {until_words(race.terms)}",
         make=partial(selection_figures, race.frame()),
         sentences=sentences,
     )

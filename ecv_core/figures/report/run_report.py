@@ -76,7 +76,7 @@ def run_report(
     template = templates().get_template("run.html")
     return template.render(
         title=run_title(run),
-        under=f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
+        subtitle=f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
         origin=origin,
         conclusion=conclusion(run),
         arithmetic=arithmetic(run),

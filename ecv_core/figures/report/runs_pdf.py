@@ -57,7 +57,7 @@ def runs_pdf(content: ReportContent) -> bytes:
     """
     pdf = _new_pdf(content.title)
     _paragraph(pdf, content.title, size=16, style="B")
-    _paragraph(pdf, content.under, size=_SMALL)
+    _paragraph(pdf, content.subtitle, size=_SMALL)
     pdf.ln(3)
     _paragraph(pdf, content.conclusion)
     pdf.ln(3)
@@ -106,6 +106,7 @@ def _paragraph(pdf: FPDF, text: str, *, size: float = _TEXT, style: Literal["", 
 def _heading(pdf: FPDF, title: str) -> None:
     """A heading, on the next page where no line after it would have room on this one."""
     pdf.ln(4)
+    # The heading, and at least a line of what it is of, need 20 mm of the page.
     if pdf.will_page_break(20):
         pdf.add_page()
     _paragraph(pdf, title, size=11, style="B")

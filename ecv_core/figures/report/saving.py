@@ -85,15 +85,16 @@ def inline(draw: Draw, *, alt: str) -> Markup:
         draw().savefig(file, format="svg", metadata=no_facts, transparent=True)
     _, start, element = file.getvalue().partition("<svg")
     attributes, _, body = element.partition(">")
+    # Without a size of its own, the figure takes the width that the page has for it.
     head = start + re.sub(r' (?:width|height)="[^"]*"', "", attributes)
-    body = _without_idle_ids(body).strip()
+    body = _without_unused_ids(body).strip()
     return Markup(f'{head} role="img"><title>') + alt + Markup(f"</title>{body}")
 
 
-def _without_idle_ids(svg: str) -> str:
+def _without_unused_ids(svg: str) -> str:
     """Without the ids that nothing refers to: several figures in a page would share them."""
-    for idle in set(re.findall(r' id="([\w-]+)"', svg)) - set(re.findall(r"#([\w-]+)", svg)):
-        svg = svg.replace(f' id="{idle}"', "")
+    for unused_id in set(re.findall(r' id="([\w-]+)"', svg)) - set(re.findall(r"#([\w-]+)", svg)):
+        svg = svg.replace(f' id="{unused_id}"', "")
     return svg
 
 

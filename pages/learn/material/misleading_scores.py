@@ -94,8 +94,8 @@ def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[fl
 class StopCoverage:
     """What holds in the runs that stop after one number of folds."""
 
-    stop: int
-    """Folds used; 0 for all runs together."""
+    stop: int | None
+    """Folds used; None for all runs together, wherever they stop."""
     share: float
     """Of the runs."""
     t_interval_holds: float
@@ -128,18 +128,18 @@ def coverage_by_stop(alpha: float, deviation: float, *, runs: int) -> list[StopC
     t_interval_holds = distances <= t_factors(K, CONFIDENCE)[last_folds]
     # The rule looks after every fold from its first one on, and every look may err: so that all
     # looks together hold with CONFIDENCE, each has to hold with more.
-    first = EFold(alpha=alpha).first
-    confidence_of_look = 1 - look_level(first, K, CONFIDENCE)
+    first_look = EFold(alpha=alpha).first
+    confidence_of_look = 1 - look_level(first_look, K, CONFIDENCE)
     look_interval_holds = distances <= t_factors(K, confidence_of_look)[last_folds]
     coverages = [
-        StopCoverage(
-            stop=0,
+        StopCoverage(  # of all runs, wherever they stop
+            stop=None,
             share=1.0,
             t_interval_holds=float(t_interval_holds.mean()),
             look_interval_holds=float(look_interval_holds.mean()),
         )
     ]
-    for stop in range(first, K + 1):
+    for stop in range(first_look, K + 1):
         stops_here = last_folds == stop - 1
         share = float(stops_here.mean())
         if share > _RARE:

@@ -19,7 +19,7 @@ from ecv_core.store.recorded import recorded_runs
 GUIDE = ("hetrec-lastfm", "user-knn")
 """Its fold scores differ enough to be seen from the last row."""
 CONFIDENCE = 0.95
-FIRST_VOTE = 3
+FIRST_STOP = 3
 """The first fold after which the rule can stop."""
 
 
@@ -29,7 +29,7 @@ def complete_runs() -> list[RunRecord]:
     Raises:
         InputError: If there is none, or for a damaged file.
     """
-    runs = [run for run in recorded_runs() if run.whole and run.k > FIRST_VOTE]
+    runs = [run for run in recorded_runs() if run.whole and run.k > FIRST_STOP]
     if not runs:
         raise InputError(
             "no recorded run came with this copy, and this chapter is told with one; restore "
@@ -119,7 +119,7 @@ def round_of(runs: Sequence[RunRecord], number: int) -> GameRound:
         raise InputError(f"rounds are numbered from 1 to {MAX_ROUND}, but this is {number}")
     rng = np.random.default_rng([number])
     most_folds = max(run.k for run in runs)
-    wanted_stop = int(rng.integers(FIRST_VOTE, most_folds + 1))
+    wanted_stop = int(rng.integers(FIRST_STOP, most_folds + 1))
     # The stop is drawn first, then an alpha that stops there: with any alpha most rounds would end
     # at fold 3. Not every order of a run can stop after every fold.
     for _ in range(_TRIES):

@@ -11,7 +11,7 @@ HOSTILE = "</script><script>alert('x')</script>"
 def test_the_page_has_all_that_the_component_needs_and_loads_nothing():
     page = component_page(
         title="What is a <fold>?",
-        under="made up",
+        subtitle="made up",
         html='<div class="board"></div>',
         style=".board { color: red; }",
         script="export default function ({ data, parentElement }) { return data; }",
@@ -30,12 +30,12 @@ def test_the_page_has_all_that_the_component_needs_and_loads_nothing():
 def test_a_component_that_follows_a_player_has_one_on_its_page():
     page = component_page(
         title="A race",
-        under="made up",
+        subtitle="made up",
         html="",
         style="",
         script="export default function ({ data }) { return data; }",
         data={},
-        follows="race",
+        player_name="race",
         fold_seconds=[0.5, 1.5],
     )
     assert 'id="play"' in page

@@ -43,8 +43,8 @@ def test_the_race_has_a_step_for_each_round_and_ends_with_the_answer(race):
     rounds = len(race.played.rounds)
     assert len(chart.sentences) == len(chart.make(dark=False)) == 1 + rounds
     assert "best" in chart.sentences[-1]
-    assert "k = 4" in chart.under
-    assert "0.1 %" in chart.under
+    assert "k = 4" in chart.subtitle
+    assert "0.1 %" in chart.subtitle
 
 
 def test_the_page_plays_in_light_and_dark_and_its_text_is_text(race):

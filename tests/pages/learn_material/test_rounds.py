@@ -11,7 +11,7 @@ from scipy import stats
 from ecv_core.records.errors import InputError
 from ecv_core.stopping import EFold, moments, stop_of
 from pages.learn.material.recorded_runs import (
-    FIRST_VOTE,
+    FIRST_STOP,
     GUIDE,
     MAX_ROUND,
     complete_runs,
@@ -50,7 +50,7 @@ def test_a_round_stops_where_the_papers_formula_first_holds(runs, number):
 
 def test_no_fold_is_the_safe_bet(runs):
     stops = Counter(round_of(runs, number).stop for number in range(1, 101))
-    assert set(stops) <= set(range(FIRST_VOTE, 11))
+    assert set(stops) <= set(range(FIRST_STOP, 11))
     assert len(stops) >= 6
     assert max(stops.values()) < 50
 
