@@ -412,7 +412,7 @@ def _stops(one: Scores, rule: Any, drawn: NDArray[np.intp]) -> NDArray[np.intp]:
             half_widths=subsets.half_widths,
             chosen=subsets.lattice.contains,
             users=one.users,
-            aids=None,
+            cheap_models=None,
         )
     )
     before = np.hstack([np.zeros((len(sets), 1), np.int32), sets[:, :-1]])

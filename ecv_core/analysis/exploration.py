@@ -69,7 +69,7 @@ def _set_steps(scores: Scores, subsets: FoldSubsets, rule: SetRule) -> SetSteps:
         half_widths=subsets.half_widths,
         chosen=subsets.lattice.contains,
         users=scores.users,
-        aids=scores.aids,
+        cheap_models=scores.cheap_models,
     )
     return rule.steps(sets)
 

@@ -91,7 +91,7 @@ def folds_command(options: argparse.Namespace) -> None:
     from ecv_core.splits import exchange
     from ecv_core.store.outputs import check_folder, check_output
 
-    algorithms = models.serving(datasets.entry(options.dataset).tasks[0])
+    algorithms = models.serving(datasets.entry(options.dataset).usual_task)
     spec = make_spec(
         dataset=options.dataset,
         algorithm=algorithms[0],  # a spec names one, but the folds do not depend on it

@@ -128,6 +128,11 @@ class DatasetEntry:
         """What can be done with it."""
         return (self.task or Task.TOP_N).tasks_on_same_data
 
+    @property
+    def usual_task(self) -> Task:
+        """What is done with it where nobody says: with interactions, items are ranked."""
+        return self.tasks[0]
+
     def check_serves(self, task: Task, algorithm: str) -> None:
         """Refuse a task that cannot be done with it. Raises: InputError."""
         if task in self.tasks:
@@ -169,7 +174,7 @@ class DatasetEntry:
     def size_words(self, task: Task | None = None) -> list[str]:
         """How large it is as a task needs it, as far as is known: '569 samples', '30 features'."""
         if task not in self.tasks:
-            task = self.tasks[0]
+            task = self.usual_task
         return [f"{count:,} {noun}" for noun, count in self.counts(task).items() if count]
 
     @property

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ecv_core.estimators.fold_scores import Scored
 from ecv_core.evaluation.scoring import SampleValues
 from ecv_core.selection.evidence import Differences
-from ecv_core.stopping.fold_variance import variance_over_all_folds
+from ecv_core.stopping.fold_variance import user_variance_over_all_folds
 
 
 class SampleDifferences(Differences):
@@ -79,7 +79,7 @@ def _variance_held_out_repeatedly(folds: Sequence[SampleValues]) -> float:
     values = np.full((len(folds), len(every_unit)), np.nan)
     for row, fold in zip(values, folds, strict=True):
         row[np.searchsorted(every_unit, fold.units)] = fold.values
-    return variance_over_all_folds(values)
+    return user_variance_over_all_folds(values)
 
 
 def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> float:

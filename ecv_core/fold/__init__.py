@@ -60,9 +60,10 @@ def check_needs(spec: RunSpec) -> None:
     for name in stopping.cheap_model_ids(spec):
         algorithms.append(models.algorithm(name))
     for algorithm in algorithms:
-        # One that ranks and needs nothing else learns from who has what, which all data tell; then
-        # they need not be read. Ratings and targets are not in all data.
-        if algorithm.needs is not Need.NOTHING or not spec.task.ranks:
+        # All data tell who interacted with what, so they need not be read for an algorithm that
+        # ranks by that alone. Ratings, targets and features are not in all data.
+        learns_from_interactions_alone = spec.task.ranks and algorithm.needs is Need.NOTHING
+        if not learns_from_interactions_alone:
             algorithm.check(data_of(spec))
     metric = evaluation.metric_of(spec)
     if metric.needs_ratings:

@@ -48,10 +48,10 @@ from ecv_core.selection.tuning.metrics_study import MetricsStudy, find_tuning, s
 from ecv_core.selection.tuning.spaces import Sampler
 from ecv_core.splits import Strategy, check_exchangeable, register_split
 from ecv_core.splits.strategies import SplitFunction
-from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids
+from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesCheapModels
 from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
-from ecv_core.store.results import Results, aids_of
+from ecv_core.store.results import Results, cheap_models_of
 from ecv_core.store.store import Store, open_store
 
 log = logging.getLogger(__name__)
@@ -590,9 +590,13 @@ def _scores_of_run(run: Run, rule: StoppingRule) -> Scores:
     )
     results = Results(open_store())
     scores = results.scores(run.record)
-    if not (isinstance(rule, TakesAids) and rule.needs_aids):
+    if not (isinstance(rule, TakesCheapModels) and rule.needed_cheap_models):
         return scores
     # Aids are the scores of cheap models on the same folds, by which the rule adjusts its mean.
-    aids = aids_of(results, run.spec, rule.needs_aids)
+    cheap_models = cheap_models_of(results, run.spec, rule.needed_cheap_models)
     user_scores = results.user_scores(run.record)
-    return replace(scores, aids=aids, users=aids.matrix(user_scores, run.spec.metric_name))
+    return replace(
+        scores,
+        cheap_models=cheap_models,
+        users=cheap_models.matrix(user_scores, run.spec.metric_name),
+    )

@@ -95,8 +95,7 @@ def load(dataset: object, *, download: bool = False) -> Interactions:
     entry = on_disk.entry(name)
     if download and not on_disk.available(entry):
         on_disk.download(entry, lambda done, total: None)
-    usual_task = entry.tasks[0]  # of interactions that items are ranked
-    return for_task(entry, usual_task)
+    return for_task(entry, entry.usual_task)
 
 
 @kinds_checked

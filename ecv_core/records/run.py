@@ -459,7 +459,7 @@ class Scores:
     results: tuple[FoldResult, ...] | None = None
     """All that is known of the folds that were run, by fold index. None where there is nothing but
     the scores."""
-    aids: Any = None
+    cheap_models: Any = None
     """Cheap models on the same users (stopping.adjustment.CheapModels) that correct the precision
     rule's mean; None: the plain one."""
     higher_is_better: bool = True

@@ -29,7 +29,7 @@ from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from ecv_core.analysis.orders.subsets import moments_by_mask
 from ecv_core.records.run import Scores
-from ecv_core.stopping.fold_variance import Floats, user_variance, variance_over_all_folds
+from ecv_core.stopping.fold_variance import Floats, user_variance, user_variance_over_all_folds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,9 @@ class PairedScores(Differences):
         second = self._contenders[other].users
         if first is None or second is None:
             return np.nan
-        return variance_over_all_folds(first[folds].astype(np.float64) - second[folds])
+        # Scores of users may be kept in 32 bits, but their small differences are taken in 64.
+        user_differences = first[folds].astype(np.float64) - second[folds]
+        return user_variance_over_all_folds(user_differences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

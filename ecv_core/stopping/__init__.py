@@ -16,7 +16,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean, first_stop
 from ecv_core.stopping.base import Rule as Rule
 from ecv_core.stopping.base import StoppingRule as StoppingRule
-from ecv_core.stopping.base import TakesAids as TakesAids
+from ecv_core.stopping.base import TakesCheapModels as TakesCheapModels
 from ecv_core.stopping.efold import E_FOLD, E_FOLD_RELATIVE
 from ecv_core.stopping.efold import EFold as EFold
 from ecv_core.stopping.efold import EFoldRelative as EFoldRelative

@@ -26,7 +26,7 @@ from ecv_core.stopping.fold_variance import (
     UserMoments,
     VarianceByUsers,
     user_moments,
-    variance_of_squares,
+    variance_of_squared_deviations,
 )
 
 Floats = NDArray[np.float64]
@@ -61,9 +61,10 @@ class CheapModels:
                     f"to adjust by '{name}', its {metric} for every user in the folds "
                     f"{self.folds} is needed, but it has {folds}; run it with the rule 'never'"
                 )
-        self.users = user_table(list(first.values()), metric)[0]
+        self.users, _ = user_table(list(first.values()), metric)
         """Their numbers, ascending."""
-        self._is_scored = ~np.isnan(self._filled(first, metric))
+        # The other models must have scores of the same users in the same folds as the first one.
+        self._is_scored = ~np.isnan(self._scores_by_fold_and_user(first, metric))
         self.values = np.stack([self.matrix(scores, metric) for scores in models.values()])
         """Scores, NaN where a user is not in a fold; shape (models, k, users)."""
 
@@ -76,7 +77,7 @@ class CheapModels:
         Raises:
             InputError: For a fold or a user that the cheap models do not have.
         """
-        values = self._filled(scores, metric)
+        values = self._scores_by_fold_and_user(scores, metric)
         for fold in scores:
             row = self.folds.index(fold)
             differing = int((np.isnan(values[row]) == self._is_scored[row]).sum())
@@ -84,7 +85,7 @@ class CheapModels:
                 raise InputError(self._other_users(fold, f" ({differing:,} differ)"))
         return values
 
-    def _filled(self, scores: Mapping[int, UserScores], metric: str) -> Floats:
+    def _scores_by_fold_and_user(self, scores: Mapping[int, UserScores], metric: str) -> Floats:
         values = np.full((len(self.folds), len(self.users)), np.nan)
         for fold, user_scores in scores.items():
             users, table = user_table([user_scores], metric)
@@ -152,7 +153,7 @@ def adjusted_means(
     Source: regression estimator, Cochran (1977, chapter 7); control variates with estimated
         coefficients, Lavenberg, Welch (1981).
     """
-    # Arrays have a row for each set of folds; distances and what is predicted, a column per fold.
+    # Arrays have a row for each set of folds; deviations and what is predicted, a column per fold.
     # What the cheap models predict of each fold's mean (Z), by a regression in each set of folds.
     moments = _moments_with(cheap, values, sets)
     regression = _Regression.of(np.nan_to_num(moments.covariances))
@@ -162,28 +163,33 @@ def adjusted_means(
     # How far the prediction counts: as far as folds deviate from their mean as predicted.
     plain_means = _set_means(scores, sets)
     predicted_means = _set_means(predicted, sets)
-    distances = np.where(sets, scores - plain_means[:, None], 0.0)
-    predicted_distances = np.where(sets, predicted - predicted_means[:, None], 0.0)
-    weights = _weights(regression, predicted_variance, distances, predicted_distances)
+    deviations = np.where(sets, scores - plain_means[:, None], 0.0)
+    predicted_deviations = np.where(sets, predicted - predicted_means[:, None], 0.0)
+    weights = _weights(regression, predicted_variance, deviations, predicted_deviations)
     # A correction needs more degrees of freedom than slopes that were estimated.
-    freedom = _variance_left_over(moments, weights, regression.slopes).freedom
-    weights = np.where(freedom > regression.rank + 1, weights, 0.0)
+    freedom_if_corrected = _variance_left_over(moments, weights, regression.slopes).freedom
+    weights = np.where(freedom_if_corrected > regression.rank + 1, weights, 0.0)
 
-    # What is left to vary, with an allowance for slopes that are estimated from so many users.
+    # What is left to vary. Slopes that are estimated take degrees of freedom, and err the more the
+    # less the folds of a set are like all folds, which is their leverage.
     left_over = _variance_left_over(moments, weights, regression.slopes)
     freedom = left_over.freedom
     freedom_beside_slopes = np.maximum(freedom - regression.rank, 1)
     freedom_beside_slopes = np.where(weights > 0, freedom_beside_slopes, freedom)
     leverage = _leverage(regression, cheap.fold_means, sets, freedom_beside_slopes)
-    by_users = left_over.variance * (freedom / freedom_beside_slopes + weights**2 * leverage)
-    by_users += weights**2 * predicted_variance
+    allowance_for_slopes = freedom / freedom_beside_slopes + weights**2 * leverage
+    by_users = left_over.variance * allowance_for_slopes + weights**2 * predicted_variance
 
     # A set of easy folds has a prediction above that of all folds, and is corrected downwards.
     means = plain_means - weights * (predicted_means - predicted.mean(axis=1))
     sizes = sets.sum(axis=1)
     holds_all_folds = sizes == len(scores)
     means[holds_all_folds] = plain_means[holds_all_folds]
-    squares = ((distances - weights[:, None] * predicted_distances) ** 2).sum(axis=1)
+    corrected_deviations = deviations - weights[:, None] * predicted_deviations
+    squared_deviations = (corrected_deviations**2).sum(axis=1)
+    variance_of_means = variance_of_squared_deviations(
+        squared_deviations, sizes, np.abs(plain_means)
+    )
     return AdjustedMeans(
         means=means,
         weights=weights,
@@ -191,7 +197,7 @@ def adjusted_means(
             sizes=sizes,
             by_users=by_users,
             users_freedom=freedom_beside_slopes,
-            of_fold_means=variance_of_squares(squares, sizes, np.abs(plain_means)),
+            of_fold_means=variance_of_means,
         ),
     )
 
@@ -279,8 +285,8 @@ def _set_means(values: Floats, sets: FoldsOfSets) -> Floats:
 def _weights(
     regression: _Regression,
     predicted_variance: Floats,
-    distances: Floats,
-    predicted_distances: Floats,
+    deviations: Floats,
+    predicted_deviations: Floats,
 ) -> Floats:
     """How far the correction counts in each set, from 0 to 1, as users and fold means tell.
 
@@ -288,9 +294,10 @@ def _weights(
     """
     # What users tell counts as much as `_STEADY` folds.
     with np.errstate(invalid="ignore", divide="ignore"):
-        covariance = _STEADY * regression.explained + (distances * predicted_distances).sum(axis=1)
+        covariance = _STEADY * regression.explained
+        covariance += (deviations * predicted_deviations).sum(axis=1)
         variance = _STEADY * (regression.explained + predicted_variance)
-        variance += (predicted_distances**2).sum(axis=1)
+        variance += (predicted_deviations**2).sum(axis=1)
         weights = covariance / variance
     return np.clip(np.nan_to_num(weights), 0, 1)
 

@@ -113,14 +113,14 @@ class OwnMean(Protocol):
 
 
 @runtime_checkable
-class TakesAids(Protocol):
+class TakesCheapModels(Protocol):
     """A rule whose mean is corrected by cheap models, all of whose folds are in beforehand."""
 
     @property
-    def needs_aids(self) -> tuple[str, ...]:
+    def needed_cheap_models(self) -> tuple[str, ...]:
         """Ids of these models; empty where it goes without."""
 
-    def with_aids(self, aids: CheapModels) -> StoppingRule:
+    def with_cheap_models(self, cheap_models: CheapModels) -> StoppingRule:
         """The same rule with their scores."""
 
 
@@ -138,7 +138,7 @@ class FoldSets:
     """Which folds each set holds; shape (2^k, k)."""
     users: NDArray[np.floating] | None
     """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
-    aids: CheapModels | None
+    cheap_models: CheapModels | None
     """Cheap models on the same users; None where there are none."""
 
 

@@ -675,13 +675,18 @@ class FoldVariance:
         half_widths = t_quantiles / divisor * bayes_quantiles * standard_errors
         if self.hits is None or self.samples is None:
             return np.asarray(half_widths, dtype=np.float64)
-        # Shares of hits have an interval of their own, where nobody is in two folds.
-        distances = share_distance(self.hits, self.samples, k / self.sizes, normal_quantile)
-        half_widths_of_shares = distances / divisor * bayes_quantiles
-        return np.where(np.isnan(distances), half_widths, half_widths_of_shares)
+        # Shares of hits have an interval of their own, Wilson's, of as many standard errors as the
+        # normal distribution asks for. It is NaN where somebody is in two folds.
+        wilson_half_widths = wilson_half_width(
+            self.hits, self.samples, k / self.sizes, normal_quantile
+        )
+        half_widths_of_shares = wilson_half_widths / divisor * bayes_quantiles
+        return np.where(np.isnan(wilson_half_widths), half_widths, half_widths_of_shares)
 
 
-def share_distance(hits: Floats, samples: Floats, times: Floats, errors: float) -> Floats:
+def wilson_half_width(
+    hits: Floats, samples: Floats, population_ratio: Floats, standard_errors: float
+) -> Floats:
     """How far the share of ones among some samples can be from that among all of them.
 
     A share's own variance is the less certain the fewer zeros, or ones, were seen, and least where
@@ -691,20 +696,21 @@ def share_distance(hits: Floats, samples: Floats, times: Floats, errors: float) 
     Args:
         hits: Ones seen.
         samples: How many were seen, n.
-        times: How many there are in all, N, in those seen; at least 1.
-        errors: Standard errors to each side.
+        population_ratio: How many samples there are in all, N, for each one seen; at least 1.
+        standard_errors: How many of them to each side.
     Source: score interval, Wilson (1927), with the continuity correction of Blyth and Still (1983)
         and the variance of a finite population (N / n - 1) / (N - 1) (Cochran 1977, section 3.2).
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        squares = errors**2 * (times - 1) / (samples * times - 1)
+        population = samples * population_ratio
+        squared_errors = standard_errors**2 * (population_ratio - 1) / (population - 1)
         farthest = np.zeros(len(hits))
         for count in (hits, samples - hits):  # upwards from the ones, then from the zeros
             corrected = np.minimum((count + 0.5) / samples, 1)  # for continuity
             # The upper end of Wilson's interval: the larger root of his quadratic.
-            root = np.sqrt(squares**2 + 4 * squares * corrected * (1 - corrected))
-            largest = (2 * corrected + squares + root) / (2 * (1 + squares))
-            farthest = np.maximum(farthest, largest - count / samples)
+            root = np.sqrt(squared_errors**2 + 4 * squared_errors * corrected * (1 - corrected))
+            upper_end = (2 * corrected + squared_errors + root) / (2 * (1 + squared_errors))
+            farthest = np.maximum(farthest, upper_end - count / samples)
     return farthest
 
 
@@ -749,7 +755,7 @@ def user_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> VarianceBy
     return user_moments(np.asarray(values)[None], sets).variance_of(np.ones((len(sets), 1)))
 
 
-def variance_over_all_folds(values: NDArray[np.floating]) -> float:
+def user_variance_over_all_folds(values: NDArray[np.floating]) -> float:
     """`user_variance` of the set of all folds of `values`; NaN where it cannot be known."""
     set_of_all_folds = np.ones((1, len(values)), dtype=np.bool_)
     return float(user_variance(values, set_of_all_folds).variance[0])
@@ -764,21 +770,27 @@ def _fold_means(values: Floats) -> Floats:
 def _variance_of_fold_means(values: Floats, sets: FoldsOfSets) -> Floats:
     """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold."""
     fold_means = _fold_means(values)
-    distances = fold_means - fold_means.mean()  # small numbers, whose squares keep their digits
+    # From the mean of all folds the means are small numbers, whose squares keep their digits.
+    centred_means = fold_means - fold_means.mean()
     sizes = sets.sum(axis=1)
-    set_means = sets.astype(np.float64) @ distances / sizes
-    squares = (sets * (distances - set_means[:, None]) ** 2).sum(axis=1)
-    return variance_of_squares(squares, sizes, np.abs(fold_means).max())
+    set_means = sets.astype(np.float64) @ centred_means / sizes
+    deviations = centred_means - set_means[:, None]  # of every fold; those of a set count
+    squared_deviations = (sets * deviations**2).sum(axis=1)
+    largest_mean = np.abs(fold_means).max()
+    return variance_of_squared_deviations(squared_deviations, sizes, largest_mean)
 
 
-def variance_of_squares(squares: Floats, sizes: NDArray[np.intp], size_of_means: Floats) -> Floats:
+def variance_of_squared_deviations(
+    squared_deviations: Floats, sizes: NDArray[np.intp], size_of_means: Floats
+) -> Floats:
     """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold.
 
     Args:
-        squares: Sums of squares about the mean of each set; shape (sets,).
+        squared_deviations: Sums of squares about the mean of each set; shape (sets,).
         sizes: Folds in each set.
         size_of_means: How large the means are; by rounding, equal ones differ by a tiny part of it.
     """
-    squares = np.where(squares <= (_ROUNDING * size_of_means) ** 2, 0.0, squares)
+    is_rounding = squared_deviations <= (_ROUNDING * size_of_means) ** 2
+    squared_deviations = np.where(is_rounding, 0.0, squared_deviations)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(sizes > 1, squares / (sizes - 1), np.nan)
+        return np.where(sizes > 1, squared_deviations / (sizes - 1), np.nan)

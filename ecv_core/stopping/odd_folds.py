@@ -15,7 +15,7 @@ import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records.run import FoldResult, user_table
-from ecv_core.stopping.fold_variance import p_value, variance_over_all_folds
+from ecv_core.stopping.fold_variance import p_value, user_variance_over_all_folds
 
 FALSE_ALARM = 0.01
 """In at most this share of runs with ten alike folds a fold is called far off; likewise a drift."""
@@ -120,7 +120,7 @@ def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:
             return math.nan
         scores.append(result.user_scores)
     _, values = user_table(scores, metric)
-    return variance_over_all_folds(values)
+    return user_variance_over_all_folds(values)
 
 
 def doubt_of(scores: Sequence[float], by_users: float, folds: Sequence[int]) -> str:

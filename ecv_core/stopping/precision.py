@@ -79,7 +79,7 @@ class Precision:
     adjust_by: Sequence[str] | str = ()
     """Algorithms whose folds cost little, or text with commas between their ids: they run all k,
     and correct the mean of the others."""
-    aids: CheapModels | None = field(default=None, compare=False, repr=False)
+    cheap_models: CheapModels | None = field(default=None, compare=False, repr=False)
     """Their scores; in a run, those of the database."""
     _newest: list[tuple[Sequence[FoldResult], _Estimate]] = field(
         default_factory=list, init=False, compare=False, repr=False
@@ -93,13 +93,13 @@ class Precision:
         object.__setattr__(self, "adjust_by", tuple(filter(None, str(ids).split(","))))
 
     @property
-    def needs_aids(self) -> tuple[str, ...]:
+    def needed_cheap_models(self) -> tuple[str, ...]:
         """Ids of the algorithms in `adjust_by`."""
         return tuple(self.adjust_by)
 
-    def with_aids(self, aids: CheapModels) -> Precision:
+    def with_cheap_models(self, cheap_models: CheapModels) -> Precision:
         """The same rule with their scores."""
-        return replace(self, aids=aids)
+        return replace(self, cheap_models=cheap_models)
 
     def mean(self, results: Sequence[FoldResult]) -> float:
         """The k-fold mean as these folds tell it, corrected by the cheap models if there are."""
@@ -145,12 +145,12 @@ class Precision:
         """How well every set of folds knows the k-fold mean."""
         values = self._checked_user_scores(sets)
         not_empty = sets.chosen()[1:]
-        if sets.aids is None:
+        if sets.cheap_models is None:
             variance = fold_variance(values, not_empty)
             means = sets.means
             adjusted_k_fold_means = None
         else:
-            adjusted = adjusted_means(sets.folds, values, sets.aids, not_empty)
+            adjusted = adjusted_means(sets.folds, values, sets.cheap_models, not_empty)
             variance = adjusted.variance
             means = np.concatenate([[np.nan], adjusted.means])  # the empty set has none
             adjusted_k_fold_means = means
@@ -159,11 +159,11 @@ class Precision:
         least_tolerances = least_tolerance(half_widths, means)
 
         # The rule does not look back: it stops at a set of folds, whichever set was before.
-        def least_after(_before: NDArray[np.int32], after: NDArray[np.int32]) -> Floats:
-            return least_tolerances[after]
+        def tolerance_of_step(_smaller: NDArray[np.int32], larger: NDArray[np.int32]) -> Floats:
+            return least_tolerances[larger]
 
         return SetSteps(
-            step=least_after,
+            step=tolerance_of_step,
             half_widths=half_widths,
             setting=self.tolerance,
             means=adjusted_k_fold_means,
@@ -177,7 +177,7 @@ class Precision:
                 than can be explored.
         """
         k = len(sets.folds)
-        if self.adjust_by and sets.aids is None:
+        if self.adjust_by and sets.cheap_models is None:
             raise InputError(
                 f"the precision rule is adjusted by {', '.join(self.adjust_by)}, but their "
                 "scores are missing for these folds; give a run that has them"
@@ -188,7 +188,7 @@ class Precision:
                 "lack them; use a recorded run that has them, or another rule"
             )
         most = MAX_SETS_K
-        if sets.aids is not None:
+        if sets.cheap_models is not None:
             most = MAX_ADJUSTED_K
         if k > most:
             raise InputError(
@@ -210,7 +210,7 @@ class Precision:
                 return estimate
         user_scores = user_matrix(results, self.metric)
         if self.adjust_by:
-            adjusted = self._adjusted(results)
+            adjusted = self._adjust_mean(results)
             mean = float(adjusted.means[0])
             variance = adjusted.variance
         else:
@@ -222,28 +222,35 @@ class Precision:
         self._newest[:] = [(tuple(results), estimate)]
         return estimate
 
-    def _adjusted(self, results: Sequence[FoldResult]) -> AdjustedMeans:
+    def _adjust_mean(self, results: Sequence[FoldResult]) -> AdjustedMeans:
         """The k-fold mean corrected by the cheap models: of one set, that of these folds.
 
         Raises:
             InputError: Where the folds of the cheap models are not all there.
         """
-        aids = self.aids
-        if aids is None or not set(self.adjust_by) <= set(aids.names) or len(aids.folds) != self.k:
+        cheap_models = self.cheap_models
+        if (
+            cheap_models is None
+            or not set(self.adjust_by) <= set(cheap_models.names)
+            or len(cheap_models.folds) != self.k
+        ):
             raise InputError(
                 f"the precision rule is adjusted by {', '.join(self.adjust_by)}, which needs "
                 f"all {self.k} folds of these models first; run them with the rule 'never'"
             )
+        # One set of folds, that of the results, and the score of each of its folds.
         set_of_results = np.zeros((1, self.k), dtype=np.bool_)
         scores = np.full(self.k, np.nan)
         user_scores = {}
         for result in results:
-            place = aids.folds.index(result.fold)
+            place = cheap_models.folds.index(result.fold)
             set_of_results[0, place] = True
             scores[place] = result.score
             if result.user_scores is not None:
                 user_scores[result.fold] = result.user_scores
-        return adjusted_means(scores, aids.matrix(user_scores, self.metric), aids, set_of_results)
+        return adjusted_means(
+            scores, cheap_models.matrix(user_scores, self.metric), cheap_models, set_of_results
+        )
 
     def _warning(self, variance: FoldVariance, n: int) -> str:
         """What the reader of a decision must know beside the numbers; mostly nothing."""

@@ -20,7 +20,7 @@ from ecv_core.evaluation import metric_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, RunRecord, Scores, UserScores, one_source, user_table
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids, cheap_model_ids, rule_for
+from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesCheapModels, cheap_model_ids, rule_for
 from ecv_core.stopping.adjustment import CheapModels
 from ecv_core.store.recorded import has_user_scores, recorded_like, recorded_user_scores
 from ecv_core.store.store import Store
@@ -286,7 +286,7 @@ def aid_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldRes
     return folds_of
 
 
-def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> CheapModels:
+def cheap_models_of(results: Results, spec: RunSpec, names: Iterable[str]) -> CheapModels:
     """The scores of these cheap models, at least one.
 
     Raises:
@@ -316,6 +316,6 @@ def adjusted_rule(results: Results, spec: RunSpec) -> StoppingRule:
         InputError: Where such a model lacks a fold.
     """
     rule = rule_for(spec)
-    if isinstance(rule, TakesAids) and rule.needs_aids:
-        return rule.with_aids(aids_of(results, spec, rule.needs_aids))
+    if isinstance(rule, TakesCheapModels) and rule.needed_cheap_models:
+        return rule.with_cheap_models(cheap_models_of(results, spec, rule.needed_cheap_models))
     return rule

@@ -67,7 +67,7 @@ def _pick_from_space() -> PickedContenders:
         InputError: If a value is not allowed, or the space has fewer than two configurations.
     """
     entry, ready = dataset_picker(with_tables=True)
-    task = entry.tasks[0]
+    task = entry.usual_task
     names = [name for name in serving(task) if ALGORITHMS[name].parameters]  # others have no space
     set_usual_metric_and_split(names)
     with st.container(horizontal=True):
@@ -267,12 +267,12 @@ def _pick_algorithms() -> PickedContenders:
     names = algorithm_picker(
         entry.tasks,
         key="contenders",
-        default=SENSIBLE[entry.tasks[0]],
+        default=SENSIBLE[entry.usual_task],
         what="Each algorithm is a contender. All are evaluated on the same folds.",
     )
     set_usual_metric_and_split(names)
     # A dataset may serve several tasks: the algorithms that are picked say which of them it is.
-    task = entry.tasks[0]
+    task = entry.usual_task
     if names:
         task = ALGORITHMS[names[0]].task
     settings_of_folds = fold_settings(task)

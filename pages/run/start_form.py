@@ -161,10 +161,10 @@ def _what_to_evaluate() -> _PickedData:
     st.header("What to evaluate", anchor=False)
     # The dataset stands above the algorithms, but its picker needs the task that they decide.
     dataset_place = st.container()
-    tasks = picked_dataset().tasks
-    algorithms = algorithm_picker(tasks)
+    dataset = picked_dataset()
+    algorithms = algorithm_picker(dataset.tasks)
     set_usual_metric_and_split(algorithms)
-    task = tasks[0]
+    task = dataset.usual_task
     if algorithms:
         task = ALGORITHMS[algorithms[0]].task
     with dataset_place:

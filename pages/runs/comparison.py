@@ -76,9 +76,9 @@ def choose_runs() -> list[RunRecord]:
     """The chosen runs, in the order chosen; unknown names in the address become a sentence."""
     runs = _runs()
     address = st.query_params.get(COMPARED, "")
-    keys = list(dict.fromkeys(filter(None, address.split(","))))
-    if keys:
-        st.session_state[KEY] = [key for key in keys if key in runs][:MOST]
+    address_keys = list(dict.fromkeys(filter(None, address.split(","))))
+    if address_keys:
+        st.session_state[KEY] = [key for key in address_keys if key in runs][:MOST]
     elif st.session_state.get(KEY):  # back from another page
         st.session_state[KEY] = [key for key in st.session_state[KEY] if key in runs]
         _write_address()
@@ -97,9 +97,10 @@ def choose_runs() -> list[RunRecord]:
         placeholder="Type a dataset or an algorithm",
         help="Your own runs, newest first, then the recorded ones that come with e-fold.",
     )
-    _say_what_is_missing(keys, runs)
-    each_once = {runs[key].run_id: runs[key] for key in picked}
-    return [with_folds(run) for run in each_once.values()]
+    _say_what_is_missing(address_keys, runs)
+    # A recorded run that is also among one's own has two keys, and is compared once.
+    picked_by_id = {runs[key].run_id: runs[key] for key in picked}
+    return [with_folds(run) for run in picked_by_id.values()]
 
 
 def empty_state() -> None:

@@ -25,7 +25,7 @@ def scores_of(values):
     return found
 
 
-def aids_of(*models):
+def cheap_of(*models):
     named = {f"cheap-{place}": scores_of(one) for place, one in enumerate(models)}
     return CheapModels(named, METRIC)
 
@@ -62,7 +62,7 @@ def test_two_of_three_folds_worked_by_hand():
     values = np.array(DEAR)
     values[2] = np.nan
     fold_means = np.array([0.3, 1.3 / 3, np.nan])
-    found = adjusted_means(fold_means, values, aids_of(CHEAP), np.array([[True, True, False]]))
+    found = adjusted_means(fold_means, values, cheap_of(CHEAP), np.array([[True, True, False]]))
     assert found.weights == pytest.approx([weight], rel=1e-6)
     assert weight == pytest.approx(0.928177, abs=1e-6)
     assert found.means == pytest.approx([mean], rel=1e-6)
@@ -81,7 +81,7 @@ def test_two_of_three_folds_worked_by_hand():
 def test_all_folds_give_the_plain_mean_and_nothing_is_left():
     everything = np.ones((1, 3), dtype=np.bool_)
     means = np.array(DEAR).mean(axis=1)
-    found = adjusted_means(means, np.array(DEAR), aids_of(CHEAP), everything)
+    found = adjusted_means(means, np.array(DEAR), cheap_of(CHEAP), everything)
     assert found.means[0] == pytest.approx(means.mean(), rel=1e-12)
     assert found.variance.half_widths(3, 0.95)[0] == 0
 
@@ -116,7 +116,7 @@ def test_errors_shrink_where_the_cheap_model_helps_and_do_not_grow_elsewhere(rel
     for _ in range(60):
         dear, cheap = made(rng, relation)
         means = dear.mean(axis=1)
-        found = adjusted_means(means, dear, aids_of(cheap), sets)
+        found = adjusted_means(means, dear, cheap_of(cheap), sets)
         plain = np.array([means[one].mean() for one in sets])
         errors.append((found.means - means.mean(), plain - means.mean()))
         half = found.variance.half_widths(10, 0.95)
@@ -130,7 +130,7 @@ def test_a_handful_of_users_is_not_corrected():
     values = np.array([[0.5, 0.1], [np.nan, np.nan], [np.nan, np.nan]])
     cheap = [[0.2, 0.3], [0.4, 0.1], [0.1, 0.2]]
     only = np.array([[True, False, False]])
-    found = adjusted_means(np.array([0.3, np.nan, np.nan]), values, aids_of(cheap), only)
+    found = adjusted_means(np.array([0.3, np.nan, np.nan]), values, cheap_of(cheap), only)
     assert found.weights[0] == 0
     assert found.means[0] == pytest.approx(0.3)
 
@@ -139,7 +139,7 @@ def test_the_rule_goes_by_the_corrected_mean_and_says_so():
     rng = np.random.default_rng(2)
     dear, cheap = made(rng, "alike")
     results = results_of(dear)[:4]
-    rule = Precision(tolerance=0.01, k=10, adjust_by=["cheap-0"], aids=aids_of(cheap))
+    rule = Precision(tolerance=0.01, k=10, adjust_by=["cheap-0"], cheap_models=cheap_of(cheap))
     plain = Precision(tolerance=0.01, k=10)
     whole = dear.mean()
     one, other = moments(rule, results, 0.95), moments(plain, results, 0.95)
@@ -155,7 +155,7 @@ def test_the_rule_goes_by_the_corrected_mean_and_says_so():
 @pytest.mark.parametrize("seed", range(20))
 def test_a_model_that_the_cheap_one_explains_completely_has_an_interval_after_each_fold(seed):
     cheap = np.random.default_rng(seed).random((6, 12)).astype(np.float32)
-    rule = Precision(tolerance=0.001, k=6, adjust_by=["cheap-0"], aids=aids_of(cheap))
+    rule = Precision(tolerance=0.001, k=6, adjust_by=["cheap-0"], cheap_models=cheap_of(cheap))
     for moment in moments(rule, results_of(cheap), 0.95):
         assert moment.interval is not None
 
@@ -163,7 +163,7 @@ def test_a_model_that_the_cheap_one_explains_completely_has_an_interval_after_ea
 def test_the_order_of_the_folds_does_not_matter():
     dear, cheap = made(np.random.default_rng(3), "alike")
     results = results_of(dear)
-    rule = Precision(tolerance=0.01, k=10, adjust_by=["cheap-0"], aids=aids_of(cheap))
+    rule = Precision(tolerance=0.01, k=10, adjust_by=["cheap-0"], cheap_models=cheap_of(cheap))
     assert rule.mean([results[at] for at in (7, 2, 5)]) == pytest.approx(
         rule.mean([results[at] for at in (2, 5, 7)]), rel=1e-12
     )
@@ -174,7 +174,7 @@ def test_the_order_of_the_folds_does_not_matter():
     [
         (Precision(tolerance=0.1, k=3, adjust_by=["ease"]), "adjusted by ease, which needs all 3"),
         (
-            Precision(tolerance=0.1, k=3, adjust_by=["cheap-0"], aids=aids_of(CHEAP[:2])),
+            Precision(tolerance=0.1, k=3, adjust_by=["cheap-0"], cheap_models=cheap_of(CHEAP[:2])),
             "all 3 folds",
         ),
         (
@@ -182,7 +182,7 @@ def test_the_order_of_the_folds_does_not_matter():
                 tolerance=0.1,
                 k=3,
                 adjust_by=["cheap-0"],
-                aids=aids_of([[0.2, np.nan, 0.2], *CHEAP[1:]]),
+                cheap_models=cheap_of([[0.2, np.nan, 0.2], *CHEAP[1:]]),
             ),
             r"fold 0 has other users than the same fold of 'cheap-0' \(1 differ\)",
         ),

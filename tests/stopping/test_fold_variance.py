@@ -14,9 +14,9 @@ from ecv_core.stopping.fold_variance import (
     fold_variance,
     look_error,
     p_value,
-    share_distance,
     user_moments,
     user_variance,
+    wilson_half_width,
 )
 
 NAN = math.nan
@@ -266,7 +266,7 @@ def test_differences_of_two_models_are_values_like_any_other():
     ],
 )
 def test_a_share_of_endlessly_many_samples_has_the_published_interval(hits, samples, low, high):
-    found = share_distance(
+    found = wilson_half_width(
         np.array([hits, samples - hits]), np.array([samples] * 2), np.array([1e9] * 2), 1.959964
     )
     seen = hits / samples
@@ -277,7 +277,7 @@ def test_a_share_of_endlessly_many_samples_has_the_published_interval(hits, samp
 def test_a_share_of_some_folds_is_as_near_as_said_to_that_of_all_of_them(seen, whole):
     samples, every = 18 * seen, 18 * whole
     hits = np.arange(samples + 1)
-    distance = share_distance(
+    distance = wilson_half_width(
         hits, np.full(len(hits), samples), np.full(len(hits), whole / seen), 1.959964
     )
     for ones in range(every + 1):  # whatever the truth is: exactly, without replacement

@@ -30,7 +30,7 @@ from ecv_core.records.run import (
 )
 from ecv_core.records.spec import SETTINGS, Setting
 from ecv_core.records.tasks import Task
-from ecv_core.stopping import TakesAids
+from ecv_core.stopping import TakesCheapModels
 from ecv_core.stopping.adjustment import CheapModels
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import read_run
@@ -193,10 +193,10 @@ def runs(draw, rule: str, split: str, task: Task) -> RunRecord:
     size = draw(st.sampled_from([1.0, 1e-6, AMOUNT]))
     folds = draw(results(spec, size))
     stopper = stopping.rule_for(spec)
-    if isinstance(stopper, TakesAids) and stopper.needs_aids:
-        cheap = {name: draw(results(spec, size)) for name in stopper.needs_aids}
+    if isinstance(stopper, TakesCheapModels) and stopper.needed_cheap_models:
+        cheap = {name: draw(results(spec, size)) for name in stopper.needed_cheap_models}
         scores = {name: {one.fold: one.user_scores for one in cheap[name]} for name in cheap}
-        stopper = stopper.with_aids(CheapModels(scores, spec.metric_name))
+        stopper = stopper.with_cheap_models(CheapModels(scores, spec.metric_name))
     moments = stopping.moments(stopper, folds, spec.confidence)
     stopped_at = stopping.stop_of(moments, spec.max_folds)
     ran = spec.max_folds if spec.full else draw(st.integers(stopped_at, spec.max_folds))

@@ -154,10 +154,11 @@ def study_metrics(
     if metric not in tests.p_values:
         raise UnknownName("metric of this tuning", metric, tests.p_values)
     p_values = tests.p_values
-    if pairs != "all":
+    draws_pairs = pairs != "all"
+    if draws_pairs:
+        # A table of p values has a column for each pair of configurations.
         pair_count = p_values[metric].shape[1]
         drawn_pairs = draw_pairs(pair_count, seed=seed)
-        # A p value's column is its pair of configurations.
         p_values = {name: table[:, drawn_pairs] for name, table in p_values.items()}
     curves = {name: expected_curve(table) for name, table in p_values.items()}
     return MetricsStudy(
