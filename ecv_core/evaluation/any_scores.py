@@ -87,16 +87,16 @@ def _indexable_by_users(scores: Any) -> Any:  # noqa: ANN401  any array
     Raises:
         InputError: For rows of different lengths, and frames whose labels say another order.
     """
-    if hasattr(scores, "columns"):
+    if hasattr(scores, "columns"):  # a frame of pandas or polars
         _check_labels(scores)
         return scores.to_numpy()
-    if hasattr(scores, "toarray"):
+    if hasattr(scores, "toarray"):  # a sparse matrix of scipy
         if scores.format in _INDEXED_BY_ROW and hasattr(scores, "__getitem__"):
             return scores
         return scores.tocsr()
-    if hasattr(scores, "to_dense"):
+    if hasattr(scores, "to_dense"):  # a tensor of torch
         return _dense(scores)
-    if hasattr(scores, "shape"):
+    if hasattr(scores, "shape"):  # an array
         return scores
     try:
         return np.asarray(scores)
@@ -133,16 +133,16 @@ def _dense(tensor: Any) -> Any:  # noqa: ANN401  a tensor of torch
 
 def _as_array(block: Any) -> NDArray[Any]:  # noqa: ANN401  any array
     """An array of numpy. Raises: InputError for masked scores, for a mask has no order."""
-    if hasattr(block, "detach"):
+    if hasattr(block, "detach"):  # a tensor of torch
         import torch
 
         tensor = _dense(block.detach()).cpu()
         if tensor.dtype is torch.bfloat16:  # numpy has no such numbers
             tensor = tensor.float()
         return np.asarray(tensor)
-    if hasattr(block, "toarray"):
+    if hasattr(block, "toarray"):  # a sparse matrix of scipy
         return np.asarray(block.toarray())
-    if hasattr(block, "columns"):
+    if hasattr(block, "columns"):  # a frame of pandas or polars
         _check_labels(block)
         return np.asarray(block.to_numpy())
     if np.ma.is_masked(block):

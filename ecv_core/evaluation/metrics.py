@@ -48,7 +48,9 @@ class Kind(StrEnum):
     """Numbers that an estimator predicts of samples; scikit-learn's own score."""
 
 
-_IN_SAMPLES = frozenset({Kind.HITS, Kind.GAINS, Kind.RANKS, Kind.PROBABILITIES, Kind.PAIRS})
+_KINDS_FOR_SAMPLED_NEGATIVES = frozenset(
+    {Kind.HITS, Kind.GAINS, Kind.RANKS, Kind.PROBABILITIES, Kind.PAIRS}
+)
 """What means something where held-out items are ranked against sampled negatives."""
 
 
@@ -109,18 +111,18 @@ class Metric:
         check_id(self.id, "a metric")
         self._check_texts()
         if not self.title:
-            self._set("title", self.id.replace("-", " ").capitalize())
+            self._set_frozen_field("title", self.id.replace("-", " ").capitalize())
         if self.kind not in tuple(Kind) or not isinstance(self.higher_is_better, bool):
             raise InputError(
                 f"a metric of one's own is of the kind 'hits' or 'ratings', and higher_is_better "
                 f"True or False, but '{self.id}' has {self.kind!r} and {self.higher_is_better!r}"
             )
-        self._set("kind", Kind(self.kind))
+        self._set_frozen_field("kind", Kind(self.kind))
         self._check_range()
         if self.compute is not None:
             self._try_function()
 
-    def _set(self, name: str, value: object) -> None:
+    def _set_frozen_field(self, name: str, value: object) -> None:
         """Complete a field while the metric is made; it is frozen afterwards."""
         object.__setattr__(self, name, value)
 
@@ -147,12 +149,12 @@ class Metric:
                 f"'{self.kind}'; give a function of ranked hits (hits, held_out), or one of "
                 "predictions (predicted, given) with kind='ratings'"
             )
-        self._set("code", code_of(self.compute))
+        self._set_frozen_field("code", code_of(self.compute))
         if self.kind is Kind.HITS:
             self.of_hits(np.eye(3, 4, dtype=np.bool_), np.arange(1, 4))
         else:
             values = self.of_ratings(np.array([1.0, 2.5, 4.0]), np.array([2, 3, 4]))
-            self._set("whole", values.ndim == 0)
+            self._set_frozen_field("whole", values.ndim == 0)
 
     def of_hits(self, hits: Mask, held_out: Counts) -> Floats:
         """`compute` for users' lists, checked; shape (users,)."""
@@ -162,12 +164,14 @@ class Metric:
         """`compute` for predicted ratings, checked; shape (ratings,), or () for one number."""
         return self._computed("rating", [predicted.shape, ()], predicted, given)
 
-    def _computed(self, unit: str, shapes: list[tuple[int, ...]], *arrays: NDArray[Any]) -> Floats:
+    def _computed(
+        self, unit: str, allowed_shapes: list[tuple[int, ...]], *arrays: NDArray[Any]
+    ) -> Floats:
         """What `compute` gives for some arrays.
 
         Args:
             unit: What there is one number for: 'user' or 'rating'.
-            shapes: Which the numbers may have.
+            allowed_shapes: Which the numbers may have.
             arrays: The arguments of the function.
 
         Raises:
@@ -189,7 +193,7 @@ class Metric:
         not_finite = numbers[~(np.abs(numbers) <= AMOUNT)]
         if len(not_finite):
             raise InputError(f"{name} gave {not_finite[0]}; it has to give finite numbers")
-        if values.shape not in shapes:
+        if values.shape not in allowed_shapes:
             unit_count = len(arrays[-1])  # the last argument has an entry for each user or rating
             raise InputError(
                 f"{name} gave numbers of shape {values.shape} for {unit_count:,} {unit}s; "
@@ -257,9 +261,9 @@ class Metric:
         return self.kind is Kind.GAINS
 
     @property
-    def in_samples(self) -> bool:
+    def works_with_sampled_negatives(self) -> bool:
         """Whether it means something where held-out items are ranked against sampled negatives."""
-        return self.kind in _IN_SAMPLES
+        return self.kind in _KINDS_FOR_SAMPLED_NEGATIVES
 
 
 _PROJECT_METRICS: dict[str, Metric] = {}
@@ -907,7 +911,7 @@ def _obstacle(entry: Metric, *, sampled: bool, log_odds: bool) -> str | None:
             "compares the scores of different users, of which full ranking has too many; draw "
             "negatives (--negatives 100), or choose auc"
         )
-    if sampled and not entry.in_samples:
+    if sampled and not entry.works_with_sampled_negatives:
         return (
             "looks at the lists that users would get, and ranking against sampled negatives makes "
             "no such lists; leave the number of negatives out, or choose a metric such as ndcg"

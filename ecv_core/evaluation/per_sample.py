@@ -364,7 +364,7 @@ def _by_classes(counts_of_class: CountsOfClass) -> Statistic:
     def statistic(held_out: HeldOut) -> Linearized:
         labels = np.unique(np.concatenate([held_out.truth, held_out.response]))
         average = held_out.options.get("average", "binary")
-        if average == "binary":
+        if average == "binary":  # the score of the positive class is the mean of that one class
             positive_label = held_out.options.get("pos_label", "1")
             labels = labels[labels.astype(str) == positive_label]
         if average == "micro":

@@ -32,7 +32,7 @@ USERS_AT_ONCE = 128
 DRAWS_PER_NEGATIVE = {"uniform": 2, "popularity": 3}
 """So many times the negatives are drawn at first, for those that turn out seen or repeated."""
 
-_STREAM = 7_112  # keeps these random numbers apart from others of the same seed
+_STREAM_OF_NEGATIVES = 7_112  # keeps these random numbers apart from others of the same seed
 
 
 def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
@@ -60,11 +60,12 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     # The bag has each item as often as it weighs, so that what is drawn evenly from the bag is
     # drawn by the weights.
     bag = np.repeat(np.arange(len(item_weights), dtype=np.int32), item_weights)
-    # More than are needed: a draw of the user's own items, or of one drawn before, does not count.
+    # More than are needed, and 8 more for small numbers: a draw of the user's own items, or of one
+    # drawn before, does not count.
     draw_count = min(DRAWS_PER_NEGATIVE[protocol.sampling] * negative_count + 8, len(item_weights))
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         users = fold.users[start : start + USERS_AT_ONCE]
-        rng = np.random.default_rng([protocol.seed, _STREAM, start])
+        rng = np.random.default_rng([protocol.seed, _STREAM_OF_NEGATIVES, start])
         bag_indices = rng.integers(0, len(bag), (len(users), draw_count), dtype=np.int32)
         draws = bag[bag_indices[:, ::-1]]  # the last first: so a seed has always meant it
         taken = []
@@ -131,7 +132,7 @@ def _items_of(matrix: csr_array, user: np.intp) -> Codes:
     return matrix.indices[matrix.indptr[user] : matrix.indptr[user + 1]]
 
 
-def _drawable_in(matrix: csr_array, drawable: Mask) -> Counts:
+def _drawable_counts(matrix: csr_array, drawable: Mask) -> Counts:
     """How many of each row's items may be drawn; shape (users,)."""
     counts = np.concatenate(([0], np.cumsum(drawable[matrix.indices])))
     return np.diff(counts[matrix.indptr])
@@ -145,12 +146,12 @@ def _check_enough(fold: EvaluatedFold, drawable: Mask, wanted: int) -> None:
         drawable: Which items may be drawn; shape (items,).
         wanted: Negatives of a user.
     """
-    seen = _drawable_in(fold.seen, drawable)
-    held_out = _drawable_in(fold.held_out, drawable)
-    left_to_draw = drawable.sum() - (seen + held_out)[fold.users]
-    least = int(left_to_draw.min(initial=wanted))
-    if least < wanted:
-        most = max(least, 0)  # an item may be seen and held out, and so counts twice
+    seen_counts = _drawable_counts(fold.seen, drawable)
+    held_out_counts = _drawable_counts(fold.held_out, drawable)
+    items_to_draw = drawable.sum() - (seen_counts + held_out_counts)[fold.users]
+    fewest = int(items_to_draw.min(initial=wanted))
+    if fewest < wanted:
+        most = max(fewest, 0)  # an item that is seen and held out was taken off twice
         kind = ""
         if fold.protocol.sampling == "popularity":
             kind = "with a training interaction "
@@ -188,7 +189,7 @@ def pooled_ranking(fold: EvaluatedFold) -> Columns:
     _check_enough(fold, fold.candidates, 1)
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         users = fold.users[start : start + USERS_AT_ONCE]
-        rng = np.random.default_rng([protocol.seed, _STREAM, start])
+        rng = np.random.default_rng([protocol.seed, _STREAM_OF_NEGATIVES, start])
         is_held_out = fold.held_out[users].toarray() != 0
         is_seen = fold.seen[users].toarray() != 0
         can_be_negative = fold.candidates & ~is_held_out & ~is_seen
@@ -279,8 +280,7 @@ class Comparisons:
     """Negatives with the same score."""
     ranks: Counts
     """The item's place in its list, from 1; NOWHERE for an item that is never recommended."""
-    negatives: int
-    """Of each user."""
+    negatives_per_user: int
 
     @classmethod
     def joined(cls, blocks: Sequence[Comparisons]) -> Comparisons:
@@ -296,7 +296,7 @@ class Comparisons:
             higher=np.concatenate([block.higher for block in blocks]),
             tied=np.concatenate([block.tied for block in blocks]),
             ranks=np.concatenate([block.ranks for block in blocks]),
-            negatives=blocks[0].negatives,
+            negatives_per_user=blocks[0].negatives_per_user,
         )
 
 
@@ -337,7 +337,7 @@ def sampled_auc(comparisons: Comparisons) -> Floats:
     Returns:
         Shape (users,), in [0, 1].
     """
-    wins = 1 - (comparisons.higher + comparisons.tied / 2) / comparisons.negatives
+    wins = 1 - (comparisons.higher + comparisons.tied / 2) / comparisons.negatives_per_user
     held_out_items = np.bincount(comparisons.user_rows)
     return np.bincount(comparisons.user_rows, weights=wins) / held_out_items
 
@@ -390,7 +390,7 @@ def _compare(
     import torch
 
     device = scores.device
-    negatives_of_user = negatives.shape[1]
+    negatives_per_user = negatives.shape[1]
     user_rows = _user_rows(held_out)
     rows = torch.from_numpy(user_rows).to(device)
     held_out_items = torch.from_numpy(held_out.indices.astype(np.int64)).to(device)
@@ -400,7 +400,7 @@ def _compare(
     negative_items = torch.from_numpy(negatives.astype(np.int64)).to(device)
     negative_scores = scores.gather(1, negative_items)
     counts: list[torch.Tensor] = []
-    items_at_once = max(1, COMPARISONS_AT_ONCE // negatives_of_user)
+    items_at_once = max(1, COMPARISONS_AT_ONCE // negatives_per_user)
     for start in range(0, len(rows), items_at_once):
         block = slice(start, start + items_at_once)
         rows_of_block = rows[block]
@@ -425,7 +425,7 @@ def _compare(
         higher=higher,
         tied=tied,
         ranks=ranks,
-        negatives=negatives_of_user,
+        negatives_per_user=negatives_per_user,
     )
 
 
@@ -438,11 +438,11 @@ def _log_loss(scores: torch.Tensor, negatives: Codes, held_out: csr_array) -> Fl
     """Mean log loss of each user's lists; arguments as of `_compare`; shape (users,)."""
     log_odds = scores.cpu().numpy()
     user_rows = _user_rows(held_out)
-    held_out_losses = log_loss(log_odds[user_rows, held_out.indices], True)
+    held_out_losses = log_loss(log_odds[user_rows, held_out.indices], chosen=True)
     held_out_counts = np.bincount(user_rows)
     mean_loss = np.bincount(user_rows, weights=held_out_losses) / held_out_counts
     negative_log_odds = np.take_along_axis(log_odds, negatives.astype(np.int64), axis=1)
-    negative_losses = log_loss(negative_log_odds, False)
+    negative_losses = log_loss(negative_log_odds, chosen=False)
     # Every list of a user has one held-out item and the same negatives.
     return (mean_loss + negative_losses.sum(axis=1)) / (negatives.shape[1] + 1)
 

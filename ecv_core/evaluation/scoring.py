@@ -311,7 +311,7 @@ class _RecordingScorer:
         if method is not None:
             return _Recipe(metric=_METRIC_OF_METHOD[method], options=options)
         # A `score` that somebody wrote anew may be the usual one all the same, as that of k-NN is.
-        # So predictions are kept in the stand-in, and `values_of_samples` compares the values.
+        # So `responses` is made to keep predictions, by which `values_of_samples` then finds out.
         if hasattr(responses.estimator, "predict"):
             responses.predict(responses.X)
         if is_classifier(responses.estimator):

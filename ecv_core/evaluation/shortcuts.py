@@ -144,7 +144,7 @@ class LongestFirst:
         self._n = n
         self._longest = np.sort(by_length[:longest_count])
         """The longest items, by number."""
-        self._longest_of_others = lengths[by_length[longest_count:]].max(initial=0.0)
+        self._largest_other_length = lengths[by_length[longest_count:]].max(initial=0.0)
         """The length of the longest item that is not multiplied first."""
         self._unit_rounding = items.shape[0] * float(np.finfo(np.float32).eps)
         """How much a score may be off by rounding alone, where both lengths are 1."""
@@ -215,14 +215,13 @@ class LongestFirst:
                 shape.
             user_lengths: Shape (users,).
         """
-        rounding = (
-            self._unit_rounding * user_lengths[:, None] * item_lengths
-        )  # bound for each score
+        # By how much each score may be rounded, at most.
+        rounding = self._unit_rounding * user_lengths[:, None] * item_lengths
         with np.errstate(invalid="ignore"):  # -inf less -inf, where candidates are too few
             gaps = best_scores[:, :-1] - best_scores[:, 1:]
         has_clear_order = (gaps > rounding[:, :-1] + rounding[:, 1:]).all(axis=1)
         # No score of a shorter item is above the product of the lengths (Cauchy, Schwarz). It and
         # the list's last score are rounded, each by at most as much as the longest item's score.
         largest_rounding = rounding[:, -1]
-        highest_of_others = user_lengths * self._longest_of_others + 2 * largest_rounding
+        highest_of_others = user_lengths * self._largest_other_length + 2 * largest_rounding
         return has_clear_order & (best_scores[:, self._n - 1] > highest_of_others)

@@ -72,9 +72,11 @@ def feature_blocks(
     is_rated = scipy.sparse.csr_array(
         (np.ones(len(train)), (train.users, train.items)), shape=(train.n_users, train.n_items)
     )
-    user_block = _block_of_rows(is_rated, train.users, asked.users, with_rated=items_of_user)
+    user_block = _block_of_rows(
+        is_rated, train.users, asked.users, with_rated_columns=items_of_user
+    )
     item_block = _block_of_rows(
-        is_rated.T.tocsr(), train.items, asked.items, with_rated=users_of_item
+        is_rated.T.tocsr(), train.items, asked.items, with_rated_columns=users_of_item
     )
     blocks = [user_block, item_block]
     if time:
@@ -83,7 +85,7 @@ def feature_blocks(
 
 
 def _block_of_rows(
-    is_rated: csr_array, train_rows: Codes, asked_rows: Codes, *, with_rated: bool
+    is_rated: csr_array, train_rows: Codes, asked_rows: Codes, *, with_rated_columns: bool
 ) -> FeatureBlock:
     """The features of users; of items where `is_rated` is transposed.
 
@@ -91,11 +93,12 @@ def _block_of_rows(
         is_rated: Ones where a user has rated an item; shape (users, items).
         train_rows: The user of each training rating.
         asked_rows: The user of each rating that is to be predicted.
-        with_rated: Whether the items that a user has rated are features too, whatever the ratings.
+        with_rated_columns: Whether the items that a user has rated are features too, whatever the
+            ratings.
     """
     counts = np.diff(is_rated.indptr)
     features = [_indicators(np.flatnonzero(counts), len(counts))]
-    if with_rated:
+    if with_rated_columns:
         # By the weight 1 / sqrt(count) each row has the length 1, however many ratings it has.
         rated_columns = np.unique(is_rated.indices)
         weights = np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts)
@@ -170,7 +173,7 @@ class BayesianFM:
         myfm = import_myfm()
         days = self._params.get("days", 1)  # models without features of time have no such parameter
         blocks = feature_blocks(train, asked, days_per_period=days, **self._features)
-        self._try_memory(blocks)
+        self._check_memory(blocks)  # within myFM a lack of it would end the whole process
         train_blocks = [myfm.RelationBlock(block.train.tolist(), block.rows) for block in blocks]
         asked_blocks = [
             myfm.RelationBlock(block.predicted.tolist(), block.rows) for block in blocks
@@ -211,7 +214,7 @@ class BayesianFM:
         )
         return average
 
-    def _try_memory(self, blocks: list[FeatureBlock]) -> None:
+    def _check_memory(self, blocks: list[FeatureBlock]) -> None:
         """Take for a moment about as much memory as myFM will.
 
         Where there is none, a MemoryError says so; inside myFM that mostly ends the whole process.

@@ -241,7 +241,7 @@ class NGCFNet(GraphNet):
             item_sums = self.graph.to_items(vectors.users)
             sums = UsersAndItems(user_sums, item_sums)
             if layer is self._layers[-1]:
-                # All nodes are needed for the sums of the next layer, and after the last one these.
+                # Another layer would need the vectors of all nodes; after the last these suffice.
                 vectors = vectors.select(nodes)
                 sums = sums.select(nodes)
             users = self._mix(vectors.users, sums.users, layer, training=training)

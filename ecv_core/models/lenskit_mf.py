@@ -253,7 +253,8 @@ class BiasedALS:
                     report(epoch + 1, epochs)
             trainer.finalize()
         _check_finite(scorer, divergence_message)
-        scorer.trained_epochs = epochs  # the pipeline trains what is left, the biases
+        # So the pipeline leaves the scorer as it is, and trains what else it has: the biases.
+        scorer.trained_epochs = epochs
         pipeline = predict_pipeline(scorer)
         pipeline.train(data, TrainingOptions(retrain=False, rng=options.rng))
         return pipeline

@@ -331,8 +331,9 @@ class Similarities:
         elif sparse_multiplications(entries) <= MAX_SCIPY_PAIRS:
             self._sparse = keep_nearest(sparse_similarities(terms), max_neighbours)
         else:
-            most = min(max_neighbours, entries.shape[1])
-            self._sparse = compiled_nearest(terms, most, progress)
+            # The search has memory for so many of each column.
+            neighbours = min(max_neighbours, entries.shape[1])
+            self._sparse = compiled_nearest(terms, neighbours, progress)
 
     def nearest(self, neighbours: int) -> csr_array:
         """The similarities of each column to those nearest to it.

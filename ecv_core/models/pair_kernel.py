@@ -47,7 +47,7 @@ def indices_of_training_pairs(
         In order.
     """
     indices = np.empty(len(users), np.int64)
-    last_digits = np.uint64(8 * len(marks) - 1)
+    last_digits = np.uint64(8 * len(marks) - 1)  # ones only, for there is a power of two of bits
     # First the pairs whose bit is marked, among which are all of the training matrix. Each index is
     # written, and counted only where the bit is set: without a branch, which the processor would
     # guess wrongly.

@@ -55,7 +55,8 @@ class LookupByMarks:
         self._starts = train.starts.numpy()
         self._columns = train.columns.numpy()
         self._n_items = n_items
-        # Rounded up to a power of two, so that a key's last binary digits are the number of a bit.
+        # A Bloom filter with one hash function, a key's last binary digits: they are the number of
+        # the bit that is set. So the number of bits is a power of two.
         digits = math.ceil(math.log2(max(8, MARKS_PER_PAIR * len(keys))))
         self._marks = np.zeros(2**digits // 8, dtype=np.uint8)
         pair_kernel.mark(keys.numpy(), self._marks)

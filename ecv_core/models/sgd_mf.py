@@ -23,8 +23,8 @@ PAIRS_AT_ONCE = 250_000
 GRID_RATES = (0.001, 0.003)
 GRID_REGULARIZATIONS = (0.02, 0.03, 0.04, 0.05)
 """The paper's grid: every pair of the two is tried."""
-GRID_SHARE = 0.05
-"""Of the training ratings, taken out to choose by."""
+HIDDEN_SHARE = 0.05
+"""Of the training ratings, hidden from the fits of the grid, to choose one by."""
 
 
 class FactorSetting(NamedTuple):
@@ -82,7 +82,7 @@ class SgdMF:
             report: Called with the number of epochs that are done.
         """
         rng = np.random.default_rng(seed)
-        hidden_count = max(1, round(GRID_SHARE * len(train)))
+        hidden_count = max(1, round(HIDDEN_SHARE * len(train)))
         is_hidden = rng.permutation(len(train)) < hidden_count
         if is_hidden.all():
             raise RunError(
@@ -125,7 +125,7 @@ class _Factorization:
         vectors = self._rng.standard_normal((size, params["dimension"]), dtype=np.float32)
         vectors *= np.float32(params["deviation"])
         has_no_rating = np.bincount(codes, minlength=size) == 0
-        vectors[has_no_rating] = 0
+        vectors[has_no_rating] = 0  # nothing is known of them, so that predictions stay at biases
         return vectors
 
     def train_epoch(self, setting: FactorSetting, report: Callable[[], None]) -> None:

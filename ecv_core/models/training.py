@@ -66,7 +66,7 @@ class Validation:
         Returns:
             None if the data is too small to hide anything.
         """
-        rng = np.random.default_rng([seed, 1])
+        rng = np.random.default_rng([seed, 1])  # not the numbers that training draws by the seed
         row_sizes = np.diff(train.indptr)
         user_of_entry = np.repeat(np.arange(len(row_sizes)), row_sizes)
         # A user's interaction with the lowest draw stays visible, so that nobody loses everything.

@@ -198,8 +198,8 @@ def _step_back(
 ) -> Draw:
     """Fold j tests the j-th block from the end of every history, trained on what is before it."""
     sizes = histories.sizes
-    last_held_out = _held_out_counts(sizes, settings, steps_back=k - 1)
-    if not _is_anybody_tested(sizes, last_held_out, k):
+    counts_of_last_fold = _held_out_counts(sizes, settings, steps_back=k - 1)
+    if not _is_anybody_tested(sizes, counts_of_last_fold, k):
         if k == 1:
             raise FoldsError(_message_of_short_histories(interactions, sizes, settings, unit))
         raise FoldsError(

@@ -25,7 +25,7 @@ def against(owners, higher, tied=None, negatives=9):
         higher=higher,
         tied=tied,
         ranks=ranks,
-        negatives=negatives,
+        negatives_per_user=negatives,
     )
 
 
