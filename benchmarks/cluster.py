@@ -37,7 +37,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Results
-from ecv_core.jobs.heartbeat import recover
+from ecv_core.jobs.heartbeat import interrupt_abandoned_runs
 from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import Progress
@@ -110,7 +110,7 @@ def run_node(address: str) -> None:
 def run_coordinator(address: str, seed: int) -> None:
     """A program that computes the run of a seed, or goes on with it."""
     store = open_store()
-    recover(store)
+    interrupt_abandoned_runs(store)
     spec = make_spec(dataset="synthetic", algorithm="popular", k=FOLDS, rule="never", seed=seed)
     executor = executor_on(address, compute=sleep_instead)
     drive(RunPlan(spec), PlanRuns(store, runs=store.runs_like(spec)), executor)

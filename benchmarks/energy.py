@@ -60,7 +60,7 @@ def stop_after(folds: int, runs: Sequence[RunRecord], cost: str) -> Stop:
     for run in runs:
         costs = [fold.energy.joules for fold in run.folds]
         if cost == "seconds":
-            costs = [fold.seconds_alone for fold in run.folds]
+            costs = [fold.seconds_if_computed_alone for fold in run.folds]
         later = costs[1:folds] or costs[:1]
         others = fmean(costs[folds:])
         over_lowest.append(others / min(later))

@@ -15,7 +15,7 @@ from ecv_core.jobs.executors import Here
 from ecv_core.jobs.manager import Queue
 from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
-from ecv_core.jobs.plans.study import Cell, begin, cells_of_study, first_answering
+from ecv_core.jobs.plans.study import Cell, begin, cells_of_study, first_run_that_answers
 from ecv_core.records import codec
 from ecv_core.records.run import RunState, Scores
 from ecv_core.records.tasks import Task
@@ -71,9 +71,9 @@ def test_a_study_runs_several_splits_and_reuses_what_is_known():
     ]
 
     cells = cells_of_study(store, begin(store, Queue(store), [Cell(spec=spec) for spec in specs]))
-    assert [cell.borrowed for cell in cells] == [True, False, False]
+    assert [cell.is_reused for cell in cells] == [True, False, False]
     assert [len(cell.spec.fold_order) for cell in cells] == [1, 1, 10]
-    assert first_answering(specs[1], [known]) is None
+    assert first_run_that_answers(specs[1], [known]) is None
 
 
 def test_where_low_is_good_the_lowest_ranks_first_under_k_folds_and_at_the_stop():

@@ -174,7 +174,7 @@ class Acting:
         check(Action.START_MANY, self.actor)
         self._check_place(compute_on)
 
-        def may_go_on(run: RunRecord) -> bool:
+        def may_resume(run: RunRecord) -> bool:
             return self.may(Action.GO_ON, run.started_by)
 
         return study.begin(
@@ -182,7 +182,7 @@ class Acting:
             self,
             cells,
             started_by=self.actor.id,
-            may_go_on=may_go_on,
+            may_resume=may_resume,
             compute_on=compute_on,
         )
 

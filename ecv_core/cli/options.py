@@ -91,7 +91,7 @@ def add_rule_param(
         parameter: Its value is checked with the rule's.
         changed: What is otherwise in this command, as for `add_argument`.
     """
-    rules = " or ".join(stopping.takers(parameter.name))
+    rules = " or ".join(stopping.rules_that_take(parameter.name))
     text = f"{parameter.help} For the rule {rules}."
     if parameter.default and not parameter.required:
         text += f" Default: {parameter.default}."
@@ -119,7 +119,7 @@ def asked_rule_params(options: argparse.Namespace, rule: str) -> dict[str, Any]:
             continue
         flag = parameter.flag
         if name not in own:
-            rules = " or ".join(stopping.takers(name))
+            rules = " or ".join(stopping.rules_that_take(name))
             raise InputError(f"{flag} belongs to --rule {rules}, but the rule is {chosen.id}")
         if name in values:
             raise InputError(

@@ -105,13 +105,13 @@ def _choice(choice: Algorithm | stopping.Rule) -> str:
 def run_command(options: argparse.Namespace) -> None:
     spec = spec_of(options)
     check_data(spec)
-    from ecv_core.jobs.heartbeat import recover
+    from ecv_core.jobs.heartbeat import interrupt_abandoned_runs
     from ecv_core.store.ownership import this_process
     from ecv_core.store.rescue import take_in_rescued
     from ecv_core.store.store import open_store
 
     store = open_store()
-    recover(store)
+    interrupt_abandoned_runs(store)
     take_in_rescued(store)
     if options.resume:
         cut_off = _cut_off_run(store, spec)
@@ -123,10 +123,10 @@ def run_command(options: argparse.Namespace) -> None:
 
 def _cut_off_run(store: Store, spec: RunSpec) -> RunRecord | None:
     """The newest run of the same settings that can go on; None where there is none."""
-    from ecv_core.jobs.heartbeat import recover_run
+    from ecv_core.jobs.heartbeat import interrupt_run_if_abandoned
 
     for same in store.runs_like(spec, imported=False):
-        recover_run(store, same.run_id)
+        interrupt_run_if_abandoned(store, same.run_id)
         run = store.run(same.run_id)
         if run.resumable and run.spec.same_run(spec):
             return run

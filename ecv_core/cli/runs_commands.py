@@ -10,7 +10,7 @@ from ecv_core.cli.options import ANY_RUN, RUN, add_json, add_place
 from ecv_core.cli.run_command import go_on, summary
 from ecv_core.figures.words import counted, is_or_are
 from ecv_core.fold import check_data
-from ecv_core.jobs.heartbeat import abandoned_runs, recover_run
+from ecv_core.jobs.heartbeat import abandoned_runs, interrupt_run_if_abandoned
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunState
@@ -76,7 +76,7 @@ def resume_command(options: argparse.Namespace) -> None:
     store = open_store()
     take_in_rescued(store)
     run_id = full_id(store, options.run_id)
-    recover_run(store, run_id)
+    interrupt_run_if_abandoned(store, run_id)
     run = store.run(run_id)
     if run.spec.tracked:
         raise InputError(
@@ -111,7 +111,7 @@ def delete_command(options: argparse.Namespace) -> None:
     store = open_store()
     run_ids = [full_id(store, name) for name in options.run_ids]
     for run_id in run_ids:
-        recover_run(store, run_id)
+        interrupt_run_if_abandoned(store, run_id)
         run = store.run(run_id)
         if run.state.active:
             raise InputError(f"run {run.run_id} is {run.state}; cancel it before you delete it")

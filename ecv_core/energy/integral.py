@@ -51,7 +51,7 @@ class _Stretches:
     least_watts: float
     """The least power that was seen; `most_watts` the most."""
     most_watts: float
-    step: float = 0.0
+    counter_step: float = 0.0
     """Joules that are not known at either end, of a counter that moves in steps."""
 
 
@@ -91,13 +91,15 @@ def integral(
     gaps = np.append(stretches.gaps, outer_gaps)
     # Of each stretch only what lies between begin and end counts.
     seconds_inside = np.maximum(np.minimum(ends, end) - np.maximum(begins, begin), 0.0)
+    # A stretch that is cut keeps its share of the gap; 1 stands for the length of one outside.
     lengths = np.where(seconds_inside > 0, ends - begins, 1.0)
     missing_seconds = gaps * seconds_inside / lengths
     joules = float(seconds_inside @ watts)
+    # In the gaps the power may have been the least that was seen, or the most.
     sampled_joules = float((seconds_inside - missing_seconds) @ watts)
     gap_seconds = float(missing_seconds.sum())
-    low = sampled_joules + gap_seconds * stretches.least_watts - stretches.step
-    high = sampled_joules + gap_seconds * stretches.most_watts + stretches.step
+    low = sampled_joules + gap_seconds * stretches.least_watts - stretches.counter_step
+    high = sampled_joules + gap_seconds * stretches.most_watts + stretches.counter_step
     return Integral(
         joules=joules,
         low=min(max(low, 0.0), joules),
@@ -114,14 +116,14 @@ def _stretches_of_power(times: Floats, watts: Floats, sampling_seconds: float) -
         watts: The watts that the samples say; shape (samples,).
         sampling_seconds: Between two samples, as it was intended.
     """
-    later = np.diff(times) > 0
-    begins = times[:-1][later]
-    ends = times[1:][later]
+    is_later = np.diff(times) > 0  # two samples at one time have nothing between them
+    begins = times[:-1][is_later]
+    ends = times[1:][is_later]
     means = (watts[:-1] + watts[1:]) / 2
     return _Stretches(
         begins=begins,
         ends=ends,
-        watts=means[later],
+        watts=means[is_later],
         gaps=_missing_seconds(ends - begins, sampling_seconds),
         watts_before=float(watts[0]),
         watts_after=float(watts[-1]),
@@ -137,11 +139,11 @@ def _stretches_of_counter(times: Floats, counts: Floats) -> _Stretches | None:
         times: The times of the samples; shape (samples,).
         counts: The counts that the samples say, in joules so far; shape (samples,).
     """
-    later = np.diff(times) > 0
-    begins = times[:-1][later]
-    ends = times[1:][later]
+    is_later = np.diff(times) > 0  # two samples at one time have nothing between them
+    begins = times[:-1][is_later]
+    ends = times[1:][is_later]
     seconds = ends - begins
-    rises = np.diff(counts)[later]
+    rises = np.diff(counts)[is_later]
     began_anew = rises < 0  # a counter that begins at 0 again tells nothing of the time between
     counted_joules = rises[~began_anew]
     counted_seconds = seconds[~began_anew]
@@ -149,9 +151,11 @@ def _stretches_of_counter(times: Floats, counts: Floats) -> _Stretches | None:
         return None
     counted_watts = counted_joules / counted_seconds
     mean_watts = float(counted_joules.sum() / counted_seconds.sum())
-    step = 0.0
+    # A counter that stands still between two samples moves in steps, the largest of which may be
+    # missing before the first sample, or may have been used before the fold began.
+    counter_step = 0.0
     if (rises == 0).any():
-        step = float(rises.max())
+        counter_step = float(rises.max())
     return _Stretches(
         begins=begins,
         ends=ends,
@@ -161,7 +165,7 @@ def _stretches_of_counter(times: Floats, counts: Floats) -> _Stretches | None:
         watts_after=mean_watts,
         least_watts=float(counted_watts.min()),
         most_watts=float(counted_watts.max()),
-        step=step,
+        counter_step=counter_step,
     )
 
 

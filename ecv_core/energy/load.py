@@ -52,15 +52,16 @@ class Load:
             program_seconds=sum(map(_seconds_of, _program)),
         )
 
-    def others_since(self, before: Load) -> float | None:
+    def share_of_others_since(self, before: Load) -> float | None:
         """The share of the machine that other programs used between two readings, in [0, 1].
 
         None where they are too close to each other to tell.
         """
         possible_seconds = self._processor_seconds_since(before)
-        if possible_seconds < 10 * TICK_SECONDS:
+        if possible_seconds < 10 * TICK_SECONDS:  # the two ticks below would be too much of it
             return None
         own = self.own_seconds - before.own_seconds
+        # The program that this process works for is no other one, either.
         program = self.program_seconds - before.program_seconds
         others = self.machine_seconds - before.machine_seconds - own - program
         # Each of the two readings may be a tick off.
@@ -80,8 +81,8 @@ def own_seconds() -> float:
     """Processor seconds of this process and of its children, those that have ended too."""
     me = psutil.Process()
     times = me.cpu_times()
-    ended = times.children_user + times.children_system
-    return times.user + times.system + ended + sum(map(_seconds_of, _children(me)))
+    of_ended_children = times.children_user + times.children_system
+    return times.user + times.system + of_ended_children + sum(map(_seconds_of, _children(me)))
 
 
 def own_seconds_since(before: float) -> float:
@@ -101,7 +102,7 @@ def own_pids() -> set[int]:
 def _seconds_of(process: psutil.Process) -> float:
     with suppress(psutil.Error):
         times = process.cpu_times()
-        return float(times.user + times.system)
+        return times.user + times.system
     return 0.0
 
 
@@ -132,7 +133,7 @@ _SIZE_OFFSET = 12
 """Where a structure of a module has its size, in two bytes."""
 
 
-def memory_power(watts: float | None) -> tuple[float | None, str]:
+def watts_and_basis_of_memory(watts: float | None) -> tuple[float | None, str]:
     """The watts of the memory, None for what its size suggests, and how they are known.
 
     Args:
@@ -146,6 +147,7 @@ def memory_power(watts: float | None) -> tuple[float | None, str]:
     modules = memory_modules()
     if modules:
         return WATTS_PER_MODULE * modules, "modules"
+    # CodeCarbon then supposes modules that suit the size of the memory.
     return None, "size"
 
 

@@ -23,7 +23,7 @@ from uuid import uuid4
 
 import psutil
 
-from ecv_core.energy.load import Load, memory_power
+from ecv_core.energy.load import Load, watts_and_basis_of_memory
 from ecv_core.energy.savings import JOULES_PER_KWH
 from ecv_core.records.errors import InputError, what_to_install
 from ecv_core.records.places import SHIPPED
@@ -228,14 +228,14 @@ class CodeCarbonMeter:
     ) -> None:
         self._grams_per_kwh = country(country_code).grams_co2e_per_kwh
         self._processor_watts = processor_watts
-        self._memory_watts, self._memory_basis = memory_power(memory_watts)
+        self._memory_watts, self._memory_basis = watts_and_basis_of_memory(memory_watts)
         self._tracker: Any = None
         """CodeCarbon's, once it has probed the hardware."""
         self._source = ""
         self._task = ""
-        """The name of the task that is measured now; empty where none is."""
-        self._is_missing = False
-        """Whether it was said that CodeCarbon is not installed."""
+        """CodeCarbon's name of the fold that is measured now; empty where none is."""
+        self._has_warned_of_missing_package = False
+        """Whether the log has said that CodeCarbon is not installed."""
 
     def start(self) -> None:
         """Begin a task; a failure is logged and the fold goes on unmetered."""
@@ -245,9 +245,9 @@ class CodeCarbonMeter:
             self._task = uuid4().hex  # a name used twice would count twice
             self._tracker.start_task(self._task)
         except ModuleNotFoundError as error:
-            if not self._is_missing:
+            if not self._has_warned_of_missing_package:
                 log.warning("folds go unmetered: %s", what_to_install(error) or error)
-            self._is_missing = True
+            self._has_warned_of_missing_package = True
             self._task = ""
         except Exception:  # a failing meter never fails a fold
             log.warning("the energy meter did not start; this fold goes unmetered", exc_info=True)
@@ -378,20 +378,20 @@ class IdlePower(NamedTuple):
     """How it is known, as `Energy.source`."""
 
 
-def remembered_idle_power(assumptions: str) -> IdlePower | None:
+def remembered_idle_power(settings_key: str) -> IdlePower | None:
     """What `measure_idle_power` has given under these since the machine was started."""
     with suppress(TypeError, ValueError):
-        watts, source = recalled(f"idle {assumptions}")
+        watts, source = recalled(f"idle {settings_key}")
         return IdlePower(float(watts), str(source))
     return None
 
 
-def measure_idle_power(meter: EnergyMeter, assumptions: str) -> IdlePower | None:
+def measure_idle_power(meter: EnergyMeter, settings_key: str) -> IdlePower | None:
     """The power of the idle machine, measured by this meter.
 
     Args:
         meter: The meter that measures it.
-        assumptions: What the meter assumes, under which the answer is remembered.
+        settings_key: Names the settings of the meter; the answer is remembered under it.
 
     Returns:
         None where the machine is not idle now, or nothing can be measured.
@@ -408,24 +408,26 @@ def measure_idle_power(meter: EnergyMeter, assumptions: str) -> IdlePower | None
     if energy.source == "none" or not Load.now().is_idle_since(load_before):
         return None
     power = IdlePower(energy.joules / seconds, energy.source)
-    remember(f"idle {assumptions}", power)
+    remember(f"idle {settings_key}", power)
     return power
 
 
 class WatchedMeter:
     """A meter that sees, too, how much other programs use the machine meanwhile."""
 
-    def __init__(self, meter: EnergyMeter, *, shared: bool = False, assumptions: str = "") -> None:
+    def __init__(
+        self, meter: EnergyMeter, *, machine_shared: bool = False, settings_key: str = ""
+    ) -> None:
         """Nothing is measured yet.
 
         Args:
-            shared: Whether folds of other programs may run meanwhile.
-            assumptions: The assumptions of the meter, under which the power of the idle machine is
-                remembered; empty for not at all.
+            machine_shared: Whether folds of other programs may run meanwhile.
+            settings_key: Names the settings of the meter; the power of the idle machine is
+                remembered under it. Empty for not at all.
         """
         self._meter = meter
-        self._shared = shared
-        self._assumptions = assumptions
+        self._machine_shared = machine_shared
+        self._settings_key = settings_key
         self._load_at_start = Load.now()
         self._load_at_last_stop = self._load_at_start
         self._idle_power: IdlePower | None = None
@@ -437,8 +439,8 @@ class WatchedMeter:
 
     def start(self) -> None:
         """Begin measuring; before that the idle machine, where that is not known and pays."""
-        if self._idle_power is None and self._assumptions:
-            remembered = remembered_idle_power(self._assumptions)
+        if self._idle_power is None and self._settings_key:
+            remembered = remembered_idle_power(self._settings_key)
             self._idle_power = remembered or self._measured_idle_power()
         self._meter.start()
         self._load_at_start = Load.now()
@@ -457,8 +459,8 @@ class WatchedMeter:
         self._fold_seconds += seconds
         return replace(
             energy,
-            other_work=load.others_since(load_before),
-            machine_shared=self._shared,
+            other_work=load.share_of_others_since(load_before),
+            machine_shared=self._machine_shared,
             idle_joules=self._idle_joules(energy.source, seconds),
         )
 
@@ -473,7 +475,7 @@ class WatchedMeter:
         if self._fold_seconds < LONG_SECONDS or time.monotonic() < self._try_again_at:
             return None
         self._try_again_at = time.monotonic() + IDLE_RETRY_SECONDS
-        return measure_idle_power(self._meter, self._assumptions)
+        return measure_idle_power(self._meter, self._settings_key)
 
 
 LONG_SECONDS = 10.0

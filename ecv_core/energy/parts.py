@@ -156,16 +156,16 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
         joules[MEMORY] += energy.ram_joules
         if energy.source == "mixed":
             joules_of_parts = energy.cpu_joules + energy.gpu_joules + energy.ram_joules
-            # Rounded, as a part of next to nothing would be none.
+            # Rounded to microjoules: what is less comes from floating-point sums, and is no part.
             joules[IN_NO_PART] += round(max(energy.joules - joules_of_parts, 0.0), 6)
-    whole = sum(joules.values())
+    all_joules = sum(joules.values())
     parts = []
     for name in dict.fromkeys(_IN_ORDER):
         if joules[name] > 0:
             watts = 0.0
             if seconds:
                 watts = joules[name] / seconds
-            percent = 100 * joules[name] / whole
+            percent = 100 * joules[name] / all_joules
             parts.append(EnergyPart(name=name, joules=joules[name], percent=percent, watts=watts))
     return tuple(parts)
 
@@ -214,7 +214,7 @@ def energy_lines(run: RunRecord) -> list[str]:
         )
     shown = " + ".join(f"{part.joules:.4g}" for part in parts)
     lines.append(f"total: {shown} = {facts.joules:.4g} J, / 3600 = {facts.joules / 3600:.3g} Wh")
-    if facts.above_idle:
+    if facts.has_idle_joules:
         lines.append(_idle_line(folds, seconds))
     if facts.grams_co2e:
         per_kwh = facts.grams_co2e / facts.joules * JOULES_PER_KWH

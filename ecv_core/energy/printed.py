@@ -117,7 +117,7 @@ def _reading_of(line: str, header: list[str]) -> Printed | None:
         headings = header
     readings = []
     for cell, heading in zip(cells, headings, strict=True):
-        reading = _reading_of_cell(cell, heading, alone=len(cells) == 1)
+        reading = _reading_of_cell(cell, heading, is_only_cell=len(cells) == 1)
         if reading is not None:
             readings.append(reading)
     if len(readings) > 1:
@@ -130,13 +130,13 @@ def _reading_of(line: str, header: list[str]) -> Printed | None:
     return readings[0]
 
 
-def _reading_of_cell(cell: str, heading: str, *, alone: bool) -> Printed | None:
+def _reading_of_cell(cell: str, heading: str, *, is_only_cell: bool) -> Printed | None:
     """The power or energy in a cell; a number without a unit has that of its column.
 
     Args:
         cell: The cell of a line.
         heading: The heading of its column; may be empty.
-        alone: Whether it is the only cell, which without any unit is of watts.
+        is_only_cell: Whether it is the only one of its line, which without any unit is of watts.
     """
     match = _VALUE.fullmatch(cell)
     if match is None:
@@ -151,7 +151,7 @@ def _reading_of_cell(cell: str, heading: str, *, alone: bool) -> Printed | None:
                 f"it prints '{cell}' below '{heading[:40]}', and the unit is not known; print it "
                 "with the number, such as 47.3 W"
             )
-        if unit is None and alone:
+        if unit is None and is_only_cell:
             unit = "W"
     if unit is None:
         return None

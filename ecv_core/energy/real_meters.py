@@ -56,7 +56,7 @@ ANSWER_SECONDS = 2.0
 """How long a meter may take to answer."""
 CONNECT_SECONDS = 6.0
 """How long a plug may take to connect and answer that has to be connected to first."""
-LAST_SECONDS = 0.5
+LAST_SAMPLE_SECONDS = 0.5
 """How long, after a fold, the last samples of all meters together are waited for."""
 MOST = 1e12
 """Watts or joules; what claims to be more is no reading."""
@@ -156,12 +156,12 @@ class Tapo:
             )
         import asyncio
 
-        self._turn = threading.Lock()
+        self._plug_lock = threading.Lock()
         self._runner = asyncio.Runner()
         self._plug: Any = None
 
     def read(self) -> tuple[float, str]:
-        with self._turn:  # a page may ask while a fold is measured
+        with self._plug_lock:  # a page may ask while a fold is measured
             return self._runner.run(self._watts()), "W"
 
     async def _watts(self) -> float:
@@ -170,7 +170,7 @@ class Tapo:
         import kasa
 
         kind = kasa.DeviceConnectionParameters(
-            kasa.DeviceFamily.SmartTapoPlug, kasa.DeviceEncryptionType.Klap, 2
+            kasa.DeviceFamily.SmartTapoPlug, kasa.DeviceEncryptionType.Klap, login_version=2
         )
         config = kasa.DeviceConfig(
             host=self._host,
@@ -194,7 +194,7 @@ class Tapo:
 
     def close(self) -> None:
         """End its connection; without it the HTTP library complains at the end of the program."""
-        if self._plug is not None and self._turn.acquire(timeout=ANSWER_SECONDS):
+        if self._plug is not None and self._plug_lock.acquire(timeout=ANSWER_SECONDS):
             with suppress(Exception):
                 self._runner.run(self._plug.disconnect())
             self._runner.close()
@@ -351,7 +351,7 @@ class Sampler:
             self.source = device.source
         self._thread: threading.Thread | None = None
         self._samples: list[Sample] = []
-        self._ends = threading.Event()
+        self._fold_is_over = threading.Event()
         """Set once the fold is over."""
         self.span = (0.0, 0.0)
         """Begin and end of the fold, in seconds of `time.perf_counter`."""
@@ -360,22 +360,22 @@ class Sampler:
     def start(self) -> None:
         """Begin; the first sample is taken at once."""
         self._samples = []
-        self._ends = threading.Event()
+        self._fold_is_over = threading.Event()
         self.span = (time.perf_counter(), math.inf)
         # A thread that is alive hangs in the meter since a fold before: this fold gets no sample.
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(
-                target=self._sample, args=(self._samples, self._ends), daemon=True
+                target=self._sample, args=(self._samples, self._fold_is_over), daemon=True
             )
             self._thread.start()
 
     def end(self) -> None:
         """The fold is over; a last sample is taken."""
         self.span = (self.span[0], time.perf_counter())
-        self._ends.set()
+        self._fold_is_over.set()
 
     @property
-    def silent(self) -> bool:
+    def has_no_sample(self) -> bool:
         """Whether it has said nothing since the fold began."""
         return not self._samples
 
@@ -446,13 +446,13 @@ class SampledMeter:
     def stop(self) -> Energy:
         for sampler in self._samplers:
             sampler.end()
-        until = time.perf_counter() + LAST_SECONDS
+        last_samples_until = time.perf_counter() + LAST_SAMPLE_SECONDS
         half_seconds = (time.perf_counter() - self._began_at) / 2
         estimate = self._codecarbon.stop()
         good_readings = []
         other_readings = []
         for sampler in self._samplers:
-            reading = sampler.reading(until)
+            reading = sampler.reading(last_samples_until)
             if reading.gap_seconds < half_seconds:  # it tells of most of the fold
                 good_readings.append(reading)
             else:
@@ -470,6 +470,7 @@ class SampledMeter:
         readings = [*good_readings, *other_readings]
         if estimate.source != "none":
             readings.append(estimated)
+        # Of the first meter that tells of most of the fold; which part used them it cannot tell.
         joules = readings[0].joules
         return Energy(
             joules=joules,
@@ -496,19 +497,20 @@ class Gpus:
 
         nvml.nvmlInit()
         self._nvml = nvml
-        self._seconds = 0.0
-        self._seen: list[tuple[Any, int]] = []
+        self._computed_seconds = 0.0
+        """Of this process and its children so far, on all GPUs."""
+        self._gpus_seen_until: list[tuple[Any, int]] = []
         """Each GPU, and the time of its newest sample in microseconds."""
-        for place in range(nvml.nvmlDeviceGetCount()):
-            handle = nvml.nvmlDeviceGetHandleByIndex(place)
-            self._seen.append((handle, time.time_ns() // 1000))
-        if not self._seen:
+        for number in range(nvml.nvmlDeviceGetCount()):
+            handle = nvml.nvmlDeviceGetHandleByIndex(number)
+            self._gpus_seen_until.append((handle, time.time_ns() // 1000))
+        if not self._gpus_seen_until:
             raise OSError("there is no GPU")
         self.read()  # raises now, and not while a fold runs, where NVML tells no processes apart
 
     def read(self) -> tuple[float, str]:
         own = own_pids()
-        for place, (handle, seen_until) in enumerate(self._seen):
+        for number, (handle, seen_until) in enumerate(self._gpus_seen_until):
             try:
                 samples = self._nvml.nvmlDeviceGetProcessUtilization(handle, seen_until)
             except self._nvml.NVMLError_NotFound:  # no process has computed since
@@ -518,10 +520,10 @@ class Gpus:
                 end = sample.timeStamp
                 begin = max(end_before.get(sample.pid, seen_until), end - _SAMPLE_MICROSECONDS)
                 if sample.pid in own and end > begin:
-                    self._seconds += sample.smUtil / 100 * (end - begin) / 1e6
+                    self._computed_seconds += sample.smUtil / 100 * (end - begin) / 1e6
                 end_before[sample.pid] = end
-            self._seen[place] = (handle, max(seen_until, *end_before.values()))
-        return self._seconds, "s"
+            self._gpus_seen_until[number] = (handle, max(seen_until, *end_before.values()))
+        return self._computed_seconds, "s"
 
 
 _SAMPLE_MICROSECONDS = 1_000_000
@@ -555,13 +557,14 @@ class GpuMeter:
         """End measuring; `gpu_seconds` stays unknown where the GPUs do not tell of this process."""
         self._sampler.end()
         energy = self._meter.stop()
-        reading = self._sampler.reading(time.perf_counter() + LAST_SECONDS)
-        gpu_seconds = reading.joules  # of this sampler, whose unit is the second
+        reading = self._sampler.reading(time.perf_counter() + LAST_SAMPLE_SECONDS)
+        # This sampler's device counts seconds, which the reading has where others have joules.
+        gpu_seconds = reading.joules
         torch = sys.modules.get("torch")
         uses_gpu = torch is not None and torch.cuda.is_initialized()
         # In a container NVML may give processes other ids, so that this process seems to use none.
         is_hidden = uses_gpu and not gpu_seconds
-        if is_hidden or self._sampler.silent:
+        if is_hidden or self._sampler.has_no_sample:
             return energy
         return replace(energy, gpu_seconds=gpu_seconds)
 
@@ -571,10 +574,10 @@ def _meter(
     country_code: str,
     processor_watts: float | None,
     memory_watts: float | None,
-    shared: bool,
+    machine_shared: bool,
     meter_names: tuple[str, ...],
 ) -> WatchedMeter:
-    """The meter of this process for runs with these assumptions; see `meter_for`."""
+    """The meter of this process for runs with these settings; see `meter_for`."""
     meter: EnergyMeter = CodeCarbonMeter(
         country_code, processor_watts=processor_watts, memory_watts=memory_watts
     )
@@ -584,8 +587,8 @@ def _meter(
     gpus = _gpus()
     if gpus is not None:
         meter = GpuMeter(meter, gpus)
-    assumptions = " ".join(map(str, (processor_watts, memory_watts, *meter_names)))
-    return WatchedMeter(meter, shared=shared, assumptions=assumptions)
+    settings_key = " ".join(map(str, (processor_watts, memory_watts, *meter_names)))
+    return WatchedMeter(meter, machine_shared=machine_shared, settings_key=settings_key)
 
 
 def _samplers(meter_names: Sequence[str]) -> list[Sampler]:
@@ -612,7 +615,7 @@ def _samplers(meter_names: Sequence[str]) -> list[Sampler]:
 def meter_for(spec: RunSpec) -> WatchedMeter:
     """This process's meter for a run, made once: probing the hardware takes a second."""
     if spec.no_energy:
-        return WatchedMeter(NoMeter(), shared=spec.share_machine)
+        return WatchedMeter(NoMeter(), machine_shared=spec.share_machine)
     return _meter(
         spec.country,
         spec.processor_watts,

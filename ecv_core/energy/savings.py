@@ -58,7 +58,7 @@ class EnergyFacts:
     """Of all folds that ran."""
     joules_range: tuple[float, float]
     """As of `Energy.range`: both are `joules` where a counter was read, or somebody told them."""
-    above_idle: bool
+    has_idle_joules: bool
     """Whether the least of it is what the folds added to the idle machine, which was measured."""
     grams_co2e: float
     saved_joules: float | None
@@ -155,7 +155,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     processor_seconds = None
     if processor:
         processor_seconds = sum(processor)
-    above_idle = all(fold.energy.idle_joules is not None for fold in folds)
+    has_idle_joules = all(fold.energy.idle_joules is not None for fold in folds)
     gpu_seconds = [fold.energy.gpu_seconds for fold in folds]
     some_never_ran = stopped_at is not None and k > max(len(folds), stopped_at)
     saved = _saving(joules, least_joules, most_joules, k, stopped_at)
@@ -163,7 +163,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     return EnergyFacts(
         joules=sum(joules),
         joules_range=(sum(least_joules), sum(most_joules)),
-        above_idle=above_idle,
+        has_idle_joules=has_idle_joules,
         grams_co2e=grams,
         saved_joules=saved.amount,
         saved_range=saved.range,
@@ -286,6 +286,7 @@ def tallies(folds: Sequence[FoldResult], k: int) -> list[Tally]:
     processor_seconds = _running_sums(processor, k)
     joules = _running_sums([fold.energy.joules for fold in folds], k)
     grams = _running_sums([fold.energy.grams_co2e for fold in folds], k)
+    # The sums go on to fold k: one that never ran counts at what the next fold is expected to cost.
     after_each_fold = []
     for n in range(k + 1):
         tally = Tally(
@@ -328,8 +329,8 @@ class KnownCosts:
         """Those of a run."""
         return cls(
             spec=run.spec,
-            seconds=tuple(fold.seconds_alone for fold in run.folds),
-            joules=tuple(fold.joules_alone for fold in run.folds),
+            seconds=tuple(fold.seconds_if_computed_alone for fold in run.folds),
+            joules=tuple(fold.joules_if_computed_alone for fold in run.folds),
         )
 
 

@@ -611,7 +611,7 @@ def shared_words(run: RunRecord) -> str:
     if not shared:
         return ""
     others = max(work.configurations for work in shared) - 1
-    alone = sum(fold.joules_alone for fold in run.folds)
+    alone = sum(fold.joules_if_computed_alone for fold in run.folds)
     return (
         f"{counted(len(shared), 'fold')} shared work with up to {counted(others, 'other run')}. "
         "The energy of that work is divided equally among the runs. On its own, this run would "
@@ -723,7 +723,7 @@ def range_words(facts: EnergyFacts) -> str:
     low, high = facts.joules_range
     if not low < high:
         return ""
-    if facts.above_idle:
+    if facts.has_idle_joules:
         return (
             "The low end is what the folds added to an idle machine, such as a server that runs "
             "anyway; the high end is everything that the machine drew in that time."

@@ -130,7 +130,7 @@ def export_folds(spec: RunSpec, path: Path) -> None:
     from ecv_core.splits import exchange
 
     data = data_of(spec)
-    exchange.write_folds(path, data, dealt(data, spec))
+    exchange.write_folds(path, data, folds_of_data(data, spec))
 
 
 def split_archive(spec: RunSpec) -> bytes:
@@ -138,7 +138,7 @@ def split_archive(spec: RunSpec) -> bytes:
     from ecv_core.splits import exchange
 
     data = data_of(spec)
-    return exchange.split_archive(data, dealt(data, spec), facts=_dataset_facts(spec))
+    return exchange.split_archive(data, folds_of_data(data, spec), facts=_dataset_facts(spec))
 
 
 def _dataset_facts(spec: RunSpec) -> list[tuple[str, str]]:
@@ -162,10 +162,10 @@ def folds_of(spec: RunSpec) -> Folds:
     Raises:
         FoldsError: If the data cannot be split so.
     """
-    return dealt(data_of(spec), spec)
+    return folds_of_data(data_of(spec), spec)
 
 
-def dealt(data: Interactions, spec: RunSpec) -> Folds:
+def folds_of_data(data: Interactions, spec: RunSpec) -> Folds:
     """As `folds_of`, of data that `data_of` has given. Raises: FoldsError."""
     if spec.folds_sha256 is None:
         return _split(data, spec.split, spec.k, spec.seed, spec.split_params)

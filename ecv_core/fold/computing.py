@@ -18,7 +18,7 @@ from ecv_core.dataset import DatasetEntry
 from ecv_core.dataset.preparation import for_task
 from ecv_core.dataset.rating_scale import scale_of
 from ecv_core.energy.meter import EnergyMeter, NoMeter
-from ecv_core.fold import dealt, entry_of, fold_seed
+from ecv_core.fold import entry_of, fold_seed, folds_of_data
 from ecv_core.fold.costs import Costs, FoldClock
 from ecv_core.models.base import Algorithm, Fitted, RatingPredictor, Recommender, TableModel
 from ecv_core.records.arrays import Floats
@@ -55,15 +55,15 @@ def run_fold(
     meter.start()
     clock = FoldClock()
     try:
-        staged = _STAGES[spec.task].compute(work, index, model, progress)
-        spent = clock.spent(fit_began_at=staged.fit_begin, fit_ended_at=staged.fit_end)
+        computed = _COMPUTATIONS[spec.task].compute(work, index, model, progress)
+        spent = clock.spent(fit_began_at=computed.fit_begin, fit_ended_at=computed.fit_end)
     finally:
         energy = meter.stop()
     return _result(
         work,
         index,
-        staged.evaluation,
-        inner_curve=tuple(staged.inner_curve),
+        computed.evaluation,
+        inner_curve=tuple(computed.inner_curve),
         energy=energy,
         **spent,
     )
@@ -82,8 +82,8 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Staged:
-    """What the stages of a fold have come to."""
+class _TimedEvaluation:
+    """What a fold was evaluated to, and when its model was fitted."""
 
     evaluation: evaluation.Evaluation
     inner_curve: Sequence[float] = ()
@@ -94,12 +94,12 @@ class _Staged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Stages:
+class _Computation:
     """How the folds of a task are computed."""
 
     load: Callable[[Algorithm, Interactions, int], None]
     """Imports and compiles what so many configurations of an algorithm on this data need."""
-    compute: Callable[[_Work, int, Any, Progress], _Staged]
+    compute: Callable[[_Work, int, Any, Progress], _TimedEvaluation]
     """Splits, fits the model and scores what the fold of this index holds out."""
 
 
@@ -130,8 +130,8 @@ def _load_data_and_models(specs: Sequence[RunSpec], progress: Progress) -> tuple
     for configuration in specs:
         unfitted_models.append(algorithm.build(dict(configuration.params)))
     # Libraries are imported and compiled now, as a fold that did it would take longer than others.
-    stages = _STAGES[spec.task]
-    stages.load(algorithm, data, len(specs))
+    computation = _COMPUTATIONS[spec.task]
+    computation.load(algorithm, data, len(specs))
     progress("split", 0, 0)
     work = _Work(
         spec=spec,
@@ -139,7 +139,7 @@ def _load_data_and_models(specs: Sequence[RunSpec], progress: Progress) -> tuple
         algorithm=algorithm,
         metric=metric,
         data=data,
-        folds=dealt(data, spec),
+        folds=folds_of_data(data, spec),
     )
     return work, unfitted_models
 
@@ -170,30 +170,32 @@ def _load_ranking(algorithm: Algorithm, data: Interactions, configurations: int)
     evaluation.load_compiled(data.n_users * data.n_items * configurations)
 
 
-def _rank(work: _Work, index: int, model: Recommender, progress: Progress) -> _Staged:
+def _compute_ranking(
+    work: _Work, index: int, model: Recommender, progress: Progress
+) -> _TimedEvaluation:
     """Split, fit and rank."""
     parts = splits.fold_matrices(work.data, work.folds, index)
     seed = fold_seed(work.spec.seed, index)
     fit_begin = time.perf_counter()
     work.algorithm.fit(model, parts.train, parts.history, seed=seed, progress=progress)
     fit_end = time.perf_counter()
-    return _Staged(
-        evaluation=_ranked(work, index, model, parts, progress),
+    return _TimedEvaluation(
+        evaluation=_evaluate_ranking(work, index, model, parts, progress),
         inner_curve=getattr(model, "inner_curve", ()),
         fit_begin=fit_begin,
         fit_end=fit_end,
     )
 
 
-def _ranked(
+def _evaluate_ranking(
     work: _Work, index: int, model: Fitted, parts: FoldMatrices, progress: Progress
 ) -> evaluation.Evaluation:
-    return ranked(
+    return evaluate_ranking(
         work.spec, index, model, parts, progress=progress, log_odds=work.algorithm.log_odds
     )
 
 
-def ranked(
+def evaluate_ranking(
     spec: RunSpec,
     index: int,
     model: evaluation.Scorer,
@@ -249,7 +251,9 @@ def _load_rating(algorithm: Algorithm, data: Interactions, configurations: int) 
     """Models of ratings import what they need as they are built."""
 
 
-def _rate(work: _Work, index: int, model: RatingPredictor, progress: Progress) -> _Staged:
+def _compute_ratings(
+    work: _Work, index: int, model: RatingPredictor, progress: Progress
+) -> _TimedEvaluation:
     """Split, fit and predict ratings.
 
     The model sees who is asked about what, never the rating; its predictions after each step give
@@ -263,6 +267,7 @@ def _rate(work: _Work, index: int, model: RatingPredictor, progress: Progress) -
 
     def report(step: int, steps: int, predicted: Floats | None = None) -> None:
         if predicted is not None:
+            # Six digits are more than a chart of the curve shows.
             curve.append(round(evaluation.clipped_rmse(predicted, held_out.values, scale), 6))
         progress("fit", step, steps)
 
@@ -274,7 +279,9 @@ def _rate(work: _Work, index: int, model: RatingPredictor, progress: Progress) -
     scores = evaluation.evaluate_ratings(
         predicted, held_out.values, held_out.users, scale, work.metric
     )
-    return _Staged(evaluation=scores, inner_curve=curve, fit_begin=fit_begin, fit_end=fit_end)
+    return _TimedEvaluation(
+        evaluation=scores, inner_curve=curve, fit_begin=fit_begin, fit_end=fit_end
+    )
 
 
 # Samples of a table.
@@ -284,7 +291,9 @@ def _load_scoring(algorithm: Algorithm, data: Interactions, configurations: int)
     import_module("ecv_core.evaluation.scoring")
 
 
-def _predict(work: _Work, index: int, model: TableModel, progress: Progress) -> _Staged:
+def _compute_samples(
+    work: _Work, index: int, model: TableModel, progress: Progress
+) -> _TimedEvaluation:
     """Split, fit and score samples.
 
     The seed is the run's in every fold, so that scores are those of scikit-learn's
@@ -292,6 +301,7 @@ def _predict(work: _Work, index: int, model: TableModel, progress: Progress) -> 
     """
     samples = cast("Table", work.data)
     parts = splits.usable_parts(samples, work.folds, index)
+    # Every fold has the run's own seed, as in scikit-learn's `cross_val_score`.
     estimator = model.estimator(work.spec.seed)
     progress("fit", 0, 0)
     fit_begin = time.perf_counter()
@@ -300,15 +310,15 @@ def _predict(work: _Work, index: int, model: TableModel, progress: Progress) -> 
     progress("evaluate", 0, 1)
     held_out = np.flatnonzero(parts == Part.TEST)
     scores = evaluation.evaluate_samples(estimator, samples, held_out, work.metric)
-    return _Staged(evaluation=scores, fit_begin=fit_begin, fit_end=fit_end)
+    return _TimedEvaluation(evaluation=scores, fit_begin=fit_begin, fit_end=fit_end)
 
 
-_OF_SAMPLES = _Stages(load=_load_scoring, compute=_predict)
-_STAGES = {
-    Task.TOP_N: _Stages(load=_load_ranking, compute=_rank),
-    Task.RATINGS: _Stages(load=_load_rating, compute=_rate),
-    Task.CLASSES: _OF_SAMPLES,
-    Task.NUMBERS: _OF_SAMPLES,
+_COMPUTATION_OF_SAMPLES = _Computation(load=_load_scoring, compute=_compute_samples)
+_COMPUTATIONS = {
+    Task.TOP_N: _Computation(load=_load_ranking, compute=_compute_ranking),
+    Task.RATINGS: _Computation(load=_load_rating, compute=_compute_ratings),
+    Task.CLASSES: _COMPUTATION_OF_SAMPLES,
+    Task.NUMBERS: _COMPUTATION_OF_SAMPLES,
 }
 
 
@@ -363,7 +373,7 @@ def run_shared_fold(
     sharing = work.algorithm.sharing
     assert sharing is not None  # or else its configurations have no `sharing_key`
     meter = meter or NoMeter()
-    costs = Costs(len(specs), steps_go_on=sharing.goes_on)
+    costs = Costs(len(specs), steps_build_on_each_other=sharing.continues_from_previous)
     meter.start()
     is_metered_now = True
     try:
@@ -380,7 +390,7 @@ def run_shared_fold(
         costs.end_part("start")  # what is done before the first fit, for all configurations
         for spec_index, model in fits:  # Each is fitted as the loop asks for it.
             costs.end_part("step")
-            scores = _ranked(work, index, model, parts, progress)
+            scores = _evaluate_ranking(work, index, model, parts, progress)
             costs.end_part("evaluate")
             is_metered_now = False
             costs.finish_configuration(meter.stop())

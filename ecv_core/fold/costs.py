@@ -52,18 +52,20 @@ class Costs:
     to the parts of the time by their seconds.
     """
 
-    def __init__(self, configuration_count: int, *, steps_go_on: bool) -> None:
+    def __init__(self, configuration_count: int, *, steps_build_on_each_other: bool) -> None:
         """Costs of no configuration yet; the clock starts for the first one.
 
         Args:
             configuration_count: How many there will be.
-            steps_go_on: Whether each goes on from the fit of the one before, see
+            steps_build_on_each_other: Whether each goes on from the fit of the one before, see
                 `models.base.Sharing`; then its step of the fit serves those that follow as well.
         """
         self._configuration_count = configuration_count
         self._common_parts = {"split", "start"}
-        """Parts of the fold whose work several configurations need."""
-        if steps_go_on:  # The step of one is then needed by those that follow, too.
+        """Parts of the fold whose work several configurations need: the split, what comes
+        before the first fit, and where fits go on from each other, the fits."""
+        # The work of one configuration's step is then needed by those that follow, too.
+        if steps_build_on_each_other:
             self._common_parts.add("step")
         self._spent: list[_Cost] = []
         """Of each configuration that is finished."""
@@ -94,8 +96,8 @@ class Costs:
 
     def share_of_last(self) -> dict[str, Any]:
         """What the configuration that was finished last has to bear, as fields of its result."""
-        needed = self._needed(divided=True)
-        alone = self._needed(divided=False)
+        needed = self._cost_of_last(is_common_work_divided=True)
+        alone = self._cost_of_last(is_common_work_divided=False)
         return {
             "fit_seconds": needed.seconds["start"] + needed.seconds["step"],
             "evaluate_seconds": needed.seconds["evaluate"],
@@ -109,11 +111,12 @@ class Costs:
             ),
         }
 
-    def _needed(self, *, divided: bool) -> _Cost:
+    def _cost_of_last(self, *, is_common_work_divided: bool) -> _Cost:
         """What the last configuration needs: its own parts, and all common ones up to it.
 
         Args:
-            divided: A common part counts as divided by those that were still to come.
+            is_common_work_divided: Whether a common part counts as divided by the configurations
+                that it serves; otherwise it counts whole, as if this one were computed alone.
         """
         seconds: Counter[str] = Counter()
         energies = []
@@ -122,14 +125,14 @@ class Costs:
         # Common work of a configuration serves it and all that come after it, so the last one needs
         # that of all before it, too; its other work serves nobody else.
         for place, spent in enumerate(self._spent):
-            sharers = 1
-            if divided:
-                sharers = self._configuration_count - place
+            divisor = 1
+            if is_common_work_divided:
+                divisor = self._configuration_count - place
             is_last = place + 1 == len(self._spent)
             seconds_needed = {}
             for part, part_seconds in spent.seconds.items():
                 if part in self._common_parts:
-                    seconds_needed[part] = part_seconds / sharers
+                    seconds_needed[part] = part_seconds / divisor
                 elif is_last:
                     seconds_needed[part] = part_seconds
             seconds.update(seconds_needed)

@@ -458,7 +458,7 @@ def _check_may_be_ignored(name: str, value: Any, rule: Rule) -> None:  # noqa: A
     """
     # The axis of a rule is the parameter at whose values rules are compared: who compares them
     # gives the axes of all to each, so that those of others are no mistake.
-    other_rules = stopping.takers(name)
+    other_rules = stopping.rules_that_take(name)
     if all(stopping.axis_of(other).name == name for other in other_rules):
         return
     text = value

@@ -99,14 +99,14 @@ def drive(
 class _UnderWay:
     """A task that the executor has, and how long."""
 
-    def __init__(self, seconds: float, progress: Progress) -> None:
+    def __init__(self, seconds_allowed: float, progress: Progress) -> None:
         """Nothing of it is done yet.
 
         Args:
-            seconds: The seconds that it may take.
+            seconds_allowed: The seconds that it may take.
             progress: Told every step.
         """
-        self._seconds_allowed = seconds
+        self._seconds_allowed = seconds_allowed
         self._progress = progress
         self._began_at: float | None = None
         """When its first step began, by `time.monotonic`; None while it waits."""
@@ -197,19 +197,19 @@ class _Drive:
             if not self._plan_runs.claim(task):
                 return True  # its run has ended, so the plan is asked again
             if self._plan_runs.reuse(task):  # another run has computed the fold already
-                self._plan_runs.finish_complete(task.specs, self._under_way)
-                self._cancel_needless()
+                self._plan_runs.finish_runs_without_missing_folds(task.specs, self._under_way)
+                self._cancel_needless_tasks()
                 return True
             self._begin(task)
         return bool(tasks)
 
     def _begin(self, task: FoldTask) -> None:
         """Give a task to the executor, unless it was cancelled or its run has had its time."""
-        seconds = math.inf
+        seconds_allowed = math.inf
         if self._seconds_per_run is not None:
-            seconds = self._plan_runs.seconds_left(task, self._seconds_per_run)
-        under_way = _UnderWay(seconds, self._plan_runs.progress_of(task, self._writer))
-        if self._may_go_on(task, under_way):
+            seconds_allowed = self._plan_runs.seconds_left(task, self._seconds_per_run)
+        under_way = _UnderWay(seconds_allowed, self._plan_runs.progress_of(task, self._writer))
+        if not self._cancel_runs_if_due(task, under_way):
             self._executor.submit(task, under_way.report)
             self._under_way[task] = under_way
 
@@ -226,7 +226,7 @@ class _Drive:
         is_any_cancelled = self._plan.independent and self._plan_runs.cancelled()
         for task, under_way in list(self._under_way.items()):
             may_have_to_end = is_any_cancelled or under_way.is_out_of_time
-            if may_have_to_end and not self._may_go_on(task, under_way):
+            if may_have_to_end and self._cancel_runs_if_due(task, under_way):
                 self._cancel_task(task)
 
     def _take_begin(self, message: Begun) -> None:
@@ -240,28 +240,30 @@ class _Drive:
         """Keep a result; one that cannot be of its task ends this try of it."""
         under_way = self._under_way.get(computed.task)
         if under_way is None:  # nobody needs it any more, and it is kept all the same
-            under_way = _UnderWay(math.inf, no_progress)
+            under_way = _UnderWay(seconds_allowed=math.inf, progress=no_progress)
         try:
             check_answer(computed, under_way.answered, under_way.node)
         except WrongAnswer as error:
             if computed.task in self._under_way:
                 self._cancel_task(computed.task)
                 self._count_failed_try(computed.task, under_way, error)
-                self._cancel_needless()
+                self._cancel_needless_tasks()
             return
         self._writer.drop_reports()  # a fold that is kept says more than how far it was
         self._plan_runs.commit(computed.task, computed.spec_index, computed.result)
         under_way.note_kept(computed.spec_index)
         self._raise_if_ending()
 
-    def _cancel_needless(self) -> None:
+    def _cancel_needless_tasks(self) -> None:
         """Cancel bets that the plan would not make any more, and tasks whose runs have failed."""
         wanted_folds: set[tuple[RunSpec, int]] = set()
         if any(task.bet for task in self._under_way):
             wanted_folds = folds_of(self._plan.next(self._plan_runs, ()))
         for task in list(self._under_way):
             is_needless = task.bet and wanted_folds.isdisjoint(task.folds)
-            if is_needless or all(self._plan_runs.ended(spec) for spec in task.specs):
+            if is_needless or all(
+                self._plan_runs.has_ended_incomplete(spec) for spec in task.specs
+            ):
                 self._cancel_task(task)
                 self._plan_runs.withdraw(task, self._under_way)
 
@@ -283,8 +285,8 @@ class _Drive:
         if error is None and missing_specs:
             error = missing_answer(missing_specs, ended.task, under_way.node)
         if error is None:
-            self._plan_runs.finish_complete(ended.task.specs, self._under_way)
-            self._cancel_needless()
+            self._plan_runs.finish_runs_without_missing_folds(ended.task.specs, self._under_way)
+            self._cancel_needless_tasks()
             return
         self._plan_runs.add_lost_seconds(ended.task, under_way.lost_seconds)
         if self._closing():  # the worker has ended with this program
@@ -297,14 +299,14 @@ class _Drive:
             if not isinstance(error, EcvError):
                 log.error("fold %d failed", ended.task.fold, exc_info=error)
             self._plan_runs.end(RunState.FAILED, failure_sentence(error), ended.task.specs)
-        self._cancel_needless()
+        self._cancel_needless_tasks()
 
     def _count_failed_try(self, task: FoldTask, under_way: _UnderWay, error: RunError) -> None:
         """Note that folds were computed in vain; after the last try their runs end."""
         log.warning("fold %d: %s", task.fold, error)
         specs = under_way.missing_specs(task)
         if not specs:  # what went wrong came after the last result
-            self._plan_runs.finish_complete(task.specs, self._under_way)
+            self._plan_runs.finish_runs_without_missing_folds(task.specs, self._under_way)
             return
         folds = FoldTask(specs=specs, fold=task.fold).folds
         self._failed_tries.update(folds)
@@ -320,8 +322,12 @@ class _Drive:
         if not self._plan.independent and self._plan_runs.cancelled():
             raise Cancelled
 
-    def _may_go_on(self, task: FoldTask, under_way: _UnderWay) -> bool:
-        """Whether nobody has cancelled the task, and it has time left; else its runs end."""
+    def _cancel_runs_if_due(self, task: FoldTask, under_way: _UnderWay) -> bool:
+        """End the runs of a task that somebody has cancelled, or that has had its time; whether so.
+
+        Raises:
+            Cancelled: Where the whole plan ends with them.
+        """
         if self._plan.independent and self._plan_runs.cancelled(task.specs):
             reason = Cancelled()
         elif under_way.is_out_of_time:
@@ -329,9 +335,9 @@ class _Drive:
                 f"a run may take {self._seconds_per_run:g} s here, and this run has taken that long"
             )
         else:
-            return True
+            return False
         self._cancel_runs(task, reason)
-        return False
+        return True
 
     def _cancel_runs(self, task: FoldTask, cancelled: Cancelled) -> None:
         """Cancel the runs of a task. Raises: the error, where the whole plan ends with them."""

@@ -314,21 +314,22 @@ class Workers:
     """
 
     def __init__(
-        self, compute: Compute = compute, *, most: int = 1, niceness: int = NICENESS
+        self, compute: Compute = compute, *, max_processes: int = 1, niceness: int = NICENESS
     ) -> None:
         """Nothing starts yet.
 
         Args:
             compute: A function of a module, done with each task.
-            most: So many processes, which share the cores; several cannot be metered.
+            max_processes: How many compute at once; they share the cores, and cannot be metered
+                where there are several.
         """
         self.compute = compute
         """May change from task to task."""
         self.environment: dict[str, str] = {}
         """Variables beside those of this process, for processes that start from now on."""
-        if most > 1:
-            self.environment = share_of_cores(most)
-        self._most = most
+        if max_processes > 1:
+            self.environment = share_of_cores(max_processes)
+        self._max_processes = max_processes
         self._niceness = niceness
         self._largest_bytes = 0
         """Memory that a process has had at most."""
@@ -341,7 +342,7 @@ class Workers:
     @property
     def capacity(self) -> int:
         """One at first, then as many as processes; no more than are busy where memory is short."""
-        if self._most == 1 or self._began_at is None:
+        if self._max_processes == 1 or self._began_at is None:
             return 1
         if time.monotonic() - self._began_at < START_SECONDS:
             return 1
@@ -352,8 +353,8 @@ class Workers:
                 self._largest_bytes = max(self._largest_bytes, used_bytes)
         has_memory_for_one_more = psutil.virtual_memory().available > self._largest_bytes
         if has_memory_for_one_more:
-            return self._most
-        return max(1, min(self._most, len(busy)))
+            return self._max_processes
+        return max(1, min(self._max_processes, len(busy)))
 
     def warm_up(self) -> None:
         """Start a process, so that the first fold does not wait for it."""
@@ -385,7 +386,9 @@ class Workers:
             process.task = None
             if message.process_is_gone:
                 self._kill(process)
-                self._most = max(1, self._most - 1)  # most likely because memory ran out
+                self._max_processes = max(
+                    1, self._max_processes - 1
+                )  # most likely because memory ran out
             yield Ended(task=task, error=message.error)
 
     def cancel(self, task: FoldTask) -> None:
@@ -408,7 +411,7 @@ class Workers:
                     self._processes.remove(process)
             process = _Process(start_python(_PROGRAM.format(self._niceness), self.environment))
             self._processes.append(process)
-            if self.compute is compute and self._most == 1:
+            if self.compute is compute and self._max_processes == 1:
                 process.send(_WARM_UP)  # before a task, so that no fold's time counts it
             threading.Thread(
                 target=self._read_messages, args=(process,), name="ecv-worker", daemon=True
@@ -455,9 +458,9 @@ class Workers:
         process.popen.wait()
 
 
-def unmetered(compute: Compute = compute, *, niceness: int = 0) -> Workers:
+def unmetered_workers(compute: Compute = compute, *, niceness: int = 0) -> Workers:
     """For folds that no meter looks at: as many at once as there are cores."""
-    return Workers(compute, most=os.cpu_count() or 1, niceness=niceness)
+    return Workers(compute, max_processes=os.cpu_count() or 1, niceness=niceness)
 
 
 def work(niceness: int = NICENESS) -> None:
@@ -559,21 +562,21 @@ def _write_message(file: IO[bytes], message: object) -> None:
 class Throttled:
     """Progress, not more of it than anybody looks at: another phase at once, steps now and then."""
 
-    def __init__(self, report: Callable[[str, int, int], object], seconds: float) -> None:
+    def __init__(self, report: Callable[[str, int, int], object], step_seconds: float) -> None:
         """Nothing is reported yet.
 
         Args:
             report: Called with what is passed on.
-            seconds: Between two steps.
+            step_seconds: Between two steps that are passed on, at least.
         """
         self._report = report
-        self._seconds = seconds
+        self._step_seconds = step_seconds
         self._phase = ""
         self._reported_at = 0.0
 
     def __call__(self, phase: str, step: int, steps: int, /) -> None:
         now = time.monotonic()
-        if phase != self._phase or now - self._reported_at >= self._seconds:
+        if phase != self._phase or now - self._reported_at >= self._step_seconds:
             self._phase = phase
             self._reported_at = now
             self._report(phase, step, steps)

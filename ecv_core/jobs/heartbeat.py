@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 BEAT_SECONDS = 3.0
 """How often a process says in the database that it is there."""
 LOOK_SECONDS = 0.5
-"""How often `recover_run` looks for a sign of life that it waits for."""
+"""How often `interrupt_run_if_abandoned` looks for a sign of life that it waits for."""
 ENDED = "ended"
 """Stands for the sign of life of an owner that has no active run any more."""
 
@@ -81,17 +81,18 @@ class _Sign:
     """When it was first seen here, on the clock of `time.monotonic`."""
 
 
-def recover(store: Store, *, serves: bool = False) -> None:
+def interrupt_abandoned_runs(store: Store, *, takes_over_queues: bool = False) -> None:
     """Mark runs as interrupted whose programs on this machine are gone, so that they can go on.
 
     Args:
         store: The store of the runs.
-        serves: Whether this process takes over what waits in the queues of dashboards among them.
+        takes_over_queues: Whether what waits in the queues of dashboards among them goes on in this
+            process.
 
     Raises:
         StoreError.
     """
-    _interrupt_runs(store, OwnerWatch(store).find_gone(), serves=serves)
+    _interrupt_runs(store, OwnerWatch(store).find_gone(), takes_over_queues=takes_over_queues)
 
 
 def abandoned_runs(store: Store) -> set[str]:
@@ -104,15 +105,15 @@ def abandoned_runs(store: Store) -> set[str]:
     return {run.run_id for run in current_activity(store).runs if run.owner in gone}
 
 
-def recover_run(store: Store, run_id: str) -> None:
-    """As `recover`, and this run too if its program elsewhere gives no sign of life.
+def interrupt_run_if_abandoned(store: Store, run_id: str) -> None:
+    """Interrupt abandoned runs, and this one too if its program elsewhere gives no sign of life.
 
     That takes as long as a sign of life may take, so it is done only for a run that is to go on.
 
     Raises:
         StoreError.
     """
-    recover(store)
+    interrupt_abandoned_runs(store)
     owner = owner_of(store, run_id)
     first_beats = active_owners(store)
     if owner not in first_beats or not is_elsewhere(owner):
@@ -126,13 +127,16 @@ def recover_run(store: Store, run_id: str) -> None:
         sleep(LOOK_SECONDS)
 
 
-def _interrupt_runs(store: Store, gone_owners: Collection[str], *, serves: bool = False) -> bool:
+def _interrupt_runs(
+    store: Store, gone_owners: Collection[str], *, takes_over_queues: bool = False
+) -> bool:
     """Interrupt the runs of owners that are gone.
 
     Args:
         store: The store of the runs.
         gone_owners: Their names.
-        serves: Whether this process takes over what waits in the queues of dashboards among them.
+        takes_over_queues: Whether what waits in the queues of dashboards among them goes on in this
+            process.
 
     Returns:
         Whether it took something over.
@@ -143,7 +147,7 @@ def _interrupt_runs(store: Store, gone_owners: Collection[str], *, serves: bool 
     if not gone_owners:
         return False
     taken_over_count = 0
-    if serves:  # what waits in a dashboard's queue goes on in this process
+    if takes_over_queues:  # what waits in dashboards' queues goes on in this process
         taken_over_count = take_over(store, gone_owners, owner=this_process())
     interrupt(store, gone_owners)
     return taken_over_count > 0
@@ -157,17 +161,21 @@ class Heartbeat:
     """A thread that gives this process's signs of life, and looks for processes that are gone."""
 
     def __init__(
-        self, store: Store, *, serves: bool = False, on_taken: Callable[[], None] = lambda: None
+        self,
+        store: Store,
+        *,
+        is_dashboard: bool = False,
+        on_takeover: Callable[[], None] = lambda: None,
     ) -> None:
         """Start it.
 
         Args:
-            serves: Whether this is a dashboard, whose queue the next one takes over.
-            on_taken: Called when something came into this process's queue that way.
+            is_dashboard: Whether this is a dashboard, whose queue the next one takes over.
+            on_takeover: Called when runs came into this process's queue from one that is gone.
         """
         self._store = store
-        self._serves = serves
-        self._on_taken = on_taken
+        self._is_dashboard = is_dashboard
+        self._on_taken = on_takeover
         _heartbeat_counts[store.url] += 1
         self._stop = threading.Event()
         self._wake = threading.Event()
@@ -193,8 +201,10 @@ class Heartbeat:
             self._wake.clear()
             try:
                 if owner in active_owners(self._store):  # a process without runs writes nothing
-                    beat(self._store, owner, serves=self._serves)
-                if _interrupt_runs(self._store, watch.find_gone(), serves=self._serves):
+                    beat(self._store, owner, is_dashboard=self._is_dashboard)
+                if _interrupt_runs(
+                    self._store, watch.find_gone(), takes_over_queues=self._is_dashboard
+                ):
                     self._on_taken()
             except StoreError as error:  # a database comes and goes
                 log.warning("no sign of life could be given: %s", error)

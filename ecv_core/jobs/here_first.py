@@ -13,7 +13,7 @@ from ecv_core.jobs.executors import (
     Finished,
     Here,
     compute,
-    unmetered,
+    unmetered_workers,
 )
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.records.errors import Cancelled
@@ -64,9 +64,11 @@ class HereFirst:
             workers: For what takes longer; by default a process for each core.
         """
         self._here = Here(compute)
-        self._workers = workers or unmetered(compute)
+        # No meter looks at these folds, so that several may be computed at once.
+        self._workers = workers or unmetered_workers(compute)
         self._progress: dict[FoldTask, Progress] = {}
-        """Of the tasks that were to be computed here."""
+        """Of the tasks that were given to this process: a worker goes on telling it where one takes
+        long."""
         self._seconds_left = HERE_SECONDS
         """That folds may still be computed here, all together."""
 

@@ -154,8 +154,7 @@ def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
             log.warning("%s; --share-machine waits for nobody", sentence)
             sentence_logged = sentence
         pause = LOOK_SECONDS
-        comes_next = not others.waiting_before
-        if comes_next:
+        if not others.waiting_before:  # this process comes next
             pause = NEXT_SECONDS
         time.sleep(pause)
         os.utime(path)  # a ticket that is never touched is of a process that sleeps
@@ -240,7 +239,7 @@ def _wait_for_quiet(progress: Progress) -> None:
     while quiet_looks < QUIET_LOOKS:
         load_before = Load.now()
         time.sleep(LOOK_SECONDS)
-        share_of_others = Load.now().others_since(load_before) or 0.0
+        share_of_others = Load.now().share_of_others_since(load_before) or 0.0
         if share_of_others <= QUIET:
             quiet_looks += 1
             continue

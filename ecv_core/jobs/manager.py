@@ -24,9 +24,9 @@ from ecv_core.jobs.executors import (
     Workers,
     compute,
     failure_sentence,
-    unmetered,
+    unmetered_workers,
 )
-from ecv_core.jobs.heartbeat import Heartbeat, recover
+from ecv_core.jobs.heartbeat import Heartbeat, interrupt_abandoned_runs
 from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
@@ -132,14 +132,18 @@ def plan_of(
         # Runs of the selection that were taken out of the queue since this one was put there.
         cancelled_ids = store.left_queue(record.plan_id, run.run_id)
         selection = SelectPlan.of(record, speculate=speculate)
-        return selection, selection_runs(store, record, callbacks, taken_out=cancelled_ids)
+        return selection, selection_runs(store, record, callbacks, cancelled_ids=cancelled_ids)
     runs = [run]
     plan: Plan = RunPlan(run.spec, speculate=speculate)
     if with_queue:
         runs += _runs_in_same_queue(store, run)
         plan = StudyPlan([run.spec for run in runs], speculate=speculate)
     return plan, PlanRuns(
-        store, runs=runs, started_by=run.started_by, anew=run.anew, callbacks=callbacks
+        store,
+        runs=runs,
+        started_by=run.started_by,
+        compute_every_fold=run.anew,
+        callbacks=callbacks,
     )
 
 
@@ -204,9 +208,9 @@ class RunManager(Queue):
         """A sentence to show while something finished cannot be saved; None when all is well."""
         # What programs that have ended left behind: their runs can go on, the queue of a dashboard
         # among them is taken over, and folds that were rescued from a damaged database come back.
-        recover(store, serves=True)
+        interrupt_abandoned_runs(store, takes_over_queues=True)
         take_in_rescued(store)
-        self._heartbeat = Heartbeat(store, serves=True, on_taken=self._wake.set)
+        self._heartbeat = Heartbeat(store, is_dashboard=True, on_takeover=self._wake.set)
         self._thread = threading.Thread(target=self._loop, name="ecv-runner", daemon=True)
         self._thread.start()
 
@@ -326,7 +330,7 @@ class RunManager(Queue):
         if place == HERE and not run.spec.no_energy:
             return self._worker  # a metered fold has the machine to itself
         if place not in self._executors:
-            all_cores = partial(unmetered, self._compute_fold, niceness=NICENESS)
+            all_cores = partial(unmetered_workers, self._compute_fold, niceness=NICENESS)
             self._executors[place] = executor_on(
                 place, make_local=all_cores, compute=self._compute_fold
             )

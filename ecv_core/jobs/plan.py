@@ -56,7 +56,7 @@ class PlanResults(Protocol):
     def run(self, spec: RunSpec) -> RunRecord | None:
         """The plan's own run of this spec; None before it has one."""
 
-    def ended(self, spec: RunSpec) -> bool:
+    def has_ended_incomplete(self, spec: RunSpec) -> bool:
         """Whether that run has failed or was cancelled since the driver began."""
 
     def folds(self, spec: RunSpec) -> Mapping[int, FoldResult]:

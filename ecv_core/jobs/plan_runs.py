@@ -103,10 +103,10 @@ class PlanRuns:
         plan_id: str = "",
         owner: str = "",
         started_by: str = "",
-        taken_out: Collection[str] = (),
+        cancelled_ids: Collection[str] = (),
         rule: StoppingRule | None = None,
-        anew: bool = False,
-        recorded: bool = False,
+        compute_every_fold: bool = False,
+        with_recorded: bool = False,
         callbacks: Callbacks | None = None,
     ) -> None:
         """Nothing is claimed yet.
@@ -116,19 +116,19 @@ class PlanRuns:
             plan_id: Under which its other runs are made, and found again; empty for none.
             owner: Who has its runs; by default this process.
             started_by: The id of a person, as of `Store.create`.
-            taken_out: Ids of its runs that somebody has taken out of the queue: they do not go on.
+            cancelled_ids: Of its runs that somebody has taken out of the queue: they do not go on.
             rule: Stops `runs`, where it is none that their specs could name.
-            anew: Compute every fold, also those that another run has.
-            recorded: Whether runs outside the database count for `folds`.
+            compute_every_fold: Also those that another run has.
+            with_recorded: Whether runs outside the database count for `folds`.
         """
         self.store = store
         self.owner = owner or this_process()
         self.callbacks = callbacks or Callbacks()
-        self.results = Results(store, with_recorded=recorded)
+        self.results = Results(store, with_recorded=with_recorded)
         self._plan_id = plan_id
         self._started_by = started_by
         self._rule = rule
-        self._never_reuse = anew
+        self._compute_every_fold = compute_every_fold
         self._initial_ids: list[str] = []
         """Ids of the runs that were there before."""
         self._ids: dict[Hashable, str] = {}
@@ -137,9 +137,9 @@ class PlanRuns:
         """Ids of the runs that waited in the queue before, and were not claimed yet."""
         self._running: set[str] = set()
         """Ids of the runs that are claimed now."""
-        self._copies: dict[str, KeptRun] = {}
+        self._copies_in_memory: dict[str, KeptRun] = {}
         """By run id, what was computed here, in case that the database is damaged meanwhile."""
-        self._ended = dict.fromkeys(taken_out, RunState.CANCELLED)
+        self._ended = dict.fromkeys(cancelled_ids, RunState.CANCELLED)
         """By run id, the state of each run that has ended here, or that others have now."""
         self._rules: dict[str, StoppingRule] = {}
         """By run id, so that scores of cheap models are read once."""
@@ -168,7 +168,7 @@ class PlanRuns:
             self._claimed_runs[run_id] = run
         return run
 
-    def ended(self, spec: RunSpec) -> bool:
+    def has_ended_incomplete(self, spec: RunSpec) -> bool:
         run_id = self._ids.get(_key(spec))
         return self._ended.get(run_id or "", RunState.FINISHED) is not RunState.FINISHED
 
@@ -289,7 +289,7 @@ class PlanRuns:
         """Why a run cannot go on: a cheap model that it needs has ended without its folds."""
         for name in cheap_model_ids(spec):
             cheap = aid_spec(spec, name)
-            if not self.ended(cheap):
+            if not self.has_ended_incomplete(cheap):
                 continue
             run = self.store.run(self._ids[_key(cheap)])
             ending = f"is {run.state}"
@@ -302,7 +302,7 @@ class PlanRuns:
 
     def reuse(self, task: FoldTask) -> bool:
         """Commit the task's fold where another run of this database has computed it already."""
-        if self._never_reuse:
+        if self._compute_every_fold:
             return False
         if len(task.specs) > 1:
             return False  # configurations that share work are computed together
@@ -329,10 +329,11 @@ class PlanRuns:
         """
         spec = task.specs[spec_index]
         run_id = self._ids[_key(spec)]
-        self._copies.setdefault(run_id, KeptRun(spec=spec)).add(run_id, result)
-        return self._commit(run_id, result)
+        # So that a database that is damaged meanwhile takes no fold along.
+        self._copies_in_memory.setdefault(run_id, KeptRun(spec=spec)).add(run_id, result)
+        return self._write_fold(run_id, result)
 
-    def _commit(self, run_id: str, result: FoldResult) -> bool:
+    def _write_fold(self, run_id: str, result: FoldResult) -> bool:
         """Write a fold, and where the run stands after it; whether the owner still has the run."""
         run = self._current_run(run_id)
         rule = self._rule_of(run)
@@ -346,8 +347,8 @@ class PlanRuns:
             if moment.fold == result.fold:
                 moment_of_fold = moment
         stopped_at = stopping.stop_of(moments, run.k)
-        if run_id in self._copies:
-            self._copies[run_id].stopped_at = stopped_at
+        if run_id in self._copies_in_memory:
+            self._copies_in_memory[run_id].stopped_at = stopped_at
         add_fold = partial(
             self.store.add_fold,
             run_id,
@@ -398,14 +399,13 @@ class PlanRuns:
 
     # -- how they end -------------------------------------------------------------------------
 
-    def finish_initial_complete(self) -> None:
-        """Finish those of the initial runs that need no more fold, whoever has claimed them."""
-        for run_id in self._initial_ids:
-            run = self.store.run(run_id)
-            if run.state is RunState.RUNNING and next_fold(run) is None:
-                self._end(run_id, RunState.FINISHED, None)
+    def finish_if_no_fold_is_missing(self, run_id: str) -> None:
+        """Finish a running run that needs no more fold, whoever has claimed it."""
+        run = self.store.run(run_id)
+        if run.state is RunState.RUNNING and next_fold(run) is None:
+            self._end(run_id, RunState.FINISHED, None)
 
-    def finish_complete(
+    def finish_runs_without_missing_folds(
         self, specs: Iterable[RunSpec] | None = None, under_way: Iterable[FoldTask] = ()
     ) -> None:
         """Finish those of these runs, or of all that are claimed, that need no more fold.
@@ -433,14 +433,14 @@ class PlanRuns:
                 others = tuple(fold for fold in run.spec.only_folds if fold != task.fold)
                 self._set_folds(run_id, others)
                 if run.ahead:  # the turn of folds that finished early may have come with this
-                    self._commit(run_id, run.ahead[0])
-        self.finish_complete(task.specs, under_way)
+                    self._write_fold(run_id, run.ahead[0])
+        self.finish_runs_without_missing_folds(task.specs, under_way)
 
     def end(
         self, state: RunState, error: str | None = None, specs: Iterable[RunSpec] | None = None
     ) -> None:
         """End these runs, or all that are claimed; those that need no more fold are finished."""
-        self.finish_complete(specs)
+        self.finish_runs_without_missing_folds(specs)
         for run_id in self._ids_of(specs) & self._running:
             self._end(run_id, state, error)
 
@@ -450,8 +450,8 @@ class PlanRuns:
         Raises:
             StoreError: Where one cannot.
         """
-        if self._copies:
-            check_kept(self.store, self._copies)
+        if self._copies_in_memory:
+            check_kept(self.store, self._copies_in_memory)
 
     def save_unstored_folds(self, error: StoreError | RunError) -> RunError | None:
         """Keep the folds of these runs in a file of their own, where the database lacks one.
@@ -470,9 +470,9 @@ class PlanRuns:
             return None  # the database has every fold
         if isinstance(error, RunError):  # it says what happened, and not only what is missing
             cause = error
-        fold_count = sum(len(copy.rows) for copy in self._copies.values())
+        fold_count = sum(len(copy.rows) for copy in self._copies_in_memory.values())
         try:
-            path = write_rescue_file(self.store, self._copies)
+            path = write_rescue_file(self.store, self._copies_in_memory)
         except StoreError as refused:
             return RunError(f"{cause}. {fold_count} folds are lost with this program: {refused}")
         return RunError(

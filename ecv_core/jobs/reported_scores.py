@@ -16,7 +16,7 @@ from ecv_core.dataset.rating_scale import scale_of
 from ecv_core.evaluation import Evaluation, Metric, check_computed_here, metric_of
 from ecv_core.evaluation.any_scores import AnyScores
 from ecv_core.evaluation.formulas import errors_by_user
-from ecv_core.fold.computing import needed_ratings, protocol_of, ranked
+from ecv_core.fold.computing import evaluate_ranking, needed_ratings, protocol_of
 from ecv_core.jobs.reported_tables import (
     check_columns,
     check_lengths,
@@ -29,7 +29,7 @@ from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.arrays import Floats, Indices, Mask
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
-from ecv_core.records.run import AMOUNT, FoldResult, UserScores
+from ecv_core.records.run import LARGEST_AMOUNT, FoldResult, UserScores
 from ecv_core.stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _measure_item_scores(
         )
     check_computed_here(metric_of(spec))
     model = AnyScores(scores, fold.matrices.train.shape)
-    return _measured(fold, ranked(spec, fold.index, model, fold.matrices))
+    return _measured(fold, evaluate_ranking(spec, fold.index, model, fold.matrices))
 
 
 def _measure_lists(fold: TrackedFold, table: pd.DataFrame) -> Measured:
@@ -325,7 +325,7 @@ def _check_score(metric: Metric, score: object, whose: str) -> None:
     if not isinstance(score, Real | np.number) or isinstance(score, bool):
         raise InputError(f"{whose} must be a number, but is {score!r}")
     value = float(score)
-    if not math.isfinite(value) or abs(value) > AMOUNT:
+    if not math.isfinite(value) or abs(value) > LARGEST_AMOUNT:
         raise InputError(f"{whose} must be a finite number, but is {value}")
     if value < metric.low - _ROUNDING:
         raise InputError(f"{whose} is {value:g}, but {metric.title} is at least {metric.low:g}")

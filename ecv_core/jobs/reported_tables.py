@@ -150,10 +150,11 @@ def lists_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.int64]:
     check_columns(table, ("user_id", "item_id"), "recommendations have user_id and item_id")
     pairs = _pairs(fold, table)
     _check_candidates(fold, pairs)
-    order = _best_first(fold, table, pairs)
+    order = _order_by_user_and_rank(fold, table, pairs)
     users = pairs.users[order]
     items = pairs.items[order]
-    # A row's rank in its user's list: its number among all rows less that of the user's first.
+    # Rows of a user follow each other now: a row's rank in its user's list is its number among all
+    # rows less that of the user's first.
     row_counts = np.bincount(users, minlength=fold.data.n_users)
     first_row_of_user = np.cumsum(row_counts) - row_counts
     ranks = np.arange(len(users)) - first_row_of_user[users]  # from 0
@@ -194,7 +195,7 @@ def check_lengths(fold: TrackedFold, lists: NDArray[np.int64]) -> str:
     )
 
 
-def _best_first(fold: TrackedFold, table: pd.DataFrame, pairs: _Pairs) -> Indices:
+def _order_by_user_and_rank(fold: TrackedFold, table: pd.DataFrame, pairs: _Pairs) -> Indices:
     """The rows by user, the best first; of equal scores the item with the lower number.
 
     Raises:

@@ -182,7 +182,11 @@ def _compute(
     with _workplace(on, keep=keep and own_rule is None) as (store, executor):
         (run_id,) = store.create([spec], owner=this_process(), anew=anew)
         plan_runs = PlanRuns(
-            store, runs=[store.run(run_id)], rule=own_rule, anew=anew, callbacks=callbacks
+            store,
+            runs=[store.run(run_id)],
+            rule=own_rule,
+            compute_every_fold=anew,
+            callbacks=callbacks,
         )
         drive(RunPlan(spec), plan_runs, executor)
         plan_runs.check_finished()

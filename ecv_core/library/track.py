@@ -200,7 +200,7 @@ class Tracked:
         task = FoldTask(specs=(run.spec,), fold=result.fold)
         is_saved = plan_runs.commit(task, spec_index=0, result=result)
         if is_saved:  # it may be the last that the rule waited for
-            plan_runs.finish_initial_complete()
+            plan_runs.finish_if_no_fold_is_missing(run.run_id)
 
     def close(self) -> None:
         """End the loop where it is, if there is one; the same `track` goes on there."""

@@ -251,7 +251,7 @@ class Sharing:
     parameters: frozenset[str]
     """In which they may differ; they are equal in all others."""
     fit: SharedFit
-    goes_on: bool = False
+    continues_from_previous: bool = False
     """Whether each fit goes on from the one before, as iterations do: its work then serves those
     after it too. Otherwise only what comes before the first fit serves all."""
     possible: Callable[[Settings], bool] = lambda _: True

@@ -86,8 +86,8 @@ def _add_algorithms(
     """
     default_space = {}
     for parameter in parameters:
-        if parameter.tried:
-            default_space[parameter.name] = parameter.tried
+        if parameter.search_values:
+            default_space[parameter.name] = parameter.search_values
 
     def add_if_installed(
         id: str, title: str, class_path: str, task: Task, *, log_odds: bool
@@ -121,11 +121,13 @@ def _add_algorithms(
 
 
 def _number(
-    name: str, default: float, help: str, *tried: float, low: float = 0, high: float = 1e6
+    name: str, default: float, help: str, *search_values: float, low: float = 0, high: float = 1e6
 ) -> Parameter:
-    """A parameter with scikit-learn's default; `tried` are the values of its search space."""
+    """A parameter with scikit-learn's default; and the values of its search space."""
     source = "scikit-learn's default"
-    return Parameter(name, default, help, low=low, high=high, source=source, tried=tried)
+    return Parameter(
+        name, default, help, low=low, high=high, source=source, search_values=search_values
+    )
 
 
 _C = _number("C", 1.0, "Inverse of the strength of the penalty.", 0.01, 0.1, 1.0, 10, 100, low=1e-6)

@@ -342,7 +342,7 @@ def _fit_shared(
 SHARED_EPOCHS = Sharing(
     parameters=frozenset({"epochs"}),
     fit=_fit_shared,
-    goes_on=True,
+    continues_from_previous=True,
     # With early stopping a configuration may end at another epoch.
     possible=lambda params: not params["early_stopping"],
 )

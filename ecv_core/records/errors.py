@@ -45,8 +45,8 @@ class InputError(EcvError):
 class UnknownName(InputError):
     """An id that is not known, with the ids that are."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        names = sorted(known)
+    def __init__(self, kind: str, name: str, known_names: Iterable[str]) -> None:
+        names = sorted(known_names)
         hint = ""
         for close_name in get_close_matches(name, names, n=1):
             hint = f"did you mean '{close_name}'? "

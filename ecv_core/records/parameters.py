@@ -75,7 +75,7 @@ class Parameter:
     scale: Scale = "linear"
     steps: tuple[float, ...] = ()
     """What a slider offers, ascending; without them there is a field for a number."""
-    tried: tuple[float, ...] = ()
+    search_values: tuple[float, ...] = ()
     """Values at which rules are compared, ascending; by default the steps, or some around the
     default."""
     presets: tuple[tuple[str, float], ...] = ()
@@ -122,7 +122,7 @@ class Parameter:
             return value
         if self.low is not None or self.high is not None:
             self.check_range(value, self.low, self.high, error_name, given)
-        if not self.open:
+        if not self.open:  # a range without its ends has refused infinity above, and NaN
             _check_size(value, error_name, given)
         return value
 
@@ -182,7 +182,7 @@ class Parameter:
 
     def values(self) -> list[float]:
         """Values at which to compare what it does, ascending; of a number."""
-        declared_values = self.tried or self.steps
+        declared_values = self.search_values or self.steps
         if declared_values:
             return list(declared_values)
         allowed = set()

@@ -34,7 +34,7 @@ class Registry(MutableMapping[str, T]):
 
     def __init__(
         self,
-        known: Mapping[str, T],
+        project_entries: Mapping[str, T],
         *,
         group: str,
         to_entry: Callable[[object, str], tuple[str, T]],
@@ -42,12 +42,12 @@ class Registry(MutableMapping[str, T]):
         """Nothing of any package loads yet.
 
         Args:
-            known: What comes with the project, in the order in which pages list it.
+            project_entries: What comes with the project, in the order in which pages list it.
             group: The group of the entry points: 'ecv_core.models'.
             to_entry: What an entry point gave, and its name -> id and entry. Raises: ValueError,
                 TypeError or InputError with what is wrong with it.
         """
-        self._entries = dict(known)
+        self._entries = dict(project_entries)
         self._group = group
         self._to_entry = to_entry
         self._is_loaded = False

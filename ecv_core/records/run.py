@@ -20,10 +20,10 @@ from ecv_core.records.spec import RunSpec
 # What one fold gave: scores and what it cost.
 
 
-AMOUNT = 1e15
+LARGEST_AMOUNT = 1e15
 """No score, second or joule is further from 0: what claims to be would break every sum."""
-Number = Annotated[float, Ge(-AMOUNT), Le(AMOUNT)]
-Amount = Annotated[float, Ge(0), Le(AMOUNT)]
+Number = Annotated[float, Ge(-LARGEST_AMOUNT), Le(LARGEST_AMOUNT)]
+Amount = Annotated[float, Ge(0), Le(LARGEST_AMOUNT)]
 
 
 QUIET = 0.05
@@ -315,15 +315,15 @@ class FoldResult:
     user_scores: UserScores | None = field(default=None, compare=False, repr=False)
 
     @property
-    def seconds_alone(self) -> float:
+    def seconds_if_computed_alone(self) -> float:
         """On its own, also where its work was shared with others; likewise the joules."""
         if self.shared is not None:
             return self.shared.alone_seconds
         return self.total_seconds
 
     @property
-    def joules_alone(self) -> float:
-        """See `seconds_alone`."""
+    def joules_if_computed_alone(self) -> float:
+        """See `seconds_if_computed_alone`."""
         if self.shared is not None:
             return self.shared.alone_joules
         return self.energy.joules

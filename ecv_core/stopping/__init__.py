@@ -178,7 +178,7 @@ def axis_of(rule_id: str) -> Parameter:
     return axis
 
 
-def takers(parameter: str) -> list[str]:
+def rules_that_take(parameter: str) -> list[str]:
     """Ids of the rules with a parameter of this name."""
     ids = []
     for rule in RULES.values():

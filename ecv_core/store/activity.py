@@ -178,6 +178,6 @@ class _ReadFolds(NamedTuple):
 def _seconds(result: str) -> float:
     """What a fold took on its own; 0 where it cannot be read."""
     try:
-        return codec.read(FoldResult, result).seconds_alone
+        return codec.read(FoldResult, result).seconds_if_computed_alone
     except ValueError:
         return 0.0

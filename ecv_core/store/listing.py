@@ -285,8 +285,8 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
     results = run_folds.seen + run_folds.ahead
     scores = [result.score for result in run_folds.seen]
     processor_seconds = [result.processor_seconds for result in results]
-    fold_seconds = [result.seconds_alone for result in results]
-    fold_joules = [result.joules_alone for result in results]
+    fold_seconds = [result.seconds_if_computed_alone for result in results]
+    fold_joules = [result.joules_if_computed_alone for result in results]
     return ListedRun(
         run_id=row.run_id,
         group=row.group_id,
@@ -326,7 +326,7 @@ def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
         amounts: dict[str, Any] = dict.fromkeys(_AMOUNTS, 0.0)
         seconds = 0.0
         for result in computed:
-            seconds += result.seconds_alone
+            seconds += result.seconds_if_computed_alone
             for name in _AMOUNTS:
                 amounts[name] += getattr(result.energy, name)
         spent.append(Spent(energy=Energy(source=source, **amounts), total_seconds=seconds))

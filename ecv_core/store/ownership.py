@@ -55,15 +55,15 @@ def owner_of(store: Store, run_id: str) -> str | None:
     return store.scalar(sa.select(runs.c.owner).filter_by(run_id=run_id))
 
 
-def beat(store: Store, owner: str, *, serves: bool) -> None:
+def beat(store: Store, owner: str, *, is_dashboard: bool) -> None:
     """A sign of life; those of owners without active runs are forgotten.
 
     Args:
         store: The store of its runs.
         owner: Who gives it.
-        serves: Whether the next dashboard takes its queue over.
+        is_dashboard: Whether the next dashboard takes its queue over.
     """
-    values = {"serves": serves, "beat_at": now()}
+    values = {"serves": is_dashboard, "beat_at": now()}
     change = owners.update().filter_by(owner=owner).values(**values)
     with store.transaction("written") as connection:
         if not connection.execute(change).rowcount:  # its first sign of life
@@ -188,7 +188,7 @@ class Lease:
 
 
 def take_fold(
-    store: Store, run_id: str, wanted: Sequence[int], *, seconds: float, anew: bool = False
+    store: Store, run_id: str, wanted: Sequence[int], *, seconds: float, though_leased: bool = False
 ) -> int | None:
     """Take the first of these folds that is missing and that nobody else has asked for.
 
@@ -199,7 +199,7 @@ def take_fold(
         run_id: The run id of the run.
         wanted: Fold indices, the most urgent first.
         seconds: Until it may be asked for again.
-        anew: Take it though somebody has it.
+        though_leased: Take it though somebody else has it.
 
     Returns:
         Its index; None where there is none.
@@ -211,7 +211,7 @@ def take_fold(
         moment = _clock(connection)
         until = moment + timedelta(seconds=seconds)
         taken = set(connection.scalars(sa.select(folds.c.fold).filter_by(run_id=run_id)))
-        if not anew:
+        if not though_leased:
             for lease in _leases(connection, run_id).values():
                 if lease.until > moment:
                     taken.add(lease.fold)

@@ -173,7 +173,7 @@ def _work_words(specs: Sequence[RunSpec]) -> str:
         folds = results().folds(spec, computed_here=True).values()
         missing_of_spec = spec.k - len(folds)
         missing_folds += missing_of_spec
-        seconds += missing_of_spec * fmean(fold.seconds_alone for fold in folds)
+        seconds += missing_of_spec * fmean(fold.seconds_if_computed_alone for fold in folds)
     return f"{counted(missing_folds, 'fold')} first, about {duration(seconds)}"
 
 

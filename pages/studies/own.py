@@ -24,7 +24,7 @@ from ecv_core.figures.words import (
     titles_of,
 )
 from ecv_core.jobs.plans import study
-from ecv_core.jobs.plans.study import Cell, first_answering, n_splits, with_obstacles
+from ecv_core.jobs.plans.study import Cell, first_run_that_answers, n_splits, with_obstacles
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
@@ -186,7 +186,7 @@ def progress_words(cells: Sequence[Cell]) -> str:
         f"**{finished_runs} of {counted(len(cells), 'run')}** finished · "
         f"{done_folds} of {all_folds} folds"
     )
-    borrowed = sum(cell.borrowed for cell in cells)
+    borrowed = sum(cell.is_reused for cell in cells)
     if borrowed:
         words += f" · {borrowed} reused from earlier runs"
     return words + _time_left(active)
@@ -231,11 +231,11 @@ def _row(cell: Cell) -> dict[str, object]:
         "folds": f"{len(run.folds)} of {run.k}",
         "metric": metric_label(run.spec),
         "score": score,
-        "note": _note(run, borrowed=cell.borrowed),
+        "note": _note(run, is_reused=cell.is_reused),
     }
 
 
-def _note(run: RunRecord, *, borrowed: bool) -> str:
+def _note(run: RunRecord, *, is_reused: bool) -> str:
     """What a run does now and how long it takes, why it failed, or that it is another's."""
     notes = []
     if run.state is RunState.RUNNING and run.progress is not None:
@@ -247,7 +247,7 @@ def _note(run: RunRecord, *, borrowed: bool) -> str:
         notes.append(f"at most about {duration(seconds)} left")
     if run.state is RunState.FAILED and run.error:
         notes.append(run.error)
-    if run.state is RunState.FINISHED and borrowed:
+    if run.state is RunState.FINISHED and is_reused:
         notes.append("reused")
     return ", ".join(notes)
 
@@ -344,7 +344,9 @@ def draw_start_form(recorded: Sequence[RunRecord], *, compare_splits: bool = Fal
                 picked.datasets, picked.algorithms, picked.splits, full=True, **picked.settings
             )
             for cell in cells:
-                if cell.spec not in specs_to_compute and not first_answering(cell.spec, recorded):
+                if cell.spec not in specs_to_compute and not first_run_that_answers(
+                    cell.spec, recorded
+                ):
                     specs_to_compute.append(cell.spec)
             words = _work_words(len(cells), specs_to_compute)
     compute_on = pick_where_to_compute()

@@ -36,7 +36,7 @@ def test_it_begins_what_was_queued_and_ends_within_seconds(
     store = open_store(dashboard.database_url)
     gone = f"{this_process().rsplit(':', 2)[0]}:4194300:0"  # a dashboard on this machine, once
     first, second = store.create([LONG, LONG], owner=gone)
-    beat(store, gone, serves=True)
+    beat(store, gone, is_dashboard=True)
     dashboard.start()
     try:
         wait_for(dashboard, first, computing)  # though nobody has opened a page

@@ -48,8 +48,10 @@ def test_modules_that_the_firmware_lists_are_counted(table, modules, tmp_path, m
     (tmp_path / "DMI").write_bytes(table)
     monkeypatch.setattr(memory, "TABLE", tmp_path / "DMI")
     assert memory.memory_modules() == modules
-    assert memory.memory_power(None) == ((5.0 * modules, "modules") if modules else (None, "size"))
-    assert memory.memory_power(3.0) == (3.0, "given")
+    assert memory.watts_and_basis_of_memory(None) == (
+        (5.0 * modules, "modules") if modules else (None, "size")
+    )
+    assert memory.watts_and_basis_of_memory(3.0) == (3.0, "given")
 
 
 def test_it_is_said_how_memorys_wattage_was_got():
@@ -136,14 +138,14 @@ def test_nobody_waits_for_the_idle_machine_before_folds_have_taken_ten_seconds(m
     folds = [energy(joules=60.0), energy(joules=50.0)]
     idle_machine = energy(joules=14.0)  # in 2 s
     meter = WatchedMeter(
-        FakeMeter([*folds, idle_machine, energy(joules=40.0)]), assumptions="usual"
+        FakeMeter([*folds, idle_machine, energy(joules=40.0)]), settings_key="usual"
     )
     for seconds, idle_joules in ((6.0, None), (4.0, None), (3.0, 21.0)):
         meter.start()
         machine["now"] += seconds
         assert meter.stop().idle_joules == idle_joules
     assert machine["slept"] == 2  # a look, and the measurement
-    again = WatchedMeter(FakeMeter([energy(joules=40.0)]), assumptions="usual")
+    again = WatchedMeter(FakeMeter([energy(joules=40.0)]), settings_key="usual")
     again.start()
     machine["now"] += 1
     assert again.stop().idle_joules == 7.0  # it is remembered

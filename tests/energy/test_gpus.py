@@ -77,7 +77,7 @@ def test_a_sample_counts_for_a_second_at_most(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
     gpus = Gpus()
     before, _ = gpus.read()
-    gpus._seen = [(0, time.time_ns() // 1000 - 3_600_000_000)]
+    gpus._gpus_seen_until = [(0, time.time_ns() // 1000 - 3_600_000_000)]
     after, unit = gpus.read()
     assert (after - before, unit) == (pytest.approx(1.0), "s")
 

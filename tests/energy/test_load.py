@@ -45,11 +45,15 @@ def test_the_share_of_others_is_what_is_left_of_the_machine(monkeypatch):
     before = reading(100, 5000, 20, 3)
     # In 10 s of 4 processors 25 s were used: 8 by this process, 1 by its program, 16 by others.
     after = reading(110, 5025, 28, 4)
-    assert after.others_since(before) == pytest.approx((16 - 0.02) / 40)
+    assert after.share_of_others_since(before) == pytest.approx((16 - 0.02) / 40)
     # What a tick or two of the system's clocks may make of nothing is nothing.
-    assert reading(110, 5009.01, 28, 4).others_since(before) == 0
-    assert reading(110, 5008.9, 28, 4).others_since(before) == 0  # ours is known more exactly
-    assert reading(100.02, 5000.04, 20, 3).others_since(before) is None  # too short to tell
+    assert reading(110, 5009.01, 28, 4).share_of_others_since(before) == 0
+    assert (
+        reading(110, 5008.9, 28, 4).share_of_others_since(before) == 0
+    )  # ours is known more exactly
+    assert (
+        reading(100.02, 5000.04, 20, 3).share_of_others_since(before) is None
+    )  # too short to tell
 
 
 def test_children_are_ones_own_those_that_have_ended_too():
@@ -126,7 +130,7 @@ def test_the_meter_says_what_others_did_and_what_the_idle_machine_would_have_dra
         "ecv_core.energy.meter.remembered_idle_power", lambda name: IdlePower(7.0, "cpu-load")
     )
     monkeypatch.setattr(psutil, "cpu_count", lambda: 2)
-    meter = WatchedMeter(FakeMeter([energy()]), assumptions="any")
+    meter = WatchedMeter(FakeMeter([energy()]), settings_key="any")
     meter.start()
     found = meter.stop()
     assert found.other_work == pytest.approx((12 - 4 - 0.02) / 20)

@@ -96,7 +96,7 @@ def costs_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Found]:
 
     def costs_of(laps: list[dict[str, float]], *, goes_on: bool) -> Found:
         nonlocal now
-        costs = Costs(len(laps), steps_go_on=goes_on)
+        costs = Costs(len(laps), steps_build_on_each_other=goes_on)
         found = []
         for lap in laps:
             costs.start_clock()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecv_core.jobs.cluster.node import sealed, unsealed
+from ecv_core.jobs.cluster.node import packed_answer, read_answer
 from ecv_core.jobs.driver import TRIES, drive
 from ecv_core.jobs.executors import Begun, Computed, Ended, Finished, WorkerDied, WrongAnswer
 from ecv_core.jobs.plan import FoldTask
@@ -238,7 +238,7 @@ def test_an_exception_that_cannot_be_read_elsewhere_arrives_as_its_sentence(stra
         raise stranger("the licence server said", 503)
 
     with pytest.raises(RunError, match="the licence server said 503"):
-        unsealed(sealed(raises, None), "the node n7")
+        read_answer(packed_answer(raises, None), "the node n7")
 
 
 @pytest.mark.parametrize(
@@ -255,9 +255,9 @@ def test_an_exception_that_cannot_be_read_elsewhere_arrives_as_its_sentence(stra
 )
 def test_an_answer_that_cannot_be_read_is_a_wrong_one_of_its_node(answer, sentence: str) -> None:
     with pytest.raises(WrongAnswer, match=sentence):
-        unsealed(answer, "the node n7")
+        read_answer(answer, "the node n7")
 
 
 def test_an_answer_that_cannot_be_written_is_an_error_and_no_silence() -> None:
     with pytest.raises(RunError, match="ZeroDivisionError: by zero"):
-        unsealed(sealed(lambda call: [(0, Unwritable())], None), "the node n7")
+        read_answer(packed_answer(lambda call: [(0, Unwritable())], None), "the node n7")

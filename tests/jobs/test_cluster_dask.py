@@ -26,7 +26,7 @@ from ecv_core.jobs.cluster.executor import DaskExecutor
 from ecv_core.jobs.cluster.node import DataMissing
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here
-from ecv_core.jobs.heartbeat import recover
+from ecv_core.jobs.heartbeat import interrupt_abandoned_runs
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
@@ -325,7 +325,7 @@ def test_a_coordinator_that_was_killed_finds_what_is_running(
         time.sleep(0.1)
     first.kill()
     first.wait()
-    recover(store)
+    interrupt_abandoned_runs(store)
     (cut,) = store.runs()
     assert cut.state is RunState.INTERRUPTED
     executor = on(scheduler.address, compute=waits_for_go)

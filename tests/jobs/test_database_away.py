@@ -15,7 +15,7 @@ from ecv_core import cli
 from ecv_core.jobs import plan_runs
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
-from ecv_core.jobs.heartbeat import recover
+from ecv_core.jobs.heartbeat import interrupt_abandoned_runs
 from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, SaveAttempts
 from ecv_core.jobs.plans.run import RunPlan
@@ -249,4 +249,4 @@ def test_outside_of_runs_a_database_that_is_away_is_said_at_once(
     assert len(sentences) == 4
     assert sentences[3] is None
     assert "cannot be reached" in str(sentences[0])
-    recover(store)
+    interrupt_abandoned_runs(store)

@@ -298,7 +298,7 @@ def test_a_fold_of_a_cheap_model_that_is_under_way_is_not_asked_for_again() -> N
         def run(self, spec: RunSpec) -> None:
             return None
 
-        def ended(self, spec: RunSpec) -> bool:
+        def has_ended_incomplete(self, spec: RunSpec) -> bool:
             return False
 
         def folds_with_users(self, spec: RunSpec) -> dict[int, FoldResult]:
@@ -498,7 +498,7 @@ def test_anew_computes_every_fold(store: Store) -> None:
     (run_id,) = store.create([spec(rule="never")], owner=this_process(), anew=True)
     drive(
         RunPlan(spec(rule="never")),
-        PlanRuns(store, runs=[store.run(run_id)], anew=True),
+        PlanRuns(store, runs=[store.run(run_id)], compute_every_fold=True),
         Here(counting),
     )
     assert len(counting.asked) == 10
@@ -525,7 +525,7 @@ def test_folds_that_were_computed_elsewhere_are_never_committed_as_own(
         indices.append(index)
         return gini(spec, index)
 
-    drive(RunPlan(asked), PlanRuns(store, recorded=True), Here(computing(counted)))
+    drive(RunPlan(asked), PlanRuns(store, with_recorded=True), Here(computing(counted)))
     assert len(indices) == 5
     (own,) = (one for one in store.runs() if one.run_id != known.run_id)
     assert not any(fold.reused for fold in own.folds)

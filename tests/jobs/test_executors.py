@@ -159,7 +159,7 @@ def test_here_a_result_is_taken_before_the_next_is_computed() -> None:
 
 NICE = """
 import psutil
-from ecv_core.jobs.executors import Workers, unmetered
+from ecv_core.jobs.executors import Workers, unmetered_workers
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.records.run import no_progress
 from ecv_core.records.spec import RunSpec
@@ -167,7 +167,7 @@ from tests.fake_folds import niceness
 
 print(psutil.Process().nice())
 spec = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
-for workers in (Workers(niceness), unmetered(niceness)):
+for workers in (Workers(niceness), unmetered_workers(niceness)):
     workers.submit(FoldTask(specs=(spec,), fold=1), no_progress)
     print(next(workers.finished(60)).result.score)
     workers.close()
@@ -309,7 +309,7 @@ def dies(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
 def test_several_workers_compute_at_once_and_share_the_cores(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("MEETING", str(tmp_path))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    workers = Workers(waits_for_the_other, most=2)
+    workers = Workers(waits_for_the_other, max_processes=2)
     tasks = [FoldTask(specs=(SPEC,), fold=fold) for fold in range(2)]
     workers.submit(tasks[0], no_progress)
     monkeypatch.setattr(executors, "START_SECONDS", 3600.0)
@@ -334,14 +334,14 @@ def test_several_workers_compute_at_once_and_share_the_cores(tmp_path, monkeypat
 @pytest.mark.slow
 def test_of_several_workers_fewer_compute_at_once_where_memory_is_short(monkeypatch) -> None:
     monkeypatch.setattr(executors, "START_SECONDS", 0.0)
-    workers = Workers(with_a_child, most=2)
+    workers = Workers(with_a_child, max_processes=2)
     workers.submit(TASK, no_progress)
     assert workers.capacity == 2
     memory = psutil.virtual_memory()
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory._replace(available=0))
     assert workers.capacity == 1
     workers.close()
-    workers = Workers(dies, most=2)
+    workers = Workers(dies, max_processes=2)
     workers.submit(TASK, no_progress)
     (end,) = said_of(workers)
     assert "was killed (SIGKILL)" in str(end.error)

@@ -15,7 +15,7 @@ from ecv_core.cli import main
 from ecv_core.jobs import heartbeat
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
-from ecv_core.jobs.heartbeat import OwnerWatch, recover, recover_run
+from ecv_core.jobs.heartbeat import OwnerWatch, interrupt_abandoned_runs, interrupt_run_if_abandoned
 from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import FoldResult, RunState
@@ -56,9 +56,9 @@ def clock(monkeypatch) -> Clock:
     return clock
 
 
-def signed_at(store: Store, whose: str, moment: datetime, *, serves: bool = False) -> None:
+def signed_at(store: Store, whose: str, moment: datetime, *, is_dashboard: bool = False) -> None:
     """A sign of life by the clock of who gives it."""
-    beat(store, whose, serves=serves)
+    beat(store, whose, is_dashboard=is_dashboard)
     change = owners.update().where(owners.c.owner == whose)
     with store.transaction("written") as connection:
         connection.execute(change.values(beat_at=moment.isoformat()))
@@ -94,7 +94,7 @@ def test_a_clock_that_steps_by_five_seconds_leaves_a_process_its_name(monkeypatc
 
 def test_a_name_that_no_process_gives_itself_is_left_alone(store: Store) -> None:
     run_id = running(store, "somebody")
-    recover_run(store, run_id)
+    interrupt_run_if_abandoned(store, run_id)
     assert store.run(run_id).state is RunState.RUNNING
 
 
@@ -153,7 +153,7 @@ def test_resume_takes_nothing_that_lives(store, clock, monkeypatch) -> None:
             signed_at(store, ELSEWHERE, behind + timedelta(seconds=3))
 
     monkeypatch.setattr(heartbeat, "sleep", sleep)
-    recover_run(store, run_id)
+    interrupt_run_if_abandoned(store, run_id)
     assert store.run(run_id).state is RunState.RUNNING
     assert clock.seconds == begin + 3
 
@@ -161,29 +161,29 @@ def test_resume_takes_nothing_that_lives(store, clock, monkeypatch) -> None:
 def test_resume_takes_what_gives_no_sign(store, clock) -> None:
     run_id = running(store, ELSEWHERE)
     signed_at(store, ELSEWHERE, datetime.now(UTC) + timedelta(seconds=30))
-    recover_run(store, run_id)
+    interrupt_run_if_abandoned(store, run_id)
     assert store.run(run_id).state is RunState.INTERRUPTED
 
 
 def test_one_that_never_gave_a_sign_is_gone(store: Store, clock) -> None:
     run_id = running(store, ELSEWHERE)
-    recover_run(store, run_id)
+    interrupt_run_if_abandoned(store, run_id)
     assert store.run(run_id).state is RunState.INTERRUPTED
 
 
-@pytest.mark.parametrize(("serves", "state"), [(True, "queued"), (False, "interrupted")])
+@pytest.mark.parametrize(("is_dashboard", "state"), [(True, "queued"), (False, "interrupted")])
 def test_the_queue_of_a_dashboard_that_is_gone_goes_on_in_the_next_one(
-    store, serves, state
+    store, is_dashboard, state
 ) -> None:
     """Nobody takes the queue of a command line over."""
     ended = f"{this_process().rsplit(':', 2)[0]}:4194304:1"
     run_id, waiting = store.create([SPEC, SPEC], owner=ended)
     store.start(run_id, owner=ended)
-    beat(store, ended, serves=serves)
-    recover(store, serves=True)
+    beat(store, ended, is_dashboard=is_dashboard)
+    interrupt_abandoned_runs(store, takes_over_queues=True)
     assert store.run(run_id).state is RunState.INTERRUPTED
     assert store.run(waiting).state == state
-    if serves:
+    if is_dashboard:
         assert store.next_queued(this_process()) == waiting
 
 

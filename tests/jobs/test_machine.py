@@ -183,7 +183,7 @@ def test_a_shared_machine_is_not_waited_for_and_its_energy_is_said_to_be_shared(
 def test_a_fold_waits_until_the_machine_is_quiet_and_says_so(monkeypatch, caplog):
     shares = iter([0.73, 0.0, 0.4, *[0.05] * 8, 1.0])
     monkeypatch.setattr("ecv_core.jobs.machine.time.sleep", lambda seconds: None)
-    monkeypatch.setattr(Load, "others_since", lambda now, before: next(shares))
+    monkeypatch.setattr(Load, "share_of_others_since", lambda now, before: next(shares))
     told = []
     spec = make_spec(dataset="synthetic", algorithm="popular", wait_for_quiet=True)
     with machine_for(spec, lambda phase, step, steps: told.append(phase)):

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from ecv_core.jobs.executors import failure_sentence
 from ecv_core.jobs.plan import next_fold
 from ecv_core.records.errors import InputError, StoreError
-from ecv_core.records.run import AMOUNT, RunState
+from ecv_core.records.run import LARGEST_AMOUNT, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.activity import current_activity
 from ecv_core.store.imports import origins
@@ -260,11 +260,11 @@ def test_after_an_hour_a_removed_run_is_gone_for_good(store):
 
 def test_amounts_that_can_be_kept_can_be_read_whatever_their_sum(store):
     """Two folds of 1e15 J each: their sum was refused, and with it the run."""
-    finished(store, (0.2, 0.4), joules=AMOUNT)
+    finished(store, (0.2, 0.4), joules=LARGEST_AMOUNT)
     (row,) = RunList(store).rows()
-    assert row.joules == 2 * AMOUNT
+    assert row.joules == 2 * LARGEST_AMOUNT
     with pytest.raises(InputError, match=r"energy\.joules must be at most"):
-        finished(store, (0.2,), joules=1.001 * AMOUNT)
+        finished(store, (0.2,), joules=1.001 * LARGEST_AMOUNT)
 
 
 def test_a_spec_that_could_not_be_read_is_not_kept(store):

@@ -62,7 +62,11 @@ class Installation:
         assert means == pytest.approx(SCORES)
         store.requeue(self.cut_off.run_id, SPEC, owner=this_process())
         run = store.run(self.cut_off.run_id)
-        drive(RunPlan(SPEC), PlanRuns(store, runs=[run], anew=True), Here(computing(fold)))
+        drive(
+            RunPlan(SPEC),
+            PlanRuns(store, runs=[run], compute_every_fold=True),
+            Here(computing(fold)),
+        )
         resumed = store.run(self.cut_off.run_id)
         assert resumed.state is RunState.FINISHED
         assert [result.score for result in resumed.folds] == pytest.approx(SCORES)

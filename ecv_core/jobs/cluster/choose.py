@@ -105,7 +105,7 @@ def _executor_on_cluster(
     from ecv_core.jobs.cluster.executor import read_site
 
     site = read_site(site_path)
-    place = site.on or place
+    place = site.on or place  # the place may be the name of a site, whose file says where it is
     scheduler = SCHEDULERS.get(place)
     if scheduler is not None:
         if nodes is not None:

@@ -26,11 +26,11 @@ from ecv_core.jobs.cluster.node import (
     DataMissing,
     NodeUse,
     content_of,
+    packed_answer,
+    read_answer,
     refusal_of_versions,
     run_task,
-    sealed,
     send,
-    unsealed,
     versions,
 )
 from ecv_core.jobs.executors import Begun, Compute, Computed, Ended, Finished, compute
@@ -309,7 +309,7 @@ class DaskExecutor:
         )
         under_way.begun_on = ""
         future = self._client.submit(
-            sealed,
+            packed_answer,
             self._run,
             call,
             key=key,
@@ -354,7 +354,7 @@ class DaskExecutor:
         from distributed import KilledWorker
 
         try:
-            return unsealed(future.result(timeout=SEND_SECONDS), under_way.node)
+            return read_answer(future.result(timeout=SEND_SECONDS), under_way.node)
         except TimeoutError:  # the result was lost on its way, and is computed again
             under_way.progress(f"wait for the result of {under_way.node}", 0, 0)
             self._await(under_way, future)

@@ -282,7 +282,7 @@ def run_task(call: Call) -> Answer:
                     return answer
 
 
-def sealed(run: Callable[[Call], Answer], call: Call) -> bytes:
+def packed_answer(run: Callable[[Call], Answer], call: Call) -> bytes:
     """What a node answers to a call, or its error, as bytes that the coordinator itself reads.
 
     Dask would read it in a thread of its own, and tell nobody where that fails.
@@ -293,8 +293,8 @@ def sealed(run: Callable[[Call], Answer], call: Call) -> bytes:
         return pickle.dumps(portable(raised))
 
 
-def unsealed(answer: object, node: str) -> list[tuple[Any, Any]]:
-    """What `sealed` gave, as pairs of a spec's index and a result; neither is checked yet.
+def read_answer(answer: object, node: str) -> list[tuple[Any, Any]]:
+    """What `packed_answer` gave, as pairs of a spec's index and a result; neither is checked yet.
 
     Args:
         answer: The bytes.
@@ -302,7 +302,7 @@ def unsealed(answer: object, node: str) -> list[tuple[Any, Any]]:
 
     Raises:
         WrongAnswer for what cannot be read, or is no list of pairs.
-        EcvError: That was sealed.
+        EcvError: That was packed_answer.
     """
     if not isinstance(answer, bytes):
         raise WrongAnswer(f"{node} answered with {type(answer).__name__}, not with bytes")

@@ -32,12 +32,12 @@ class RunPlan:
 
     def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
         """The folds before which the rule cannot stop, then so many more as bets."""
-        if results.ended(self.spec):
+        if results.has_ended_incomplete(self.spec):
             return []
         if not self._has_cheap_models:
             cheap = tasks_of_cheap_models(self.spec, results)
             self._has_cheap_models = not cheap
-            if cheap and not results.ended(cheap[0].specs[0]):
+            if cheap and not results.has_ended_incomplete(cheap[0].specs[0]):
                 return not_under_way(cheap, under_way)
         return not_under_way(self._own_tasks(results.run(self.spec)), under_way)
 

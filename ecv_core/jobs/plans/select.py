@@ -209,7 +209,7 @@ class SelectPlan:
         """Nothing is computed yet.
 
         Args:
-            contenders: At least two, as of `checked_contenders`.
+            contenders: At least two, as of `comparable_contenders`.
             terms: What is asked.
             speculate: 0 for the current round alone, else what is likely to be needed too.
         """
@@ -284,7 +284,7 @@ class SelectPlan:
                 specs_together.append(spec)
         specs = []
         for spec in specs_together:
-            if not results.ended(spec):
+            if not results.has_ended_incomplete(spec):
                 # The run goes on with this fold, and no other that it misses.
                 only_folds = folds_done(results.run(spec)) | {turn.fold}
                 specs.append(replace(spec, only_folds=tuple(sorted(only_folds))))
@@ -348,7 +348,7 @@ def _is_computed_elsewhere(spec: RunSpec) -> bool:
     return spec.tracked and not models.is_held(spec)
 
 
-def checked_contenders(contenders: NamedSpecs) -> list[Contender]:
+def comparable_contenders(contenders: NamedSpecs) -> list[Contender]:
     """The contenders with all their folds and no rule of their own.
 
     Raises:
@@ -364,10 +364,10 @@ def checked_contenders(contenders: NamedSpecs) -> list[Contender]:
         if name in names:
             raise InputError(f"the contender '{name}' is given twice; leave one out")
         names.add(name)
-        whole = replace(
+        spec_of_all_folds = replace(
             spec, rule=NEVER_STOPS, rule_params=(), min_folds=1, full=True, only_folds=()
         )
-        checked.append(Contender(name, whole))
+        checked.append(Contender(name, spec_of_all_folds))
     first = checked[0]
     for contender in checked[1:]:
         _check_comparable(first, contender)
@@ -422,7 +422,7 @@ def begin(
     Raises:
         InputError: For contenders that cannot be compared, with the reason.
     """
-    planned = [PlannedRun(name=name, spec=spec) for name, spec in checked_contenders(contenders)]
+    planned = [PlannedRun(name=name, spec=spec) for name, spec in comparable_contenders(contenders)]
     selection_id = keep_plan(
         store, SELECTION, planned, _terms_to_keep(terms, recorded), started_by=started_by
     )
@@ -440,16 +440,16 @@ def selection_runs(
     record: PlanRecord,
     callbacks: Callbacks | None = None,
     *,
-    taken_out: Collection[str] = (),
+    cancelled_ids: Collection[str] = (),
 ) -> PlanRuns:
-    """The runs of a selection that was kept. Args: callbacks, taken_out: as of `PlanRuns`."""
+    """The runs of a selection that was kept. Args: callbacks, cancelled_ids: as of `PlanRuns`."""
     return PlanRuns(
         store,
         plan_id=record.plan_id,
         started_by=record.started_by,
-        recorded=_uses_recorded(record),
+        with_recorded=_uses_recorded(record),
         callbacks=callbacks,
-        taken_out=taken_out,
+        cancelled_ids=cancelled_ids,
     )
 
 

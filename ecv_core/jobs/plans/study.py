@@ -19,7 +19,7 @@ from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
-from ecv_core.jobs.heartbeat import recover
+from ecv_core.jobs.heartbeat import interrupt_abandoned_runs
 from ecv_core.jobs.plan import FoldTask, PlanResults, folds_of, next_fold
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
@@ -51,7 +51,7 @@ class Cell:
     spec: RunSpec
     run: RunRecord | None = None
     """As it was when it was looked up; None where there is none, or it has been deleted."""
-    borrowed: bool = False
+    is_reused: bool = False
     """Whether the run was not started for this study."""
     path: Path | None = None
     """Where it is recorded once it has ended, as of `recorded_path`; None where it stays in the
@@ -103,8 +103,9 @@ class StudyPlan:
         for run_plan in list(self._run_plans):
             own_tasks = tasks_of_spec[run_plan.spec]
             tasks = run_plan.next(results, own_tasks)
-            is_done = not tasks and not own_tasks and not results.ended(run_plan.spec)
-            if is_done:
+            # A run that has failed stays in the plan, and goes on where the plan is driven again.
+            has_failed = results.has_ended_incomplete(run_plan.spec)
+            if not tasks and not own_tasks and not has_failed:
                 self._run_plans.remove(run_plan)
             for task in tasks:
                 if task.bet:
@@ -193,7 +194,7 @@ def with_obstacles(cells: Iterable[Cell]) -> Iterator[tuple[Cell, str | None]]:
         yield cell, obstacle
 
 
-def first_answering(spec: RunSpec, runs: Iterable[RunRecord]) -> RunRecord | None:
+def first_run_that_answers(spec: RunSpec, runs: Iterable[RunRecord]) -> RunRecord | None:
     """The first of these runs that answers for this spec; None if there is none."""
     for run in runs:
         if answers(run, spec):
@@ -202,23 +203,23 @@ def first_answering(spec: RunSpec, runs: Iterable[RunRecord]) -> RunRecord | Non
 
 
 def cells_with_runs(
-    cells: Iterable[Cell], store: Store, may_go_on: Callable[[RunRecord], bool] = lambda run: True
+    cells: Iterable[Cell], store: Store, may_resume: Callable[[RunRecord], bool] = lambda run: True
 ) -> list[Cell]:
     """The same, each with the run that answers for it, or else the one begun that has most folds.
 
     Args:
         cells: Without runs.
         store: Where to look; recorded runs may fill a cell as well.
-        may_go_on: Which runs of the database may be gone on with; others answer where they can.
+        may_resume: Which runs of the database may be gone on with; others answer where they can.
     """
     results = Results(store)
     cells_now = []
     for cell in cells:
-        run = first_answering(cell.spec, results.runs(cell.spec))
+        run = first_run_that_answers(cell.spec, results.runs(cell.spec))
         if run is None:
-            run = most_folds(filter(may_go_on, begun_runs(store, cell.spec)))
+            run = most_folds(filter(may_resume, begun_runs(store, cell.spec)))
         if run is not None:
-            cell = replace(cell, run=run, borrowed=True)
+            cell = replace(cell, run=run, is_reused=True)
         cells_now.append(cell)
     return cells_now
 
@@ -264,7 +265,7 @@ def begin(
     cells: Sequence[Cell],
     *,
     started_by: str = "",
-    may_go_on: Callable[[RunRecord], bool] = lambda run: True,
+    may_resume: Callable[[RunRecord], bool] = lambda run: True,
     compute_on: str = "",
 ) -> str:
     """Keep a study and queue what is missing; gives its id.
@@ -272,7 +273,7 @@ def begin(
     Args:
         cells: As `planned_cells` gives them.
         started_by: The id of a person, as of `Store.create`.
-        may_go_on: As of `cells_with_runs`.
+        may_resume: As of `cells_with_runs`.
         compute_on: Where its runs are computed, as of `Store.compute_on`.
 
     Raises:
@@ -284,7 +285,7 @@ def begin(
         store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells], started_by=started_by
     )
     store.compute_on(study_id, compute_on)
-    cells_now = cells_with_runs(cells, store, may_go_on)
+    cells_now = cells_with_runs(cells, store, may_resume)
     _queue_missing(queue, study_id, cells_now)
     for cell in cells_now:
         if cell.run is not None and not cell.active and not cell.answered:
@@ -375,7 +376,7 @@ def compute(
     Raises:
         RunError: If a fold or a file cannot be written in the end, so that the study ends.
     """
-    recover(store)
+    interrupt_abandoned_runs(store)
     take_in_rescued(store)
     unrecorded = [cell for cell in cells if not cell.recorded]
     ended: list[Cell] = []
@@ -383,7 +384,7 @@ def compute(
     def record_ended(run: RunRecord) -> None:
         for cell in unrecorded:
             if not cell.spec.same_run(run.spec):
-                continue  # as a cheap model is, by which a cell's run is adjusted
+                continue  # a cheap model, whose scores adjust the run of a cell, may end as well
             ended_cell = replace(cell, run=run)
             _record(ended_cell, store, more_metrics)
             ended.append(ended_cell)

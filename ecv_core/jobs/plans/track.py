@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import dataset as datasets
 from ecv_core import fold, stopping
-from ecv_core.jobs.heartbeat import recover, recover_run
+from ecv_core.jobs.heartbeat import interrupt_abandoned_runs, interrupt_run_if_abandoned
 from ecv_core.jobs.plan import FoldTask, folds_done, next_fold
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.records.run import AMOUNT, Energy, RunRecord, RunState
+from ecv_core.records.run import LARGEST_AMOUNT, Energy, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import (
+    Lease,
     expire,
     leases,
     one_at_a_time,
@@ -69,12 +70,12 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
             "e-fold computes none of its folds; leave adjust_by (--adjust-by) out"
         )
     fold.folds_of(spec)  # data that cannot be read or split are bad input
-    recover(store)
+    interrupt_abandoned_runs(store)
     newest = None
     if resume:
         newest = _newest_run(store, spec)
     if newest is not None and newest.state.active:
-        _check_not_elsewhere(store, newest, owner)
+        _check_not_running_elsewhere(store, newest, owner)
         return newest.run_id
     if newest is not None and (newest.resumable or (spec.full and newest.can_be_checked)):
         return go_on(store, newest, owner=owner, full=spec.full)
@@ -86,13 +87,14 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
 def _newest_run(store: Store, spec: RunSpec) -> RunRecord | None:
     for run in store.runs_like(spec):  # the newest first
         if run.spec.same_run(spec):
-            recover_run(store, run.run_id)
+            interrupt_run_if_abandoned(store, run.run_id)
             return store.run(run.run_id)
     return None
 
 
-def _check_not_elsewhere(store: Store, run: RunRecord, owner: str) -> None:
+def _check_not_running_elsewhere(store: Store, run: RunRecord, owner: str) -> None:
     """Refuse a run that is going on, but for one that programs ask and tell. Raises: InputError."""
+    # Programs that ask and tell share one owner: each may go on with the run of another.
     if owner == OUTSIDE == owner_of(store, run.run_id):
         return
     where = "another program"
@@ -185,7 +187,7 @@ def ask(
     if fold is not None:
         _check_missing(run, fold)
         folds = (fold,)
-    index = take_fold(store, run_id, folds, seconds=seconds, anew=fold is not None)
+    index = take_fold(store, run_id, folds, seconds=seconds, though_leased=fold is not None)
     if index is None:
         return _all_asked(store, run_id)
     if folder is None:
@@ -254,11 +256,11 @@ def tell(
     _check_amount("seconds", seconds)
     _check_amount("joules", joules)
     run = _tracked_run(store, run_id)
-    asked_at = _checked_asked_at(store, run_id, index)
+    lease = _lease_of_missing_fold(store, run_id, index)
     told_at = datetime.now(UTC)
     measured = measure(TrackedFold(run.spec, index), reported)
     if seconds is None:
-        seconds = (told_at - asked_at).total_seconds()
+        seconds = (told_at - lease.asked_at).total_seconds()
     evaluate_seconds = (datetime.now(UTC) - told_at).total_seconds()
     energy = Energy.none()
     if joules is not None:
@@ -273,14 +275,14 @@ def tell(
         energy=energy,
     )
     with one_at_a_time(store):
-        # Somebody else may have told this fold or another one meanwhile, so both are read again.
+        # Somebody else may have told another fold meanwhile, or this one, which is refused then.
         run = store.run(run_id)
-        _checked_asked_at(store, run_id, index)
+        _lease_of_missing_fold(store, run_id, index)
         plan_runs = PlanRuns(store, runs=[run], owner=OUTSIDE, callbacks=Callbacks(trouble=refuse))
         task = FoldTask(specs=(run.spec,), fold=index)
         is_run_still_ours = plan_runs.commit(task, spec_index=0, result=result)
-        if is_run_still_ours:
-            plan_runs.finish_initial_complete()
+        if is_run_still_ours:  # its rule may have stopped it, or this was its last fold
+            plan_runs.finish_if_no_fold_is_missing(run_id)
     run = store.run(run_id)
     _forget_files(run, index)
     return run, measured
@@ -288,9 +290,10 @@ def tell(
 
 def _check_amount(unit: str, amount: float | None) -> None:
     """Refuse seconds or joules that no fold can take. Raises: InputError."""
-    if amount is not None and not 0 <= amount <= AMOUNT:
+    if amount is not None and not 0 <= amount <= LARGEST_AMOUNT:
         raise InputError(
-            f"the {unit} of a fold must be at least 0 and at most {AMOUNT:g}, but are {amount:g}"
+            f"the {unit} of a fold must be at least 0 and at most {LARGEST_AMOUNT:g}, "
+            f"but are {amount:g}"
         )
 
 
@@ -339,18 +342,20 @@ def _check_not_in_a_loop(run: RunRecord) -> None:
         )
 
 
-def _checked_asked_at(store: Store, run_id: str, index: int) -> datetime:
-    """When somebody asked for a fold that is told now.
+def _lease_of_missing_fold(store: Store, run_id: str, index: int) -> Lease:
+    """Who has a fold that is told now, since when.
 
     Raises:
         InputError: For a fold that cannot be told.
     """
+    # Telling a fold adds it to the run and ends its lease. Where somebody tells it between these
+    # two readings, the run has it: it is refused as told already, and not as never asked for.
     lease = leases(store, run_id).get(index)
-    run = store.run(run_id)  # after the lease, which goes when somebody tells the fold
+    run = store.run(run_id)
     _check_missing(run, index)
     _check_not_in_a_loop(run)
     if lease is not None:
-        return lease.asked_at
+        return lease
     if next_fold(run) is None:
         way_out = "track it with --full to check the stop with the others"
         if run.complete:

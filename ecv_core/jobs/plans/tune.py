@@ -63,7 +63,7 @@ class FoldsPlan:
         Nothing any more once a run has ended without its folds.
         """
         for group in self._groups:
-            if any(results.ended(spec) for spec in group):
+            if any(results.has_ended_incomplete(spec) for spec in group):
                 return
         folds_under_way = folds_of(under_way)
         for group in list(self._groups):
@@ -234,7 +234,7 @@ class DrawPlan:
         while True:
             if self.drawn:
                 newest = self._tuning.spec_of(self.drawn[-1])
-                if results.ended(newest):
+                if results.has_ended_incomplete(newest):
                     return []
                 tasks = list(FoldsPlan([newest], self._folds).next(results, under_way))
                 if tasks or under_way:

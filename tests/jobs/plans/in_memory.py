@@ -29,7 +29,7 @@ class InMemory:
     def run(self, spec: RunSpec) -> RunRecord | None:
         return self.runs.get(_bare(spec))
 
-    def ended(self, spec: RunSpec) -> bool:
+    def has_ended_incomplete(self, spec: RunSpec) -> bool:
         return _bare(spec) in self.failed
 
     def folds(self, spec: RunSpec) -> dict[int, FoldResult]:

@@ -22,7 +22,7 @@ from ecv_core.jobs.plans.select import (
     SelectPlan,
     Standing,
     begin,
-    checked_contenders,
+    comparable_contenders,
     compute,
     go_on,
     results_of,
@@ -229,7 +229,7 @@ def random_folds(seed: int, *algorithms: str) -> dict[tuple[str, int], FoldResul
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("until", ["winner", "order"])
 def test_it_stops_where_its_replay_on_all_scores_stops(seed: int, until: str) -> None:
-    named = checked_contenders(specs("popular", "item-knn", "user-knn", "ease"))
+    named = comparable_contenders(specs("popular", "item-knn", "user-knn", "ease"))
     folds = random_folds(seed, *(name for name, _ in named))
     terms = Terms(k=10, until=until)
     plan, known = SelectPlan(named, terms), InMemory()
@@ -247,7 +247,7 @@ def test_it_stops_where_its_replay_on_all_scores_stops(seed: int, until: str) ->
 
 
 def test_it_asks_the_same_whatever_order_its_folds_came_in() -> None:
-    named = checked_contenders(specs("popular", "item-knn", "ease"))
+    named = comparable_contenders(specs("popular", "item-knn", "ease"))
     folds = random_folds(3, *(name for name, _ in named))
     there = {(spec, i): folds[spec.algorithm, i] for _, spec in named for i in range(2)}
     asked = set()
@@ -261,7 +261,7 @@ def test_it_asks_the_same_whatever_order_its_folds_came_in() -> None:
 
 
 def test_it_asks_for_nothing_more_once_the_run_that_it_needs_has_ended() -> None:
-    named = checked_contenders(specs("item-knn", "ease"))
+    named = comparable_contenders(specs("item-knn", "ease"))
     known = InMemory()
     assert list(SelectPlan(named, TERMS).next(known, ()))
     known.failed.add(named[0][1])
@@ -269,7 +269,7 @@ def test_it_asks_for_nothing_more_once_the_run_that_it_needs_has_ended() -> None
 
 
 def test_what_is_likely_to_follow_is_begun_first_and_decides_nothing() -> None:
-    named = checked_contenders(specs("popular", "item-knn", "user-knn", "ease"))
+    named = comparable_contenders(specs("popular", "item-knn", "user-knn", "ease"))
     known = InMemory()
     for _, spec in named:
         known.put(spec, duel(spec, 0))
@@ -293,7 +293,7 @@ def test_what_is_likely_to_follow_is_begun_first_and_decides_nothing() -> None:
 
 @pytest.mark.parametrize("amount", ["9 folds", "12 seconds", "90 J"])
 def test_a_budget_holds_on_several_places_in_any_unit(amount: str) -> None:
-    named = checked_contenders(specs("popular", "item-knn", "user-knn", "ease"))
+    named = comparable_contenders(specs("popular", "item-knn", "user-knn", "ease"))
     terms = Terms(k=10, budget=Budget.parse(amount))
     found = []
     for places in (1, 4):
@@ -306,7 +306,7 @@ def test_a_budget_holds_on_several_places_in_any_unit(amount: str) -> None:
 
 @pytest.mark.slow
 def test_six_places_take_less_than_a_quarter_of_the_steps_of_one_and_few_folds_more() -> None:
-    named = checked_contenders(
+    named = comparable_contenders(
         [
             (
                 str(size),
@@ -330,7 +330,7 @@ def test_six_places_take_less_than_a_quarter_of_the_steps_of_one_and_few_folds_m
 
 
 def test_folds_without_users_scores_are_not_used() -> None:
-    named = checked_contenders(specs("item-knn", "ease"))
+    named = comparable_contenders(specs("item-knn", "ease"))
     known = InMemory()
     known.elsewhere = {(named[0][1], 0): fold_result(0, 0.5)}
     (task,) = sure(SelectPlan(named, TERMS).next(known, ()))

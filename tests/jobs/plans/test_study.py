@@ -334,7 +334,7 @@ def test_all_cells_are_queued_as_one_group(store, queue):
     cells = study.cells_of_study(store, study_id)
     assert [cell.spec.algorithm for cell in cells] == ["popular", "ease"]
     assert len({cell.run.group for cell in cells}) == 1
-    assert not any(cell.borrowed or cell.to_do for cell in cells)
+    assert not any(cell.is_reused or cell.to_do for cell in cells)
 
 
 @pytest.mark.parametrize(
@@ -351,7 +351,7 @@ def test_all_cells_are_queued_as_one_group(store, queue):
 def test_a_run_with_all_folds_answers_for_every_rule(store, queue, other):
     known = put(store, spec(**other))
     (cell,) = study.cells_of_study(store, begin(store, queue, [spec()]))
-    assert (cell.run.run_id, cell.borrowed) == (known.run_id, True)
+    assert (cell.run.run_id, cell.is_reused) == (known.run_id, True)
     assert len(store.runs()) == 1
 
 
@@ -362,7 +362,7 @@ def test_a_run_with_other_scores_does_not(store, queue, other):
     wanted = spec(**other)
     put(store, wanted, folds=wanted.k)
     (cell,) = study.cells_of_study(store, begin(store, queue, [spec()]))
-    assert not cell.borrowed
+    assert not cell.is_reused
     assert cell.run.state is RunState.QUEUED
 
 
@@ -375,7 +375,7 @@ def test_a_recorded_run_fills_a_cell_without_being_copied(store, queue, tmp_path
     study_id = begin(store, queue, [spec()])
     assert store.runs() == []
     (cell,) = study.cells_of_study(store, study_id)
-    assert (cell.run.run_id, cell.run.folds, cell.borrowed) == (run.run_id, run.folds, True)
+    assert (cell.run.run_id, cell.run.folds, cell.is_reused) == (run.run_id, run.folds, True)
     record(replace(run, run_id="another"), path)  # recorded again, it fills the cell still
     (cell,) = study.cells_of_study(store, study_id)
     assert (cell.run.run_id, cell.to_do) == ("another", False)
@@ -383,16 +383,16 @@ def test_a_recorded_run_fills_a_cell_without_being_copied(store, queue, tmp_path
 
 def test_a_run_that_stopped_early_is_enough_only_where_that_was_asked_for(store):
     early = put(store, spec(full=False), folds=3)
-    assert study.first_answering(spec(full=False), [early]) is early
-    assert study.first_answering(spec(full=True), [early]) is None
-    assert study.first_answering(spec(full=False, alpha=1e-2), [early]) is None
+    assert study.first_run_that_answers(spec(full=False), [early]) is early
+    assert study.first_run_that_answers(spec(full=True), [early]) is None
+    assert study.first_run_that_answers(spec(full=False, alpha=1e-2), [early]) is None
 
 
 def test_a_run_of_chosen_folds_answers_once_it_has_them_all(store):
     some = put(store, spec(only_folds=(3, 1)), folds=2)
-    assert study.first_answering(spec(), [some]) is None
+    assert study.first_run_that_answers(spec(), [some]) is None
     every = put(store, spec(only_folds=(4, 3, 2, 1, 0)))
-    assert study.first_answering(spec(), [some, every]) is every
+    assert study.first_run_that_answers(spec(), [some, every]) is every
 
 
 def test_a_cell_that_was_begun_earlier_goes_on_instead_of_starting_again(store, queue):
@@ -422,7 +422,7 @@ def test_a_deleted_run_is_computed_again(store, queue):
     study.go_on(store, queue, study_id)
     again, borrowed = study.cells_of_study(store, study_id)
     assert again.run.state is RunState.QUEUED
-    assert (borrowed.run.run_id, borrowed.borrowed) == (kept.run_id, True)
+    assert (borrowed.run.run_id, borrowed.is_reused) == (kept.run_id, True)
 
 
 def test_cells_that_stopped_early_go_on_to_their_last_fold_when_asked(store, queue):

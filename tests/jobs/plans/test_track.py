@@ -18,7 +18,7 @@ import pytest
 import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.energy.meter import country
-from ecv_core.jobs.heartbeat import recover
+from ecv_core.jobs.heartbeat import interrupt_abandoned_runs
 from ecv_core.jobs.plans import track
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunState
@@ -150,7 +150,7 @@ def test_between_ask_and_tell_nobody_takes_the_run_for_dead(run_id, asked):
     assert asked()["fold"] == 0
     store = open_store()
     assert owner_of(store, run_id) == OUTSIDE
-    recover(store, serves=True)
+    interrupt_abandoned_runs(store, takes_over_queues=True)
     (active,) = store.active()
     assert (active.run_id, active.state, active.outside) == (run_id, RunState.RUNNING, True)
     assert (active.progress.fold, active.progress.phase) == (0, "asked for, not told yet")
@@ -405,7 +405,7 @@ def test_a_loop_that_was_killed_goes_on_with_commands(ecv_command):
         assert code == 2
         assert "is running in a Python program" in err
         os.kill(process.pid, signal.SIGKILL)
-    recover(open_store())
+    interrupt_abandoned_runs(open_store())
     code, _, err = ecv_command("ask", run_id)
     assert code == 2
     assert "was cut off (interrupted); the command track" in err
