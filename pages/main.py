@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared.address.link import drop_endless
+from pages.shared.address.link import drop_infinite_numbers
 from pages.shared.address.navigation import account_page, look
 from pages.shared.live.acting import admit
 from pages.shared.live.phones import show_phones
@@ -44,7 +44,7 @@ def main() -> None:
     st.set_page_config(page_icon=str(_PICTURES / "icon.svg"), layout="wide")
     st.logo(str(_PICTURES / "logo.svg"), size="large")
     look()
-    drop_endless()
+    drop_infinite_numbers()
     welcome = admit()
     page = st.navigation(_menu(), position="top" if welcome else "hidden")
     if welcome:

@@ -98,7 +98,7 @@ def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> 
     Returns:
         NaN where each fold is a single sample, or no sample tells anything.
     """
-    sizes = np.array([float(len(fold.values)) for fold in folds])
+    sizes = np.array([len(fold.values) for fold in folds])
     if sizes.max() == 1:  # one sample has no spread within its fold
         return np.nan
     squares_seen = 0.0

@@ -367,8 +367,7 @@ def _chosen_rule(rule: StoppingRule | str | None, k: int) -> _ChosenRule:
     settings = settings_of_rule(instance_or_id)
     if settings is not None:
         entry = stopping.rule(settings["rule"])
-        resolved_settings = _resolved_settings(entry, settings, k)
-        return _ChosenRule(settings | resolved_settings, foreign_rule=None)
+        return _ChosenRule(settings | _resolved_settings(entry, settings, k), foreign_rule=None)
     # Settings cannot say what a class of the caller's own does, so the instance itself is kept.
     foreign_rule = cast("StoppingRule", instance_or_id)
     rule_id = record_of(foreign_rule).id  # made of the name of its class

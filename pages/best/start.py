@@ -268,7 +268,7 @@ def _pick_algorithms() -> PickedContenders:
         entry.tasks,
         key="contenders",
         default=SENSIBLE[entry.usual_task],
-        what="Each algorithm is a contender. All are evaluated on the same folds.",
+        explanation="Each algorithm is a contender. All are evaluated on the same folds.",
     )
     set_usual_metric_and_split(names)
     # A dataset may serve several tasks: the algorithms that are picked say which of them it is.

@@ -78,7 +78,7 @@ def choose_systems() -> ChosenSystems:
         source_at_start = OWN
     elif recorded:
         source_at_start = RECORDED
-    translate_address(SOURCE, _SOURCES, strict=True)
+    translate_address(SOURCE, _SOURCES, warns_of_unknown=True)
     line = st.container(horizontal=True, vertical_alignment="center", key="folds-source")
     source = line.segmented_control(
         "Fold scores from",

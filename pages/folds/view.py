@@ -300,7 +300,7 @@ def write_link(explored: Explored) -> None:
     not_in_link = ""
     if st.session_state.get(SOURCE) == FILE:
         not_in_link = _FILE_IN_WORDS
-    write_into_link(params, missing=not_in_link)
+    write_into_link(params, left_out=not_in_link)
 
 
 def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:

@@ -39,7 +39,7 @@ from pages.shared.live.state import escaped, store
 from pages.shared.widgets.amounts import amounts_of, saved_head
 from pages.shared.widgets.answer_card import Answer, Certainty, captions, text_html
 
-_HALF = 130
+_WIDTH_IN_ROW = 130
 """Pixels of a metric that has another one beside it."""
 _WIDE = 0.2
 """An interval wider than this share of the mean, a tenth to each side, leaves it uncertain."""
@@ -125,8 +125,9 @@ def _cut_off_sentence(run: RunRecord) -> str:
         case RunState.INTERRUPTED:
             return f"Interrupted: {run.error or 'the program ended'}. {kept}"
     # It is finished, but some of its folds are damaged.
-    folds = f"{len(run.folds)} of {run.k} folds"
-    return f"Only {folds} can be read. Resume the run to compute the others."
+    return (
+        f"Only {len(run.folds)} of {run.k} folds can be read. Resume the run to compute the others."
+    )
 
 
 def _kept_sentences(run: RunRecord) -> str:
@@ -147,7 +148,7 @@ def details(run: RunRecord) -> str:
     facts = energy_of(run)
     score = captions(
         escaped(arithmetic(run)),
-        escaped(_of_these_folds(run)),
+        escaped(_interval_sentence(run)),
         "Sure means: the rule has stopped or all folds have run, and the interval is within 10 % "
         "of the mean to each side.",
         glossary_line(_terms(run)),
@@ -171,12 +172,12 @@ def _row(*metrics: str) -> str:
     return f'<div class="ecv-row">{"".join(metrics)}</div>'
 
 
-def _metric(
+def _labelled_number(
     label: str,
     value: str,
     *,
     width: int = 0,
-    explains: str = "",
+    explanation: str = "",
 ) -> str:
     """A number with its label.
 
@@ -184,7 +185,7 @@ def _metric(
         label: What it is.
         value: The number, with its unit.
         width: In pixels; as wide as it needs by default.
-        explains: Markdown that is shown on demand.
+        explanation: Markdown that is shown on demand.
     """
     size = ""
     if width:
@@ -194,7 +195,7 @@ def _metric(
         kind = "ecv-value ecv-range"
     return (
         f'<div class="ecv-metric"{size}>'
-        f'<div class="ecv-label"><span>{escape(label)}</span>{_help(label, explains)}</div>'
+        f'<div class="ecv-label"><span>{escape(label)}</span>{_help(label, explanation)}</div>'
         f'<div class="{kind}">{escape(value)}</div></div>'
     )
 
@@ -210,11 +211,12 @@ def _help(label: str, markdown: str) -> str:
     )
 
 
-def _of_these_folds(run: RunRecord) -> str:
+def _interval_sentence(run: RunRecord) -> str:
     """The interval of these folds in a sentence, and the figure's band where it differs."""
     stop = run.at_stop
     if stop is None or run.folds_used < 2:
         return "The interval over these folds appears after the second fold."
+    # Where the usual interval would not hold after a stop, another is shown, with a note on it.
     shown = shown_interval(run)
     half_width = half_width_words(shown.interval, run.k, shown.note)
     if not half_width:
@@ -230,16 +232,18 @@ def _processor_time(facts: EnergyFacts) -> str:
     if facts.processor_seconds is None:
         return ""
     metrics = [
-        _metric(
+        _labelled_number(
             "Processor time",
             duration(facts.processor_seconds),
-            width=_HALF,
-            explains="The time that the finished folds kept processor cores busy, over all cores. "
-            "Other programs change time and energy, but hardly change this.",
+            width=_WIDTH_IN_ROW,
+            explanation="The time that the finished folds kept processor cores busy, over all "
+            "cores. Other programs change time and energy, but hardly change this.",
         )
     ]
     if facts.gpu_seconds:
-        metrics.append(_metric("GPU time", duration(facts.gpu_seconds), explains="Over all GPUs."))
+        metrics.append(
+            _labelled_number("GPU time", duration(facts.gpu_seconds), explanation="Over all GPUs.")
+        )
     return _row(*metrics)
 
 
@@ -249,7 +253,9 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     least, most = facts.joules_range
     explanation = "\n\n".join(filter(None, (range_words(facts), memory_words(run.folds))))
     per_fold = watt_hours_range(least / len(run.folds), most / len(run.folds))
-    numbers = _row(_metric("Energy per fold", per_fold, width=_HALF, explains=explanation))
+    numbers = _row(
+        _labelled_number("Energy per fold", per_fold, width=_WIDTH_IN_ROW, explanation=explanation)
+    )
     parts_of_energy = energy_words(run.folds, inflated_energy_words([run]))
     emissions = (
         f"{glossary_link('emissions', 'Emissions')}: grams of CO2e for all energy used, with "
@@ -266,7 +272,7 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     if not run.state.active:
         cheap_models = _energy_of_cheap_models(run)
     below = captions(parts_of_energy.sentence, escaped(reused_words(run.folds)), cheap_models)
-    return f"{numbers}{above}<div>{parts_of_energy.bar}</div>{below}{_steps_to_energy(run)}"
+    return f"{numbers}{above}<div>{parts_of_energy.bar}</div>{below}{_details_on_energy(run)}"
 
 
 def _forecast_sentence(run: RunRecord, facts: EnergyFacts) -> str:
@@ -282,7 +288,7 @@ def _forecast_sentence(run: RunRecord, facts: EnergyFacts) -> str:
     )
 
 
-def _steps_to_energy(run: RunRecord) -> str:
+def _details_on_energy(run: RunRecord) -> str:
     """How the energy was found, step by step, folded away; empty where nothing is to be said."""
     steps = "".join(f"<p>{escape(line)}</p>" for line in energy_lines(run))
     if not steps:

@@ -171,7 +171,7 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
         return Evidence([*own_costs, *recorded_costs], source)
     if own_costs:
         return Evidence(own_costs)
-    return _of_nearest_dataset(specs, recorded)
+    return _evidence_of_nearest_dataset(specs, recorded)
 
 
 def _dataset_and_algorithm(spec: RunSpec) -> tuple[str, str]:
@@ -190,7 +190,7 @@ def _recorded_costs() -> list[KnownCosts]:
     for run in recorded_runs():
         if run.spec.task.ranks:
             processor_seconds = sum(processor_costs(run.folds))
-            costs_of_runs.append(_on_idle_cores(KnownCosts.of(run), processor_seconds))
+            costs_of_runs.append(_costs_on_idle_cores(KnownCosts.of(run), processor_seconds))
     return costs_of_runs
 
 
@@ -201,20 +201,22 @@ def _own_costs() -> list[KnownCosts]:
             continue
         costs = KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
         if row.other_work:  # a fold has waited for other programs, as the next one need not
-            costs = _on_idle_cores(costs, row.processor_seconds)
+            costs = _costs_on_idle_cores(costs, row.processor_seconds)
         costs_of_runs.append(costs)
     return costs_of_runs
 
 
-def _on_idle_cores(costs: KnownCosts, processor_seconds: float | None) -> KnownCosts:
+def _costs_on_idle_cores(costs: KnownCosts, processor_seconds: float | None) -> KnownCosts:
     """What a run takes on one or two idle cores, by its processor seconds where those are known."""
     if not processor_seconds:
         return costs
+    # How long the folds took tells nothing, for they waited for other programs. A fold will take
+    # one idle core or two: which of them is not known, so the costs are a range of both.
     folds = len(costs.seconds)
     seconds_on_one_core = processor_seconds / folds
     seconds_on_two_cores = seconds_on_one_core / 2
-    # `expected` takes the range of the folds after the first: a later one on two cores sets its
-    # lower end, and at least one later one on a single core sets its upper end.
+    # `expected_costs` has a range only of the folds after the first: one of these on two cores is
+    # its lower end, the others on a single core are its upper end, so there is at least one other.
     seconds = [seconds_on_one_core, seconds_on_two_cores]
     seconds += [seconds_on_one_core] * max(1, folds - 2)
     return replace(costs, seconds=tuple(seconds))
@@ -238,7 +240,9 @@ def _work_of_fold(spec: RunSpec) -> tuple[object, ...]:
     return spec.dataset, spec.algorithm, spec.params, spec.split, spec.k
 
 
-def _of_nearest_dataset(specs: Sequence[RunSpec], recorded: Sequence[KnownCosts]) -> Evidence:
+def _evidence_of_nearest_dataset(
+    specs: Sequence[RunSpec], recorded: Sequence[KnownCosts]
+) -> Evidence:
     """Costs on the recorded dataset with the most alike numbers of items and interactions."""
     entries = datasets.catalogue()
     entry = entries[specs[0].dataset]

@@ -57,19 +57,19 @@ if TYPE_CHECKING:
 def note_on_folds_of_others(run: RunRecord) -> None:
     """Of a run that the dashboard does not compute: whose folds they are, and how it goes on."""
     name = run.spec.algorithm
-    whose = f"Its algorithm, '{name}', comes from a plug-in that is not installed here."
+    origin = f"Its algorithm, '{name}', comes from a plug-in that is not installed here."
     if run.spec.tracked:
-        whose = f"Tracked: '{name}' is code outside e-fold, which reports the score of each fold."
+        origin = f"Tracked: '{name}' is code outside e-fold, which reports the score of each fold."
         if run.state.active and not run.outside:
-            whose += " Cancel takes effect at its next report."
-    st.caption(f":material/integration_instructions: {escaped(whose)}")
+            origin += " Cancel takes effect at its next report."
+    st.caption(f":material/integration_instructions: {escaped(origin)}")
     if run.state.active and run.outside:  # other programs ask for its folds and tell their scores
-        _what_it_waits_for(run)
+        _show_what_run_waits_for(run)
     elif not run.state.active and (run.resumable or run.can_be_checked):
         st.info(escaped(_way_to_go_on(run)), icon=":material/terminal:")
 
 
-def _what_it_waits_for(run: RunRecord) -> None:
+def _show_what_run_waits_for(run: RunRecord) -> None:
     """Of a run whose folds others compute: which they have asked for, and the next command."""
     requested = leases(store(), run.run_id)
     if requested:

@@ -59,7 +59,7 @@ def _algorithm_label(algorithm: Algorithm) -> str:
 
 ALGORITHM_LABELS = {name: _algorithm_label(algorithm) for name, algorithm in ALGORITHMS.items()}
 """Algorithm id -> how it is picked: with what it is for, where it does not rank items."""
-_TASKS = (
+_WORDS_ON_TASKS = (
     "Algorithms marked **(ratings)** predict ratings: they are scored by RMSE or MAE, on folds "
     "that are random tenths of all ratings. All others rank items. A run does one or the other."
 )
@@ -72,7 +72,9 @@ def algorithm_picker(
     tasks: Sequence[Task],
     key: str = "algorithm",
     default: Sequence[str] = (DEFAULT,),
-    what: str = "Each is a run of its own. Several run one after another and are shown together.",
+    explanation: str = (
+        "Each is a run of its own. Several run one after another and are shown together."
+    ),
 ) -> list[str]:
     """Ids of the picked algorithms, in the registry's order; may be empty.
 
@@ -80,7 +82,7 @@ def algorithm_picker(
         tasks: What they are to do.
         key: The key of the widget, and in the address.
         default: What is picked at first; the first of all where none of it does that.
-        what: Becomes of several, for the help.
+        explanation: What becomes of several, for the help.
     """
     translate_address(key, ALGORITHM_LABELS)
     names: list[str] = []
@@ -100,10 +102,10 @@ def algorithm_picker(
         default=default,
         key=key,
         **KEPT_IN_ADDRESS,
-        help=f"{what}\n\n{listed}",
+        help=f"{explanation}\n\n{listed}",
     )
     if len(tasks) > 1:
-        st.caption(_TASKS)
+        st.caption(_WORDS_ON_TASKS)
     for name in picked:
         algorithm = ALGORITHMS[name]
         st.caption(f"**{algorithm.title}.** {algorithm.summary}")
@@ -141,7 +143,7 @@ def parameter_settings(names: list[str]) -> Chosen:
 # How the data is split and scored.
 
 
-_PLACED_FOLDS = (
+_PLACED_FOLD_SETTINGS = (
     "k",
     "seed",
     "split",
@@ -204,14 +206,15 @@ def fold_settings(task: Task) -> dict[str, Any]:
     if METRICS[metric].task.ranks:
         n = setting_widget("n", right)
     score = score_settings(metric)
-    is_usual_split = split in (next(iter(SPLITS)), task.usual_split)
+    first_split = next(iter(SPLITS))  # the form begins with it
+    is_usual_split = split in (first_split, task.usual_split)
     with st.expander(
         "Fold strategy and seed",
         icon=":material/splitscreen:",
         expanded=not is_usual_split,  # so that a split that a link has picked is in sight
     ):
         strategy = SPLITS[strategy_select(splits.serving(task))]
-        words = f"{strategy.help} *{strategy.ecv}*"
+        words = f"{strategy.help} *{strategy.ecv}*"  # how e-fold cross-validation applies to it
         if strategy.single and k != 1:
             k = 1
             words += " This strategy makes one split, so k is 1 here."
@@ -287,7 +290,7 @@ def score_settings(metric: str) -> dict[str, Any]:
                 )
                 picked["negatives"] = int(negatives)
                 picked["negative_sampling"] = setting_widget("negative_sampling")
-        picked |= other_settings(SCORES, _PLACED_FOLDS)
+        picked |= other_settings(SCORES, _PLACED_FOLD_SETTINGS)
     if ranking == SAMPLED:
         st.warning(SAMPLED_WARNING, icon=":material/warning:")
     return picked
@@ -299,13 +302,14 @@ def _show_definition(name: str) -> None:
     if not metric.formula:
         return
     st.latex(metric.formula)
+    # `elsewhere` says how other libraries define it otherwise; most often nothing.
     st.caption(f"{_SYMBOLS[metric.task]} Source: {metric.source}. {metric.elsewhere}".rstrip())
 
 
 # When to stop.
 
 
-_PLACED_STOP = ("rule", "full", "confidence", "min_folds", "country")
+_PLACED_STOP_SETTINGS = ("rule", "full", "confidence", "min_folds", "country")
 """Settings that have a place of their own on the form."""
 
 
@@ -351,7 +355,7 @@ def stop_settings(k: int) -> dict[str, Any]:
             with right:
                 picked["min_folds"] = _min_folds(rule, k)
         picked["country"] = _country()
-        picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP, rule.id)
+        picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP_SETTINGS, rule.id)
         _meters()
     return picked
 

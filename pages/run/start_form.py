@@ -70,6 +70,8 @@ def translate_address_of_form() -> None:
     warning; numbers are only checked. Call it before the widgets are drawn, for they read the
     address themselves.
     """
+    # Widgets read the address themselves. Where it has an id they know a label, and of what they do
+    # not know they say nothing: so ids become labels here, and the rest is warned of.
     for rule in RULES.values():
         for parameter in rule.parameters:
             key = rule_param_key(rule, parameter)
@@ -93,7 +95,7 @@ def translate_address_of_form() -> None:
         if setting.kind in (int, float):
             _warn_of_non_numbers(setting.name, float)
     for key, labels in labels_of_widgets.items():
-        translate_address(key, labels, strict=True)
+        translate_address(key, labels, warns_of_unknown=True)
 
 
 def _warn_of_non_numbers(key: str, parse: Callable[[str], object]) -> None:
@@ -110,7 +112,8 @@ def _warn_of_non_numbers(key: str, parse: Callable[[str], object]) -> None:
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
     translate_address_of_form()
-    with st.container(key="start-room"):  # it has room at once for what is filled in last
+    # What follows from the settings stands above them: it has its room now, and is filled in last.
+    with st.container(key="start-room"):
         if acting().start_refusal([]) is None:
             st.markdown("Press **Start**, or change anything below first.")
         start_place = st.container(horizontal=True, vertical_alignment="center")
@@ -121,26 +124,26 @@ def start_form() -> None:
     with right.container(border=True, height="stretch"):
         picked_stop = _when_to_stop(data.settings)
     specs: list[RunSpec] = []
-    trouble: EcvError | None = None
+    error_in_settings: EcvError | None = None
     try:
         specs = _specs(data, picked_stop)
     except EcvError as error:
-        trouble = error
+        error_in_settings = error
         st.error(sentence(error), icon=":material/error:")
     with start_place:
-        pressed = _start_button(data, specs, trouble)
+        pressed = _start_button(data, specs, error_in_settings)
     with expectation_place:
         if not data.ready:
             specs = []  # nothing can start, so nothing is said of what it would take
         show_expected_cost(specs)
-        anew = _recompute_toggle(specs)
+        recompute = _recompute_toggle(specs)
         compute_on = pick_where_to_compute()
     preload_plots()
     if pressed:
         with errors_as_sentences():
-            # The whole address at once: what the form had in it would go in a step of its own.
+            # All that the form had in the address goes with the same step of the browser's history.
             st.query_params.from_dict(
-                {"run": acting().start(specs, anew=anew, compute_on=compute_on)}
+                {"run": acting().start(specs, anew=recompute, compute_on=compute_on)}
             )
             st.rerun()
 
@@ -231,7 +234,9 @@ def _rule_params_for(algorithm: str, stop: Mapping[str, Any]) -> dict[str, Any]:
     return params
 
 
-def _start_button(data: _PickedData, specs: list[RunSpec], trouble: EcvError | None) -> bool:
+def _start_button(
+    data: _PickedData, specs: list[RunSpec], error_in_settings: EcvError | None
+) -> bool:
     """Whether it is pressed; beside it, what would start, or why nothing can."""
     refusal = acting().start_refusal(specs)
     pressed = st.button(
@@ -245,7 +250,7 @@ def _start_button(data: _PickedData, specs: list[RunSpec], trouble: EcvError | N
         st.markdown(f":material/lock: {sentence(EcvError(refusal))}")
     elif not data.ready:
         st.markdown(not_ready(data.entry))
-    elif trouble:
+    elif error_in_settings:
         st.markdown("Change the setting that the message below names.")
     elif specs:
         st.markdown(_summary(specs))

@@ -20,7 +20,7 @@ from pages.shared.live.state import errors_as_sentences, store
 
 REMOVED = "runs-removed"
 """In the session: ids of the runs that were deleted last."""
-_THEIRS = "What somebody else has started is left as it is."
+_NOTE_ON_RUNS_OF_OTHERS = "What somebody else has started is left as it is."
 
 
 def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
@@ -49,8 +49,8 @@ def _folds_buttons(picked: Sequence[ListedRun]) -> None:
     _button_for_all("resume", "Resume", _allowed_runs(Action.GO_ON, cut_off), _resume)
     stopped = [row for row in picked if row.can_be_checked and computed_here(row.spec)]
     own_stopped = _allowed_runs(Action.GO_ON, stopped)
-    _button_for_all(
-        "fact_check", "Run the remaining folds", own_stopped, check_stops, several=" of"
+    _button_for_all(  # 'Run the remaining folds', or 'Run the remaining folds of 3 runs'
+        "fact_check", "Run the remaining folds", own_stopped, check_stops, preposition=" of"
     )
 
 
@@ -93,7 +93,7 @@ def _label_popover(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> No
         title = "Tags"
     note = None
     if len(own) < len(picked):
-        note = _THEIRS
+        note = _NOTE_ON_RUNS_OF_OTHERS
     with st.popover(title, icon=":material/label:", disabled=not own, help=note):
         if own:
             _label_form(own, all_tags(rows))
@@ -105,7 +105,7 @@ def _button_for_all(
     rows: Sequence[ListedRun],
     act: Callable[[Sequence[str]], None],
     *,
-    several: str = "",
+    preposition: str = "",
 ) -> None:
     """A button that does this to all of the runs; none where there are no runs.
 
@@ -114,11 +114,11 @@ def _button_for_all(
         verb: What it does to one run.
         rows: The runs.
         act: Does it to runs of these ids.
-        several: What follows the verb before the number of several runs.
+        preposition: What follows the verb before the number of several runs.
     """
     if rows:
         st.button(
-            _for_several(verb, rows, several),
+            _for_several(verb, rows, preposition),
             key=f"{icon}-picked",
             icon=f":material/{icon}:",
             on_click=act,
@@ -134,7 +134,7 @@ def _delete_button(picked: Sequence[ListedRun]) -> None:
         "first."
     )
     if len(own) < len(picked):
-        note = f"{note} {_THEIRS}"
+        note = f"{note} {_NOTE_ON_RUNS_OF_OTHERS}"
     st.button(
         _for_several("Delete", idle),
         key="delete-picked",
@@ -146,10 +146,10 @@ def _delete_button(picked: Sequence[ListedRun]) -> None:
     )
 
 
-def _for_several(verb: str, runs: Sized, several: str = "") -> str:
+def _for_several(verb: str, runs: Sized, preposition: str = "") -> str:
     """'Delete', or 'Delete 3 runs'."""
     if len(runs) > 1:
-        return f"{verb}{several} {len(runs)} runs"
+        return f"{verb}{preposition} {len(runs)} runs"
     return verb
 
 

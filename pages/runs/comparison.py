@@ -17,14 +17,14 @@ from pages.shared.live.runs import COMPARED, ChoosableRun, follow_runs, ids_of, 
 from pages.shared.live.state import errors_as_sentences, escaped, results, run_list
 from pages.shared.widgets.words import choice_label
 
-KEY = "compared"
+_PICKER = "compared"
 MOST = 40
 """Runs that are compared at once."""
 FAVOURITE = "ml-100k"
 """The dataset of the example, if there are runs on it."""
 
 
-_NAMED = 3
+_MOST_NAMED = 3
 """Runs that a sentence names, of those that are missing."""
 
 
@@ -74,13 +74,16 @@ def comparison() -> None:
 
 def choose_runs() -> list[RunRecord]:
     """The chosen runs, in the order chosen; unknown names in the address become a sentence."""
-    runs = _runs()
+    # A key is what the address calls a run: the id of one's own, 'ml-100k--ease' of a recorded one.
+    runs = _runs_by_key()
     address = st.query_params.get(COMPARED, "")
     address_keys = list(dict.fromkeys(filter(None, address.split(","))))
+    # What the address says is picked. The menu leads here without it: then it is what was picked
+    # before another page was opened, without the runs that have been deleted meanwhile.
     if address_keys:
-        st.session_state[KEY] = [key for key in address_keys if key in runs][:MOST]
-    elif st.session_state.get(KEY):  # back from another page
-        st.session_state[KEY] = [key for key in st.session_state[KEY] if key in runs]
+        st.session_state[_PICKER] = [key for key in address_keys if key in runs][:MOST]
+    elif st.session_state.get(_PICKER):
+        st.session_state[_PICKER] = [key for key in st.session_state[_PICKER] if key in runs]
         _write_address()
 
     def label(key: str) -> str:
@@ -90,7 +93,7 @@ def choose_runs() -> list[RunRecord]:
         "Runs",
         list(runs),
         format_func=label,
-        key=KEY,
+        key=_PICKER,
         on_change=_write_address,
         persist_state="session",
         max_selections=MOST,
@@ -130,14 +133,14 @@ def empty_state() -> None:
     st.page_link("run/run.py", label="Start runs of your own", icon=":material/play_circle:")
 
 
-def _runs() -> dict[str, ChoosableRun]:
+def _runs_by_key() -> dict[str, ChoosableRun]:
     """Every run that can be chosen, by what the address calls it."""
     own: dict[str, ChoosableRun] = {row.run_id: row for row in run_list().rows()}
     return own | _recorded_runs_by_key()
 
 
 def _recorded_runs_by_key() -> dict[str, RunRecord]:
-    """The recorded runs, as `_runs` has them."""
+    """The recorded runs, as `_runs_by_key` has them."""
     runs: list[RunRecord] = []
     with errors_as_sentences():  # a damaged recorded file does not hide one's own runs
         runs = runs_in_catalogue_order(recorded_runs())
@@ -149,7 +152,7 @@ def _address_runs(keys: list[str]) -> None:
 
 
 def _write_address() -> None:
-    picked = st.session_state.get(KEY)
+    picked = st.session_state.get(_PICKER)
     if picked:
         _address_runs(picked)
     else:
@@ -165,9 +168,9 @@ def _say_what_is_missing(keys: list[str], runs: Mapping[str, ChoosableRun]) -> N
     """
     missing = [key for key in keys if key not in runs]
     if missing:
-        named = ", ".join(f"'{key}'" for key in missing[:_NAMED])
-        if len(missing) > _NAMED:
-            named = f"{named} and {len(missing) - _NAMED} more"
+        named = ", ".join(f"'{key}'" for key in missing[:_MOST_NAMED])
+        if len(missing) > _MOST_NAMED:
+            named = f"{named} and {len(missing) - _MOST_NAMED} more"
         st.warning(
             escaped(f"No run is called {named} here: pick from the list, or correct the address."),
             icon=":material/search_off:",

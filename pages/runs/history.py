@@ -121,13 +121,13 @@ PICKED = "runs-picked"
 """In the session: ids of the picked runs."""
 OPENED = "runs-opened"
 """Key of the buttons that open a run."""
-_LISTED = "runs-listed"
+_IDS_BY_ROW = "runs-listed"
 """In the session: ids of the runs in the table, by their rows."""
-_ROWS = 13
+_MOST_ROWS_IN_SIGHT = 13
 """Rows up to which the table is as high as they are."""
-_HEIGHT = 520
+_HEIGHT_IF_SCROLLED = 520
 """Pixels of a table with more rows."""
-_WRITTEN = ("name", "parameters", "beside", "part of", "tags", "note", "from", "by")
+_COLUMNS_OF_TEXT = ("name", "parameters", "beside", "part of", "tags", "note", "from", "by")
 """Columns that are shown once one of their cells holds something."""
 
 
@@ -455,13 +455,15 @@ def _score_and_energy_picture(
 def _runs_table(
     shown: Sequence[ListedRun], frame: pd.DataFrame, key: str, picked: Sequence[ListedRun]
 ) -> None:
-    st.session_state[_LISTED] = ids_of(shown)  # a click on a button names the row alone
+    # A press of 'Open' tells the number of its row alone, so the session keeps whose row that is.
+    st.session_state[_IDS_BY_ROW] = ids_of(shown)
     columns = []
     for name in _COLUMNS:
-        if name not in _WRITTEN or frame[name].str.len().any():
+        # A column of text is shown once one of its cells holds something.
+        if name not in _COLUMNS_OF_TEXT or frame[name].str.len().any():
             columns.append(name)
-    height: Literal["content"] | int = _HEIGHT
-    if len(shown) <= _ROWS:
+    height: Literal["content"] | int = _HEIGHT_IF_SCROLLED
+    if len(shown) <= _MOST_ROWS_IN_SIGHT:
         height = "content"
     picked_ids = set(ids_of(picked))
     picked_rows = [number for number, row in enumerate(shown) if row.run_id in picked_ids]
@@ -572,7 +574,7 @@ def _show_energy(rows: Sequence[ListedRun], kind: str) -> None:
 def _open_clicked() -> None:
     """Open the run whose button was pressed, by the rows as they were when it was pressed."""
     click = st.session_state.get(OPENED)
-    listed = st.session_state.get(_LISTED, [])
+    listed = st.session_state.get(_IDS_BY_ROW, [])
     if click is not None and click["row"] < len(listed):
         open_page("run/run.py", {"run": listed[click["row"]]})
 

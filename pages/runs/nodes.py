@@ -51,7 +51,7 @@ def _draw_nodes() -> None:
         _draw_lanes(frame)
 
 
-def _runs_to_draw(computed_now: Set[str]) -> list[RunRecord]:
+def _runs_to_draw(ids_of_computed: Set[str]) -> list[RunRecord]:
     """Runs whose folds are drawn as lanes.
 
     Args:
@@ -62,13 +62,13 @@ def _runs_to_draw(computed_now: Set[str]) -> list[RunRecord]:
         group that several nodes have computed; empty if there is none.
     """
     newest_first = run_list().rows()
-    if not computed_now:
+    if not ids_of_computed:
         return _newest_on_several_nodes(newest_first)
     for row in newest_first:
-        if row.run_id in computed_now:
+        if row.run_id in ids_of_computed:
             # Of the newest group all runs are drawn, of others those that are computed now.
             runs = store().group(row.group)
-            for run_id in computed_now - set(ids_of(runs)):
+            for run_id in ids_of_computed - set(ids_of(runs)):
                 runs.append(store().run(run_id))
             return runs
     return []

@@ -124,7 +124,9 @@ def scores_and_energy(runs: Sequence[NamedRun]) -> None:
     )
     records = [run for _, run in runs]
     intervals = [_new_data_text(run.run_id, run.folds_used, run) for run in records]
-    runs_table(frame, new_data=intervals, algorithms=not names_say_algorithms, key="compare-runs")
+    runs_table(
+        frame, new_data=intervals, with_algorithms=not names_say_algorithms, key="compare-runs"
+    )
     runs_energy_bar(records)
     if frame.groupby(["dataset", "metric"]).ngroups > 1:
         st.caption(
@@ -199,7 +201,7 @@ class RunPairs(NamedTuple):
 
 MOST_SENTENCES = 3
 """That say the answer; the other comparisons are in the table."""
-_NAMED = 4
+_MOST_NAMED = 4
 """RunPairs that a sentence names, of those that were not tested for one reason."""
 Pair = TypeVar("Pair", Comparison, Untested)
 
@@ -207,7 +209,7 @@ Pair = TypeVar("Pair", Comparison, Untested)
 def paired_tests(runs: Sequence[NamedRun]) -> None:
     """How it was tested, and all pairs in a table."""
     st.header("How this is tested", anchor=False)
-    tested, untested = _named_pairs(runs)
+    tested, untested = _pairs_under_names(runs)
     units = " or ".join(sorted({f"{run.spec.task.unit}s" for _, run in runs}, reverse=True))
     over_folds = f"where scores of individual {units} were not kept"
     if "samples" in units:
@@ -225,8 +227,8 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
         "d are in the table. That no difference is found does not mean that two are equal."
     )
     if tested:
-        _tested_pairs_table(tested, datasets=_on_several_datasets(runs))
-        offer_further_tests(runs, _pairs_by_id(runs).tested)
+        _tested_pairs_table(tested, with_datasets=_on_several_datasets(runs))
+        offer_further_tests(runs, _pairs_under_ids(runs).tested)
     _say_untested(untested, runs)
 
 
@@ -240,10 +242,11 @@ def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
     return [pair for pair in tested if (pair.dataset, pair.metric, pair.first) not in worse]
 
 
-def _pairs_by_id(runs: Sequence[NamedRun]) -> RunPairs:
+def _pairs_under_ids(runs: Sequence[NamedRun]) -> RunPairs:
     """Tested and untested pairs, under the ids of the runs."""
+    # Streamlit keeps the tests of these runs until the version of what they depend on changes.
     with_folds = []
-    version = []  # of all that the tests depend on, for Streamlit's cache
+    version = []
     for _, run in runs:
         if run.folds:
             with_folds.append(run)
@@ -252,9 +255,9 @@ def _pairs_by_id(runs: Sequence[NamedRun]) -> RunPairs:
     return _compared_pairs(store().url, tuple(version), with_folds)
 
 
-def _named_pairs(runs: Sequence[NamedRun]) -> RunPairs:
+def _pairs_under_names(runs: Sequence[NamedRun]) -> RunPairs:
     """Tested and untested pairs, under the names of the runs."""
-    pairs = _pairs_by_id(runs)
+    pairs = _pairs_under_ids(runs)
     name_of_id = {run.run_id: name for name, run in runs}
     metric_labels = {run.spec.metric_name: metric_label(run.spec) for _, run in runs}
 
@@ -282,7 +285,7 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
     Args:
         runs: At least two.
     """
-    tested = _named_pairs(runs).tested
+    tested = _pairs_under_names(runs).tested
     of_the_best = against_the_best(tested)
     sentences = []
     if len(_panels(runs)) == 1:
@@ -332,8 +335,8 @@ def _headline(runs: Sequence[NamedRun], of_the_best: Sequence[Comparison]) -> st
         return "No fold is finished yet"
     close = [pair.second for pair in of_the_best if not pair.shows_difference]
     if close:
-        names_of_close = listed(close[:_NAMED])
-        if len(close) > _NAMED:
+        names_of_close = listed(close[:_MOST_NAMED])
+        if len(close) > _MOST_NAMED:
             names_of_close = f"{len(close)} others"
         return f"{best} has the best mean; {names_of_close} may be as good"
     if len(of_the_best) < len(runs) - 1:
@@ -389,6 +392,7 @@ def _params_of_folds_page(runs: Sequence[NamedRun]) -> dict[str, str | list[str]
     labels = []
     datasets = []
     for _, run in runs:
+        # A run is whole once all folds of its split have run.
         if run.run_id in own and run.whole:
             labels.append(run_label(run))
         elif run.whole:
@@ -400,8 +404,10 @@ def _params_of_folds_page(runs: Sequence[NamedRun]) -> dict[str, str | list[str]
     return {}
 
 
-def _tested_pairs_table(tested: Sequence[Comparison], *, datasets: bool) -> None:
+def _tested_pairs_table(tested: Sequence[Comparison], *, with_datasets: bool) -> None:
     """All pairs; `datasets` is whether there is more than one, which then have a column."""
+    # 'over' says what scores were paired: users, samples or folds; 'speaks_of' says of what a
+    # difference is shown: the learners, or the models that were fitted.
     frame = comparison_frame(tested)
     frame["found"] = ["✓" if pair.shows_difference else "" for pair in tested]
     frame["dataset"] = frame["dataset"].map(dataset_title)
@@ -409,7 +415,7 @@ def _tested_pairs_table(tested: Sequence[Comparison], *, datasets: bool) -> None
     frame["over"] = [f"{pair.test.pairs:,} {pair.test.over}" for pair in tested]
     order = ["found", "better", "worse", "metric", "difference", "low", "high"]
     order += ["p_holm", "effect", "over", "speaks_of"]
-    if datasets:
+    if with_datasets:
         order.insert(order.index("metric"), "dataset")
     columns = {
         "found": text("✓", "Marks a difference found at 5 %, after Holm.", width=36),
@@ -444,9 +450,9 @@ def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> Non
         else:
             pairs_by_reason.setdefault(pair.reason, []).append(f"{pair.first} and {pair.second}")
     for reason, pairs in pairs_by_reason.items():
-        named = "; ".join(pairs[:_NAMED])
-        if len(pairs) > _NAMED:
-            named = f"{named}; and {len(pairs) - _NAMED} more"
+        named = "; ".join(pairs[:_MOST_NAMED])
+        if len(pairs) > _MOST_NAMED:
+            named = f"{named}; and {len(pairs) - _MOST_NAMED} more"
         st.info(
             escaped(f"Not tested, because it would not be fair: {named} ({reason})."),
             icon=":material/block:",

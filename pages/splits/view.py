@@ -385,8 +385,10 @@ def choose_split() -> ChosenSplit:
     Raises:
         InputError: If a value does not work.
     """
-    translate_address("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
-    translate_address(SPLIT, titles_in(SPLITS), strict=True)
+    translate_address(
+        "dataset", titles_of(datasets.catalogue(), dataset_title), warns_of_unknown=True
+    )
+    translate_address(SPLIT, titles_in(SPLITS), warns_of_unknown=True)
     with st.container(border=True):
         dataset = dataset_picker()
         strategy = SPLITS[strategy_select(serving(Task.TOP_N))]

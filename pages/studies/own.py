@@ -72,7 +72,7 @@ def pick_study() -> str:
         with suppress(StreamlitAPIException):
             st.query_params[_CHOICE] = labels[begun_study]
     # A study that was picked here may just have been removed, which is no fault of a link.
-    translate_address(_CHOICE, labels, strict=_CHOICE not in st.session_state)
+    translate_address(_CHOICE, labels, warns_of_unknown=_CHOICE not in st.session_state)
     if not own_studies and _CHOICE not in st.query_params:
         return RECORDED
     return pick_one(

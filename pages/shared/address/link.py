@@ -42,7 +42,7 @@ def link_button() -> None:
         _button(key="copy-link-button", data={})
 
 
-def write_into_link(params: Mapping[str, str | Sequence[str]], *, missing: str = "") -> None:
+def write_into_link(params: Mapping[str, str | Sequence[str]], *, left_out: str = "") -> None:
     """What the copied address of this page says beside what stands in it.
 
     Streamlit leaves a choice at its default out of the address. Where that default may be another
@@ -50,7 +50,7 @@ def write_into_link(params: Mapping[str, str | Sequence[str]], *, missing: str =
 
     Args:
         params: Query parameter -> its value, or its values, for when the address leaves it out.
-        missing: What the page shows and no address can carry, such as 'the fold file'; it is said.
+        left_out: What the page shows and no address can carry, such as 'the fold file'; it is said.
     """
     values_of: dict[str, list[str]] = {}
     for name, values in params.items():
@@ -58,7 +58,8 @@ def write_into_link(params: Mapping[str, str | Sequence[str]], *, missing: str =
             values_of[name] = [values]
         else:
             values_of[name] = list(values)
-    data = json.dumps({"params": values_of, "without": missing})  # for link.js
+    # For link.js, which copies the link and says what of the page it leaves out.
+    data = json.dumps({"params": values_of, "without": left_out})
     st.html(f'<span hidden data-ecv-link="{escape(data)}"></span>')
 
 
@@ -84,11 +85,13 @@ _AGAIN = "link-warnings-again"
 """In the session: whether these are to be shown once more."""
 _MOST_NAMED = 6
 """Choices that a sentence names."""
-_IDS = frozenset({"run", "runs", "study", "selection", "file", "kept", "tag", "find"})
+_PARAMETERS_OF_TEXT = frozenset(
+    {"run", "runs", "study", "selection", "file", "kept", "tag", "find"}
+)
 """Parameters that hold ids and names, of which no widget makes a number."""
 
 
-def drop_endless() -> None:
+def drop_infinite_numbers() -> None:
     """Take numbers without end out of the address, before a widget reads it.
 
     Streamlit's fields for whole numbers fail on them, where other nonsense is the default. The id
@@ -96,7 +99,7 @@ def drop_endless() -> None:
     """
     infinite = []
     for name, text in st.query_params.items():
-        if name not in _IDS and _is_infinite_or_nan(text):
+        if name not in _PARAMETERS_OF_TEXT and _is_infinite_or_nan(text):
             infinite.append(name)
     for name in infinite:
         del st.query_params[name]
@@ -157,30 +160,31 @@ def step_from_link(
 
 
 def translate_address(
-    key: str, labels: Mapping[str, str], *, strict: bool = False, hidden: bool = False
+    key: str, labels: Mapping[str, str], *, warns_of_unknown: bool = False, in_popover: bool = False
 ) -> None:
     """Call before the widget is drawn: '?metric=recall' is the choice that it calls 'Recall'.
 
     Args:
         key: The key of the widget, and in the address, where it may stand several times.
         labels: Id -> how the widget writes it, which is how Streamlit knows it in the address.
-        strict: Whether a name that is none of them is said, and dropped.
-        hidden: Whether the widget is in a popover, so that `link_warnings_again` has to say it.
+        warns_of_unknown: Whether a name that is none of them is said, and dropped.
+        in_popover: Whether the widget is in a popover, so that `link_warnings_again` has to say it.
     """
+    # A link has ids, and Streamlit writes labels: either is taken, and the address gets labels.
     ids_or_labels = st.query_params.get_all(key)
     choosable = {*labels, *labels.values()}
     known_labels = []
     for name in ids_or_labels:
-        if strict and name not in choosable:
+        if warns_of_unknown and name not in choosable:
             link_warning(escaped(_unknown_words(name, list(labels.values()))))
         else:
             known_labels.append(labels.get(name, name))
     if known_labels == ids_or_labels:
         return  # the address has labels alone, as Streamlit wants it
-    if not known_labels and not hidden:
+    if not known_labels and not in_popover:
         return  # Streamlit itself drops what the widget does not know, and the warning is in sight
     if len(known_labels) < len(ids_or_labels):
-        st.session_state[_AGAIN] = True  # the rerun below would take the warnings away
+        st.session_state[_AGAIN] = True  # the rerun below takes the warnings away: say them again
     if not known_labels:
         del st.query_params[key]
         st.rerun()

@@ -75,7 +75,7 @@ def draw_page_head(titles: Mapping[str, str]) -> PageHead:
         titles: View -> the page's title in it; the first view is the usual one.
     """
     views = list(titles)
-    translate_address(VIEW, {view: view for view in titles}, strict=True)
+    translate_address(VIEW, {view: view for view in titles}, warns_of_unknown=True)
     if st.session_state.get(VIEW, views[0]) not in views:
         del st.session_state[VIEW]  # of the page before; Streamlit would write it into the address
     with st.container(

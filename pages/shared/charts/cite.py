@@ -73,7 +73,7 @@ def _offer_folds(specs: Iterable[RunSpec], key: str) -> None:
         # Specs with the same settings of the split have the same folds, whichever of them are run.
         settings_of_split = str(replace(spec, only_folds=()).part(Role.FOLDS))
         spec_of_split[settings_of_split] = spec
-    if not spec_of_split:
+    if not spec_of_split:  # scores from a file have no spec
         st.caption("The folds were made by other software; release them from there.")
     for number, spec in enumerate(spec_of_split.values()):
         title = dataset_title(spec.dataset)

@@ -85,7 +85,7 @@ def plot(
     entries = figure_entries(make, version=version, key=key, alt=alt, slider=slider, steps=steps)
     place: AbstractContextManager[object] = nullcontext()
     if least_width:
-        place = _scrolling(key, least_width, least_phone_width)
+        place = _scrolling_container(key, least_width, least_phone_width)
     with place:
         draw_figure(entries, key=key, name=name, table=table, opens=opens)
 
@@ -105,7 +105,8 @@ def figure_entries(
         The figure as JSON for a light and a dark page as 'light' and 'dark'; 'alt'; 'height' in
         pixels; and where a slider moves it, 'slider' and 'steps'.
     """
-    # The figure as JSON for a light and a dark page, its height in pixels, and steps of a slider.
+    # The figure as JSON for a light and a dark page, its height in pixels, and what each step of a
+    # slider, which is known by its name, changes in it.
     entries = _made_figure(key, version, make, steps)
     entries["alt"] = alt
     if steps is not None:
@@ -135,6 +136,7 @@ def draw_figure(
         draw_open_table: Draws the part of the page with the open table, by the function that it
             is given; by default the table is drawn once.
     """
+    # A click on a point of the figure opens the address that `opens` has for it.
     address_of_point = {}
     for point, address in (opens or {}).items():
         address_of_point[chart_text(point)] = address  # the figure has its texts in this form too
@@ -154,22 +156,21 @@ _NARROWER_NAMES_ON_PHONE = 120
 """Pixels by which names of rows in several lines, as a phone has them, are narrower."""
 
 
-def _scrolling(key: str, least: int, least_on_phone: int) -> DeltaGenerator:
+def _scrolling_container(key: str, least_width: int, least_phone_width: int) -> DeltaGenerator:
     """Where a figure is drawn that scrolls sideways on a narrow page, rather than shrinks.
 
     Args:
         key: The key of the figure.
-        least: Its width in pixels.
-        least_on_phone: The same on a phone; 0 for less only by shorter names of rows.
+        least_width: Its width in pixels.
+        least_phone_width: The same on a phone; 0 for less only by shorter names of rows.
     """
     box = f".st-key-{key}-figure"
-    on_phone = least_on_phone
-    if not on_phone:
-        on_phone = least - _NARROWER_NAMES_ON_PHONE
+    # Names of rows take less room on a phone, where they stand in several lines.
+    phone_width = least_phone_width or least_width - _NARROWER_NAMES_ON_PHONE
     st.html(
         f"<style>{box} .ecv-chart {{ overflow-x: auto; }} "
-        f"{box} .ecv-figure {{ min-width: {least}px; }} "
-        f"@media (max-width: 640px) {{ {box} .ecv-figure {{ min-width: {on_phone}px; }} "
+        f"{box} .ecv-figure {{ min-width: {least_width}px; }} "
+        f"@media (max-width: 640px) {{ {box} .ecv-figure {{ min-width: {phone_width}px; }} "
         f"{box}::before {{ content: 'Scroll sideways to see all columns.'; font-size: 0.875rem; }} "
         "}</style>"
     )

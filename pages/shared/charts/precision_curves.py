@@ -22,6 +22,7 @@ def user_rule_curves(system: Scores, within_percent: float) -> dict[str, Curve]:
     """
     if system.run_id is None:
         return {}
+    # Such a rule looks at the set of folds so far, so one walk through all sets gives its curve.
     rules = [rule for rule in RULES.values() if rule.decides_by_sets and rule.needs_user_scores]
     curves = curves_of_run(system, within_percent=within_percent)
     if len(curves) == len(rules):

@@ -54,7 +54,7 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
     name = "energy"
     if len(metered) < len(runs):
         name = f"energy of {len(metered)} of {len(runs)} runs"
-    folds = folds_once(metered)
+    folds = folds_once(metered)  # one that several runs use was computed once
     emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
     joules = sum_of_ranges(fold.energy.range for fold in folds)
     used = watt_hours_range(*joules)
@@ -63,7 +63,7 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
     if percent:
         saved_joules = saved_together(map(energy_of, metered))
         used, saved_watt_hours = watt_hours_alike(joules, saved_joules)  # both in the same unit
-        saved = f"{saved_watt_hours}, {_about(metered)}{percent:.0f} %"
+        saved = f"{saved_watt_hours}, {_about_if_forecast(metered)}{percent:.0f} %"
     return Amount(name=name, used=f"{used} ({emissions} CO2e)", saved=saved)
 
 
@@ -91,6 +91,7 @@ def _saved_percent(runs: Sequence[RunRecord]) -> float:
 
 def _time(runs: Sequence[RunRecord]) -> Amount:
     """Computing time of the folds, and of those that stops saved."""
+    # A fold that several of the runs use was computed once.
     used_seconds = sum(fold.total_seconds for fold in folds_once(runs))
     saved_seconds = 0.0
     for run in runs:
@@ -102,11 +103,11 @@ def _time(runs: Sequence[RunRecord]) -> Amount:
         used = duration(used_seconds)
     saved = ""
     if saved_seconds:
-        saved = f"{_about(runs)}{duration(saved_seconds)}"
+        saved = f"{_about_if_forecast(runs)}{duration(saved_seconds)}"
     return Amount(name="time", used=used, saved=saved)
 
 
-def _about(runs: Sequence[RunRecord]) -> str:
+def _about_if_forecast(runs: Sequence[RunRecord]) -> str:
     """'about ' where some folds that were saved never ran, so that what they cost is a forecast."""
     for run in runs:
         if energy_of(run).forecast:

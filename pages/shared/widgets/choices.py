@@ -33,7 +33,7 @@ def pick_one(
     *,
     usual: str = "",
     words: Callable[[str], str] = str,
-    **changed: Any,  # noqa: ANN401  arguments of the widget
+    **overrides: Any,  # noqa: ANN401  arguments of the widget
 ) -> str:
     """One of the options, picked in a box; an earlier pick that is none of them is forgotten.
 
@@ -43,13 +43,13 @@ def pick_one(
         key: The key of the widget, and in the address.
         usual: What is picked at first; the first option if it is none of them.
         words: An option as shown.
-        changed: Width, help and what else the box takes.
+        overrides: Width, help and what else the box takes.
     """
     if st.session_state.get(key, options[0]) not in options:
         del st.session_state[key]
     if usual not in options:
         usual = options[0]
-    arguments: dict[str, Any] = {"width": 260, "format_func": words, **KEPT_IN_ADDRESS, **changed}
+    arguments: dict[str, Any] = {"width": 260, "format_func": words, **KEPT_IN_ADDRESS, **overrides}
     picked = st.selectbox(label, options, index=options.index(usual), key=key, **arguments)
     return str(picked or usual)
 
@@ -58,7 +58,7 @@ def pick_several(
     label: str,
     titles: Mapping[str, str],
     key: str,
-    **changed: Any,  # noqa: ANN401  arguments of the widget
+    **overrides: Any,  # noqa: ANN401  arguments of the widget
 ) -> list[str]:
     """Some of several pills, at first all; earlier picks among other pills are forgotten.
 
@@ -66,10 +66,10 @@ def pick_several(
         label: The label of the pills.
         titles: What can be picked -> as shown.
         key: The key of the widget, and in the address.
-        changed: Help and what else the pills take.
+        overrides: Help and what else the pills take.
     """
     labels = {option: escaped(title) for option, title in titles.items()}
-    translate_address(key, labels, strict=True, hidden=True)
+    translate_address(key, labels, warns_of_unknown=True, in_popover=True)
     options = list(labels)
     if not set(st.session_state.get(key, options)) <= set(options):
         st.session_state[key] = options
@@ -81,7 +81,7 @@ def pick_several(
         format_func=labels.__getitem__,
         key=key,
         **KEPT_IN_ADDRESS,
-        **changed,
+        **overrides,
     )
 
 
@@ -89,14 +89,14 @@ def switch(
     label: str,
     options: Sequence[str],
     key: str,
-    **changed: Any,  # noqa: ANN401  arguments of the widget
+    **overrides: Any,  # noqa: ANN401  arguments of the widget
 ) -> str:
     """One of a few options that are all seen, at first the first."""
     arguments: dict[str, Any] = {
         "default": options[0],
         "required": True,
         **KEPT_IN_ADDRESS,
-        **changed,
+        **overrides,
     }
     return str(st.segmented_control(label, options, key=key, **arguments) or options[0])
 

@@ -82,11 +82,12 @@ def dataset_picker(task: Task = Task.TOP_N, *, with_tables: bool = False) -> Pic
     usual = _usual_dataset(of_table)
 
     def rank(dataset_id: str) -> tuple[bool, bool]:
-        # The usual one is first, and what somebody has added comes before the rest.
+        # The usual one is first. Then comes what somebody has added: only that has an `about`.
         return dataset_id != usual, entries[dataset_id].about is None
 
+    # Tables and interactions are never offered together. A table alone has a task of its own.
     of_kind = []
-    for entry in entries.values():  # a table alone has a task of its own
+    for entry in entries.values():
         if (entry.task is not None) is of_table:
             of_kind.append(entry.id)
     index_at_first: int | None = 0
@@ -117,7 +118,7 @@ def dataset_picker(task: Task = Task.TOP_N, *, with_tables: bool = False) -> Pic
             st.page_link("data/data.py", label="Add your data", icon=":material/upload_file:")
     if not ready:
         _offer_download(entry)
-    return PickedDataset(entry, datasets.available(entry))
+    return PickedDataset(entry, ready)
 
 
 def not_ready(entry: DatasetEntry) -> str:

@@ -130,12 +130,12 @@ def help_of(text: str, terms: Sequence[str]) -> str | None:
     return text or None
 
 
-def widget_arguments(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN401 - arguments of a widget
+def widget_arguments(name: str, **overrides: Any) -> dict[str, Any]:  # noqa: ANN401 - arguments of a widget
     """Label, key, help and place in the address of a setting's widget, as its arguments.
 
     Args:
         name: The name of the setting.
-        changed: What is otherwise on this page.
+        overrides: What is otherwise on this page.
     """
     setting = SETTINGS[name]
     paragraphs = [setting.help]
@@ -147,24 +147,24 @@ def widget_arguments(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN4
         "key": name,
         **KEPT_IN_ADDRESS,
         "help": help_of(text, _TERMS.get(name, ())),
-        **changed,
+        **overrides,
     }
 
 
 def setting_widget(
     name: str,
     place: DeltaGenerator | None = None,
-    **changed: Any,  # noqa: ANN401 - arguments of a widget
+    **overrides: Any,  # noqa: ANN401 - arguments of a widget
 ) -> Any:  # noqa: ANN401 - of the setting's type
     """The widget that the setting's type asks for; gives what is picked, unchecked.
 
     Args:
         name: The name of the setting.
         place: Where to draw it, if not here.
-        changed: What is otherwise on this page.
+        overrides: What is otherwise on this page.
     """
     setting = SETTINGS[name]
-    arguments = widget_arguments(name, **changed)
+    arguments = widget_arguments(name, **overrides)
     if not setting.choices:
         return typed_widget(setting.kind, setting.default, place, **arguments)
     labels = choice_labels(setting)
@@ -178,13 +178,13 @@ def setting_widget(
 
 
 def other_settings(
-    roles: Container[Role], placed: Container[str], rule: str | None = None
+    roles: Container[Role], placed_settings: Container[str], rule: str | None = None
 ) -> dict[str, Any]:
     """Widgets of the settings that have no place of their own on the form; gives what is picked.
 
     Args:
         roles: Which of them.
-        placed: Names of those that are drawn elsewhere.
+        placed_settings: Names of those that are drawn elsewhere.
         rule: The id of the stopping rule; settings that it does not look at are left out.
     """
     settings_of_rule: Container[str] = ()
@@ -192,8 +192,9 @@ def other_settings(
         settings_of_rule = RULES[rule].run_settings
     picked = {}
     for name, setting in SETTINGS.items():
-        if name in placed or setting.role not in roles or not on_form(setting):
+        if name in placed_settings or setting.role not in roles or not on_form(setting):
             continue
+        # A setting of rules is left out where the picked rule does not look at it.
         if setting.of_rule and name not in settings_of_rule:
             continue
         picked[name] = setting_widget(name)

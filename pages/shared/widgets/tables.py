@@ -199,7 +199,9 @@ _COLUMNS: dict[str, ColumnConfig] = {
 """Column of `runs_table` -> its head, format and meaning."""
 
 
-def runs_table(frame: pd.DataFrame, *, new_data: Sequence[str], algorithms: bool, key: str) -> None:
+def runs_table(
+    frame: pd.DataFrame, *, new_data: Sequence[str], with_algorithms: bool, key: str
+) -> None:
     """Runs, one row each, in the units and words of pages.
 
     Args:
@@ -209,7 +211,7 @@ def runs_table(frame: pd.DataFrame, *, new_data: Sequence[str], algorithms: bool
         key: The key of the table on the page.
     """
     shown = pd.DataFrame({"dataset": frame["dataset"].map(dataset_title)})
-    if algorithms:
+    if with_algorithms:
         shown["algorithm"] = frame["algorithm"].map(algorithm_title)
     for name in ("name", "metric", "mean"):
         shown[name] = frame[name]
