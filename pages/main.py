@@ -10,7 +10,7 @@ from pages.shared.address.link import drop_infinite_numbers
 from pages.shared.address.navigation import account_page, look
 from pages.shared.live.acting import admit
 from pages.shared.live.phones import show_phones
-from pages.shared.live.running import running_bar
+from pages.shared.live.running import draw_running_bar
 
 _PICTURES = Path(__file__).parent / "shared"
 
@@ -48,7 +48,7 @@ def main() -> None:
     welcome = admit()
     page = st.navigation(_menu(), position="top" if welcome else "hidden")
     if welcome:
-        running_bar(page)
+        draw_running_bar(page)
         show_phones(is_learn_page=page.url_path == "learn")
         with _drawing():
             page.run()

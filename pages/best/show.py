@@ -121,10 +121,10 @@ def show_selection(
     version = repr(selection.version)
     bets = bets_on(selection)
     if bets is None or bets.stage is Stage.TOLD:
-        next_step = None
+        draw_next_step = None
         if selection.decided:
-            next_step = partial(offer_next_question, selection)
-        answer_card(selection_answer(selection), next_step=next_step)
+            draw_next_step = partial(offer_next_question, selection)
+        answer_card(selection_answer(selection), draw_next_step=draw_next_step)
     if selection.note:
         st.caption(selection.note)
     with st.container(horizontal=True, vertical_alignment="center"):

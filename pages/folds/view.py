@@ -141,7 +141,7 @@ def show_answer(explored: Explored, advice: FoldsAdvice, choice: ChosenSystems) 
     offer = None
     if advice.best.rule != ALL_FOLDS:
         offer = partial(offer_run, advice, choice.runs)
-    answer_card(folds_answer(explored, advice, choice), next_step=offer)
+    answer_card(folds_answer(explored, advice, choice), draw_next_step=offer)
 
 
 def folds_answer(explored: Explored, advice: FoldsAdvice, choice: ChosenSystems) -> Answer:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def note_on_folds_of_others(run: RunRecord) -> None:
+def _draw_note_on_outside_folds(run: RunRecord) -> None:
     """Of a run that the dashboard does not compute: whose folds they are, and how it goes on."""
     name = run.spec.algorithm
     origin = f"Its algorithm, '{name}', comes from a plug-in that is not installed here."
@@ -254,23 +254,30 @@ def _entries_shared_while_active(
 
 def _draw_results(run: RunRecord, runs: list[RunRecord]) -> None:
     show_damaged_folds([run])
-    answer = _entries_shared_while_active("answer", run, _answer_entries)
-    draw_card(answer, next_step=partial(_next_step, run, runs))
+    # All who watch an active run see the same card, which changes with each of its folds.
+    card_entries = _entries_shared_while_active("answer", run, _card_entries)
+    draw_card(card_entries, draw_next_step=partial(_draw_next_step, run, runs))
     if not computed_here(run.spec):
+        # Other programs ask for its folds at any time: the note tells with each step which they
+        # have asked for.
         _draw_while_active(
-            note_on_folds_of_others, runs, key="note", topic_kind=RUNS, foreground_topics=[STEPS]
+            _draw_note_on_outside_folds,
+            runs,
+            key="note",
+            topic_kind=RUNS,
+            foreground_topics=[STEPS],
         )
-    _say_origin(run)
+    _draw_origin(run)
     with st.container(key="presented-figure"):
         _draw_figure(run, runs)
 
 
-def _answer_entries(run: RunRecord) -> dict[str, object]:
+def _card_entries(run: RunRecord) -> dict[str, object]:
     with_scores = results().with_user_scores(run)
     return {"html": answer_html(run_answer(with_scores))}
 
 
-def _next_step(run: RunRecord, runs: list[RunRecord]) -> None:
+def _draw_next_step(run: RunRecord, runs: list[RunRecord]) -> None:
     """To go on with it, or to check its stop; else what its folds say about all its folds."""
     if run.state.active:
         st.space(40)  # what is below does not move when the button comes
@@ -280,7 +287,7 @@ def _next_step(run: RunRecord, runs: list[RunRecord]) -> None:
     _folds_link(runs)
 
 
-def _say_origin(run: RunRecord) -> None:
+def _draw_origin(run: RunRecord) -> None:
     """Who started it, where it was computed, and whether its data are still the same."""
     person = name_of_starter(run.started_by)
     if person:

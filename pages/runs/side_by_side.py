@@ -276,7 +276,7 @@ def _compared_pairs(url: str, version: object, _runs: Sequence[RunRecord]) -> Ru
 
 def show_answer(runs: Sequence[NamedRun]) -> None:
     """The answer, and how few folds would have been enough."""
-    answer_card(comparison_answer(runs), next_step=partial(_next_step, runs))
+    answer_card(comparison_answer(runs), draw_next_step=partial(_draw_next_step, runs))
 
 
 def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
@@ -344,7 +344,7 @@ def _headline(runs: Sequence[NamedRun], of_the_best: Sequence[Comparison]) -> st
     return f"{best} is best of {len(runs)}"
 
 
-def _next_step(runs: Sequence[NamedRun]) -> None:
+def _draw_next_step(runs: Sequence[NamedRun]) -> None:
     """To check the stops; else how few folds of runs with all folds would have been enough.
 
     Stopped runs that somebody else has started, or that cannot go on here, are replayed.

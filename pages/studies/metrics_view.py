@@ -68,6 +68,7 @@ def show_metrics() -> None:
     show_large(study.sentence())
     _show_curves(study, name)
     _show_powers(study)
+    # A single parameter has no other to dominate: `dominant` is empty then.
     if study.dominant:
         _show_dominance(study)
     with st.expander("How this is worked out", icon=":material/calculate:"):

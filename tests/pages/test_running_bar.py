@@ -13,9 +13,9 @@ def learn() -> None:
 
     from streamlit import query_params
 
-    from pages.shared.live.running import running_bar
+    from pages.shared.live.running import draw_running_bar
 
-    running_bar(SimpleNamespace(title="Learn", url_path=query_params.get("page", "learn")))
+    draw_running_bar(SimpleNamespace(title="Learn", url_path=query_params.get("page", "learn")))
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from ecv_core.selection.tuning.power import (
     Floats,
     PValueCurve,
     dominance,
-    dominant,
+    dominant_parameter,
     draw_pairs,
     expected_curve,
     paired_p_values,
@@ -94,7 +94,7 @@ class MetricsStudy:
             f"DP (lower is better) is {self.curves[best].dp:.2f} and "
             f"{self.curves[worst].dp:.2f}. {self._corrected_sentence(best, worst)}"
         )
-        parameter = dominant(self.dominant)
+        parameter = dominant_parameter(self.dominant)
         if parameter is not None:
             sentence += (
                 f" The dominant parameter is {parameter.replace('_', ' ')}: once it is fixed, "

@@ -203,7 +203,7 @@ def dominance(
     return powers
 
 
-def dominant(powers: Mapping[str, Mapping[str, float]]) -> str | None:
+def dominant_parameter(powers: Mapping[str, Mapping[str, float]]) -> str | None:
     """The parameter with the lowest DP at its best value; None without several.
 
     Args:

@@ -30,7 +30,7 @@ from pages.shared.live.watch import (
 
 _ID_OF_RUN_IN_BAR = "watched-run"
 """In the session: the id of the run whose bar was drawn last."""
-_ARRIVED = "page-arrived"
+_IS_FIRST_RUN_ON_PAGE = "page-arrived"
 """In the session: whether this run of the app is the first on its page."""
 _ENDED_RUN_IN_BAR = "kept-bar"
 """In the session: the run whose bar stays though it is over, so that nothing on its own page moves
@@ -47,7 +47,7 @@ _progress = component(
 )
 
 
-def running_bar(page: StreamlitPage) -> None:
+def draw_running_bar(page: StreamlitPage) -> None:
     """Draw the bar and set the tab's title; call once per run of the app, before the page.
 
     While nothing runs this is two indexed queries per run of the app, and nothing is asked again.
@@ -55,13 +55,17 @@ def running_bar(page: StreamlitPage) -> None:
     is not drawn a second time below its old self when the bar comes or goes.
     """
     place_of_bar = st.container(key="bar-place")
-    st.session_state[_ARRIVED] = st.session_state.get(PAGE) != page.url_path
+    page_before = st.session_state.get(PAGE)
+    st.session_state[_IS_FIRST_RUN_ON_PAGE] = page_before != page.url_path
     st.session_state[PAGE] = page.url_path
     page_title = f"{page.title} · e-fold"
     try:
-        # What goes on now is what all of this page is drawn from.
-        if watch().begin_page().runs:
-            manager()  # marks what an earlier dashboard left behind as interrupted
+        # All of this page is drawn from what goes on now, which is read once here.
+        activity = watch().begin_page()
+        if activity.runs:
+            # The first call of a dashboard marks the runs as interrupted that an earlier dashboard
+            # left behind as active.
+            manager()
         active_runs = watch().active_runs()
     except StoreError:
         active_runs = []  # the page that needs the database says so
@@ -79,7 +83,7 @@ def running_bar(page: StreamlitPage) -> None:
 
 def just_arrived() -> bool:
     """Whether this run of the app is the first on its page: opened, not pressed on. Ask once."""
-    return bool(st.session_state.pop(_ARRIVED, False))
+    return bool(st.session_state.pop(_IS_FIRST_RUN_ON_PAGE, False))
 
 
 def _progress_words(run: RunRecord) -> str:

@@ -73,30 +73,30 @@ class Answer:
     """HTML behind 'Details'."""
 
 
-def answer_card(answer: Answer, *, next_step: Callable[[], None] | None = None) -> None:
+def answer_card(answer: Answer, *, draw_next_step: Callable[[], None] | None = None) -> None:
     """Draw the card; a page has one.
 
     Args:
         answer: What it says.
-        next_step: Draws a button that leads on.
+        draw_next_step: Draws a button that leads on.
     """
-    draw_card({"html": answer_html(answer)}, next_step=next_step)
+    draw_card({"html": answer_html(answer)}, draw_next_step=draw_next_step)
 
 
 def draw_card(
-    entries: Mapping[str, object], *, next_step: Callable[[], None] | None = None
+    entries: Mapping[str, object], *, draw_next_step: Callable[[], None] | None = None
 ) -> None:
     """Draw a card whose HTML all who watch are told anew as it changes.
 
     Args:
         entries: With the HTML as 'html'; see `shared_entries`.
-        next_step: As of `answer_card`.
+        draw_next_step: As of `answer_card`.
     """
     with st.container(key="presented-verdict"):
         _card(key="answer", data=dict(entries))
-    if next_step is not None:
+    if draw_next_step is not None:
         with st.container(horizontal=True, vertical_alignment="center", key="answer-next"):
-            next_step()
+            draw_next_step()
 
 
 def answer_html(answer: Answer) -> str:

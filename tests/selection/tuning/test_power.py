@@ -10,7 +10,7 @@ from scipy.stats import ttest_rel
 from ecv_core.records.errors import InputError
 from ecv_core.selection.tuning.power import (
     dominance,
-    dominant,
+    dominant_parameter,
     draw_pairs,
     expected_curve,
     paired_p_values,
@@ -96,7 +96,7 @@ def test_dominance_worked_by_hand() -> None:
     found = dominance(p_values, configurations)
     assert found["a"] == pytest.approx({"1": 25 * 0.02, "2": 25 * 0.04})
     assert found["b"] == pytest.approx({"10": 25 * 0.5, "20": 25 * 0.8})
-    assert dominant(found) == "a"
+    assert dominant_parameter(found) == "a"
     assert dominance(np.array([[0.5]]), [{"a": 1}, {"a": 2}]) == {}
 
 
