@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import counted, is_or_are, listed, percent_text
 from ecv_core.records.run import Scores
-from ecv_core.selection.replay import OverOrders, Played, finite_or_none, folds_of
+from ecv_core.selection.replay import OverOrders, Played, finite_or_none, folds_of, mean_so_far
 from ecv_core.selection.rounds import Gap, Round, Terms, Verdict
 from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_NAMED = 3
+_MOST_NAMES = 3
 """More contenders of whom no difference is shown are counted, not named."""
 _WORTH_SAYING = 0.0005
 """A smaller share of the winner's score is not said to be luck."""
@@ -300,7 +300,7 @@ def verdict_sentence(
         return _tied_sentence(names, terms, verdict, where, brief=brief)
     facts = _cost_words(terms, played) + _runner_up_words(names, played)
     if not brief:
-        facts += _worse_sentence(names, verdict) + _luck_sentence(played)
+        facts += _worse_sentence(names, verdict) + _luck_sentence(terms, played)
     if terms.certain:
         return f"{winner} is best{where}: decided {facts} {withheld_sentence(terms)}".rstrip()
     return f"Use {winner}{where}: {_loss_words(terms, last)} Decided {facts}"
@@ -401,11 +401,13 @@ def _runner_up_words(names: Sequence[str], played: Played) -> str:
     """Who is second, with its last interval to the winner, and the full stop."""
     verdict = played.verdict
     second = verdict.losers[0]
+    # The newest gap to the winner counts. A later round has none of a contender that was out.
     gap = None
     for selection_round in played.rounds:
-        if selection_round.leader == verdict.winner:
-            gap = selection_round.gaps.get(second, gap)
+        if selection_round.leader == verdict.winner and second in selection_round.gaps:
+            gap = selection_round.gaps[second]
     mean = abs(played.winner_mean)
+    # The sentence before has no full stop yet.
     if gap is None or not mean:
         return "."
     if not math.isfinite(gap.high):
@@ -423,7 +425,7 @@ def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
             subject = f"{worse[0]} is"
         return f" On new data, too, {subject} shown to be worse."
     unclear = listed(not_shown_worse)
-    if len(not_shown_worse) > _NAMED:
+    if len(not_shown_worse) > _MOST_NAMES:
         unclear = f"{len(not_shown_worse)} others"
     sentence = f" The folds that ran do not show whether {unclear} would also be behind on new data"
     if len(worse) == 1:
@@ -433,7 +435,7 @@ def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
     return f"{sentence}."
 
 
-def _luck_sentence(played: Played) -> str:
+def _luck_sentence(terms: Terms, played: Played) -> str:
     """The winner's curse, where it is worth a word."""
     mean = played.winner_mean
     if not mean:
@@ -442,7 +444,8 @@ def _luck_sentence(played: Played) -> str:
     share = optimism / abs(mean)
     if share < _WORTH_SAYING:
         return ""
-    corrected = mean - math.copysign(optimism, mean)
+    # Luck made a score too high, or too low where lower is better.
+    corrected = mean - terms.sign * optimism
     return (
         f" Its score so far, {mean:.4f}, is probably {percent_text(share)} too good, because it "
         "was picked for being the best so far: its expected mean over all folds is "
@@ -587,9 +590,7 @@ def lanes(
 
     lanes_now = [_Lane() for _ in contenders]
     lanes_of_steps = [lanes_now]
-    folds: list[int] = []
-    for selection_round in rounds:
-        folds.append(selection_round.fold)
+    for step_number, selection_round in enumerate(rounds, start=1):
         decision = None
         if selection_round.decided:
             decision = verdict
@@ -598,7 +599,7 @@ def lanes(
             verdict=decision,
             titles=titles,
             terms=terms,
-            leader_mean=abs(float(contenders[selection_round.leader].folds[folds].mean())),
+            leader_mean=abs(mean_so_far(contenders, rounds[:step_number], selection_round.leader)),
         )
         lanes_now = [step.lane(place, earlier) for place, earlier in enumerate(lanes_now)]
         lanes_of_steps.append(lanes_now)

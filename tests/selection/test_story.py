@@ -20,7 +20,7 @@ from ecv_core.selection.document import (
     winner_new_data,
 )
 from ecv_core.selection.replay import Played, play
-from ecv_core.selection.rounds import Budget, Gap, Round, Terms, Verdict
+from ecv_core.selection.rounds import Budget, Gap, Round, Terms, Turn, Verdict
 
 TITLES = ["A", "B", "C", "D"]
 TERMS = Terms(k=4)
@@ -28,6 +28,10 @@ TERMS = Terms(k=4)
 
 def contender(name: str, scores: list[float], joules: float) -> Scores:
     return Scores(name=name, folds=np.array(scores), users=None, joules=np.full(4, joules))
+
+
+def turns(*contenders_and_folds: tuple[int, int]) -> tuple[Turn, ...]:
+    return tuple(Turn(contender, fold) for contender, fold in contenders_and_folds)
 
 
 CONTENDERS = [
@@ -46,7 +50,7 @@ ROUNDS = [
             2: Gap(behind=0.3, low=0.2, high=0.4, folds=1),
             3: Gap(behind=0.05, low=-math.inf, high=math.inf, folds=1),
         },
-        ran=((0, 0), (1, 0), (2, 0), (3, 0)),
+        ran=turns((0, 0), (1, 0), (2, 0), (3, 0)),
         dropped=(2,),
         still_in=(0, 3, 1),
         decided=False,
@@ -61,7 +65,7 @@ ROUNDS = [
             1: Gap(behind=0.1, low=0.05, high=0.15, folds=2),
             3: Gap(behind=0.05, low=0.01, high=0.09, folds=1),
         },
-        ran=((0, 1), (1, 1)),
+        ran=turns((0, 1), (1, 1)),
         dropped=(1, 3),
         still_in=(0,),
         decided=True,
@@ -102,6 +106,34 @@ def test_a_lane_is_its_distance_to_the_leader_in_percent_of_the_leaders_mean():
     assert first.loc["D", "says"] == "10.0 % behind so far; the next fold shows how certain this is"
 
 
+def test_a_round_without_the_leader_leaves_its_mean_as_it_was() -> None:
+    contenders = [
+        contender("a", [0.5, 0.7, np.nan, np.nan], 1.0),
+        contender("b", [0.44, 0.64, np.nan, np.nan], 1.0),
+    ]
+    both_ran = Round(
+        n=1,
+        fold=0,
+        leader=0,
+        gaps={1: Gap(behind=0.06, low=-0.05, high=0.17, folds=1)},
+        ran=turns((0, 0), (1, 0)),
+        dropped=(),
+        still_in=(0, 1),
+        decided=False,
+        expected_loss=0.02,
+    )
+    leader_ran = replace(both_ran, n=2, fold=1, ran=turns((0, 1)))
+    other_ran = replace(
+        leader_ran,
+        gaps={1: Gap(behind=0.06, low=-0.03, high=0.15, folds=2)},
+        ran=turns((1, 1)),
+    )
+    frame = lanes(contenders, ["A", "B"], TERMS, [both_ran, leader_ran, other_ran])
+    behind = frame[frame["contender"] == "B"].set_index("step")["behind"]
+    # In percent of the leader's mean, 0.5 after its first fold and 0.6 after its second.
+    assert behind[[1, 2, 3]].tolist() == pytest.approx([12, 10, 10])
+
+
 def test_who_is_out_keeps_its_interval_and_says_what_may_be_claimed():
     last = told(2)
     assert last.loc["C", ["low", "high"]].tolist() == pytest.approx([40, 80])
@@ -139,7 +171,7 @@ def test_all_folds_used_leaves_ties_and_places():
             1: Gap(behind=0.001, low=0.001, high=0.001, folds=4),
             2: Gap(behind=0.3, low=0.3, high=0.3, folds=4),
         },
-        ran=((0, 3), (1, 3), (2, 3)),
+        ran=turns((0, 3), (1, 3), (2, 3)),
         dropped=(),
         still_in=(0, 1, 2),
         decided=True,
@@ -215,7 +247,7 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
         fold=0,
         leader=0,
         gaps={1: ROUNDS[0].gaps[1]},
-        ran=((0, 0), (1, 0)),
+        ran=turns((0, 0), (1, 0)),
         dropped=(),
         still_in=(0, 1),
         decided=False,
@@ -246,6 +278,20 @@ def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
     within = Terms(k=4, budget=Budget(amount=6, unit="folds"))
     said = verdict_sentence(TITLES, within, played())
     assert said.startswith("Use A: it has the best mean so far within 6 folds. Compared with ")
+
+
+@pytest.mark.parametrize(
+    ("winner_mean", "higher_is_better", "expected"),
+    [(0.5, True, "0.4900"), (0.5, False, "0.5100"), (-0.5, True, "-0.5100")],
+)
+def test_a_lucky_winner_is_expected_to_score_worse_over_all_folds(
+    winner_mean: float, higher_is_better: bool, expected: str
+) -> None:
+    terms = Terms(k=4, expected_loss=0.002, higher_is_better=higher_is_better)
+    lucky = Verdict(winner=0, ties=(), order=(0, 1, 3, 2), worse=(), optimism=0.01)
+    outcome = replace(played(verdict=lucky), winner_mean=winner_mean)
+    sentence = verdict_sentence(TITLES, terms, outcome)
+    assert f"its expected mean over all folds is {expected}." in sentence
 
 
 def test_a_contender_is_named_by_what_is_not_usual():
