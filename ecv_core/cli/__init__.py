@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     escape_what_stdout_lacks()
     try:
-        with _ended_by_signals(), visible_on_terminals(), _warnings_shown():
+        with _signals_end_command(), visible_on_terminals(), _warnings_shown():
             options = parse(arguments)
             if not gc.isenabled():
                 gc.freeze()  # the modules, which are not looked through at the end either
@@ -120,10 +120,11 @@ def _carry_out(options: argparse.Namespace) -> int:
     Returns:
         The exit code of a command that has one of its own, such as `gate`; else OK.
     """
+    # Some commands print JSON whenever `--json` is given: then it is no target but True or False.
     if isinstance(getattr(options, "json", None), str):
         check_target(options.json)
     if getattr(options, "meter", None):
-        from ecv_core.cli.options import use_meters  # of which other commands need nothing
+        from ecv_core.cli.options import use_meters  # imported late: most commands meter nothing
 
         use_meters(options)
     if not options.quiet:
@@ -157,7 +158,7 @@ def _warnings_shown() -> Iterator[None]:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _signals_end_command() -> Iterator[None]:
     """SIGTERM and SIGHUP end a command in good order: its run can be resumed."""
 
     def end(_number: int, _frame: object) -> NoReturn:
@@ -203,11 +204,11 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser, _ = command_line(names)
     options = parser.parse_args(words)
     if hasattr(options, "folds"):
-        _read_number_of_folds(options)
+        _move_number_of_folds_to_k(options)
     return options
 
 
-def _read_number_of_folds(options: argparse.Namespace) -> None:
+def _move_number_of_folds_to_k(options: argparse.Namespace) -> None:
     """Take `--folds 5` as `-k 5`, where there is no file of that name."""
     is_number = re.fullmatch("[0-9]{1,6}", str(options.folds))
     if not is_number or os.path.exists(options.folds):

@@ -8,7 +8,7 @@ import math
 from ecv_core.cli import say, write_answer
 from ecv_core.cli.options import DATASET, add_json
 from ecv_core.cli.run_command import spec_of, summary
-from ecv_core.cli.track_commands import add_tracked
+from ecv_core.cli.track_commands import add_tracking_options
 from ecv_core.records.errors import InputError
 
 
@@ -20,9 +20,9 @@ def bridge_options(parser: argparse.ArgumentParser) -> None:
         "model", metavar="MODEL", help="Name of the model in its library, such as BPR."
     )
     parser.add_argument("dataset", help=DATASET)
-    add_tracked(
+    add_tracking_options(
         parser,
-        of_param="Set a parameter of the model, by its name in the library; lists are JSON, such "
+        param_help="Set a parameter of the model, by its name in the library; lists are JSON, such "
         "as [64,32].",
     )
     parser.add_argument(
@@ -41,24 +41,25 @@ def bridge_command(options: argparse.Namespace) -> None:
     from ecv_core.store.results import Results
     from ecv_core.store.store import open_store
 
-    check = options.check
+    compare_evaluators = options.check  # score each fold with the library's own evaluator too
     library = bridge.LIBRARIES[options.library]
     options.algorithm = f"{library.title} {options.model}"
-    options.param.append(f"{options.library}={library.version}")  # other versions, another run
+    # The version is a parameter, so that another version makes another run.
+    options.param.append(f"{options.library}={library.version}")
     spec = spec_of(options)
-    bridge.check_served(spec, check=check)
+    bridge.check_served(spec, check=compare_evaluators)
     cv = Tracked(
         spec,
         rule=None,  # that of the spec
         keep=True,
         resume=not options.new,
-        metric_named=True,
+        metric_named=True,  # the lists are scored by the metric of the spec, whoever chose it
     )
     python = bridge.python_of_environment(library, say)
     try:
         for fold in cv:
             lists, own_score = bridge.fit(
-                options.library, python, options.model, spec, fold, check=check
+                options.library, python, options.model, spec, fold, check=compare_evaluators
             )
             cv.report(lists)
             moment = cv.run.record.moments[-1]

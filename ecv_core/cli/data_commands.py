@@ -198,6 +198,7 @@ def add_command(options: argparse.Namespace) -> None:
                 thousandths = 1000 * done // total
             bar.update(thousandths - bar.n)
 
+        # `own` is the module of datasets that users add.
         about, recognised = own.add_file(
             options.name,
             options.file,

@@ -83,27 +83,27 @@ def add_rule_params(parser: argparse._ActionsContainer) -> None:
 def add_rule_param(
     parser: argparse._ActionsContainer,
     parameter: Parameter,
-    **changed: Any,  # noqa: ANN401
+    **overrides: Any,  # noqa: ANN401
 ) -> None:
     """Add the option of a rule's parameter that has one of its own.
 
     Args:
         parameter: Its value is checked with the rule's.
-        changed: What is otherwise in this command, as for `add_argument`.
+        overrides: What is otherwise in this command, as for `add_argument`.
     """
     rules = " or ".join(stopping.rules_that_take(parameter.name))
     text = f"{parameter.help} For the rule {rules}."
     if parameter.default and not parameter.required:
         text += f" Default: {parameter.default}."
-    usual = {
+    defaults = {
         "dest": parameter.name,
         "metavar": parameter.metavar or str(parameter.default),
         "help": text.replace("%", "%%"),
     }
-    parser.add_argument(parameter.flag, **usual | changed)
+    parser.add_argument(parameter.flag, **defaults | overrides)
 
 
-def asked_rule_params(options: argparse.Namespace, rule: str) -> dict[str, Any]:
+def rule_params_from_options(options: argparse.Namespace, rule: str) -> dict[str, Any]:
     """What the options say of the parameters of a rule.
 
     Raises:
@@ -129,27 +129,27 @@ def asked_rule_params(options: argparse.Namespace, rule: str) -> dict[str, Any]:
     return values
 
 
-def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -> None:  # noqa: ANN401
+def add_setting(parser: argparse._ActionsContainer, name: str, **overrides: Any) -> None:  # noqa: ANN401
     """Add the option of one setting.
 
     Args:
-        changed: What is otherwise in this command, as for `add_argument`.
+        overrides: What is otherwise in this command, as for `add_argument`.
     """
     setting = SETTINGS[name]
-    usual: dict[str, Any] = {"dest": name, "help": _help(setting).replace("%", "%%")}
+    defaults: dict[str, Any] = {"dest": name, "help": _help(setting).replace("%", "%%")}
     if setting.kind is bool:
-        usual["action"] = "store_true"
+        defaults["action"] = "store_true"
     else:
-        usual["metavar"] = setting.metavar or str(setting.default or setting.name.upper())
-        usual["type"] = setting.kind
+        defaults["metavar"] = setting.metavar or str(setting.default or setting.name.upper())
+        defaults["type"] = setting.kind
         if setting.kind is tuple:
-            usual["type"] = partial(_several, setting)
+            defaults["type"] = partial(_several, setting)
         if not setting.derived_default:
-            usual["default"] = setting.default
-    parser.add_argument(str(setting.option), **usual | changed)
+            defaults["default"] = setting.default
+    parser.add_argument(str(setting.option), **defaults | overrides)
 
 
-def asked_settings(options: argparse.Namespace) -> dict[str, Any]:
+def settings_from_options(options: argparse.Namespace) -> dict[str, Any]:
     """What the options say of the settings, the dataset and the algorithm, for `make_spec`."""
     values = {}
     for name in (*SETTINGS, *stopping.rule_options()):
@@ -335,7 +335,7 @@ def showing_phase(bar: tqdm[Any]) -> Progress:
     return show
 
 
-def gives_up() -> SaveAttempts:
+def save_attempts() -> SaveAttempts:
     """For `Callbacks.trouble`: it says above the bars what cannot be saved."""
     from tqdm import tqdm
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ecv_core.cli import write_answer
-from ecv_core.cli.options import add_json, add_rule_params, add_setting, asked_rule_params
+from ecv_core.cli.options import add_json, add_rule_params, add_setting, rule_params_from_options
 from ecv_core.cli.score_file import add_direction, direction_words, file_facts, read_score_file
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import percent_text
@@ -51,7 +51,7 @@ def orders_command(options: argparse.Namespace) -> None:
     from ecv_core.analysis.score_files import with_varying_scores
 
     stopping_rule = rule(options.rule)
-    params = asked_rule_params(options, stopping_rule.id)
+    params = rule_params_from_options(options, stopping_rule.id)
     if stopping_rule.id == PAPERS_RULE and not params:
         raise InputError(
             f"give the setting of the rule, for example {axis_of(stopping_rule.id).flag} 1e-4"
@@ -73,16 +73,17 @@ def orders_command(options: argparse.Namespace) -> None:
     documents = {}
     for contender in _chosen_contenders(scores, options):
         documents[contender.name] = orders_document(contender, spec)
-    words = stopping_rule.words(spec, alone=True)
+    rule_words = stopping_rule.words(spec, alone=True)  # with the name of the rule
     facts = file_facts(scores)
     if len(documents) == 1:
         name, document = next(iter(documents.items()))
         document = document | {"contender": name} | facts
-        summary = _summary(document, words)
+        summary = _summary(document, rule_words)
     else:
         document = {"contenders": documents} | facts
         summary = "\n".join(
-            f"{name}: {_summary(of_contender, words)}" for name, of_contender in documents.items()
+            f"{name}: {_summary(of_contender, rule_words)}"
+            for name, of_contender in documents.items()
         )
     write_answer(options, document, f"{summary}\n{direction_words(scores)}")
 
@@ -117,6 +118,7 @@ def orders_document(scores: Scores, settings: RunSpec) -> dict[str, Any]:
     over_orders = outcome(scores, rule_for(spec), confidence=spec.confidence)
     params = dict(spec.rule_params)
     document = {"k": over_orders.k, "rule": spec.rule}
+    # Parameters with an option of their own are keys of their own too.
     for parameter in rule(spec.rule).parameters:
         if parameter.flag:
             document[parameter.name] = params[parameter.name]
@@ -135,13 +137,13 @@ def orders_document(scores: Scores, settings: RunSpec) -> dict[str, Any]:
     }
 
 
-def _summary(document: dict[str, Any], words: str) -> str:
+def _summary(document: dict[str, Any], rule_words: str) -> str:
     quantiles = document["difference_quantiles"]
     orders = "every order"
     if "orders" in document:
         orders = f"{document['orders']:,} random orders"
     return (
-        f"over {orders} of the {document['k']} folds, {words}:\n"
+        f"over {orders} of the {document['k']} folds, {rule_words}:\n"
         f"stops after {document['mean_stop']:.2f} folds on average\n"
         f"differs from the {document['k']}-fold mean by "
         f"{document['mean_difference_percent']:.2f} %, in 95 % of orders by at most "

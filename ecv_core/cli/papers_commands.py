@@ -83,7 +83,7 @@ def reproduce_command(options: argparse.Namespace) -> None:
     from ecv_core.papers.cells_text import markdown
     from ecv_core.papers.reproduction import paper_cells
 
-    cells = paper_cells(options.paper, options.table, having=options.having)
+    cells = paper_cells(options.paper, options.table, row_text=options.having)
     write_answer(options, {"cells": [asdict(cell) for cell in cells]}, markdown(cells))
 
 

@@ -22,14 +22,14 @@ from ecv_core.cli.options import (
     add_rule_params,
     add_setting,
     add_settings,
-    asked_rule_params,
     executor_of,
-    gives_up,
     machine_settings,
     named_values,
+    rule_params_from_options,
+    save_attempts,
     showing_phase,
 )
-from ecv_core.cli.select_command import add_comparison, shared_settings
+from ecv_core.cli.select_command import add_selection_options, shared_settings
 from ecv_core.figures.words import counted, metric_label
 from ecv_core.jobs.plan_runs import Callbacks
 from ecv_core.jobs.plans import study as studies
@@ -102,9 +102,9 @@ def study_command(options: argparse.Namespace) -> None:
         cells = studies.cells_with_runs(possible, store)
     to_compute = []
     for cell in cells:
-        if cell.answered and cell.run is not None:  # the run has every score that is asked for
-            print(f"{_result(cell.run)}, computed before")
-        elif not (cell.recorded or cell.answered):
+        if cell.has_every_score and cell.run is not None:
+            print(f"{_result_line(cell.run)}, computed before")
+        elif not (cell.recorded or cell.has_every_score):  # recorded in the folder of the study
             to_compute.append(cell)
     say(f"{counted(len(possible), 'run')}, {len(to_compute)} to compute")
     if to_compute:
@@ -156,7 +156,7 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
         def show_end(cell: Cell) -> None:
             assert cell.run is not None
             if cell.run.state is RunState.FINISHED:
-                tqdm.write(f"{cell.path or _result(cell.run)}", file=sys.stdout)
+                tqdm.write(f"{cell.path or _result_line(cell.run)}", file=sys.stdout)
             else:
                 failures.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
 
@@ -166,20 +166,21 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
                 cells,
                 executor=executor,
                 speculate=options.speculate,
-                callbacks=Callbacks(fold=show_fold, trouble=gives_up()),
+                callbacks=Callbacks(fold=show_fold, trouble=save_attempts()),
                 on_end=show_end,
                 more_metrics=more_metrics,
             )
     return failures
 
 
-def _result(run: RunRecord) -> str:
+def _result_line(run: RunRecord) -> str:
     """What a run found, as a line."""
-    text = f"{run.run_id} {_name(run.spec)}"
     stop = run.at_stop
-    if stop is not None:
-        text += f": {metric_label(run.spec)} {stop.mean:.4f} over {stop.n} of {run.k}"
-    return f"{text} folds, {len(run.folds)} run"
+    assert stop is not None  # it has ended, so it has folds
+    return (
+        f"{run.run_id} {_name(run.spec)}: {metric_label(run.spec)} {stop.mean:.4f} over {stop.n} "
+        f"of {run.k} folds, {len(run.folds)} run"
+    )
 
 
 def _stop_settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -189,7 +190,7 @@ def _stop_settings(options: argparse.Namespace) -> dict[str, Any]:
         InputError: For a setting that would be ignored.
     """
     rule = options.rule or stopping.PAPERS_RULE
-    params = asked_rule_params(options, rule)
+    params = rule_params_from_options(options, rule)
     if options.rule is None:
         if params:
             raise InputError(
@@ -252,7 +253,7 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-folds", action="store_true", help="Run every fold of every configuration."
     )
-    add_comparison(parser)
+    add_selection_options(parser)
 
 
 def tune_command(options: argparse.Namespace) -> None:
@@ -288,7 +289,7 @@ def tune_command(options: argparse.Namespace) -> None:
         executor_of(options, no_energy=options.no_energy) as executor,
     ):
         callbacks = Callbacks(
-            fold=lambda run: bar.update(1), trouble=gives_up(), progress=showing_phase(bar)
+            fold=lambda run: bar.update(1), trouble=save_attempts(), progress=showing_phase(bar)
         )
         tuned = tune(
             store, plan, executor=executor, speculate=options.speculate, callbacks=callbacks
@@ -322,6 +323,7 @@ def power_options(parser: argparse.ArgumentParser) -> None:
 
 
 def power_command(options: argparse.Namespace) -> None:
+    # An unknown id is refused.
     datasets.entry(options.dataset)
     models.algorithm(options.algorithm)
 

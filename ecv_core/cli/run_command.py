@@ -17,11 +17,11 @@ from ecv_core.cli.options import (
     add_json,
     add_place,
     add_settings,
-    asked_rule_params,
-    asked_settings,
     executor_of,
-    gives_up,
     named_values,
+    rule_params_from_options,
+    save_attempts,
+    settings_from_options,
     settings_of_folds,
     showing_phase,
 )
@@ -80,7 +80,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _choices()
-    parser.set_defaults(n=None)  # the metric may say it too: ndcg@5
+    parser.set_defaults(n=None)  # None lets the metric give the cut-off, as ndcg@5 does
 
 
 def _choices() -> str:
@@ -107,12 +107,12 @@ def run_command(options: argparse.Namespace) -> None:
     check_data(spec)
     from ecv_core.jobs.heartbeat import interrupt_abandoned_runs
     from ecv_core.store.ownership import this_process
-    from ecv_core.store.rescue import take_in_rescued
+    from ecv_core.store.rescue import import_rescued_runs
     from ecv_core.store.store import open_store
 
     store = open_store()
     interrupt_abandoned_runs(store)
-    take_in_rescued(store)
+    import_rescued_runs(store)
     if options.resume:
         cut_off = _cut_off_run(store, spec)
         if cut_off is not None:
@@ -166,11 +166,11 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
             if run.run_id != run_id:
                 return  # one of the cheap models that it is adjusted by
             bar.update(1)
-            tqdm.write(_newest_fold(run), file=sys.stderr)
+            tqdm.write(_newest_fold_sentence(run), file=sys.stderr)
             if run.doubt:
                 tqdm.write(run.doubt, file=sys.stderr)
 
-        callbacks = Callbacks(fold=show_fold, trouble=gives_up(), progress=showing_phase(bar))
+        callbacks = Callbacks(fold=show_fold, trouble=save_attempts(), progress=showing_phase(bar))
         with executor_of(options, no_energy=spec.no_energy) as executor:
             plan, plan_runs = plan_of(store, run, callbacks, speculate=options.speculate)
             drive(plan, plan_runs, executor)
@@ -192,11 +192,12 @@ def _cost_of_cheap_model(folds: Sequence[FoldResult]) -> str:
     return f"{count}, {watt_hours(joules)} in addition to the energy above"
 
 
-def _newest_fold(run: RunRecord) -> str:
+def _newest_fold_sentence(run: RunRecord) -> str:
     """The score of the fold that has just finished, and what the rule says."""
     moment = run.moments[-1]
     result = run.folds[-1]
     reason = moment.decision.reason
+    # Folds after those that the run is reported with only check how good its stop was.
     if moment.n > run.folds_used:
         reason = f"After {moment.n} folds: the mean is {moment.mean:.4f}, to check the stop."
     took = f"in {result.total_seconds:.2f} s"
@@ -207,11 +208,11 @@ def _newest_fold(run: RunRecord) -> str:
 
 def spec_of(options: argparse.Namespace) -> RunSpec:
     """The spec these options ask for. Raises: InputError."""
-    settings = asked_settings(options)
-    # Only for what it refuses: an option that belongs to another rule.
-    asked_rule_params(options, options.rule or SETTINGS["rule"].default)
+    settings = settings_from_options(options)
+    # Its answer is not needed: it refuses an option that belongs to another rule.
+    rule_params_from_options(options, options.rule or SETTINGS["rule"].default)
     if options.folds:
-        if settings.get("tracked"):  # what a model of one's own does follows from its metric
+        if settings.get("tracked"):  # the task of a tracked model follows from the metric
             task = make_spec(**settings).task
         else:
             task = models.algorithm(options.algorithm).task

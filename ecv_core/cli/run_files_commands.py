@@ -132,7 +132,7 @@ def _runs_to_report(options: argparse.Namespace, store: Store) -> list[RunRecord
     until = options.until
     tag = options.tag
     are_named = bool(options.run_ids)
-    # Options that are not used are as here, and hold for every run.
+    # These are the defaults of the filters, which let every run through.
     are_filtered = (since, until, tag) != (date.min, date.max, None)
     if are_named == are_filtered:  # in both ways, or in neither
         raise InputError(

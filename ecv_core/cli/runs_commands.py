@@ -17,7 +17,7 @@ from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
 from ecv_core.store.listing import ListedRun, RunList
 from ecv_core.store.lookup import find_run, full_id
-from ecv_core.store.rescue import take_in_rescued
+from ecv_core.store.rescue import import_rescued_runs
 from ecv_core.store.results import Results
 from ecv_core.store.schema import UNDO_MINUTES
 from ecv_core.store.store import open_store
@@ -74,7 +74,7 @@ def runs_command(options: argparse.Namespace) -> None:
 def resume_command(options: argparse.Namespace) -> None:
     """Go on with a run here, to its stop or its last fold."""
     store = open_store()
-    take_in_rescued(store)
+    import_rescued_runs(store)
     run_id = full_id(store, options.run_id)
     interrupt_run_if_abandoned(store, run_id)
     run = store.run(run_id)

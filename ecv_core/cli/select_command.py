@@ -18,9 +18,9 @@ from ecv_core.cli.options import (
     add_setting,
     add_settings,
     executor_of,
-    gives_up,
     machine_settings,
     named_values,
+    save_attempts,
     settings_of_folds,
     showing_phase,
 )
@@ -47,7 +47,7 @@ from ecv_core.selection.rounds import Budget, Round, Terms
 # What `select` and `tune` have in common: how contenders are compared, on which folds.
 
 
-def add_comparison(parser: argparse.ArgumentParser, **seed_options: Any) -> None:  # noqa: ANN401
+def add_selection_options(parser: argparse.ArgumentParser, **seed_options: Any) -> None:  # noqa: ANN401
     parser.add_argument(
         "--indifference",
         type=float,
@@ -131,7 +131,7 @@ def select_options(parser: argparse.ArgumentParser) -> None:
         help="Replay the selection over this many random orders of the folds.",
     )
     add_direction(parser)
-    add_comparison(parser, default=None, metavar="SEED", help="Seed of every random choice.")
+    add_selection_options(parser, default=None, metavar="SEED", help="Seed of every random choice.")
 
 
 def select_command(options: argparse.Namespace) -> None:
@@ -218,7 +218,7 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
                 executor=executor,
                 speculate=options.speculate,
                 on_fold=show_rounds,
-                callbacks=Callbacks(trouble=gives_up(), progress=showing_phase(bar)),
+                callbacks=Callbacks(trouble=save_attempts(), progress=showing_phase(bar)),
             )
     selected = selections.Selected(standing, dataset, spec.metric_name)
     return selected.document(), f"{selected.sentence}\nselection {selection_id}"

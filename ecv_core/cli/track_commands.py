@@ -20,10 +20,12 @@ from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import open_store
 
 
-def add_tracked(parser: argparse.ArgumentParser, *, of_param: str) -> None:
+def add_tracking_options(parser: argparse.ArgumentParser, *, param_help: str) -> None:
     """Add the options of a run whose model is computed elsewhere."""
     add_fold_options(parser)
-    parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=of_param)
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help=param_help
+    )
     shared = [name for name, setting in SETTINGS.items() if setting.tracked]
     add_settings(parser, [name for name in shared if name not in OF_SPLITS])
     parser.add_argument(
@@ -37,7 +39,9 @@ def add_tracked(parser: argparse.ArgumentParser, *, of_param: str) -> None:
 def track_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("algorithm", metavar="NAME", help="A name for your model.")
     parser.add_argument("dataset", help=DATASET)
-    add_tracked(parser, of_param="Note a setting of your model with the run, such as factors=50.")
+    add_tracking_options(
+        parser, param_help="Note a setting of your model with the run, such as factors=50."
+    )
     parser.add_argument(
         "--own-metric",
         dest="own_name",

@@ -38,7 +38,7 @@ from ecv_core.store.engine import AGAIN_SECONDS
 from ecv_core.store.ownership import owner_of, this_process
 from ecv_core.store.plans import SELECTION, plan_behind
 from ecv_core.store.quota import Quota
-from ecv_core.store.rescue import take_in_rescued
+from ecv_core.store.rescue import import_rescued_runs
 from ecv_core.store.store import Store
 
 
@@ -209,7 +209,7 @@ class RunManager(Queue):
         # What programs that have ended left behind: their runs can go on, the queue of a dashboard
         # among them is taken over, and folds that were rescued from a damaged database come back.
         interrupt_abandoned_runs(store, takes_over_queues=True)
-        take_in_rescued(store)
+        import_rescued_runs(store)
         self._heartbeat = Heartbeat(store, is_dashboard=True, on_takeover=self._wake.set)
         self._thread = threading.Thread(target=self._loop, name="ecv-runner", daemon=True)
         self._thread.start()

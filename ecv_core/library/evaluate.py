@@ -270,7 +270,9 @@ def study(
             planned_runs = [PlannedRun(spec=cell.spec) for cell in cells]
             keep_plan(store, STUDY, planned_runs)
             cells_with_earlier_runs = studies.cells_with_runs(cells, store)
-            cells_to_compute = [cell for cell in cells_with_earlier_runs if not cell.answered]
+            cells_to_compute = [
+                cell for cell in cells_with_earlier_runs if not cell.has_every_score
+            ]
             computed_cells = studies.compute(
                 store, cells_to_compute, executor=executor, callbacks=callbacks
             )

@@ -95,14 +95,15 @@ def tables(paper: str) -> list[str]:
 
 
 def paper_cells(
-    paper: str | None = None, table: str | None = None, *, having: str = ""
+    paper: str | None = None, table: str | None = None, *, row_text: str = ""
 ) -> list[PaperCell]:
     """Work out our side of every cell from what is recorded, in seconds, and label it.
 
     Args:
         paper: An id, or how it begins; all papers by default.
         table: One of its tables or figures; all of them by default.
-        having: Keeps rows that have this text in their name, in a cell, or over a cell with a yes.
+        row_text: Keeps rows that have this text in their name, in a cell, or over a cell with a
+            yes.
 
     Raises:
         UnknownName: For a paper or a table that is not there.
@@ -110,9 +111,9 @@ def paper_cells(
     cells: list[PaperCell] = []
     for part in _parts(paper, table):
         cells += _cells(part)
-    if not having:
+    if not row_text:
         return cells
-    rows = {(cell.part, cell.row) for cell in cells if _has_text(cell, having.casefold())}
+    rows = {(cell.part, cell.row) for cell in cells if _has_text(cell, row_text.casefold())}
     return [cell for cell in cells if (cell.part, cell.row) in rows]
 
 

@@ -292,7 +292,8 @@ class Spread:
         errors[folds == k] = 0.0
         with np.errstate(invalid="ignore", divide="ignore"):
             losses = errors * expected_excess(self.means / errors, self.freedom)
-        # Without an error nothing is left to chance: who is ahead is lost by just that lead.
+        # Without an error the difference is certain. A contender that is ahead, whose mean is
+        # negative, is a loss of just its lead; one that is behind is none.
         known_losses = np.maximum(-self.means, 0)
         losses = np.where(errors == 0, known_losses, losses)
         # Student's t has no mean, and so no expected loss, up to one degree of freedom.
@@ -393,6 +394,8 @@ def _ratios_of_others(
     sums_of_others = weighted_ratios.sum(axis=-1, keepdims=True) - weighted_ratios
     # Differences to one contender are correlated, so that their mean varies more than if each
     # stood for itself: the variance of the weighted sum needs the covariance of every pair.
+    # A ratio of w degrees of freedom has a variance of 1 / w, up to a factor, so that weighted by w
+    # it has one of w.
     covariances = np.minimum(weights[..., None], weights[..., None, :]) * _SQUARED_CORRELATION
     diagonal = np.arange(weights.shape[-1])
     covariances[..., diagonal, diagonal] = weights

@@ -84,6 +84,7 @@ class FoldPruner:
                 f"1, but has k = {k}, trials = {trials}, confidence = {confidence}"
             )
         self._k = k
+        # Bonferroni: any of the other trials may be given up wrongly, at any of its folds.
         self._level = level_of_looks((1 - confidence) / (trials - 1), k)
         self._column_of: dict[Any, int] = {}
         """User -> column, of all whom this process has reported."""

@@ -182,8 +182,8 @@ class Followed:
     rounds: tuple[Round, ...]
     ran: tuple[tuple[int, ...], ...]
     """Folds of each contender that it has needed, newest last."""
-    needed: Turn | None
-    """What comes next; None once it is decided."""
+    missing_turn: Turn | None
+    """The fold that is needed next and has not run; None once it is decided."""
     still_in: tuple[int, ...]
     """Who may yet have to run, best first."""
     verdict: Verdict | None
@@ -222,7 +222,7 @@ def follow(
     return Followed(
         rounds=tuple(rounds),
         ran=tuple(map(tuple, walk.folds_ran)),
-        needed=missing,
+        missing_turn=missing,
         still_in=tuple(walk.selection.still_in),
         verdict=verdict,
         spent=spent,
@@ -380,11 +380,11 @@ def _play_to_end(
         InputError: For a fold that it needs and that is missing.
     """
     followed = follow(contenders, order, terms, differences)
-    if followed.needed is not None:
-        name = contenders[followed.needed.contender].name
+    if followed.missing_turn is not None:
+        name = contenders[followed.missing_turn.contender].name
         raise InputError(
-            f"'{name}' has no fold {followed.needed.fold}, which the selection needs; run it, or "
-            "leave the contender out"
+            f"'{name}' has no fold {followed.missing_turn.fold}, which the selection needs; run "
+            "it, or leave the contender out"
         )
     played = played_so_far(contenders, followed, _joules_of_all_folds(contenders))
     assert played is not None  # it is decided

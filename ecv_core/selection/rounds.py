@@ -221,7 +221,7 @@ class Round:
     n: int
     """Folds of the leader: nobody has more."""
     fold: int
-    """Index of its newest fold."""
+    """Index of the newest fold that it ran in this round; where it ran none, of the last run."""
     leader: int
     gaps: Mapping[int, Gap]
     """To the leader, of everybody else who was or is in."""
@@ -316,7 +316,7 @@ class _Option(NamedTuple):
         """How much the expected loss would fall for each unit of cost."""
         return self.loss_fall / self.cost
 
-    def joined(self, other: _Option) -> _Option:
+    def together_with(self, other: _Option) -> _Option:
         """The folds of both."""
         return _Option(
             self.folds_wanted | other.folds_wanted,
@@ -407,13 +407,14 @@ class Selection:
         in_before = self.still_in
         # Settling sets `still_in`, `folds_wanted` and `decided` anew.
         if self._terms.until == "order":
-            out = self._settle_places(comparison)
+            settled = self._settle_places(comparison)
         else:
-            out = self._settle_rivals(comparison, budget_is_spent=budget_is_spent)
-        ran = tuple(self._ran_since_look)
+            settled = self._settle_rivals(comparison, budget_is_spent=budget_is_spent)
+        turns = tuple(self._ran_since_look)  # at least one, for a look follows a round of folds
         self._ran_since_look = []
-        newest_fold = ran[-1].fold
-        for turn in ran:
+        # In a round in which the leader waits for others, the newest fold is the last of theirs.
+        newest_fold = turns[-1].fold
+        for turn in turns:
             if turn.contender == comparison.leader:
                 newest_fold = turn.fold
         gaps = {}
@@ -425,8 +426,8 @@ class Selection:
             fold=newest_fold,
             leader=comparison.leader,
             gaps=gaps,
-            ran=ran,
-            dropped=tuple(contender for contender in in_before if contender in out),
+            ran=turns,
+            dropped=tuple(contender for contender in in_before if contender in settled),
             still_in=tuple(self.still_in),
             decided=self.decided,
             expected_loss=self._expected_loss(comparison),
@@ -586,7 +587,9 @@ class Selection:
         for rival in rivals:
             if rival in comparison.with_all_folds:
                 tied = rival not in worse
-            else:  # ahead by the indifference at most, unless the budget ended it
+            else:
+                # Decided before all folds ran, it can be ahead by the indifference at most. Where
+                # the budget ended the selection, nothing is known of it.
                 tied = not budget_is_spent
             if tied:
                 ties.append((comparison.leader, rival))
@@ -680,7 +683,7 @@ class Selection:
         then to those who have fewer folds than the leader; else to the one that may be best.
         """
         if self._terms.budget is not None:
-            return self._most_worth_its_cost(comparison, undecided)
+            return self._next_counts_by_worth(comparison, undecided)
         leader_folds = comparison.leader_folds
         counts = self._counts
         near = self._near_leader(comparison, undecided)
@@ -709,7 +712,7 @@ class Selection:
             )
         return [contender for contender in undecided if contender not in settled]
 
-    def _most_worth_its_cost(
+    def _next_counts_by_worth(
         self, comparison: _Comparison, undecided: Sequence[int]
     ) -> dict[int, int]:
         """The folds by which the expected loss falls most for what they cost.
@@ -741,7 +744,7 @@ class Selection:
         leader_wants = {comparison.leader: comparison.leader_folds + 1}
         together = _Option(leader_wants, loss_fall=0.0, cost=self._cost(comparison.leader))
         for option in sorted(level_with_leader, key=_Option.worth, reverse=True):
-            together = together.joined(option)
+            together = together.together_with(option)
             options.append(together)
         return max(options, key=_Option.worth).folds_wanted
 
@@ -758,6 +761,7 @@ class Selection:
         """
         allowed = (self._terms.expected_loss or 0.0) * comparison.leader_mean
         passed_over = []
+        # Whoever of several is the best, no more is lost than their losses add up to.
         total = 0.0
         least_first = np.argsort(expected_losses, kind="stable").tolist()
         for row in least_first:

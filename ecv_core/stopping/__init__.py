@@ -144,11 +144,11 @@ def settings_of(instance: StoppingRule) -> Mapping[str, Any] | None:
         if rule.instance is instance:
             return {"rule": rule.id}
         if rule.instance is None and rule.kind is type(instance):
-            return _settings_by(rule, instance)
+            return _settings_of_instance(rule, instance)
     return None
 
 
-def _settings_by(rule: Rule, instance: StoppingRule) -> dict[str, Any]:
+def _settings_of_instance(rule: Rule, instance: StoppingRule) -> dict[str, Any]:
     """The settings of an instance of a registered class, as arguments of `fold.spec.make_spec`."""
     settings: dict[str, Any] = {"rule": rule.id}
     # The other settings of a run that a rule may be made with, k and metric, are no rule's own.
@@ -208,8 +208,8 @@ def folds_planned(spec: RunSpec) -> tuple[int, int]:
         return most, most
     fewest = min(spec.min_folds, most)
     rule = RULES.get(spec.rule)
-    stops_at_minimum = rule is not None and not rule.decides_by_scores  # for it looks at no score
-    if stops_at_minimum:
+    if rule is not None and not rule.decides_by_scores:
+        # It looks at no score, so it stops after the fewest folds, whatever they are.
         return fewest, fewest
     return fewest, most
 

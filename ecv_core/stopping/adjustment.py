@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 _SINGULAR = 1e-8
 """Of the largest, below which directions of the regression do not count."""
-_STEADY = 12.0
+_PRIOR_FOLDS = 12.0
 """How many folds the users' part of the cheap models is worth beside the folds seen."""
 
 
@@ -140,25 +140,25 @@ class AdjustedMeans:
 
 
 def adjusted_means(
-    scores: Floats, values: NDArray[np.floating], cheap: CheapModels, sets: FoldsOfSets
+    scores: Floats, values: NDArray[np.floating], cheap_models: CheapModels, sets: FoldsOfSets
 ) -> AdjustedMeans:
     """The k-fold mean of a model as each set of its folds tells it, corrected by cheap models.
 
     Args:
         scores: The scores of the model's folds; NaN for one in no set. Shape (k,).
         values: A score per fold and user, NaN where the user has nothing held out in the fold, and
-            throughout a fold in no set; on the users of `cheap`, shape (k, users).
-        cheap: The cheap models.
+            throughout a fold in no set; on the users of `cheap_models`, shape (k, users).
+        cheap_models: The cheap models.
         sets: At least one fold in each; shape (sets, k).
     Source: regression estimator, Cochran (1977, chapter 7); control variates with estimated
         coefficients, Lavenberg, Welch (1981).
     """
     # Arrays have a row for each set of folds; deviations and what is predicted, a column per fold.
     # What the cheap models predict of each fold's mean (Z), by a regression in each set of folds.
-    moments = _moments_with(cheap, values, sets)
+    moments = _moments_with(cheap_models, values, sets)
     regression = _Regression.of(np.nan_to_num(moments.covariances))
-    predicted = regression.slopes @ cheap.fold_means
-    predicted_variance = _variance_beyond_users(predicted, regression.slopes, cheap)
+    predicted = regression.slopes @ cheap_models.fold_means
+    predicted_variance = _variance_beyond_users(predicted, regression.slopes, cheap_models)
 
     # How far the prediction counts: as far as folds deviate from their mean as predicted.
     plain_means = _set_means(scores, sets)
@@ -167,18 +167,18 @@ def adjusted_means(
     predicted_deviations = np.where(sets, predicted - predicted_means[:, None], 0.0)
     weights = _weights(regression, predicted_variance, deviations, predicted_deviations)
     # A correction needs more degrees of freedom than slopes that were estimated.
-    freedom_if_corrected = _variance_left_over(moments, weights, regression.slopes).freedom
+    freedom_if_corrected = _residual_variance(moments, weights, regression.slopes).freedom
     weights = np.where(freedom_if_corrected > regression.rank + 1, weights, 0.0)
 
-    # What is left to vary. Slopes that are estimated take degrees of freedom, and err the more the
+    # The residual variance. Slopes that are estimated take degrees of freedom, and err the more the
     # less the folds of a set are like all folds, which is their leverage.
-    left_over = _variance_left_over(moments, weights, regression.slopes)
-    freedom = left_over.freedom
+    residual = _residual_variance(moments, weights, regression.slopes)
+    freedom = residual.freedom
     freedom_beside_slopes = np.maximum(freedom - regression.rank, 1)
     freedom_beside_slopes = np.where(weights > 0, freedom_beside_slopes, freedom)
-    leverage = _leverage(regression, cheap.fold_means, sets, freedom_beside_slopes)
+    leverage = _leverage(regression, cheap_models.fold_means, sets, freedom_beside_slopes)
     allowance_for_slopes = freedom / freedom_beside_slopes + weights**2 * leverage
-    by_users = left_over.variance * allowance_for_slopes + weights**2 * predicted_variance
+    by_users = residual.variance * allowance_for_slopes + weights**2 * predicted_variance
 
     # A set of easy folds has a prediction above that of all folds, and is corrected downwards.
     means = plain_means - weights * (predicted_means - predicted.mean(axis=1))
@@ -203,16 +203,16 @@ def adjusted_means(
 
 
 def _moments_with(
-    cheap: CheapModels, values: NDArray[np.floating], sets: FoldsOfSets
+    cheap_models: CheapModels, values: NDArray[np.floating], sets: FoldsOfSets
 ) -> UserMoments:
     """Of a dear model, which comes first, and of the predictors of the cheap models.
 
     Args:
-        cheap: The cheap models.
+        cheap_models: The cheap models.
         values: The values of the dear model, as for `adjusted_means`.
         sets: Likewise.
     """
-    model_and_predictors = np.concatenate([np.asarray(values)[None], cheap.predictors])
+    model_and_predictors = np.concatenate([np.asarray(values)[None], cheap_models.predictors])
     # Folds in no set have no scores of the dear model.
     is_in_a_set = sets.any(axis=0)
     return user_moments(model_and_predictors[:, is_in_a_set], sets[:, is_in_a_set])
@@ -239,6 +239,7 @@ class _Regression:
             covariances: The covariances of the fold means of model and predictors, the model first;
                 shape (sets, 1 + predictors, 1 + predictors).
         """
+        # Of each set the first row and column are those of the model.
         predictor_covariances = covariances[:, 1:, 1:]
         covariances_with_model = covariances[:, 1:, 0]
         # Predictors that depend on each other have a pseudo-inverse: the shortest of all slopes.
@@ -252,7 +253,7 @@ class _Regression:
         )
 
 
-def _variance_beyond_users(predicted: Floats, slopes: Floats, cheap: CheapModels) -> Floats:
+def _variance_beyond_users(predicted: Floats, slopes: Floats, cheap_models: CheapModels) -> Floats:
     """How much more Z varies from fold to fold than its users explain; shape (sets,).
 
     It is what all users of a fold share with the cheap models only.
@@ -260,16 +261,17 @@ def _variance_beyond_users(predicted: Floats, slopes: Floats, cheap: CheapModels
     Args:
         predicted: The fold means of Z; shape (sets, k).
         slopes: Shape (sets, predictors).
-        cheap: The cheap models.
+        cheap_models: The cheap models.
     """
     k = predicted.shape[1]
     # The prediction is the predictors times the slopes, so its variance is slopes' C slopes in
     # each set (s), with the covariances C of the predictors.
-    by_users = np.einsum("si,ij,sj->s", slopes, cheap.covariances, slopes)
+    by_users = np.einsum("si,ij,sj->s", slopes, cheap_models.covariances, slopes)
     of_fold_means = predicted.var(axis=1, ddof=1)
-    # The variance of k fold means is rough, so it is drawn towards what users explain.
-    steadied = (_STEADY * by_users + (k - 1) * of_fold_means) / (_STEADY + k - 1)
-    return np.maximum(steadied - by_users, 0)
+    # The variance of k fold means is uncertain. A moderated variance takes its place: the weighted
+    # mean of it and of what users explain.
+    moderated = (_PRIOR_FOLDS * by_users + (k - 1) * of_fold_means) / (_PRIOR_FOLDS + k - 1)
+    return np.maximum(moderated - by_users, 0)
 
 
 def _set_means(values: Floats, sets: FoldsOfSets) -> Floats:
@@ -292,17 +294,17 @@ def _weights(
 
     It is the slope of the fold means on the predicted ones.
     """
-    # What users tell counts as much as `_STEADY` folds.
+    # What users tell counts as much as `_PRIOR_FOLDS` folds.
     with np.errstate(invalid="ignore", divide="ignore"):
-        covariance = _STEADY * regression.explained
+        covariance = _PRIOR_FOLDS * regression.explained
         covariance += (deviations * predicted_deviations).sum(axis=1)
-        variance = _STEADY * (regression.explained + predicted_variance)
+        variance = _PRIOR_FOLDS * (regression.explained + predicted_variance)
         variance += (predicted_deviations**2).sum(axis=1)
         weights = covariance / variance
     return np.clip(np.nan_to_num(weights), 0, 1)
 
 
-def _variance_left_over(moments: UserMoments, weights: Floats, slopes: Floats) -> VarianceByUsers:
+def _residual_variance(moments: UserMoments, weights: Floats, slopes: Floats) -> VarianceByUsers:
     """Of a fold's mean of the model's scores less the weighted prediction.
 
     Args:

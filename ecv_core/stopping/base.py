@@ -386,6 +386,7 @@ class Rule:
             alone: Whether its name does not stand beside.
         """
         values = self.values(spec)
+        # A rule may have words of its own: `short`, and `alone` where they have to name the rule.
         words_of = self.short
         if alone and self.alone is not None:
             words_of = self.alone

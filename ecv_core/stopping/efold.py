@@ -191,25 +191,26 @@ def least_alpha_after_folds(moments: Sequence[Moment]) -> list[float | None]:
         if moment.interval:
             width = moment.interval.width
         widths.append(width)
-    return _products(widths)
+    return _least_alphas_of_widths(widths)
 
 
-def _products(widths: Sequence[float | None]) -> list[float | None]:
+def _least_alphas_of_widths(widths: Sequence[float | None]) -> list[float | None]:
     """The same of widths; None after a fold where it, or the one before it, has no width."""
-    products: list[float | None] = []
+    least_alphas: list[float | None] = []
     width_before = None
     for width in widths:
-        product = None
+        alpha = None
         if width_before is not None and width is not None:
-            product = least_alpha(width_before, width)
-        products.append(product)
+            alpha = least_alpha(width_before, width)
+        least_alphas.append(alpha)
         width_before = width
-    return products
+    return least_alphas
 
 
-def _meaning(alpha: float) -> str:
+def _alpha_sentence(alpha: float) -> str:
     """In the unit of the score: a width w that changes by a tenth has w * 0.1 w = alpha."""
-    width = math.sqrt(10 * alpha)  # whose tenth, times itself, is alpha
+    # The rule stops at width * change <= alpha, which holds here for a change of a tenth of it.
+    width = math.sqrt(10 * alpha)
     number = f"Alpha {scientific(alpha)}"
     if "e" in scientific(alpha):
         number += f" is {alpha:.12f}".rstrip("0")
@@ -232,7 +233,7 @@ ALPHA = Parameter(
     scale="logarithmic",
     steps=(*(float(f"{step}e{power}") for power in range(-7, -2) for step in (1, 2, 5)), 1e-2),
     presets=(("Thrifty", 1e-3), ("Balanced", 1e-4), ("Careful", 1e-5)),
-    meaning=_meaning,
+    meaning=_alpha_sentence,
     flag="--alpha",
     always_told=True,
     terms=("alpha", "interval-width"),
@@ -276,7 +277,7 @@ def _relative_products(moments: Sequence[Moment], _values: Mapping[str, Any]) ->
         if moment.interval and moment.mean:
             width = moment.interval.width / abs(moment.mean)
         widths.append(width)
-    return _products(widths)
+    return _least_alphas_of_widths(widths)
 
 
 RELATIVE_ALPHA = replace(

@@ -35,11 +35,11 @@ FoldsOfSets = NDArray[np.bool_]
 
 _BLOCK = 2**22
 _CACHED = 2**17  # scores at once that the cache of a processor holds: 1 MB
-_BY_PAIRS = 64
+_MOST_FOLDS_IN_PAIRS = 64
 """Up to so many folds a single set of them is worked out by pairs of folds, as many sets are."""
 _ALIKE = 1e-15
 """Of the squared span: a smaller variance is rounding."""
-_NORMAL = 1e9
+_FREEDOM_OF_NORMAL = 1e9
 """Degrees of freedom at which Student's t is the normal distribution."""
 
 
@@ -110,7 +110,7 @@ class UserMoments:
             satterthwaite = variance**2 / divisor
         has_both = (self.freedom_within > 0) & (variance > 0)
         freedom = np.where(has_both, satterthwaite, self.freedom_between)
-        return VarianceByUsers(variance, np.clip(freedom, 1, _NORMAL))
+        return VarianceByUsers(variance, np.clip(freedom, 1, _FREEDOM_OF_NORMAL))
 
 
 def user_moments(values: NDArray[np.floating], sets: FoldsOfSets) -> UserMoments:
@@ -121,7 +121,7 @@ def user_moments(values: NDArray[np.floating], sets: FoldsOfSets) -> UserMoments
             fold, the same of every model. Shape (models, folds, users).
         sets: At least one fold in each; shape (sets, folds).
     """
-    is_scored = ~np.isnan(values[0])
+    is_scored = ~np.isnan(values[0])  # every model scores the same users
     users_in_fold = is_scored.sum(axis=1).astype(np.float64)
     sizes = sets.sum(axis=1)
     in_set = sets.astype(np.float64)  # times numbers of folds it gives the sums over each set
@@ -132,8 +132,10 @@ def user_moments(values: NDArray[np.floating], sets: FoldsOfSets) -> UserMoments
     sums = _product_sums(values, is_scored, sets, patterns)
     fold_pairs = sizes * (sizes - 1) / 2
     with np.errstate(invalid="ignore", divide="ignore"):
+        # The users that two folds share on average, as a share of the users of a fold.
         overlap = sums.users_in_two_folds / fold_pairs / users_per_fold
         overlap = np.where(freedom_within > 0, overlap, 0.0)
+        # Transposed, the sums of each set can be divided by that set's degrees of freedom.
         within = np.where(freedom_within > 0, sums.within.T / freedom_within, 0.0).T
         between = (sums.between.T / freedom_between).T
     return UserMoments(
@@ -177,9 +179,9 @@ def _product_sums(
     scores = _ScoresByPattern.of(values, is_scored, patterns)
     # Pairs of folds serve all sets at once; of many folds they take gigabytes, so that a few sets
     # are better gone through one by one.
-    by_pairs = folds <= _BY_PAIRS or len(sets) >= folds
+    uses_pairs = folds <= _MOST_FOLDS_IN_PAIRS or len(sets) >= folds
     in_set = sets.astype(np.float64)
-    if by_pairs:
+    if uses_pairs:
         pairs = _Pairs.of(patterns)
         within = np.zeros((len(sets), models, models))
         users_in_two_folds = pairs.in_sets(in_set) @ pairs.common_users
@@ -189,7 +191,7 @@ def _product_sums(
     for a, b in itertools.combinations_with_replacement(range(models), 2):
         between[:, a, b] = in_set @ scores.products_about_fold_means(a, b)
         between[:, b, a] = between[:, a, b]
-        if by_pairs and pairs.common_users.any():
+        if uses_pairs and pairs.common_users.any():
             products = scores.products_of_differences(a, b, pairs)
             within[:, a, b] = _sums_by_pairs(sets, patterns, pairs, products)
             within[:, b, a] = within[:, a, b]
@@ -337,6 +339,7 @@ class _ScoresByPattern:
         users_in_fold = is_scored.sum(axis=1)[:, None]
         fold_means = np.nansum(values, axis=2, dtype=np.float64, keepdims=True)
         fold_means /= np.maximum(users_in_fold, 1)
+        # A missing score is set to the mean of its fold: it deviates by 0, and adds to no sum.
         scores = np.where(is_scored, values, fold_means)
         return cls(
             scores=np.take(scores, users_by_pattern, axis=2),
@@ -414,7 +417,7 @@ NEAR_BOUND = 0.9
 """From this mean on, scores that are at most 1 are near their bound."""
 _DIGITS = 1e-6
 """Of a score of 1 that is the mean of values of seven digits."""
-_UNSEEN = 3
+_RULE_OF_THREE = 3
 """Users who differ by the whole scale, of whom none need be among those seen: the rule of three."""
 
 
@@ -448,9 +451,10 @@ def _variance_of_unseen_users(scores: Floats, sets: FoldsOfSets, moments: UserMo
     scale = np.maximum(1.0, np.maximum(np.abs(lowest), np.abs(highest)))
     users_differ = moments.between[:, 0, 0] > _ALIKE * moments.span**2
     freedom = np.maximum(moments.freedom_between, 1)
-    # Of a user 3 / n of the squared scale, and of a fold's mean that over the users per fold.
+    # By the rule of three, 3 in n users may differ by the whole scale though none was seen to. So
+    # a user has a variance of 3 / n of the squared scale, and a mean of users its part of that.
     users_per_fold = np.maximum(moments.users_per_fold, 1)
-    variance = _UNSEEN * scale**2 / (freedom * users_per_fold)
+    variance = _RULE_OF_THREE * scale**2 / (freedom * users_per_fold)
     return np.where(is_near_bound & users_differ, variance, 0.0)
 
 
@@ -479,6 +483,7 @@ def effect_weights(variance_ratio: ArrayLike, folds: ArrayLike) -> Floats:
     freedom = np.maximum(np.asarray(folds, dtype=np.float64) - 1, 0)[..., None]
     # One fold has no variance of fold means, and leaves the prior as it is.
     ratios = np.where(freedom > 0, np.asarray(variance_ratio, dtype=np.float64)[..., None], 0.0)
+    # With the effect r fold means have 1 + r times the variance that their users explain.
     # Bayes' theorem, in logarithms: the prior times how likely the fold means are with each effect.
     log_likelihoods = -freedom / 2 * (np.log1p(_EFFECTS) + ratios / (1 + _EFFECTS))
     logs = np.log(_PRIOR) + log_likelihoods
@@ -664,6 +669,8 @@ class FoldVariance:
         """
         # In standard errors that come from users alone, half the width of a Bayesian interval that
         # allows for folds that differ by more than their users. It supposes a normal distribution.
+        # A single fold has no ratio, and needs none (`effect_weights`). Where users explain no
+        # variance the ratio is infinite, and the standard error below is 0 whatever it is.
         ratios = np.nan_to_num(self.ratios, posinf=0)
         bayes_quantiles = distance_of_p_value(ratios, self.sizes, error)
         normal_quantile = -scipy.special.ndtri(error / 2)
@@ -723,7 +730,7 @@ def fold_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> FoldVarian
         sets: At least one fold in each; shape (sets, folds).
     """
     scores: Floats = np.asarray(values, dtype=np.float64)
-    moments = user_moments(scores[None], sets)
+    moments = user_moments(scores[None], sets)  # of a single model
     by_users, users_freedom = moments.variance_of(np.ones((len(sets), 1)))
     sizes = sets.sum(axis=1)
     hits = None

@@ -125,9 +125,11 @@ def new_data_interval(
     spread = _spread_of_users(table, least_variance=LEAST_SHARE * variance_of_row)
     by_users = spread.variance / user_count
     # The three parts of the variance of the mean: of users, of folds, and of training.
-    by_folds = ONE_FOLD * by_users
+    by_folds = ONE_FOLD * by_users  # a single fold shows nothing of how folds vary
     if fold_count > 1:
         by_folds = _variance_beyond_users(table, variance_of_row) / fold_count
+    # A training set is k - 1 times as large as the test set of its fold, and its luck counts by so
+    # much less (Nadeau and Bengio 2003).
     by_training = by_users / (k - 1)
     if rows:
         mean_of_inverse_sizes = float((1 / is_scored.sum(axis=1)).mean())

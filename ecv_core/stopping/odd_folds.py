@@ -21,7 +21,7 @@ FALSE_ALARM = 0.01
 """In at most this share of runs with ten alike folds a fold is called far off; likewise a drift."""
 _LOOKS = 10
 """A run of ten folds is looked at so many times, among which the false alarms are shared out."""
-_WITHDRAWN = ". Until this is explained, no statement about the mean of all folds is guaranteed."
+_NO_GUARANTEE = ". Until this is explained, no statement about the mean of all folds is guaranteed."
 
 
 def far_fold_p_values(scores: ArrayLike, by_users: ArrayLike) -> NDArray[np.float64]:
@@ -66,8 +66,9 @@ def drift_p_value(scores: ArrayLike, by_users: ArrayLike) -> NDArray[np.float64]
     slope = values @ places / (places @ places)
     residuals = values - values.mean(axis=-1, keepdims=True) - slope[..., None] * places
     variance_about_line = (residuals**2).sum(axis=-1, keepdims=True) / (n - 2)
-    # A slope varies as one fold's mean does, over the sum of the squared places.
+    # A slope has the variance of one fold's mean, divided by the sum of the squared places.
     scaled_slope = np.abs(slope) * math.sqrt(places @ places)
+    # The line takes a second degree of freedom: n - 2 are left, as of the mean of n - 1 folds.
     p_values = _p_value_of_effect(scaled_slope[..., None], variance_about_line, by_users, n - 1)
     return p_values[..., 0]
 
@@ -89,12 +90,12 @@ def _p_value_of_effect(
     users_variance = np.asarray(by_users, dtype=np.float64)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
         effect_in_errors = effect / np.sqrt(users_variance)
-        with_users = p_value(effect_in_errors, variance / users_variance, folds)
-        by_folds_alone = 2 * scipy.special.stdtr(folds - 1, -effect / np.sqrt(variance))
+        p_with_users = p_value(effect_in_errors, variance / users_variance, folds)
+        p_of_folds_alone = 2 * scipy.special.stdtr(folds - 1, -effect / np.sqrt(variance))
     # No effect is never odd, even where equal folds make it 0 / 0.
-    by_folds_alone = np.where(effect > 0, by_folds_alone, 1.0)
+    p_of_folds_alone = np.where(effect > 0, p_of_folds_alone, 1.0)
     # Where users tell nothing (NaN or 0), the other folds do alone, by Student's t.
-    return np.where(users_variance > 0, with_users, by_folds_alone)
+    return np.where(users_variance > 0, p_with_users, p_of_folds_alone)
 
 
 def doubt(results: Sequence[FoldResult], metric: str) -> str:
@@ -142,14 +143,14 @@ def doubt_of(scores: Sequence[float], by_users: float, folds: Sequence[int]) -> 
     oddest = int(p_values.argmin())
     if p_values[oddest] < level:
         distance = _distance_words(values, oddest)
-        return f"Fold {folds[oddest]} scores {distance} the others: find out why{_WITHDRAWN}"
+        return f"Fold {folds[oddest]} scores {distance} the others: find out why{_NO_GUARANTEE}"
     if drift_p_value(values, by_users) < level:
-        way = "rise"
+        verb = "rise"
         if values[-1] < values[0]:
-            way = "fall"
+            verb = "fall"
         return (
-            f"Scores {way} from fold to fold, in the order in which the folds ran: find out "
-            f"what changes between them{_WITHDRAWN}"
+            f"Scores {verb} from fold to fold, in the order in which the folds ran: find out "
+            f"what changes between them{_NO_GUARANTEE}"
         )
     return ""
 

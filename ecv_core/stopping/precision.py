@@ -136,14 +136,15 @@ class Precision:
             plain, _ = mean_and_deviation([result.score for result in results])
             reason += f", with the mean adjusted from {plain:.4f} to {estimate.mean:.4f}"
         reason += self._warning(estimate.variance, n)
-        precise = bool(share <= self.tolerance)
-        if precise and n < self.min_folds:
+        is_precise = bool(share <= self.tolerance)
+        if is_precise and n < self.min_folds:
             return decision(n, f"{reason}, but at least {self.min_folds} folds must run")
-        return decision(n, reason, stop=precise)
+        return decision(n, reason, stop=is_precise)
 
     def steps(self, sets: FoldSets) -> SetSteps:
         """How well every set of folds knows the k-fold mean."""
         values = self._checked_user_scores(sets)
+        # The first of the sets is empty, and tells nothing.
         not_empty = sets.chosen()[1:]
         if sets.cheap_models is None:
             variance = fold_variance(values, not_empty)
@@ -187,12 +188,12 @@ class Precision:
                 "the precision rule needs the score of every user, or sample, but these folds "
                 "lack them; use a recorded run that has them, or another rule"
             )
-        most = MAX_SETS_K
+        most_folds = MAX_SETS_K
         if sets.cheap_models is not None:
-            most = MAX_ADJUSTED_K
-        if k > most:
+            most_folds = MAX_ADJUSTED_K
+        if k > most_folds:
             raise InputError(
-                f"the precision rule can be explored for at most {most} folds, but there are "
+                f"the precision rule can be explored for at most {most_folds} folds, but there are "
                 f"{k}; use fewer folds"
             )
         values = np.asarray(sets.users, dtype=np.float64)
@@ -332,7 +333,7 @@ def _short_alone(values: Mapping[str, Any]) -> str:
     return f"precision {100 * values['tolerance']:g} %"
 
 
-def _meaning(tolerance: float) -> str:
+def _tolerance_sentence(tolerance: float) -> str:
     return (
         f"Stops once the mean of all folds is known to within {percent_text(tolerance, '.1f')} of "
         "its value, with the confidence below."
@@ -354,7 +355,7 @@ TOLERANCE = Parameter(
     scale="percent",
     steps=(0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1),
     search_values=tuple(float(f"{value:.2e}") for value in np.geomspace(0.002, 0.5, 97)),
-    meaning=_meaning,
+    meaning=_tolerance_sentence,
     flag="--tolerance",
     metavar="0.02",
     terms=("tolerance", "precision-rule"),

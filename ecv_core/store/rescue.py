@@ -179,7 +179,7 @@ def when_taken_in(store: Store, path: Path) -> str:
     return ""
 
 
-def take_in_rescued(store: Store) -> None:
+def import_rescued_runs(store: Store) -> None:
     """Have folds that were rescued from this database in it again; their files go.
 
     Runs that go on at this moment are left alone, and so is their file. What was taken in is

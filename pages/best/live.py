@@ -280,7 +280,7 @@ def _stop_words(record: PlanRecord, runs: Sequence[RunRecord]) -> str:
 def _sentence_about_missing_fold(record: PlanRecord) -> str:
     """That the next fold is to come from the program of a tracked contender; else empty."""
     plan, scores = _plan_and_scores(record.plan_id)
-    next_fold = plan.standing(scores).needed
+    next_fold = plan.standing(scores).missing_turn
     if next_fold is None:
         return ""
     contender = record.content.runs[next_fold.contender]

@@ -158,4 +158,4 @@ def show_papers() -> None:
 @st.cache_data(show_spinner="Reading what is recorded ...", max_entries=30)
 def _markdown_of_cells(paper: str, table: str, words: str) -> str:
     """The answer on the first line, and the cells of rows with these words, as Markdown."""
-    return markdown(paper_cells(paper, table, having=words))
+    return markdown(paper_cells(paper, table, row_text=words))

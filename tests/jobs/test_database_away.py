@@ -24,7 +24,7 @@ from ecv_core.records.run import FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.engine import waiting_for_database
 from ecv_core.store.ownership import this_process
-from ecv_core.store.rescue import KeptRun, rescue, take_in_rescued
+from ecv_core.store.rescue import KeptRun, import_rescued_runs, rescue
 from ecv_core.store.store import Store, open_store
 from tests.databases import PROGRAMS, PostgresServer
 from tests.fake_folds import SCORES, computing, fold_result, late
@@ -188,11 +188,11 @@ def test_folds_that_were_rescued_are_taken_in_once_beside_those_that_are_there()
     run_id, kept = kept_run(store, 3)
     store.add_fold(run_id, fold_result(0, 0.9), stopped_at=None)
     path = rescue(store, {run_id: kept})
-    take_in_rescued(store)
+    import_rescued_runs(store)
     assert not path.exists()
     assert [fold.score for fold in store.run(run_id).folds] == [0.9, SCORES[1], SCORES[2]]
     assert [moment.n for moment in store.run(run_id).moments] == [1, 2, 3]
-    take_in_rescued(store)
+    import_rescued_runs(store)
     assert len(store.run(run_id).folds) == 3
 
 
@@ -202,7 +202,7 @@ def test_a_run_that_the_database_has_lost_is_made_again() -> None:
     store.leave_queue(run_id, RunState.CANCELLED, owner="somebody")
     store.delete(run_id)
     rescue(store, {run_id: kept})
-    take_in_rescued(store)
+    import_rescued_runs(store)
     run = store.run(run_id)
     assert (run.state, len(run.folds)) == (RunState.INTERRUPTED, 2)
 
@@ -212,7 +212,7 @@ def test_a_run_that_goes_on_is_left_alone_and_its_file_stays() -> None:
     run_id, kept = kept_run(store, 2)
     assert store.start(run_id, owner="somebody")
     path = rescue(store, {run_id: kept})
-    take_in_rescued(store)
+    import_rescued_runs(store)
     assert path.exists()
     assert store.run(run_id).folds == ()
 
@@ -223,7 +223,7 @@ def test_folds_of_another_database_are_not_taken_in(tmp_path: Path) -> None:
     path = rescue(other, {run_id: kept})
     path = path.rename(tmp_path / path.name)
     store = open_store()
-    take_in_rescued(store)
+    import_rescued_runs(store)
     assert path.exists()
     assert store.runs() == []
 

@@ -305,7 +305,7 @@ def test_the_json_has_a_row_per_cell(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("having", "names"),
+    ("row_text", "names"),
     [
         # a yes under that strategy; a dataset; a name, in any case: from the paper's table 1
         ("temporal-global", ["VBCAR (2019)", "DCRL (2019)"]),
@@ -315,8 +315,8 @@ def test_the_json_has_a_row_per_cell(tmp_path, capsys):
         ("nothing", []),
     ],
 )
-def test_rows_are_filtered(having, names):
-    found = paper_cells("data", "table 1", having=having)
+def test_rows_are_filtered(row_text, names):
+    found = paper_cells("data", "table 1", row_text=row_text)
     assert list(dict.fromkeys(one.row for one in found)) == names
 
 

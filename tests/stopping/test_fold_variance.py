@@ -72,7 +72,7 @@ TWO = np.array([[0.2, 0.8], [0.4, 0.8]])
 )
 @pytest.mark.parametrize("by_pairs", [0, 64], ids=["by means", "by pairs"])
 def test_the_users_part_worked_by_hand(values, chosen, variance, freedom, by_pairs, monkeypatch):
-    monkeypatch.setattr("ecv_core.stopping.fold_variance._BY_PAIRS", by_pairs)
+    monkeypatch.setattr("ecv_core.stopping.fold_variance._MOST_FOLDS_IN_PAIRS", by_pairs)
     found, degrees = user_variance(values, np.array([chosen]))
     assert found[0] == pytest.approx(variance)
     assert degrees[0] == pytest.approx(freedom)

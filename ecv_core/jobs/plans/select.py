@@ -80,8 +80,8 @@ class Standing:
     """That each contender has needed so far, with those of the round that is going."""
     still_in: tuple[int, ...]
     """Who may yet have to run, best first."""
-    needed: Turn | None
-    """What comes next; None once it is decided."""
+    missing_turn: Turn | None
+    """The fold that is needed next and has not run; None once it is decided."""
 
     def document(self) -> dict[str, Any]:
         """What is written of it once it is decided; see `selection.document`."""
@@ -92,7 +92,7 @@ class Standing:
     @property
     def decided(self) -> bool:
         """Whether the answer is there."""
-        return self.needed is None
+        return self.missing_turn is None
 
     def sentence(self, titles: Sequence[str], on: str = "") -> str:
         """The verdict, or what is known so far.
@@ -233,15 +233,15 @@ class SelectPlan:
             InputError: Where the sure one is of a tracked contender, with how it gets there.
         """
         standing = self.standing(results)
-        needed = standing.needed
-        if needed is None:
+        missing_turn = standing.missing_turn
+        if missing_turn is None:
             return
-        sure_task = self._task(standing, needed, results)
+        sure_task = self._task(standing, missing_turn, results)
         if not sure_task.specs:  # the contender's run has failed, so the selection cannot go on
             return
-        name, spec = self.contenders[needed.contender]
+        name, spec = self.contenders[missing_turn.contender]
         if _is_computed_elsewhere(spec):
-            raise missing_fold_error(name, spec, needed.fold, results.folds(spec))
+            raise missing_fold_error(name, spec, missing_turn.fold, results.folds(spec))
         folds = folds_of(under_way)
         # Bets take long to work out, so each is worked out only when the driver asks for one more.
         for task in chain([sure_task], self._bets(standing, results)):
@@ -264,9 +264,9 @@ class SelectPlan:
         has_scores_to_guess_from = standing.played is not None
         if self._speculate and has_scores_to_guess_from:
             return likely_folds(standing.scores, self.terms)
-        assert standing.needed is not None
+        assert standing.missing_turn is not None
         # In the current round each contender that is still in needs the same fold.
-        fold = standing.needed.fold
+        fold = standing.missing_turn.fold
         return [Turn(contender, fold) for contender in sorted(standing.still_in)]
 
     def _task(self, standing: Standing, turn: Turn, results: PlanResults) -> FoldTask:
@@ -309,7 +309,7 @@ class SelectPlan:
             played=played_so_far(scores, followed, joules_of_all_folds),
             folds=tuple(map(len, followed.ran)),
             still_in=followed.still_in,
-            needed=followed.needed,
+            missing_turn=followed.missing_turn,
         )
 
     def _scores_of_all(self, results: PlanResults | Results) -> list[Scores]:

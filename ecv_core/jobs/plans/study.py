@@ -29,7 +29,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.plans import STUDY, PlannedRun, PlanRecord, keep_plan, stored_plan
 from ecv_core.store.recorded import is_recorded, record, recorded_path
-from ecv_core.store.rescue import take_in_rescued
+from ecv_core.store.rescue import import_rescued_runs
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 
@@ -73,7 +73,7 @@ class Cell:
         return self.run is None or self.run.resumable
 
     @property
-    def answered(self) -> bool:
+    def has_every_score(self) -> bool:
         """Whether its run has every score that is asked for."""
         return self.run is not None and answers(self.run, self.spec)
 
@@ -288,7 +288,7 @@ def begin(
     cells_now = cells_with_runs(cells, store, may_resume)
     _queue_missing(queue, study_id, cells_now)
     for cell in cells_now:
-        if cell.run is not None and not cell.active and not cell.answered:
+        if cell.run is not None and not cell.active and not cell.has_every_score:
             queue.resume(cell.run.run_id, full=cell.spec.full)
     return study_id
 
@@ -377,7 +377,7 @@ def compute(
         RunError: If a fold or a file cannot be written in the end, so that the study ends.
     """
     interrupt_abandoned_runs(store)
-    take_in_rescued(store)
+    import_rescued_runs(store)
     unrecorded = [cell for cell in cells if not cell.recorded]
     ended: list[Cell] = []
 

@@ -106,8 +106,8 @@ def test_each_contender_runs_only_the_folds_it_needs(store: Store) -> None:
 
 def test_the_next_fold_is_the_one_the_round_lacks(store: Store) -> None:
     selection_id = begin(store, specs("item-knn", "user-knn"), TERMS)
-    assert look(store, selection_id).needed == (0, 0)
-    assert go(store, selection_id, most=1).needed == (1, 0)
+    assert look(store, selection_id).missing_turn == (0, 0)
+    assert go(store, selection_id, most=1).missing_turn == (1, 0)
     before = look(store, selection_id)
     assert before.played is None
     assert before.sentence(["a", "b"]) == "Every contender needs its first fold: 1 of 2 ran."
@@ -197,7 +197,7 @@ def test_a_contender_that_another_program_computes_is_left_to_it(store: Store) -
     assert elsewhere.start(run_id, owner=this_process())
     found = go(store, selection_id, most=1)
     assert store.run(run_id).state is RunState.RUNNING
-    assert found.needed == (0, 0)
+    assert found.missing_turn == (0, 0)
 
 
 def test_cancelled_in_the_middle_it_says_what_is_known(store: Store) -> None:
@@ -239,7 +239,7 @@ def test_it_stops_where_its_replay_on_all_scores_stops(seed: int, until: str) ->
     everything.elsewhere = {(s, i): folds[s.algorithm, i] for _, s in named for i in range(10)}
     whole = plan.standing(everything)
     replay = play(whole.scores, terms, range(10))
-    assert found.needed is None
+    assert found.missing_turn is None
     assert found.played is not None
     assert found.played.verdict == replay.verdict
     assert found.folds == replay.folds_used

@@ -31,7 +31,7 @@ def test_the_sentence_is_of_the_winners_mean_though_others_ran_on():
         played=played,
         folds=played.folds_used,
         still_in=(),
-        needed=None,
+        missing_turn=None,
     )
     folds_of_winner = scores[0].folds[: played.folds_used[0]]
     assert played.winner_mean == pytest.approx(folds_of_winner.mean())
