@@ -164,9 +164,10 @@ def without_roles(
             continue
         layout = layout.with_roles({role: None})
         column = layout.names[place]
+        role_in_words = ROLE_WORDS[role]
         notes.append(
-            f"The column {column} is not used as the {ROLE_WORDS[role]}, because "
-            f"{lacking_rows[role]:,} of {rows} rows have no value in it. To use it, give "
+            f"The column {column} is not used as the {role_in_words}, because "
+            f"{lacking_rows[role]:,} of {rows} rows have no {role_in_words} in it. To use it, give "
             f"{OPTIONS[role]} {column}."
         )
     return replace(recognition, layout=layout, notes=tuple(notes))

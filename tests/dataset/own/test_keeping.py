@@ -320,6 +320,16 @@ def test_a_basket_that_nobody_named_costs_no_rows(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("data_folder")
+def test_a_column_of_other_values_is_not_said_to_be_empty(tmp_path: Path):
+    path = tmp_path / "shares.csv"
+    rows = [f"u{number // 20},i{number % 20},{number % 5 + 1}/5" for number in range(400)]
+    path.write_text("\n".join(["user,item,stars", *rows]))
+    _, recognised = own.add_file("shares", path, NOTHING, no_report)
+    (note,) = recognised.notes
+    assert "200 of the first 200 rows have no rating in it" in note
+
+
+@pytest.mark.usefixtures("data_folder")
 def test_quotation_marks_far_down_that_swallow_rows_are_read_as_signs(tmp_path: Path):
     path = tmp_path / "plays.csv"
     rows = [f"u{number // 20},i{number % 20},t" for number in range(400)]
