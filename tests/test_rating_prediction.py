@@ -219,10 +219,10 @@ def test_features_are_those_of_the_papers_table():
     )
     half = 1 / np.sqrt(2)
     # u, then iu; user 2 has no rating
-    assert users.rows.toarray().tolist() == [[1, 0, half, half], [0, 1, 0, 1], [0, 0, 0, 0]]
-    assert items.rows.toarray().tolist() == [[1, 0, 1, 0], [0, 1, half, half]]  # i, then ii
-    assert (times.train.tolist(), times.predicted.tolist()) == ([0, 1, 0], [1])
-    assert (users.groups, items.groups, times.groups) == ((2, 2), (2, 2), (2,))
+    assert users.features.toarray().tolist() == [[1, 0, half, half], [0, 1, 0, 1], [0, 0, 0, 0]]
+    assert items.features.toarray().tolist() == [[1, 0, 1, 0], [0, 1, half, half]]  # i, then ii
+    assert (times.train_rows.tolist(), times.asked_rows.tolist()) == ([0, 1, 0], [1])
+    assert (users.group_sizes, items.group_sizes, times.group_sizes) == ((2, 2), (2, 2), (2,))
 
 
 @pytest.mark.skipif(not HAVE_ML_100K, reason="needs ml-100k")

@@ -409,12 +409,10 @@ def evaluate_samples(
     means: dict[str, float] = {}
     for name, scorer in scoring.scorer.items():
         try:
-            score = _score_of_samples(METRICS[name], scorer, estimator, table, rows)
-        except RunError:
+            means[name] = _score_of_samples(METRICS[name], scorer, estimator, table, rows)
+        except RunError:  # the other metrics are left out where they are not defined
             if name == metric.id:
                 raise
-            continue  # the others are added where they are defined
-        means[name] = score
     samples = scoring.samples  # left there by the scorer of the metric that decides
     if samples is None:
         raise RunError(f"the samples of {table.dataset} tell nothing of its {metric.title}")

@@ -196,6 +196,7 @@ def pooled_ranking(fold: EvaluatedFold) -> Columns:
         is_in_pool = is_held_out.copy()
         for row, items_to_draw in enumerate(can_be_negative):
             count = (protocol.negatives or 0) * int(is_held_out[row].sum())
+            # Drawn with repetition, as RecBole does: what is drawn twice is in the pool once.
             is_in_pool[row, rng.choice(np.flatnonzero(items_to_draw), count)] = True
         # What is in no pool counts as seen, so that a full ranking is one of the pool.
         rows, items = np.nonzero(~is_in_pool)

@@ -477,16 +477,16 @@ def _held_out(
 def _values_of_units(
     sample_values: Floats, units: Indices, score: float, largest_move_of_sample: float
 ) -> SampleValues:
-    """Of groups: a group's part is the sum of its samples' parts, times groups over samples."""
+    """Of groups: their deviations are sums of their samples', times groups over samples."""
     groups, group_of_sample = np.unique(units, return_inverse=True)
-    # A sample moves the fold's mean by its part over the number of samples, a group by its part
-    # over the number of groups. The factor makes both moves equal.
+    # A sample moves the fold's mean by its deviation over the number of samples, a group by its
+    # deviation over the number of groups. The factor makes both moves equal.
     groups_per_sample = len(groups) / len(units)
-    sums_of_parts = np.bincount(group_of_sample, weights=sample_values - score)
-    parts = sums_of_parts * groups_per_sample
+    sums_of_deviations = np.bincount(group_of_sample, weights=sample_values - score)
+    deviations = sums_of_deviations * groups_per_sample
     return SampleValues(
         units=groups,
-        values=np.asarray(score + parts, np.float64),
+        values=np.asarray(score + deviations, np.float64),
         largest_move=largest_move_of_sample * groups_per_sample,
     )
 

@@ -33,13 +33,14 @@ Codes = NDArray[np.int32]
 class FeatureBlock:
     """Features that many ratings share, and which of its rows each rating has.
 
-    `train` and `predicted` have shape (ratings,) and (pairs,); `rows` shape (rows, features).
+    `train_rows` and `asked_rows` have shape (ratings,) and (pairs,); `features` shape (rows,
+    features).
     """
 
-    rows: csr_matrix
-    train: Indices
-    predicted: Indices
-    groups: tuple[int, ...]
+    features: csr_matrix
+    train_rows: Indices
+    asked_rows: Indices
+    group_sizes: tuple[int, ...]
     """Features of each kind, in their order: a prior is learnt for each kind."""
 
 
@@ -112,12 +113,12 @@ def _feature_block(
     kinds: list[csr_array], train_rows: Indices | Codes, asked_rows: Indices | Codes
 ) -> FeatureBlock:
     """A block of one or several kinds of features, each of shape (rows, features)."""
-    rows = scipy.sparse.hstack(kinds, format="csr")
+    features = scipy.sparse.hstack(kinds, format="csr")
     return FeatureBlock(
-        rows=scipy.sparse.csr_matrix(rows, dtype=np.float64),
-        train=train_rows.astype(np.intp),
-        predicted=asked_rows.astype(np.intp),
-        groups=tuple(kind.shape[1] for kind in kinds),
+        features=scipy.sparse.csr_matrix(features, dtype=np.float64),
+        train_rows=train_rows.astype(np.intp),
+        asked_rows=asked_rows.astype(np.intp),
+        group_sizes=tuple(kind.shape[1] for kind in kinds),
     )
 
 
@@ -174,9 +175,11 @@ class BayesianFM:
         days = self._params.get("days", 1)  # models without features of time have no such parameter
         blocks = feature_blocks(train, asked, days_per_period=days, **self._features)
         self._check_memory(blocks)  # within myFM a lack of it would end the whole process
-        train_blocks = [myfm.RelationBlock(block.train.tolist(), block.rows) for block in blocks]
+        train_blocks = [
+            myfm.RelationBlock(block.train_rows.tolist(), block.features) for block in blocks
+        ]
         asked_blocks = [
-            myfm.RelationBlock(block.predicted.tolist(), block.rows) for block in blocks
+            myfm.RelationBlock(block.asked_rows.tolist(), block.features) for block in blocks
         ]
         # All features are in the blocks; the ratings themselves have none.
         no_train_features = scipy.sparse.csr_matrix((len(train), 0), dtype=np.float64)
@@ -219,14 +222,14 @@ class BayesianFM:
 
         Where there is none, a MemoryError says so; inside myFM that mostly ends the whole process.
         """
-        rows, columns = np.sum([block.rows.shape for block in blocks], axis=0)
+        rows, columns = np.sum([block.features.shape for block in blocks], axis=0)
         np.empty((2 * int(columns) + int(rows), self._params["dimension"]))
 
     def _sampler_settings(self, myfm: Any, blocks: list[FeatureBlock]) -> object:  # noqa: ANN401
         """The settings of myFM's Gibbs sampler, with a prior for each kind of feature."""
         group_sizes: list[int] = []
         for block in blocks:
-            group_sizes += block.groups
+            group_sizes += block.group_sizes
         group_of_feature = np.repeat(np.arange(len(group_sizes)), group_sizes)
         config = myfm.ConfigBuilder()
         config.set_task_type(myfm.TaskType.REGRESSION)

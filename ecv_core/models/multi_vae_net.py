@@ -167,8 +167,9 @@ class MultiVAENet(SampledNet):
         if dropout_weights is not None:
             entry_weights = entry_weights * dropout_weights
         # Where the output layer samples its items, the gradients of the input layer are sparse too.
-        sparse = bool(self._sampled_count)
-        item_sums = batch.times(self._input_layer.weight, entry_weights, sparse=sparse)
+        item_sums = batch.times(
+            self._input_layer.weight, entry_weights, sparse=bool(self._sampled_count)
+        )
         hidden = torch.tanh(item_sums + self._input_layer.bias)
         mean, log_variance = self._latent_layer.apply(hidden).chunk(2, dim=1)
         return mean, log_variance

@@ -297,13 +297,13 @@ class Strategy:
     def folds(self, interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
         """The interactions split so, by checked settings. Raises: FoldsError as `make`."""
         if self.code:  # the function is not the project's own
-            made = _make_and_check(self, interactions, k, seed, settings)
+            result = _make_and_check(self, interactions, k, seed, settings)
         else:
-            made = self.make(interactions, k, seed, settings)
+            result = self.make(interactions, k, seed, settings)
         params = tuple(sorted(settings.items()))
-        if isinstance(made, np.ndarray):
-            return Folds(strategy=self.id, k=k, seed=seed, params=params, assignment=made)
-        return Folds(strategy=self.id, k=k, seed=seed, params=params, draw=made)
+        if isinstance(result, np.ndarray):
+            return Folds(strategy=self.id, k=k, seed=seed, params=params, assignment=result)
+        return Folds(strategy=self.id, k=k, seed=seed, params=params, draw=result)
 
     def resolve(self, values: Settings) -> Params:
         """Every parameter with its value, by default where none is given; of one's own its code.
@@ -358,17 +358,17 @@ def _make_and_check(
     """What the function of a split of one's own makes, every value checked. Raises: FoldsError."""
     name = f"the split '{strategy.id}'"
     count = len(interactions)
-    made = _call_or_refuse(name, strategy.make, interactions, k, seed, _without_code(settings))
-    if callable(made):
+    result = _call_or_refuse(name, strategy.make, interactions, k, seed, _without_code(settings))
+    if callable(result):
 
         def draw(index: int) -> Parts:
-            parts = _call_or_refuse(name, made, index)
+            parts = _call_or_refuse(name, result, index)
             return _checked_numbers(name, parts, count, 0, len(Part) - 1).astype(np.int8)
 
         draw(0)  # so that a wrong function is refused before anything runs
         return draw
     # -1 is the fold of an interaction that no fold holds out.
-    assignment = _checked_numbers(name, made, count, -1, k - 1).astype(np.int16)
+    assignment = _checked_numbers(name, result, count, -1, k - 1).astype(np.int16)
     held_out_counts = np.bincount(assignment[assignment >= 0], minlength=k)
     empty_folds = np.flatnonzero(held_out_counts == 0)
     if len(empty_folds):
@@ -387,20 +387,20 @@ def _call_or_refuse(name: str, function: Callable[..., Any], *arguments: object)
 
 
 def _checked_numbers(
-    name: str, made: object, count: int, low: int, high: int
+    name: str, result: object, count: int, low: int, high: int
 ) -> NDArray[np.signedinteger]:
     """What a split made, as a whole number for each interaction. Raises: FoldsError if it is none.
 
     Args:
         name: What to call the split in an error.
-        made: What its function gave.
+        result: What its function gave.
         count: How many numbers there must be.
         low: The least that a number can be.
         high: The most.
     """
-    numbers = np.asarray(made)
+    numbers = np.asarray(result)
     if numbers.dtype.kind not in "iu" or numbers.shape != (count,):
-        shown = f"{made!r:.60}"
+        shown = f"{result!r:.60}"
         if numbers.ndim:
             shown = f"{numbers.dtype} of shape {numbers.shape}"
         raise FoldsError(
