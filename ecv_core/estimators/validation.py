@@ -189,12 +189,11 @@ def cross_validate(
         scored_folds.close()  # folds that the rule does not need are not computed any more
         record = run.end()
     report_failed_fits(folds.values(), error_score)
-    without_score = folds_for_rule.without_score
-    indices = sorted([*without_score, *(fold.fold for fold in record.folds)])
+    indices = sorted([*folds_for_rule.without_score, *(fold.fold for fold in record.folds)])
     columns = _columns(folds, indices, estimator, error_score)
     if return_indices:
         columns["indices"] = _indices(table, indices)
-    sentence_without_score = _sentence_without_score(record, without_score)
+    sentence_without_score = _sentence_without_score(record, folds_for_rule.without_score)
     return CrossValidated(columns, indices, record, score_name, sentence_without_score)
 
 

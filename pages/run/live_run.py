@@ -57,12 +57,12 @@ if TYPE_CHECKING:
 def _draw_note_on_outside_folds(run: RunRecord) -> None:
     """Of a run that the dashboard does not compute: whose folds they are, and how it goes on."""
     name = run.spec.algorithm
-    origin = f"Its algorithm, '{name}', comes from a plug-in that is not installed here."
+    note = f"Its algorithm, '{name}', comes from a plug-in that is not installed here."
     if run.spec.tracked:
-        origin = f"Tracked: '{name}' is code outside e-fold, which reports the score of each fold."
+        note = f"Tracked: '{name}' is code outside e-fold, which reports the score of each fold."
         if run.state.active and not run.outside:
-            origin += " Cancel takes effect at its next report."
-    st.caption(f":material/integration_instructions: {escaped(origin)}")
+            note += " Cancel takes effect at its next report."
+    st.caption(f":material/integration_instructions: {escaped(note)}")
     if run.state.active and run.outside:  # other programs ask for its folds and tell their scores
         _show_what_run_waits_for(run)
     elif not run.state.active and (run.resumable or run.can_be_checked):
@@ -384,15 +384,15 @@ def _go_on_buttons(run: RunRecord) -> None:
     if not acting().may(Action.GO_ON, run.started_by):
         return
     refusal = acting().go_on_refusal(run)
-    at_limit: dict[str, Any] = {}
+    look: dict[str, Any] = {}  # of the buttons, where it is not the usual one
     if refusal:
-        at_limit = {"disabled": True, "help": sentence(EcvError(refusal))}
+        look = {"disabled": True, "help": sentence(EcvError(refusal))}
     if run.resumable and st.button(
-        "Resume", icon=":material/resume:", type="primary", key="resume", **at_limit
+        "Resume", icon=":material/resume:", type="primary", key="resume", **look
     ):
         act_and_rerun(partial(acting().resume, run.run_id))
     if run.can_be_checked and st.button(
-        "Run the remaining folds to check", icon=":material/fact_check:", key="check", **at_limit
+        "Run the remaining folds to check", icon=":material/fact_check:", key="check", **look
     ):
         act_and_rerun(partial(acting().resume, run.run_id, full=True))
 

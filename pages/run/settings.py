@@ -290,6 +290,7 @@ def score_settings(metric: str) -> dict[str, Any]:
                 )
                 picked["negatives"] = int(negatives)
                 picked["negative_sampling"] = setting_widget("negative_sampling")
+        # The form has no other place for the rest of the settings that change a score.
         picked |= other_settings(SCORES, _PLACED_FOLD_SETTINGS)
     if ranking == SAMPLED:
         st.warning(SAMPLED_WARNING, icon=":material/warning:")
@@ -339,8 +340,10 @@ def stop_settings(k: int) -> dict[str, Any]:
         }
         if not rule.parameters:
             st.caption(rule.help)
+        # A rule's axis is the setting that has it stop sooner or later; here it may be the minimum
+        # of folds itself, which then stays in sight.
         if rule.axis is not None and rule.axis.scale == "folds":
-            picked["min_folds"] = _min_folds(rule, k)  # what the rule is about stays in sight
+            picked["min_folds"] = _min_folds(rule, k)
         else:
             min_folds_is_folded_away = True
         if rule.id != NEVER_STOPS:
@@ -355,6 +358,7 @@ def stop_settings(k: int) -> dict[str, Any]:
             with right:
                 picked["min_folds"] = _min_folds(rule, k)
         picked["country"] = _country()
+        # Nor for the rest of those that change the stop or what is reported.
         picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP_SETTINGS, rule.id)
         _meters()
     return picked
@@ -424,7 +428,7 @@ def _rule_parameter_widget(rule: Rule, parameter: Parameter) -> Any:  # noqa: AN
         "help": help_of(parameter.help, parameter.terms),
         **KEPT_IN_ADDRESS,
     }
-    if parameter.ids:  # ids of models, whose scores a rule adjusts those of the run by
+    if parameter.ids:  # several cheap models, by whose scores the rule adjusts those of the run
         return st.multiselect(options=_cheap_models(), placeholder="none", **arguments)
     value: Any
     if parameter.steps:

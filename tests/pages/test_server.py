@@ -115,7 +115,7 @@ def test_a_file_may_be_as_large_as_the_environment_says(client, tab, streamlit, 
         "A file may have up to 3,145,728 bytes here.",
     )
     assert client.delete(UPLOAD).status_code == 204
-    assert tabs.held == 0
+    assert tabs.held_bytes == 0
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "GET", "HEAD"])
@@ -123,12 +123,12 @@ def test_the_books_follow_what_is_held_and_not_what_is_asked(client, tab, stream
     """Streamlit refuses who has not its token, and has no answer to a GET: the file is there."""
     size = 2 << 20
     assert client.put(UPLOAD, content=b"x" * size).status_code == 204
-    held = tabs.held
+    held = tabs.held_bytes
     assert held >= size
     answer = client.request(method, UPLOAD, headers={"token": "wrong"})
     assert answer.status_code in (403, 405)
     assert streamlit.files == {UPLOAD: size}
-    assert tabs.held == held
+    assert tabs.held_bytes == held
 
 
 def test_a_file_of_an_editor_stays_when_a_stranger_sends_one(client, tab, streamlit):
@@ -238,7 +238,7 @@ def test_all_browsers_together_hold_four_files_of_the_largest_size(client, monke
             answer = client.put(f"{UPLOAD}{number}", content=b"x" * (2 << 20))
             statuses.append(answer.status_code)
     assert statuses == [204, 204, 204, 204, 503, 503]
-    assert tabs.held == 0
+    assert tabs.held_bytes == 0
 
 
 def test_what_a_browser_has_sent_is_forgotten_when_its_last_tab_is_closed(client, streamlit):

@@ -188,10 +188,11 @@ def translate_address(
     if not known_labels:
         del st.query_params[key]
         st.rerun()
-    picked: str | list[str] = ids_or_labels[0]
-    if isinstance(st.session_state.get(key), list):  # a widget that takes several
-        picked = ids_or_labels
-    _change_address_and_rerun(key, known_labels, picked)
+    # In the session a widget has ids: one, or a list where several can be picked.
+    in_session: str | list[str] = ids_or_labels[0]
+    if isinstance(st.session_state.get(key), list):
+        in_session = ids_or_labels
+    _change_address_and_rerun(key, known_labels, in_session)
 
 
 def _unknown_words(name: str, choices: Sequence[str]) -> str:
@@ -202,17 +203,17 @@ def _unknown_words(name: str, choices: Sequence[str]) -> str:
     return f"{words}."
 
 
-def _change_address_and_rerun(key: str, in_address: str | list[str], value: object) -> None:
+def _change_address_and_rerun(key: str, in_address: str | list[str], in_session: object) -> None:
     """Put the address right, and begin anew: a widget reads it as it was when the run began.
 
     Args:
         key: The key of the widget, and in the address.
         in_address: What the address is to say.
-        value: What the session is to have instead, where the widget has been drawn already.
+        in_session: What the session is to have instead, where the widget has been drawn already.
     """
     try:
         st.query_params[key] = in_address
     except StreamlitAPIException:  # the way back in the browser: the widget is there already
-        st.session_state[key] = value
+        st.session_state[key] = in_session
         return
     st.rerun()

@@ -292,7 +292,7 @@ class Events:
             log.exception("%s could not be shown", feed.name)
             entries = None
         if not entries:
-            return _Entries(versions, None)
+            return _Entries(versions, message=None)
         message = {_SHARED: feed.name, "moment": activity.moment, "entries": entries}
         return _Entries(versions, json.dumps(message))
 
@@ -321,7 +321,8 @@ class Events:
         Topics that may wait have another look only after some seconds.
         """
         # Topics that may wait are told what went on at an earlier look, until their wait is over.
-        # It grows with the pages that watch, for each of them draws whenever it is over.
+        # It grows with the pages that watch, for each of them draws whenever it is over. A look
+        # that comes a little too early ends it as well.
         seconds_of_wait = max(_SECONDS_OF_WAIT, _SECONDS_OF_WAIT_PER_PAGE * len(self._pages))
         earlier = self._activity_of_topics_that_may_wait
         if (
@@ -352,7 +353,7 @@ class Events:
             entries_of_page.append(entries)
             if entries.message and entries not in page.sent_entries:
                 messages.append(entries.message)
-        page.sent_entries = entries_of_page
+        page.sent_entries = entries_of_page  # the caller sends these messages
         return messages
 
     def _take_changed_versions(

@@ -81,7 +81,7 @@ async def metrics(request: Request) -> Response:
         _family("folds_total", "counter", "Folds that were finished.", {"": total.folds}),
         _family("fold_seconds_total", "counter", "Seconds that they took.", {"": total.seconds}),
         _family("sessions", "gauge", "Tabs that are open.", {"": len(tabs)}),
-        _family("upload_bytes", "gauge", "Files that tabs hold.", {"": tabs.held}),
+        _family("upload_bytes", "gauge", "Files that tabs hold.", {"": tabs.held_bytes}),
         _family("memory_bytes", "gauge", "Of the dashboard, and of its workers.", _memory()),
     ]
     return PlainTextResponse("".join(families), media_type="text/plain; version=0.0.4")

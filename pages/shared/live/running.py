@@ -139,7 +139,7 @@ def _bar_of_active_runs(page_title: str) -> None:
 
 
 def _cancel_button(run: RunRecord) -> None:
-    cancelling = store().cancel_requested(run.run_id)  # its owner does it, in a moment or later
+    cancelling = store().cancel_requested(run.run_id)  # which the process that runs it will see
     label = "Cancel"
     if cancelling:
         label = "Cancelling"

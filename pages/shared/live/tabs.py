@@ -89,7 +89,7 @@ class Tabs:
         return sum(not tab.path.endswith(_EVENTS) for tab in self._tabs.values())
 
     @property
-    def held(self) -> int:
+    def held_bytes(self) -> int:
         """Bytes of all uploads that are held."""
         return sum(upload.size for upload in list(self._uploads.values()))
 
@@ -235,13 +235,13 @@ class Tabs:
         """
         limit = max_upload_bytes() + _BYTES_BESIDE_FILE
         paths = self._paths_of_uploads(browser)
-        held_bytes = sum(self._uploads[path].size for path in paths)
+        bytes_of_browser = sum(self._uploads[path].size for path in paths)
         for path in paths:  # the oldest first
-            if held_bytes + size <= limit:
+            if bytes_of_browser + size <= limit:
                 break
-            held_bytes -= self._uploads[path].size
+            bytes_of_browser -= self._uploads[path].size
             await self._delete_upload(app, path)
-        return self.held + size <= BROWSERS_AT_ONCE * limit
+        return self.held_bytes + size <= BROWSERS_AT_ONCE * limit
 
     async def _delete_upload(self, app: ASGIApp, path: str) -> None:
         """Have a file deleted, asked for as a browser would; it is kept for minutes otherwise."""

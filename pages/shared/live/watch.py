@@ -109,7 +109,7 @@ def shared_entries(
     tokens = _tokens_of_part.get()
     if tokens is not None:
         tokens.append(grants[name].token)  # `draw_live` hands them to the browser
-    entries = make_entries() or make_last_entries()
+    entries = make_entries() or make_last_entries()  # the last ones of what has just ended
     return {"shared": name, "moment": watch().drawn_activity().moment, **entries}
 
 

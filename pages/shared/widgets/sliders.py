@@ -116,7 +116,7 @@ def nearest(alphas: list[float], value: float) -> float:
 @st.fragment
 def _draw_slider(
     alphas: list[float],
-    usual: float,
+    first_alpha: float,
     key: str,
     name: str,
     draw_below: Callable[[float], None] | None,
@@ -124,7 +124,7 @@ def _draw_slider(
     # For other scores the slider had other steps, and its value may be none of these.
     if key in st.session_state and st.session_state[key] not in alphas:
         earlier_alpha = float(st.session_state[key])
-        st.session_state[key] = usual
+        st.session_state[key] = first_alpha
         if alphas[0] <= earlier_alpha <= alphas[-1]:
             st.session_state[key] = nearest(alphas, earlier_alpha)
     container_key = f"{name}-box"
@@ -134,7 +134,7 @@ def _draw_slider(
         alpha = st.select_slider(
             "alpha: smaller is more certain, larger saves more",
             alphas,
-            value=usual,
+            value=first_alpha,
             format_func=alpha_text,
             key=key,
             **KEPT_IN_ADDRESS,
