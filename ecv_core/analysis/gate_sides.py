@@ -17,7 +17,7 @@ from ecv_core.analysis.score_files import read_contenders
 from ecv_core.evaluation import metric_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, user_table
-from ecv_core.store.new_data import usual_new_data
+from ecv_core.store.new_data import usual_units_of_new_data
 
 
 class UserTable(NamedTuple):
@@ -74,7 +74,7 @@ def side_of_run(run: RunRecord, name: str) -> GateSide:
         planned_folds=run.k,
         k=run.spec.folds_of_a_partition,
         higher_is_better=metric_of(run.spec).higher_is_better,
-        scored_unit=usual_new_data(run.spec),
+        scored_unit=usual_units_of_new_data(run.spec),
         run=run,
     )
 

@@ -53,7 +53,7 @@ def bridge_command(options: argparse.Namespace) -> None:
         rule=None,  # that of the spec
         keep=True,
         resume=not options.new,
-        metric_named=True,  # the lists are scored by the metric of the spec, whoever chose it
+        has_named_metric=True,  # the lists are scored by the metric of the spec, whoever chose it
     )
     python = bridge.python_of_environment(library, say)
     try:

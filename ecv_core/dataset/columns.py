@@ -35,7 +35,7 @@ def read_ids(values: pa.Array, *, words_are_missing: bool = True) -> pa.Array:
         Unreadable for a column of lists, structures or bytes, which are no ids.
     """
     # One sign more than an id may have is kept, so that an id that is too long still shows.
-    ids = _decoded(values, limits.LONGEST_ID + 1)
+    ids = _decode_and_cut(values, limits.LONGEST_ID + 1)
     if not pa.types.is_string(ids.type):
         try:
             ids = ids.cast(pa.string())
@@ -44,9 +44,9 @@ def read_ids(values: pa.Array, *, words_are_missing: bool = True) -> pa.Array:
                 f"a column of ids holds {ids.type}, and ids are texts or numbers; choose "
                 "another column"
             ) from error
-        ids = _decoded(ids, limits.LONGEST_ID + 1)
+        ids = _decode_and_cut(ids, limits.LONGEST_ID + 1)
     missing = pc.or_(pc.equal(ids, ""), pc.utf8_is_space(ids))
-    if words_are_missing:
+    if words_are_missing:  # NULL, NA and the like are no ids
         missing = pc.or_(missing, pc.is_in(ids, pa.array(_MISSING)))
     return pc.if_else(missing, pa.scalar(None, pa.string()), ids)
 
@@ -58,7 +58,7 @@ def read_numbers(values: pa.Array, *, decimal_comma: bool = False) -> Floats:
         values: Numbers, or texts.
         decimal_comma: Whether '1,234' is less than two; '3,5' is three and a half anyway.
     """
-    values = _decoded(values, _LONGEST_NUMBER)
+    values = _decode_and_cut(values, _LONGEST_NUMBER)
     if pa.types.is_string(values.type):
         column = _parse_numbers(pc.utf8_trim_whitespace(values), decimal_comma=decimal_comma)
     else:
@@ -70,11 +70,11 @@ def read_numbers(values: pa.Array, *, decimal_comma: bool = False) -> Floats:
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
-def _decoded(values: pa.Array, longest: int) -> pa.Array:
+def _decode_and_cut(values: pa.Array, longest: int) -> pa.Array:
     """Texts of at most `longest` characters, so that dictionaries can be spelled out."""
     kind = values.type
     if pa.types.is_dictionary(kind):
-        return _decoded(values.dictionary, longest).take(values.indices)
+        return _decode_and_cut(values.dictionary, longest).take(values.indices)
     if pa.types.is_large_string(kind) or pa.types.is_string(kind):
         return pc.utf8_slice_codeunits(values, 0, longest).cast(pa.string())
     return values
@@ -128,7 +128,7 @@ def _seconds_of_moments(values: pa.Array) -> Floats:
 
 def _seconds_of_dates(values: pa.Array, unit: TimeUnit) -> Floats:
     """Of dates that are written as texts, or as numbers such as 20230122."""
-    texts = _decoded(values, _LONGEST_NUMBER)
+    texts = _decode_and_cut(values, _LONGEST_NUMBER)
     if pa.types.is_integer(texts.type):
         texts = texts.cast(pa.string())
     if not pa.types.is_string(texts.type):

@@ -21,7 +21,7 @@ def open_content(source: FileSource) -> io.BufferedIOBase:
 
     Raises:
         Unreadable if it is not what its name says, or fails its checksum; and what
-            `plain.unreadable_reasons` turns into that.
+            `plain.errors_as_unreadable` turns into that.
     """
     member = source.form.member
     expected = source.form.sha256

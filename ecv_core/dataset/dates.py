@@ -84,7 +84,7 @@ def unix_seconds(texts: pa.Array, unit: TimeUnit) -> Floats:
         missing = np.isnat(moments)
         if not missing.any():
             break
-        rewritten = _year_first(texts.filter(pa.array(missing)), unit)
+        rewritten = _rewrite_year_first(texts.filter(pa.array(missing)), unit)
         moments[missing] = _parse(rewritten, date_format)
     return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e9)
 
@@ -97,16 +97,17 @@ def _parse(texts: pa.Array, date_format: str) -> NDArray[np.datetime64]:
     return moments.to_numpy(dtype="datetime64[ns]", copy=True)
 
 
-def _year_first(texts: pa.Array, unit: TimeUnit) -> pa.Array:
+def _rewrite_year_first(texts: pa.Array, unit: TimeUnit) -> pa.Array:
     """The dates with year, month and day as numbers, in this order, wherever they have all."""
     changes = [*_PROGRAMS, *_ZONES, *_TIDY]
     if unit in _YEAR_LAST:
         changes.append(_YEAR_LAST[unit])
         changes.extend(_CENTURIES)
     changes.extend(_AFTER_DATE)
-    # Twelve more patterns take time, so they are for texts with the name of a month at most.
-    has_words = pc.any(pc.match_substring_regex(texts, r"[A-Za-z\x{e4}]{3}")).as_py()
-    if has_words:
+    # Twelve more patterns take time, so they are for texts that may name a month: with three
+    # letters, of which 'Mär' has the a umlaut, U+00E4.
+    may_name_month = pc.any(pc.match_substring_regex(texts, r"[A-Za-z\x{e4}]{3}")).as_py()
+    if may_name_month:
         for number, name in enumerate(_MONTHS, start=1):
             changes.append((rf"(?i)^(\d{{4}})-{name}-", rf"\1-{number:02}-"))
     for pattern, replacement in changes:

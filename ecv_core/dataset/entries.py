@@ -137,11 +137,11 @@ class DatasetEntry:
         """Refuse a task that cannot be done with it. Raises: InputError."""
         if task in self.tasks:
             return
-        possible = " or ".join(own_task.of for own_task in self.tasks)
+        possible = " or ".join(own_task.outputs for own_task in self.tasks)
         fitting = [name for name, dataset in _official().items() if task in dataset.tasks]
         raise InputError(
             f"the dataset {self.id} is for {possible}, but {algorithm} {task.words}; choose "
-            f"another algorithm, or a dataset for {task.of}, such as {fitting[0]}"
+            f"another algorithm, or a dataset for {task.outputs}, such as {fitting[0]}"
         )
 
     def counts(self, task: Task) -> dict[str, int | None]:

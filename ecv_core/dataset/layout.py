@@ -196,6 +196,6 @@ def in_order(roles: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple((role, roles[role]) for role in ROLES if role in roles)
 
 
-def unnamed(count: int) -> tuple[str, ...]:
+def default_names(count: int) -> tuple[str, ...]:
     """Names for the columns of a file that names none."""
     return tuple(f"column {number}" for number in range(1, count + 1))

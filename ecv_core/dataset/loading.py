@@ -40,7 +40,7 @@ def load(dataset_id: str) -> Interactions:
 def load_source(source: Source) -> Interactions:
     """As `load`, of a source. Raises: DatasetError."""
     dataset = source.dataset
-    if dataset.task is not None:
+    if dataset.task is not None:  # A table names its task; interactions serve several.
         raise DatasetError(
             f"{dataset.id} is a table of samples without interactions; choose another dataset, "
             "or an algorithm for tables, such as random-forest"
@@ -73,11 +73,11 @@ def read_file(source: FileSource, name: str, in_order_sha256: str | None = None)
     """
     import pyarrow as pa
 
-    from ecv_core.dataset.plain import unreadable_reasons
+    from ecv_core.dataset.plain import errors_as_unreadable
     from ecv_core.dataset.reading import read_strictly
     from ecv_core.dataset.rows import parquet_batches, text_batches
 
-    with unreadable_reasons():
+    with errors_as_unreadable():
         if source.form.format == "parquet":
             layout = parquet_layout(source)
             batches = parquet_batches(source.path, layout, limited=False)

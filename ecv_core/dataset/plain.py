@@ -93,7 +93,7 @@ def check_limits(*, rows: int = 0, columns: int = 0, size: int = 0) -> None:
 
 
 @contextmanager
-def unreadable_reasons() -> Iterator[None]:
+def errors_as_unreadable() -> Iterator[None]:
     """Turn the many ways in which reading a damaged file fails into Unreadable."""
     try:
         yield
@@ -112,10 +112,10 @@ def unreadable_reasons() -> Iterator[None]:
 
 
 @contextmanager
-def refusals(name: str) -> Iterator[None]:
+def errors_as_dataset_error(name: str) -> Iterator[None]:
     """Turn every way in which reading a file fails into one sentence. Raises: DatasetError."""
     try:
-        with unreadable_reasons():
+        with errors_as_unreadable():
             yield
     except Unreadable as error:
         raise DatasetError(f"the file {name} cannot be used: {error}") from error
@@ -133,7 +133,7 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> PlainFi
     Raises:
         DatasetError: For what is no regular file, too large, damaged, encrypted, or packed twice.
     """
-    with refusals(name), opened(source) as file:
+    with errors_as_dataset_error(name), opened(source) as file:
         size = _size(file)
         if size > limits.max_upload_bytes():
             raise Unreadable(

@@ -28,7 +28,7 @@ from ecv_core.dataset.losses import (
     no_time,
     way_out,
 )
-from ecv_core.dataset.plain import PlainFile, Report, check_limits, refusals
+from ecv_core.dataset.plain import PlainFile, Report, check_limits, errors_as_dataset_error
 from ecv_core.dataset.rows import Batch, batches
 from ecv_core.records.arrays import Codes, Floats, Ids, Indices, Mask
 from ecv_core.records.errors import DatasetError
@@ -76,7 +76,7 @@ def read_rows(plain: PlainFile, layout: Layout, name: str, report: Report) -> Fi
             f"the file {plain.name} has no column that looks like "
             f"{words.replace('a item', 'an item')}; name the column ({options})"
         )
-    with refusals(plain.name):
+    with errors_as_dataset_error(plain.name):
         return read_batches(_limited_batches(plain, layout, report), layout, name)
 
 
@@ -316,12 +316,13 @@ class _IdLimit:
         self._bytes_so_far += newest.dictionary.nbytes
         if self._bytes_so_far < self._next_check_at:
             return
-        ids = _joined(chunks).dictionary
+        ids = _join_chunks(chunks).dictionary
         check_ids(ids)
-        # A check takes time in proportion to the ids so far: the next one comes once there is a
-        # quarter more of them, and not before new ids could make them too many.
-        new_bytes_allowed = _FIRST_CHECK - int(ids.nbytes)
-        self._next_check_at = self._bytes_so_far + max(new_bytes_allowed, self._bytes_so_far // 4)
+        # Of the bytes so far, those of ids that came again are no more: only new ids can make them
+        # too many. A check takes time in proportion to the ids, so at least a quarter is added.
+        bytes_until_too_many = _FIRST_CHECK - int(ids.nbytes)
+        bytes_to_next_check = max(bytes_until_too_many, self._bytes_so_far // 4)
+        self._next_check_at = self._bytes_so_far + bytes_to_next_check
 
 
 def check_ids(ids: pa.StringArray) -> None:
@@ -380,13 +381,13 @@ def _join_and_empty(chunks: dict[str, list[Any]], name: str) -> Interactions:
 
 def _codes_and_ids(chunks: list[pa.DictionaryArray]) -> tuple[Codes, Ids]:
     """Codes in the order of first appearance, and the ids. Raises: Unreadable."""
-    column = _joined(chunks)
+    column = _join_chunks(chunks)
     check_ids(column.dictionary)
     ids = np.array(column.dictionary.to_pylist(), dtype=np.str_)  # at the width of the longest
     return column.indices.to_numpy().astype(np.int32, copy=False), ids
 
 
-def _joined(chunks: list[pa.DictionaryArray]) -> pa.DictionaryArray:
+def _join_chunks(chunks: list[pa.DictionaryArray]) -> pa.DictionaryArray:
     """All chunks as one, the ids in the order in which they first appear.
 
     Batches of one row group of a Parquet file share all its ids, which are looked at once: batch by
@@ -406,7 +407,7 @@ def _joined(chunks: list[pa.DictionaryArray]) -> pa.DictionaryArray:
 
 def _baskets(chunks: list[pa.DictionaryArray]) -> Codes:
     """Baskets from 0: numbers in their order, texts in the order in which they first appear."""
-    column = _joined(chunks)
+    column = _join_chunks(chunks)
     codes: Codes = column.indices.to_numpy().astype(np.int32, copy=False)
     # A larger number is a later basket. Whole numbers are tried first, as floats round large ones.
     for kind in (pa.int64(), pa.float64()):

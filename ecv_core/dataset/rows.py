@@ -335,7 +335,8 @@ class _OneSign:
         text = text.replace(self._separator, ONE_SIGN.encode())
         self._held = b""
         if chunk.size and text.endswith(self._separator[:1]):
-            # A half separator at the end waits for the other half.
+            # A half separator at the end waits for the other half, which an empty chunk, the last
+            # one, says is not to come.
             self._held = self._separator[:1]
             text = text[:-1]
         return text

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.columns import read_ids, read_numbers
 from ecv_core.dataset.layout import Layout, Unreadable
-from ecv_core.dataset.plain import PlainFile, Report, refusals
+from ecv_core.dataset.plain import PlainFile, Report, errors_as_dataset_error
 from ecv_core.dataset.rows import batches
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read_samples(
     chunks: list[list[pa.Array]] = [[] for _ in places]
     unfit_by_reason: Counter[str] = Counter()
     rows = 0
-    with refusals(plain.name):
+    with errors_as_dataset_error(plain.name):
         for batch in batches(plain, all_columns):
             rows += len(batch)
             for place in places:

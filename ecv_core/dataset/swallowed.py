@@ -42,6 +42,7 @@ class CountedLines(io.RawIOBase):
 
     def _count(self, content: bytes) -> None:
         """Count each line where it begins: at a sign that is no line end, after one that is."""
+        # A last byte that is half of a code unit is no line end, and is not waited for.
         sign_bytes = self._code_unit.itemsize
         whole_signs = len(content) // sign_bytes
         signs = np.frombuffer(content[: whole_signs * sign_bytes], self._code_unit)

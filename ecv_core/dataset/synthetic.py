@@ -81,6 +81,7 @@ def generate(seed: int = 20_240_601, parameters: Parameters | None = None) -> In
 
     first_day = np.maximum(arrival[users], release[items])  # on which the user can have the item
     days = first_day + rng.random(len(users)) * (departure[users] - first_day)
+    # A rating is 3 for an affinity of 0, and differs from what the affinity says by some noise.
     liking = affinity[users, items] + 0.7 * rng.standard_normal(len(users))
     return Interactions(
         dataset="synthetic",

@@ -898,8 +898,9 @@ def _obstacle(entry: Metric, *, sampled: bool, log_odds: bool) -> str | None:
     """Why a run has no value of a metric, and the way out; None if it has."""
     if not entry.task.ranks:
         return (
-            f"is of {entry.task.of}, but this algorithm {Task.TOP_N.words}; choose a metric such "
-            f"as {Task.TOP_N.usual_metric}, or an algorithm such as {entry.task.usual_algorithm}"
+            f"is of {entry.task.outputs}, but this algorithm {Task.TOP_N.words}; choose a metric "
+            f"such as {Task.TOP_N.usual_metric}, or an algorithm such as "
+            f"{entry.task.usual_algorithm}"
         )
     if entry.kind is Kind.PROBABILITIES and not log_odds:
         return (

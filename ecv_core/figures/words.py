@@ -34,7 +34,7 @@ from ecv_core.stopping import (
     uncertainty_of,
 )
 from ecv_core.stopping.new_data import NewDataInterval
-from ecv_core.store.new_data import NewData, new_data_of, usual_new_data
+from ecv_core.store.new_data import NewData, new_data_of, usual_units_of_new_data
 
 _OfRuns = Literal["efold", "stops", "tradeoff", "difference", "ranks"]
 _Curves = Literal["p-values", "dimensions", "steps", "board", "spaces"]
@@ -311,9 +311,9 @@ def interval_words(run: RunRecord, new_data: NewData | None) -> str:
     """
     if run.at_stop is None:
         return ""
-    for_new = f"{usual_new_data(run.spec)} not known"
+    for_new = f"{usual_units_of_new_data(run.spec)} not known"
     if new_data is not None:
-        for_new = f"{new_data.kind} {ends_words(new_data.interval)}"
+        for_new = f"{new_data.of} {ends_words(new_data.interval)}"
     words = f"{percent_text(run.spec.confidence, 'g')} interval for new {for_new}"
     shown = shown_interval(run)
     of_folds = half_width_words(shown.interval, run.k, shown.note)
@@ -372,12 +372,12 @@ def new_data_line(run: RunRecord, new_data: NewData | None) -> str:
     """
     if not run.folds:
         return ""
-    units = usual_new_data(run.spec)
+    units = usual_units_of_new_data(run.spec)
     if run.spec.in_time:
         return f"no interval for new {units}, because later {units} may differ from earlier ones"
     if new_data is None:
         return _new_data_sentence(None, units, run.spec.confidence)
-    return _new_data_sentence(new_data.interval, new_data.kind, run.spec.confidence)
+    return _new_data_sentence(new_data.interval, new_data.of, run.spec.confidence)
 
 
 def winner_new_data_line(
@@ -399,7 +399,7 @@ def winner_new_data_line(
     """
     units = "users"
     if specs:
-        units = usual_new_data(specs[0])
+        units = usual_units_of_new_data(specs[0])
     if winner.in_clusters:
         units = "clusters"
     line = _new_data_sentence(interval, units, confidence)

@@ -222,7 +222,7 @@ def _check_metric_serves(
     if metric.task is not task:
         ways = sorted(task.metrics) or [task.usual_metric]
         raise InputError(
-            f"{metric.title} is of {metric.task.of}, but {model.id} {task.words}; choose "
+            f"{metric.title} is of {metric.task.outputs}, but {model.id} {task.words}; choose "
             f"{' or '.join(ways)}, or another algorithm, such as {metric.task.usual_algorithm}"
         )
     if task.ranks:

@@ -383,7 +383,7 @@ class PlanRuns:
             metric: str | None = run.spec.metric_name
             if stopping.needs_user_scores(rule):
                 metric = None  # all metrics that were kept
-            scores = self.results.user_scores_in(run, list(results.values()), metric)
+            scores = self.results.user_scores_in(run, list(results), metric)
             for fold, user_scores in scores.items():
                 results[fold] = replace(results[fold], user_scores=user_scores)
         results[result.fold] = result

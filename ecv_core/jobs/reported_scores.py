@@ -74,7 +74,7 @@ def measure(
     reported: Any,  # noqa: ANN401  what it is decides how it is read
     *,
     rule: StoppingRule | None = None,
-    metric_named: bool = True,
+    has_named_metric: bool = True,
 ) -> Measured:
     """The scores of a fold from what was reported of it.
 
@@ -85,12 +85,12 @@ def measure(
             predicted ratings, or users' scores; or scores of users x items, in the order of the
             matrices, or a fitted model with `score(users)`.
         rule: The rule that stops the run, where the spec does not say it.
-        metric_named: Whether somebody has named the metric by which the run is scored.
+        has_named_metric: Whether somebody has named the metric by which the run is scored.
 
     Raises:
         InputError: With what is wrong and the way out.
     """
-    if not metric_named and _has_scores(reported):
+    if not has_named_metric and _has_scores(reported):
         raise InputError(
             f"it is not known of which metric these scores of fold {fold.index} are; name it "
             f"where the run begins: metric='{fold.spec.metric_name}', or one of your own, "
@@ -161,7 +161,7 @@ def _measure_item_scores(
     spec = fold.spec
     if not spec.task.ranks:
         raise InputError(
-            f"scores of users x items are ranked, and this run is scored by {spec.task.of}; "
+            f"scores of users x items are ranked, and this run is scored by {spec.task.outputs}; "
             "report a table of user_id, item_id and prediction, or use a metric of ranking"
         )
     check_computed_here(metric_of(spec))

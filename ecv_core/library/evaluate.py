@@ -172,21 +172,20 @@ def _compute(
         keep, anew, on, on_fold: as of `evaluate`.
     """
     fold.check_data(spec)
-
-    def show_fold(run: RunRecord) -> None:
-        if run.run_id == run_id:  # and not one of the cheap models that it is adjusted by
-            on_fold(Run(run))
-
-    callbacks = _callbacks(show_fold)
     # A run by a rule that no spec can name is not kept, as nobody could go on with it.
     with _workplace(on, keep=keep and own_rule is None) as (store, executor):
         (run_id,) = store.create([spec], owner=this_process(), anew=anew)
+
+        def show_fold(run: RunRecord) -> None:
+            if run.run_id == run_id:  # and not one of the cheap models that it is adjusted by
+                on_fold(Run(run))
+
         plan_runs = PlanRuns(
             store,
             runs=[store.run(run_id)],
             rule=own_rule,
             compute_every_fold=anew,
-            callbacks=callbacks,
+            callbacks=_callbacks(show_fold),
         )
         drive(RunPlan(spec), plan_runs, executor)
         plan_runs.check_finished()

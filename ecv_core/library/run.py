@@ -356,7 +356,7 @@ def report(run: Run | Runs | str, path: str | PathLike[str] | None = None) -> st
         run = Run(find_run(run, store=store))
     suffix = Path(path or "report.html").suffix
     if isinstance(run, Run) and suffix in (".pdf", ".tex", ".csv"):
-        run = Runs([run])
+        run = Runs([run])  # A run has a page of its own as HTML alone: else it is a table of one.
     content: str | bytes
     if isinstance(run, Runs):
         content = _report_of_runs(run, suffix, store)

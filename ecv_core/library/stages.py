@@ -191,10 +191,12 @@ def metrics(
 
 
 def _canonical(matrix: csr_array | csr_matrix) -> csr_array:
-    """A copy in which every cell that is not 0 is stored once; what it holds is of no meaning."""
+    """A copy in which every cell that is not 0 is stored once."""
     canonical = csr_array(matrix).astype(np.float64, copy=True)
     canonical.eliminate_zeros()
-    canonical.data[:] = 1  # so that a 1 and a -1 of the same item are no 0
+    # Duplicates become one cell that counts them, and no 0, as a 1 and a -1 would. How much a cell
+    # holds is of no meaning.
+    canonical.data[:] = 1
     canonical.sum_duplicates()
     return canonical
 

@@ -86,7 +86,7 @@ def track(
         own_rule,
         keep=keep and own_rule is None,
         resume=resume,
-        metric_named=settings.get("metric") is not None,
+        has_named_metric=settings.get("metric") is not None,
     )
 
 
@@ -121,13 +121,13 @@ class Tracked:
         *,
         keep: bool,
         resume: bool,
-        metric_named: bool,
+        has_named_metric: bool,
     ) -> None:
         self.spec = spec
         """Everything that was set."""
         self._rule = rule
         self._resume = resume
-        self._metric_named = metric_named
+        self._has_named_metric = has_named_metric
         address = None
         if not keep:
             address = self._temporary_database()
@@ -181,7 +181,9 @@ class Tracked:
         index = current.fold.index
         if current.is_reported:
             raise InputError(f"fold {index} has been reported already; report once a fold")
-        measured = measure(current.fold, reported, rule=self._rule, metric_named=self._metric_named)
+        measured = measure(
+            current.fold, reported, rule=self._rule, has_named_metric=self._has_named_metric
+        )
         clock = current.clock
         spent = clock.spent(fit_began_at=clock.began_at, fit_ended_at=fit_ended_at)
         energy = current.meter.stop()

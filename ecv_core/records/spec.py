@@ -123,7 +123,7 @@ class Setting(Parameter):
             InputError.
         """
         if task not in self.tasks:
-            for_what = " or ".join(each.of for each in self.tasks)
+            for_what = " or ".join(served_task.outputs for served_task in self.tasks)
             raise InputError(
                 f"the setting '{self.name}' is for {for_what}, but {model} {task.words}; leave it "
                 f"out ({self.option})"

@@ -17,7 +17,7 @@ class Task(StrEnum):
 
     words: str
     """As it is said in a sentence: 'predicts ratings'."""
-    of: str
+    outputs: str
     """What its metrics are of: 'predicted ratings'."""
     unit: str
     """What has a score of its own in a fold: 'user', or 'sample' of a table."""
@@ -50,7 +50,7 @@ class Task(StrEnum):
         "top-n",
         {
             "words": "ranks items",
-            "of": "ranked items",
+            "outputs": "ranked items",
             "unit": "user",
             "rows": "interactions",
             "note": "",
@@ -67,7 +67,7 @@ class Task(StrEnum):
         "ratings",
         {
             "words": "predicts ratings",
-            "of": "predicted ratings",
+            "outputs": "predicted ratings",
             "unit": "user",
             "rows": "ratings",
             "note": "ratings",
@@ -84,7 +84,7 @@ class Task(StrEnum):
         "classification",
         {
             "words": "classifies samples",
-            "of": "classified samples",
+            "outputs": "classified samples",
             "unit": "sample",
             "rows": "samples",
             "note": "",
@@ -103,7 +103,7 @@ class Task(StrEnum):
         "regression",
         {
             "words": "predicts numbers of samples",
-            "of": "predicted numbers of samples",
+            "outputs": "predicted numbers of samples",
             "unit": "sample",
             "rows": "samples",
             "note": "",

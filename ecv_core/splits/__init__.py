@@ -38,7 +38,7 @@ def serving(task: Task) -> list[str]:
 def check_serves(strategy: Strategy, task: Task) -> None:
     """Refuse to split samples as interactions, or the other way round. Raises: FoldsError."""
     if task not in strategy.tasks:
-        served = " or ".join(served_task.of for served_task in strategy.tasks)
+        served = " or ".join(served_task.outputs for served_task in strategy.tasks)
         raise FoldsError(
             f"the split '{strategy.id}' is for {served}, but the "
             f"model {task.words}; choose one of: {', '.join(serving(task))}"

@@ -150,28 +150,31 @@ class Totals:
 
     def __init__(self) -> None:
         """Nothing is read yet."""
-        self._read = _ReadFolds(newest=0, number=0, seconds=0.0)
+        self._total_of_folds = _TotalOfFolds(newest=0, fold_count=0, seconds=0.0)
 
     def read(self, store: Store) -> Total:
         """The totals now; a fold that cannot be read counts with no seconds. Raises: StoreError."""
-        read = self._read
+        total = self._total_of_folds
         by_state = sa.select(runs.c.state, sa.func.count()).group_by(runs.c.state)
-        newer = sa.select(folds.c.sequence, folds.c.result).where(folds.c.sequence > read.newest)
+        newer = sa.select(folds.c.sequence, folds.c.result).where(folds.c.sequence > total.newest)
         with store.transaction("read") as connection:
             states = {}
             for state, number in connection.execute(by_state):
                 states[state] = number
             for row in connection.execute(newer.order_by(folds.c.sequence)):
-                seconds = read.seconds + _seconds(row.result)
-                read = _ReadFolds(newest=row.sequence, number=read.number + 1, seconds=seconds)
-        self._read = read  # as a whole, so that other threads see all of it or nothing
-        return Total(runs=states, folds=read.number, seconds=read.seconds)
+                total = _TotalOfFolds(
+                    newest=row.sequence,
+                    fold_count=total.fold_count + 1,
+                    seconds=total.seconds + _seconds(row.result),
+                )
+        self._total_of_folds = total  # as a whole, so that other threads see all of it or nothing
+        return Total(runs=states, folds=total.fold_count, seconds=total.seconds)
 
 
-class _ReadFolds(NamedTuple):
+class _TotalOfFolds(NamedTuple):
     newest: int
     """Place of the last one in the table."""
-    number: int
+    fold_count: int
     seconds: float
 
 

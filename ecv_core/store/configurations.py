@@ -52,7 +52,7 @@ class Configurations:
     """Of all of them but for their parameters."""
     configurations: tuple[Configuration, ...]
     """The parameters that differ between them."""
-    values: Mapping[str, NDArray[np.float32]]
+    user_scores: Mapping[str, NDArray[np.float32]]
     """'ndcg@10' -> shape (configurations, folds, users); NaN where a user has nothing held out."""
     folds: Floats
     """Scores by the metric of the spec; shape (configurations, folds)."""
@@ -71,7 +71,7 @@ class Configurations:
     @property
     def scores(self) -> list[Scores]:
         """Those of each by the metric of the spec, named as the contenders of a selection."""
-        users = self.values[self.spec.metric_name]
+        user_scores = self.user_scores[self.spec.metric_name]
         scores = []
         for index, configuration in enumerate(self.configurations):
             scores.append(
@@ -79,7 +79,7 @@ class Configurations:
                     name=contender_word(self.spec.algorithm, configuration),
                     folds=self.folds[index],
                     joules=self.joules[index],
-                    users=users[index],
+                    users=user_scores[index],
                     metric_range=metric_of(self.spec).range,
                 )
             )
@@ -154,17 +154,17 @@ def recorded_grid(name: str, path: Path = GRIDS) -> Configurations:
         users = np.unique(np.concatenate(rows["user"]))
         folds = np.full(shape, np.nan)
         joules = np.full(shape, np.nan)
-        values = np.full((*shape, len(users)), np.nan, dtype=np.float32)
+        user_scores = np.full((*shape, len(users)), np.nan, dtype=np.float32)
         for row, fold in enumerate(rows["fold"]):
             configuration = texts.index(rows["params"][row])
             folds[configuration, fold] = rows["score"][row]
             joules[configuration, fold] = rows["joules"][row]
             columns = np.searchsorted(users, rows["user"][row])
-            values[configuration, fold, columns] = rows[spec.metric_name][row]
+            user_scores[configuration, fold, columns] = rows[spec.metric_name][row]
         return Configurations(
             spec=spec,
             configurations=tuple(json.loads(text) for text in texts),
-            values={spec.metric_name: values},
+            user_scores={spec.metric_name: user_scores},
             folds=folds,
             joules=joules,
         )

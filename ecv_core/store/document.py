@@ -312,8 +312,8 @@ def _interval_for_new_data(
     if new_data is None:
         return None
     interval = new_data.interval
-    kind_of_data = new_data.kind  # such as 'users', or 'rows' of a table
-    return {"interval": (interval.low, interval.high), "of": kind_of_data}
+    # `of` is 'users', 'clusters' of users, or 'rows' of a table.
+    return {"interval": (interval.low, interval.high), "of": new_data.of}
 
 
 def _k_fold_values(run: RunRecord) -> dict[str, Any]:

@@ -288,7 +288,7 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
             yield connection
     except (SQLAlchemyError, UnicodeError) as error:
         if "no such table" in str(error):  # SQLite has made an empty file where it was deleted
-            raise _other_file(engine) from error
+            raise _other_file_error(engine) from error
         raise StoreError(
             f"the database {_shown_url(engine)} cannot be {doing}: "
             f"{_fit_to_show(engine, first_line(error))}; {way_out(error)}"
@@ -309,10 +309,10 @@ def _refuse_replaced_file(engine: sa.Engine, connection: sa.Connection) -> None:
         return
     connection.invalidate()
     engine.dispose()
-    raise _other_file(engine)
+    raise _other_file_error(engine)
 
 
-def _other_file(engine: sa.Engine) -> StoreError:
+def _other_file_error(engine: sa.Engine) -> StoreError:
     return StoreError(
         f"the database {engine.url.database} was deleted or replaced while it was in use; put "
         "it back, or restart e-fold to continue with the present file"

@@ -113,14 +113,19 @@ def _check_spent(result: FoldResult) -> None:
         )
 
 
+_INTEGERS = "iu"
+_FLOATS = "f"
+"""Kinds of NumPy's types."""
+
+
 def _check_users(count: int, scores: UserScores) -> None:
     """Refuse scores that are not those of so many users. Raises: InputError."""
-    _check_numbers(scores.users, "iu", (count,))
-    _check_numbers(scores.values, "f", (count, len(scores.metrics)))
+    _check_numbers(scores.users, _INTEGERS, (count,))
+    _check_numbers(scores.values, _FLOATS, (count, len(scores.metrics)))
     if scores.clusters is not None:
-        _check_numbers(scores.clusters, "iu", (count,))
-    names = np.unique(scores.users)
-    if len(names) != count or count == 0 or names[0] < 0:
+        _check_numbers(scores.clusters, _INTEGERS, (count,))
+    user_numbers = np.unique(scores.users)  # in ascending order
+    if len(user_numbers) != count or count == 0 or user_numbers[0] < 0:
         raise InputError("its users' scores do not name each user once")
 
 

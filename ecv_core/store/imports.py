@@ -192,31 +192,34 @@ def _check_moments(run: RunRecord) -> None:
         # A rule may know the k-fold mean better than the folds so far do: then only the mean of all
         # of them follows from their scores.
         follows = n == run.k or not isinstance(rule, OwnMean)
-        if follows and abs(moment.mean - math.fsum(scores[:n]) / n) > _rounding(run):
+        if follows and abs(moment.mean - math.fsum(scores[:n]) / n) > _rounding_error(run):
             raise InputError(f"its mean after {n} folds is not the mean of their scores")
         # What an interval of the rule's own holds is for the rule to say.
-        _check_interval(moment, _rounding(run), holds_mean=not isinstance(rule, OwnInterval))
+        _check_interval(
+            moment, _rounding_error(run), must_hold_mean=not isinstance(rule, OwnInterval)
+        )
 
 
-def _check_interval(moment: Moment, rounding: float, *, holds_mean: bool) -> None:
+def _check_interval(moment: Moment, rounding_error: float, *, must_hold_mean: bool) -> None:
     interval = moment.interval
     if interval is None:
         return
     if interval.low > interval.high:
         raise InputError(f"its interval after {moment.n} folds ends before it begins")
-    inside = interval.low - rounding <= moment.mean <= interval.high + rounding
-    if holds_mean and not inside:
+    # A mean at an end of its interval may be outside by rounding alone.
+    inside = interval.low - rounding_error <= moment.mean <= interval.high + rounding_error
+    if must_hold_mean and not inside:
         raise InputError(f"its interval after {moment.n} folds does not hold the mean")
 
 
 def _check_mean(run: RunRecord, mean: float | None) -> None:
     """Refuse a mean that is not the one at the stop."""
     at_stop = run.at_stop
-    if at_stop and mean is not None and abs(mean - at_stop.mean) > _rounding(run):
+    if at_stop and mean is not None and abs(mean - at_stop.mean) > _rounding_error(run):
         raise InputError("its mean does not follow from its fold scores")
 
 
-def _rounding(run: RunRecord) -> float:
+def _rounding_error(run: RunRecord) -> float:
     """How far a mean of these folds may be from another that is the same but for rounding."""
     sizes = [abs(result.score) for result in run.folds]
     return _SAME * max(1.0, *sizes)

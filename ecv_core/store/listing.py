@@ -19,7 +19,7 @@ from ecv_core.records.errors import InputError, printable
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.rows import Rows, checked_stop, damaged_run, read_folds
-from ecv_core.store.schema import folds, imports, kept, labels, runs
+from ecv_core.store.schema import folds, imports, is_not_deleted, labels, runs
 from ecv_core.store.store import Store
 
 # What people write on their runs: a name, tags and a note.
@@ -237,19 +237,26 @@ class RunList:
 
 def _sources(connection: sa.Connection) -> dict[str, _Source]:
     """What each run is made of, newest first; deleted runs are left out."""
-    run_rows = connection.execute(runs.select().where(kept()).order_by(runs.c.sequence.desc()))
     count = sa.func.count().label("fold_count")
     newest = sa.func.max(folds.c.sequence).label("newest")
     by_run = sa.select(folds.c.run_id, count, newest).group_by(folds.c.run_id)
-    counts = {row.run_id: (row.fold_count, row.newest) for row in connection.execute(by_run)}
+    fold_counts = {}
+    newest_folds = {}
+    for row in connection.execute(by_run):
+        fold_counts[row.run_id] = row.fold_count
+        newest_folds[row.run_id] = row.newest
     label_of = _labels(connection)
-    imported = set(connection.scalars(sa.select(imports.c.run_id)))
+    imported_ids = set(connection.scalars(sa.select(imports.c.run_id)))
     sources = {}
-    for row in run_rows:
-        fold_count, newest_fold = counts.get(row.run_id, (0, 0))
-        label = label_of.get(row.run_id, Label())
-        is_imported = row.run_id in imported
-        sources[row.run_id] = _Source(row, fold_count, newest_fold, label, is_imported)
+    newest_first = runs.select().where(is_not_deleted()).order_by(runs.c.sequence.desc())
+    for row in connection.execute(newest_first):
+        sources[row.run_id] = _Source(
+            row=row,
+            fold_count=fold_counts.get(row.run_id, 0),
+            newest_fold=newest_folds.get(row.run_id, 0),
+            label=label_of.get(row.run_id, Label()),
+            imported=row.run_id in imported_ids,
+        )
     return sources
 
 
@@ -262,9 +269,8 @@ def _fold_rows(connection: sa.Connection, run_ids: Collection[str]) -> dict[str,
     if not run_ids:
         return {}
     query = folds.select().order_by(folds.c.sequence)
-    if (
-        len(run_ids) <= _MOST_NAMED
-    ):  # else all folds are read, and those of other runs not asked for
+    # Of more runs all folds are read, and nobody asks for those of the others.
+    if len(run_ids) <= _MOST_NAMED:
         query = query.where(folds.c.run_id.in_(run_ids))
     rows: defaultdict[str, list[Any]] = defaultdict(list)
     for row in connection.execute(query):

@@ -11,7 +11,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord
 from ecv_core.store.plans import stored_plans
 from ecv_core.store.recorded import recorded_run
-from ecv_core.store.schema import kept, runs
+from ecv_core.store.schema import is_not_deleted, runs
 from ecv_core.store.store import Store, open_store
 
 _MOST_SHOWN = 5
@@ -50,17 +50,17 @@ def full_id(store: Store, beginning: str) -> str:
     Raises:
         InputError: Where it is empty, or several ids begin so.
     """
-    rows = store.rows(sa.select(runs.c.run_id).where(kept()))
-    return _only_match([row.run_id for row in rows], beginning, "run")
+    rows = store.rows(sa.select(runs.c.run_id).where(is_not_deleted()))
+    return _full_id_of([row.run_id for row in rows], beginning, "run")
 
 
 def full_plan_id(store: Store, kind: str, beginning: str) -> str:
     """The same of the plans of a kind, such as selections."""
-    ids = [plan.plan_id for plan in stored_plans(store, kind)]
-    return _only_match(ids, beginning, kind)
+    plans = stored_plans(store, kind)
+    return _full_id_of([plan.plan_id for plan in plans], beginning, kind)
 
 
-def _only_match(ids: Sequence[str], beginning: str, kind: str) -> str:
+def _full_id_of(ids: Sequence[str], beginning: str, kind: str) -> str:
     """The only id that begins so; the beginning itself where none does. Raises: InputError.
 
     Args:
@@ -72,7 +72,7 @@ def _only_match(ids: Sequence[str], beginning: str, kind: str) -> str:
         raise InputError(f"the id of the {kind} is empty; give its id or the beginning of it")
     if beginning in ids:
         return beginning
-    matches = [other for other in ids if other.startswith(beginning)]
+    matches = [full_id for full_id in ids if full_id.startswith(beginning)]
     if len(matches) > 1:
         shown = ", ".join(matches[:_MOST_SHOWN])
         if len(matches) > _MOST_SHOWN:

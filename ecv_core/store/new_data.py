@@ -20,16 +20,16 @@ class NewData:
     """What the folds of a run say of the mean of new data."""
 
     interval: NewDataInterval
-    kind: str
-    """'users', 'rows' of a table, or 'clusters' of users where the data name them."""
+    of: str
+    """Its units: 'users', 'rows' of a table, or 'clusters' of users where the data name them."""
 
 
-def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | None:
+def new_data_of(run: RunRecord, user_scores: Mapping[int, UserScores]) -> NewData | None:
     """Where the mean score of new users is, by the folds that a run used up to its stop.
 
     Args:
         run: With its folds.
-        users: Fold -> its users' scores.
+        user_scores: Fold -> its users' scores.
 
     Returns:
         None where the users' scores are not known for every fold, or tell nothing of others; of a
@@ -39,17 +39,17 @@ def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | No
     """
     if run.spec.in_time:  # later data are not drawn as earlier ones are
         return None
-    interval = _interval_by_user_scores(run, users)
+    interval = _interval_by_user_scores(run, user_scores)
     if interval is None and run.spec.task.of_table:
         interval = _interval_by_fold_scores(run)
     if interval is None:
         return None
     within_range = interval.within(*metric_of(run.spec).range)
-    return NewData(interval=within_range, kind=_new_data_name(run, users))
+    return NewData(interval=within_range, of=_units_of_new_data(run, user_scores))
 
 
-def usual_new_data(spec: RunSpec) -> str:
-    """What new data are of runs like this, where nobody says that users belong to clusters."""
+def usual_units_of_new_data(spec: RunSpec) -> str:
+    """As `NewData.of` of runs like this, where the data do not name users' clusters."""
     if spec.clustered:
         return "clusters"
     if spec.task.of_table:
@@ -57,53 +57,51 @@ def usual_new_data(spec: RunSpec) -> str:
     return "users"
 
 
-def _new_data_name(run: RunRecord, users: Mapping[int, UserScores]) -> str:
-    """What new data are of a run: as `NewData.kind`."""
-    usual = usual_new_data(run.spec)
-    if usual != "users":
-        return usual
+def _units_of_new_data(run: RunRecord, user_scores: Mapping[int, UserScores]) -> str:
+    """As `NewData.of` of a run; where it is of users, all its folds used have scores."""
+    units = usual_units_of_new_data(run.spec)
+    if units != "users":
+        return units
     for result in run.folds[: run.folds_used]:
-        if users[result.fold].clusters is None:
-            return usual
+        if user_scores[result.fold].clusters is None:
+            return "users"
     return "clusters"
 
 
 def _interval_by_user_scores(
-    run: RunRecord, users: Mapping[int, UserScores]
+    run: RunRecord, user_scores: Mapping[int, UserScores]
 ) -> NewDataInterval | None:
     """`new_data_interval` of the folds used; None where their users' scores do not tell."""
     metric = run.spec.metric_name
     scores_of_folds = []
     for result in run.folds[: run.folds_used]:
-        scores = users.get(result.fold)
+        scores = user_scores.get(result.fold)
         if scores is None or metric not in scores.metrics:
             return None
         scores_of_folds.append(scores)
     if not scores_of_folds:
         return None
-    _, table = user_table(scores_of_folds, metric)
-    # The table has a row per fold and a column per user. A fold without anybody says nothing, and a
-    # single user nothing of others.
-    if table.shape[1] < 2 or np.isnan(table).all(axis=1).any():
+    _, table = user_table(scores_of_folds, metric)  # shape (folds, users), NaN for no score
+    user_count = table.shape[1]
+    is_fold_empty = np.isnan(table).all(axis=1)
+    if user_count < 2 or is_fold_empty.any():
         return None
-    # Where splits are repeated, the variance is that of rows which come again; blocks of a
-    # jackknife are other ones each time.
-    if run.spec.overlap and not _repeats_share_rows(table, run.spec.folds_of_a_partition):
+    # Repeated splits test the same rows again, and the interval needs the variance between rows. A
+    # metric whose jackknife scores blocks of rows has other blocks in each fold, and none twice.
+    parts = run.spec.folds_of_a_partition
+    if run.spec.overlap and not _repeats_share_rows(table, parts):
         return None
-    return new_data_interval(
-        table,
-        run.spec.confidence,
-        k=run.spec.folds_of_a_partition,
-        rows=run.spec.task.of_table,
-    )
+    # The 'users' of a table are its rows.
+    return new_data_interval(table, run.spec.confidence, k=parts, rows=run.spec.task.of_table)
 
 
 def _repeats_share_rows(table: NDArray[np.floating], folds_of_a_partition: float) -> bool:
     """Whether the same rows meet again in repeated splits, and not other blocks of a jackknife,
     of which repeated splits have more than one partition has."""
-    columns = table.shape[1]
-    in_a_fold = float((~np.isnan(table)).sum(axis=1).mean())
-    return columns <= 1.1 * in_a_fold * folds_of_a_partition
+    rows_or_blocks = table.shape[1]
+    mean_in_a_fold = float((~np.isnan(table)).sum(axis=1).mean())
+    # Parts differ a little in size, so a partition may have somewhat more.
+    return rows_or_blocks <= 1.1 * mean_in_a_fold * folds_of_a_partition
 
 
 def _interval_by_fold_scores(run: RunRecord) -> NewDataInterval | None:
@@ -118,11 +116,12 @@ def _interval_by_fold_scores(run: RunRecord) -> NewDataInterval | None:
     mean, deviation = mean_and_deviation(scores)
     if deviation == 0:
         return None
-    # The corrected resampled t interval of Nadeau and Bengio (2003): a fold tests one part of the
-    # data and learns from the others.
+    # The corrected resampled t interval of Nadeau and Bengio (2003), whose variance grows by the
+    # ratio of test rows to training rows: a fold tests one part of the data and trains on the
+    # others. Of a split that draws a share of the rows, the number of parts is 1 / share.
     parts = run.spec.folds_of_a_partition
-    tested_to_learnt = 1 / (parts - 1)
-    # Beyond one partition, folds hold out the same rows again, and add no data.
-    n = min(len(scores), max(2, round(parts)))
-    half = half_width(deviation, n, run.spec.confidence, overlap=tested_to_learnt)
-    return NewDataInterval(low=mean - half, high=mean + half)
+    test_to_training = 1 / (parts - 1)
+    # More folds than parts hold out the same rows again, and are no more data.
+    independent_folds = min(len(scores), max(2, round(parts)))
+    margin = half_width(deviation, independent_folds, run.spec.confidence, overlap=test_to_training)
+    return NewDataInterval(low=mean - margin, high=mean + margin)

@@ -23,7 +23,7 @@ def write_output(path: Path, content: str | bytes) -> None:
     check_output(path)
     if isinstance(content, str):
         content = content.encode("utf-8")
-    if path.exists() and not path.is_file():
+    if path.exists() and not path.is_file():  # a device, such as /dev/stdout, is not replaced
         path.write_bytes(content)
         return
     with replacing(path, for_others=True) as part:

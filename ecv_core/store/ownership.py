@@ -109,9 +109,10 @@ def _start_of_process(pid: int) -> int:
     """
     status = _text(f"/proc/{pid}/stat")
     if not status:
-        return round(psutil.Process(pid).create_time())
-    after_name = status.rpartition(")")[2].split()  # the name may have spaces and brackets
-    return int(after_name[_START_FIELD])  # ticks since boot, which no change of the clock moves
+        return round(psutil.Process(pid).create_time())  # in seconds, by the clock
+    _, _, after_name = status.rpartition(")")  # the name may have spaces and brackets
+    fields = after_name.split()
+    return int(fields[_START_FIELD])  # in ticks since boot, which no change of the clock moves
 
 
 _START_FIELD = 19
@@ -137,7 +138,7 @@ def is_elsewhere(owner: str) -> bool:
     return names_process and not owner.startswith(f"{_machine()}:")
 
 
-_PROCESS = r".+:(\d+):(\d+)"
+_PROCESS = r".+:(?P<pid>\d+):(?P<start>\d+)"
 """What `this_process` gives: machine, process id, start."""
 
 
@@ -164,11 +165,12 @@ def is_alive(owner: str, *, silent_seconds: float) -> bool:
         return True
     if is_elsewhere(owner):
         return silent_seconds < GONE_SECONDS
-    pid = int(parts[1])
+    pid = int(parts["pid"])
     try:
-        # A start that is given in seconds may be rounded up or down.
-        began_then = abs(_start_of_process(pid) - int(parts[2])) < 2
-        return began_then and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        # A start that is given in seconds may be rounded up or down. Another process that has got
+        # the id by now began later.
+        distance = abs(_start_of_process(pid) - int(parts["start"]))
+        return distance < 2 and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 

@@ -327,7 +327,7 @@ def record(
     document = json.dumps(run_document(run) | {"made_with": environment()}, indent=1)
     row = _Row(folder=path.parent, name=path.name, document=document, written=datetime.now(UTC))
     scores = users_table(path.name, users or {}, [run.spec.metric_name, *more_metrics])
-    with _writing(path):
+    with _locked_folder(path):
         rows = dict(_rows(path.parent)) | {row.name: row}
         # The users' scores are replaced first: without a run nobody looks for them.
         with (
@@ -339,7 +339,7 @@ def record(
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _locked_folder(path: Path) -> Iterator[None]:
     """While a run is recorded: no other program records in its folder.
 
     Raises:

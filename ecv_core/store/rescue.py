@@ -212,10 +212,11 @@ def _copy_missing_folds(store: Store, rescued: Store) -> int:
             is_missing = folds.c.fold.not_in(folds_here)
             missing_folds = rescued.rows(folds.select().filter_by(**of_run).where(is_missing))
             if missing_folds:
-                _insert_run_or_forget_moments(connection, dict(run._mapping))
+                _prepare_run_for_folds(connection, dict(run._mapping))
             for fold in missing_folds:
                 of_fold = of_run | {"fold": fold.fold}
                 _insert(connection, folds, dict(fold._mapping))
+                # Users' scores that are here without their fold may be of another computation.
                 connection.execute(user_scores.delete().filter_by(**of_fold))
                 for scores in rescued.rows(user_scores.select().filter_by(**of_fold)):
                     _insert(connection, user_scores, dict(scores._mapping))
@@ -223,7 +224,7 @@ def _copy_missing_folds(store: Store, rescued: Store) -> int:
     return count
 
 
-def _insert_run_or_forget_moments(connection: sa.Connection, row: dict[str, object]) -> None:
+def _prepare_run_for_folds(connection: sa.Connection, row: dict[str, object]) -> None:
     """Make the run where it lacks; have its moments worked out again, with the folds that come.
 
     Raises:

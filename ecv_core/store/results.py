@@ -6,7 +6,6 @@ recorded runs by the names of their files, which begin with dataset and algorith
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
@@ -146,15 +145,13 @@ class Results:
             metric: As of `user_scores_in`.
         """
         chosen = self._chosen_folds(spec, computed_here=False)
-        folds = {fold: choice.result for fold, choice in chosen.items()}
-        folds_of_run: defaultdict[str, list[_Choice]] = defaultdict(list)
-        for choice in chosen.values():
-            folds_of_run[choice.run.run_id].append(choice)
-        for choices in folds_of_run.values():
-            results = [choice.result for choice in choices]
-            for fold, users in self.user_scores_in(choices[0].run, results, metric).items():
-                folds[fold] = replace(folds[fold], user_scores=users)
-        return folds
+        results = {fold: choice.result for fold, choice in chosen.items()}
+        run_of_id = {choice.run.run_id: choice.run for choice in chosen.values()}
+        for run in run_of_id.values():
+            folds = [fold for fold, choice in chosen.items() if choice.run is run]
+            for fold, user_scores in self.user_scores_in(run, folds, metric).items():
+                results[fold] = replace(results[fold], user_scores=user_scores)
+        return results
 
     def fold(self, spec: RunSpec, index: int, *, computed_here: bool = False) -> FoldResult | None:
         """One fold, with users' scores where they were kept; None where it is nowhere.
@@ -190,16 +187,15 @@ class Results:
         return {fold: users for fold, users in recorded.items() if fold in folds}
 
     def user_scores_in(
-        self, run: RunRecord, results: Collection[FoldResult], metric: str | None = None
+        self, run: RunRecord, folds: Collection[int], metric: str | None = None
     ) -> dict[int, UserScores]:
         """Fold -> every user's scores of some folds of a run, where they were kept.
 
         Args:
             run: The run that has these folds.
-            results: The folds.
+            folds: Their indices.
             metric: That alone, which is not unpacked again at the next call; all without it.
         """
-        folds = [result.fold for result in results]
         if metric is None:
             return self.user_scores(run, folds)
         scores = {}

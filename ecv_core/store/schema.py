@@ -200,7 +200,7 @@ def wait_for_others(connection: sa.Connection) -> None:
     connection.execute(schema.update().values(version=schema.c.version))
 
 
-def kept() -> sa.ColumnElement[bool]:
+def is_not_deleted() -> sa.ColumnElement[bool]:
     """A condition on `runs`: those that are not deleted."""
     return runs.c.run_id.not_in(sa.select(removed.c.run_id))
 

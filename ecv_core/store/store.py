@@ -58,7 +58,7 @@ def open_store(url: str | None = None) -> Store:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeNow:
+class FoldOnNode:
     """What a node of a cluster computes."""
 
     node: str
@@ -88,7 +88,7 @@ class Store:
             StoreError: If it is damaged.
         """
         with self.transaction("read") as connection:
-            rows = run_rows(connection, schema.kept(), runs.c.run_id == run_id)
+            rows = run_rows(connection, schema.is_not_deleted(), runs.c.run_id == run_id)
         if not rows.runs:
             raise InputError(
                 f"there is no run '{run_id}' in this database; the page Runs, or `ecv runs`, "
@@ -146,7 +146,7 @@ class Store:
         runs_with_folds = sa.select(newest, fold_count).join_from(
             runs, folds, folds.c.run_id == runs.c.run_id, isouter=True
         )
-        not_deleted = schema.kept()
+        not_deleted = schema.is_not_deleted()
         by_key = runs_with_folds.where(not_deleted).group_by(runs.c.score_key).subquery()
         query = sa.select(runs.c.spec, by_key.c.folds)
         query = query.join_from(by_key, runs, runs.c.sequence == by_key.c.newest)
@@ -226,13 +226,13 @@ class Store:
                     run_id, spec, group=group, owner=owner, started_by=started_by, anew=anew
                 )
                 connection.execute(runs.insert().values(**row))
-            _keep_place(connection, group, compute_on)
+            _set_place_of_computing(connection, group, compute_on)
         return run_ids
 
     def compute_on(self, group_id: str, place: str) -> None:
         """Say where the runs of a group are computed, as `--on` takes it; empty says nothing."""
         with self.transaction("written") as connection:
-            _keep_place(connection, group_id, place)
+            _set_place_of_computing(connection, group_id, place)
 
     def requeue(
         self,
@@ -390,14 +390,14 @@ class Store:
                 values = {"run_id": run_id, "fold": fold, "node": node, "since": now()}
                 connection.execute(under_way.insert().values(**values))
 
-    def folds_on_nodes(self) -> list[NodeNow]:
+    def folds_on_nodes(self) -> list[FoldOnNode]:
         """What the nodes of a cluster compute now, by their names."""
         query = sa.select(under_way).join(runs, runs.c.run_id == under_way.c.run_id)
         query = query.filter_by(state=RunState.RUNNING).order_by(under_way.c.node)
         nodes = []
         for row in self.rows(query):
             since = datetime.fromisoformat(row.since)
-            nodes.append(NodeNow(node=row.node, run_id=row.run_id, fold=row.fold, since=since))
+            nodes.append(FoldOnNode(node=row.node, run_id=row.run_id, fold=row.fold, since=since))
         return nodes
 
     def request_cancel(self, run_id: str) -> None:
@@ -406,7 +406,7 @@ class Store:
         outside = (runs.c.state == RunState.RUNNING) & (runs.c.owner == OUTSIDE)
         without_owner = change.where((runs.c.state == RunState.QUEUED) | outside)
         self.write(
-            change.values(cancel_requested=True),
+            change.values(cancel_requested=True),  # whoever computes the run sees this and ends it
             without_owner.values(state=RunState.CANCELLED, finished_at=now()),
         )
 
@@ -448,7 +448,9 @@ class Store:
         Returns:
             The ids of those deleted.
         """
-        query = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), ~ACTIVE, schema.kept())
+        query = sa.select(runs.c.run_id).where(
+            runs.c.run_id.in_(run_ids), ~ACTIVE, schema.is_not_deleted()
+        )
         with self.transaction("written") as connection:
             idle_ids = list(connection.scalars(query))
             # Somebody else may have deleted one of them at this very moment.
@@ -465,7 +467,7 @@ class Store:
 
     def _load(self, *where: sa.ColumnElement[bool]) -> list[RunRecord]:
         with self.transaction("read") as connection:
-            rows = run_rows(connection, schema.kept(), *where)
+            rows = run_rows(connection, schema.is_not_deleted(), *where)
         return rows.records()
 
     def rows(self, query: sa.Select[Any]) -> Rows:
@@ -506,7 +508,7 @@ def _is_idle(connection: sa.Connection, run_id: str) -> bool:
     return connection.scalar(runs.select().filter_by(run_id=run_id).where(ACTIVE)) is None
 
 
-def _keep_place(connection: sa.Connection, group_id: str, place: str) -> None:
+def _set_place_of_computing(connection: sa.Connection, group_id: str, place: str) -> None:
     """As `Store.compute_on`, in a transaction that goes on."""
     if place:  # without one the runs are computed where the settings say
         connection.execute(places.delete().filter_by(group_id=group_id))

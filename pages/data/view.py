@@ -11,7 +11,7 @@ from ecv_core import dataset as datasets
 from ecv_core.access.roles import Action
 from ecv_core.dataset import own
 from ecv_core.dataset.own import About
-from ecv_core.dataset.plain import PlainFile, no_report
+from ecv_core.dataset.plain import PlainFile
 from ecv_core.figures.words import algorithm_title, counted, dataset_title
 from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import listed
@@ -65,7 +65,7 @@ def _show_dropped_file(token: str) -> None:
         with st.spinner("Reading the file ..."):
             plain = _unpacked_file(token)
             if not plain.path.is_file():  # it was kept or thrown away, in another tab
-                plain = own.taken_in(token, no_report)
+                plain = own.taken_in(token)
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
         _offer_another_file(token)
@@ -135,7 +135,7 @@ def _forget(token: str) -> None:
 
 @st.cache_data(show_spinner=False, max_entries=32)
 def _unpacked_file(token: str) -> PlainFile:
-    return own.taken_in(token, no_report)
+    return own.taken_in(token)
 
 
 _MOST = 30

@@ -22,7 +22,7 @@ def own_data(tmp_path, monkeypatch):
 def added(handle, actor, name):
     act = handle(actor)
     token = act.take_in(lambda path: path.write_text(ROWS), "shop.csv")
-    plain = own.taken_in(token, no_report)
+    plain = own.taken_in(token)
     act.build_dataset(plain, recognise(plain).layout, token, no_report)
     act.keep(token, name)
     return token

@@ -142,7 +142,7 @@ def test_data_takes_files_from_those_who_may_and_keeps_others_off(
 ):
     monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
     token = own.take_in(lambda path: path.write_text(ROWS), "shop.csv")
-    plain = own.taken_in(token, no_report)
+    plain = own.taken_in(token)
     own.build_dataset(plain, recognise(plain).layout, own.folder_of(token), no_report)
     own.keep(own.folder_of(token), "shop", added_by=f"{ISSUER}#ben")
     app = opened(as_one(who), "data")

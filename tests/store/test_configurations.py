@@ -57,7 +57,7 @@ def test_a_grid_is_read_and_users_without_anything_held_out_are_nan(tmp_path):
     ]
     nan = np.nan
     expected = [[0.5, nan, 0.25], [nan, 0.75, nan]]  # users 3, 5, 7
-    np.testing.assert_array_equal(found.values["ndcg@10"], [expected, expected])
+    np.testing.assert_array_equal(found.user_scores["ndcg@10"], [expected, expected])
 
 
 def a_tuning(p):

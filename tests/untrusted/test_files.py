@@ -52,7 +52,7 @@ def test_own_datasets_their_caches_and_stored_folds_are_of_their_owner_alone(tmp
     monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path))
     token = own.take_in(lambda path: path.write_text(ROWS), "shop.csv")
     assert open_to_others(tmp_path) == []
-    plain = own.taken_in(token, no_report)
+    plain = own.taken_in(token)
     own.build_dataset(plain, recognise(plain).layout, own.folder_of(token), no_report)
     own.keep(own.folder_of(token), "shop", added_by="https://id.example.org#ada")
     assert prepared("shop").dataset == "shop"

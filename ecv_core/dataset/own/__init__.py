@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
 import numpy as np
@@ -42,7 +42,7 @@ from ecv_core.dataset.own.recognise import (
     with_unit,
     without_roles,
 )
-from ecv_core.dataset.plain import PlainFile, Report, plain_file
+from ecv_core.dataset.plain import PlainFile, Report, no_report, plain_file
 from ecv_core.dataset.pruning import CORE, core_rows
 from ecv_core.dataset.reading import FileContent, read_rows
 from ecv_core.dataset.samples import read_samples
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
 # A file that somebody gave, for as long as it is worked on: taken in, read, ready to be kept.
 
 
-Kind = TypeVar("Kind")
 NOTHING: Mapping[str, Any] = {}
 
 _TOKEN = re.compile(r"[0-9a-f]{32}")
@@ -117,7 +116,7 @@ def _remove_stale_folders() -> None:
                     shutil.rmtree(folder, ignore_errors=True)
 
 
-def taken_in(token: str, report: Report) -> PlainFile:
+def taken_in(token: str) -> PlainFile:
     """A file that `take_in` took, unpacked and looked through.
 
     Raises:
@@ -132,7 +131,7 @@ def taken_in(token: str, report: Report) -> PlainFile:
             "the file in this address is no longer here: it was added or discarded, or is older "
             "than a day; drop it again"
         ) from None
-    return plain_file(folder / _FILE, name, folder, report)
+    return plain_file(folder / _FILE, name, folder, no_report)
 
 
 def forget(token: str) -> None:
@@ -285,12 +284,12 @@ def keep_layout(token: str, layout: Layout) -> None:
 
 def kept_layout(token: str) -> Layout | None:
     """What was asked for last; None where nothing was."""
-    return _read_json(folder_of(token) / _ASKED_LAYOUT, Layout)
+    return _read_layout(folder_of(token) / _ASKED_LAYOUT)
 
 
 def built_dataset(folder: Path, layout: Layout) -> About | None:
     """What `build_dataset` returned for this layout; None where it has not read the file so."""
-    if _read_json(folder / _READ_LAYOUT, Layout) != layout:
+    if _read_layout(folder / _READ_LAYOUT) != layout:
         return None
     return read_about(folder)
 
@@ -300,9 +299,9 @@ def _write_json(path: Path, value: object) -> None:
         temporary_path.write_text(codec.json_text(value), encoding="utf-8")
 
 
-def _read_json(path: Path, kind: type[Kind]) -> Kind | None:
+def _read_layout(path: Path) -> Layout | None:
     try:
-        return codec.read(kind, path.read_bytes())
+        return codec.read(Layout, path.read_bytes())
     except (OSError, ValueError):
         return None
 
@@ -632,9 +631,9 @@ def _without_costly_roles(recognition: Recognised, about: About, asked_for: set[
         about: What was read so.
         asked_for: Roles that somebody asked for, which stay.
     """
-    lacking_rows = {}
+    empty_counts = {}
     for role in about.columns:
         lacking = about.unused.get(reason_of(role, recognition.layout.unit), 0)
         if role not in asked_for and lacking > MOST_LOST * about.rows:
-            lacking_rows[role] = lacking
-    return without_roles(recognition, lacking_rows, f"{about.rows:,}")
+            empty_counts[role] = lacking
+    return without_roles(recognition, empty_counts, f"{about.rows:,}")

@@ -27,11 +27,12 @@ from ecv_core.dataset.layout import (
     Layout,
     TimeUnit,
     Unreadable,
+    default_names,
     in_order,
     rows_of_fields,
-    unnamed,
 )
 from ecv_core.dataset.own.roles import (
+    NEARLY_ALL,
     are_dates,
     guess_roles,
     guess_unit,
@@ -40,7 +41,7 @@ from ecv_core.dataset.own.roles import (
     says_quantity,
     says_time,
 )
-from ecv_core.dataset.plain import PlainFile, check_limits, refusals
+from ecv_core.dataset.plain import PlainFile, check_limits, errors_as_dataset_error
 from ecv_core.dataset.rows import as_text, flattened, json_object, parquet_head
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import opened
@@ -88,7 +89,7 @@ def recognise(plain: PlainFile) -> Recognised:
         return bounded.in_child(
             _recognise_parquet, plain, what=what, size=plain.given_bytes, error=DatasetError
         )
-    with refusals(plain.name):
+    with errors_as_dataset_error(plain.name):
         head = _first_bytes(plain)
         encoding = _encoding(head, plain)
         text = _decode_whole_lines(head, encoding)
@@ -98,7 +99,7 @@ def recognise(plain: PlainFile) -> Recognised:
 
 
 def _recognise_parquet(plain: PlainFile) -> Recognised:
-    with refusals(plain.name):
+    with errors_as_dataset_error(plain.name):
         names, rows = parquet_head(plain.path, SAMPLE)
         return with_guesses(Layout(form=Form.PARQUET, names=names), rows)
 
@@ -108,7 +109,7 @@ def recognise_with_layout(plain: PlainFile, layout: Layout) -> Recognised:
 
     Columns and what they are are recognised anew. Raises: DatasetError.
     """
-    with refusals(plain.name):
+    with errors_as_dataset_error(plain.name):
         text = _decode_whole_lines(_first_bytes(plain), layout.encoding)
         return _recognise_columns(text, layout)
 
@@ -122,6 +123,7 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
         )
     has_names = layout.form is not Form.DELIMITED or layout.header
     roles = guess_roles(layout.names, rows, has_names=has_names)
+    # In a file that nobody describes, NULL, NA and the like are taken for missing ids.
     layout = replace(layout, roles=in_order(roles), words_are_missing=True)
     guessed = with_unit(layout, rows)
     return _without_mostly_empty_roles(Recognised(layout=guessed, rows=tuple(rows)))
@@ -135,7 +137,7 @@ def _without_mostly_empty_roles(recognition: Recognised) -> Recognised:
     row_count = len(recognition.rows)
     if row_count < _TELLING_ROWS:
         return recognition
-    lacking_rows = {}
+    empty_counts = {}
     for role in ("rating", "timestamp", "basket"):
         place = recognition.layout.column(role)
         if place is None:
@@ -143,32 +145,32 @@ def _without_mostly_empty_roles(recognition: Recognised) -> Recognised:
         values = _column(recognition, place)
         lacking = row_count - _count_readable(values, role, recognition.layout)
         if lacking > row_count / 2:
-            lacking_rows[role] = lacking
-    return without_roles(recognition, lacking_rows, f"the first {row_count:,}")
+            empty_counts[role] = lacking
+    return without_roles(recognition, empty_counts, f"the first {row_count:,}")
 
 
 def without_roles(
-    recognition: Recognised, lacking_rows: Mapping[str, int], rows: str
+    recognition: Recognised, empty_counts: Mapping[str, int], row_count_words: str
 ) -> Recognised:
     """The same without roles that were guessed and cost too many rows; a note says so of each.
 
     Args:
         recognition: How a file is read.
-        lacking_rows: Role -> how many rows have no value of it.
-        rows: The rows of how many, in words.
+        empty_counts: Role -> how many rows have no value of it.
+        row_count_words: Of how many rows, in words: 'the first 200'.
     """
     layout = recognition.layout
     notes = list(recognition.notes)
     for role, place in layout.roles:
-        if role not in lacking_rows:
+        if role not in empty_counts:
             continue
         layout = layout.with_roles({role: None})
         column = layout.names[place]
         role_in_words = ROLE_WORDS[role]
         notes.append(
             f"The column {column} is not used as the {role_in_words}, because "
-            f"{lacking_rows[role]:,} of {rows} rows have no {role_in_words} in it. To use it, give "
-            f"{OPTIONS[role]} {column}."
+            f"{empty_counts[role]:,} of {row_count_words} rows have no {role_in_words} in it. "
+            f"To use it, give {OPTIONS[role]} {column}."
         )
     return replace(recognition, layout=layout, notes=tuple(notes))
 
@@ -239,7 +241,7 @@ def _decode_whole_lines(head: bytes, encoding: str) -> str:
 def _first_filled_lines(text: str, skip: int = 0) -> list[str]:
     """The first lines with something in them. Raises: Unreadable if they are too long."""
     lines: list[str] = []
-    most_lines = SAMPLE + 2  # beside the rows that decide, names and a line above these
+    most_lines = SAMPLE + 2  # the rows that decide, the names of columns, and a title above these
     for line in islice(_lines_of(text), skip, None):
         if line.strip() and len(line) <= _LONGEST_SAMPLE:
             lines.append(line)
@@ -337,9 +339,10 @@ def _usual_width(rows: Sequence[Sequence[str]]) -> _UsualWidth:
 
 def _check_no_headings(text: str, rows: Sequence[Sequence[str]]) -> None:
     """Refuse a table with headings between its rows, such as '1:'. Raises: Unreadable."""
+    if _usual_width(rows).width < 2 or len(rows[0]) > 1:
+        return  # the first line has as many fields as others, so that it is a row like them
     first_field = rows[0][0]
-    is_row = _usual_width(rows).width < 2 or len(rows[0]) > 1
-    if is_row or not _HEADING.fullmatch(first_field.strip()):
+    if not _HEADING.fullmatch(first_field.strip()):
         return
     headings = []
     for number, line in enumerate(_lines_of(text), start=1):
@@ -440,7 +443,7 @@ def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
         rows_end_with_separator = all(row[-1] == "" for row in rows)
         if not rows_end_with_separator:
             header_names.insert(0, "")
-    names = list(unnamed(width))
+    names = list(default_names(width))
     for place, name in enumerate(header_names[:width]):
         if name:
             names[place] = name
@@ -537,7 +540,7 @@ def _have_another_kind(values: Sequence[str], word: str) -> bool:
     if not values:
         return False
     numbers = list(filter(is_number, values))
-    if len(numbers) > 0.9 * len(values):  # The word itself is no number.
+    if len(numbers) > NEARLY_ALL * len(values):  # The word itself is no number.
         return True
     return are_dates(values) and not are_dates([word])
 

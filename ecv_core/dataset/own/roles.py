@@ -70,6 +70,10 @@ _SCALE = 10
 """No more different numbers than this are a scale of ratings rather than items."""
 _MOST_DECIMALS = 2
 """A rating with more decimals than this is a measurement, such as a latitude."""
+NEARLY_ALL = 0.9
+"""More than this share of a column's values decide what it holds; the others are mistakes."""
+_SHORTEST_DATE = 8
+"""Characters, as of 1.1.2020."""
 _TELLING = 10
 """With fewer values than this, that all differ or none does is chance."""
 
@@ -182,11 +186,12 @@ def _likeliest_id(role: str, names: Sequence[str], columns: Mapping[int, Values]
     """
     for place, values in columns.items():
         plain = plain_name(names[place])
-        if any(part in plain for part in _ID_WORDS[role]) and not _counts_rows(values):
+        if any(part in plain for part in _ID_WORDS[role]) and not _are_row_numbers(values):
             return place
     for place, values in columns.items():
         if _can_be_ids(role, values):
             return place
+    # Nothing looks like ids. People see the guess and can correct it, so some column is taken.
     for place, values in columns.items():
         if not are_dates(values):
             return place
@@ -201,12 +206,12 @@ def _can_be_ids(role: str, values: Values) -> bool:
     """
     if role == "item_id" and _never_changes(values):
         return False
-    if are_dates(values) or _have_decimals(values) or _counts_rows(values):
+    if are_dates(values) or _have_decimals(values) or _are_row_numbers(values):
         return False
     return role == "user_id" or not _is_scale(values)
 
 
-def _counts_rows(values: Values) -> bool:
+def _are_row_numbers(values: Values) -> bool:
     """Whether every row has another value, as the number of a row has."""
     return len(values) >= _TELLING and len(set(values)) == len(values)
 
@@ -290,9 +295,10 @@ def is_time(values: Values) -> bool:
 def are_dates(values: Values) -> bool:
     """Whether nearly all values are dates that are written as texts."""
     present = [value for value in values if value]
-    likely = [value for value in present if len(value) > 7 and not is_number(value)]
-    nearly_all = 0.9 * len(present)
-    return len(likely) > nearly_all and date_orders(likely).date_count > nearly_all
+    # Reading dates takes time, so what cannot be one is left out first.
+    texts = [value for value in present if len(value) >= _SHORTEST_DATE and not is_number(value)]
+    nearly_all = NEARLY_ALL * len(present)
+    return len(texts) > nearly_all and date_orders(texts).date_count > nearly_all
 
 
 def _is_rating(values: Values) -> bool:

@@ -125,7 +125,7 @@ def paired_tests(scores: Configurations) -> PairedTests:
     """
     p_values = {}
     means = {}
-    for metric, cube in scores.values.items():
+    for metric, cube in scores.user_scores.items():
         p_values[metric] = paired_p_values(cube)
         # Over users; shape (folds, configurations).
         means[metric] = np.asarray(np.nanmean(cube, axis=2, dtype=np.float64)).T
@@ -346,7 +346,7 @@ def _configurations(runs: Mapping[RunSpec, Sequence[FoldResult]]) -> Configurati
     return Configurations(
         spec=specs[0],
         configurations=tuple(configuration for configuration, _ in by_parameters),
-        values=_score_cubes(folds, _studied_columns(specs[0])),
+        user_scores=_score_cubes(folds, _studied_columns(specs[0])),
         folds=np.array(scores),
         joules=np.array(joules),
     )

@@ -164,7 +164,7 @@ def test_a_dataset_whose_description_is_damaged_still_is_one(source: Path, damag
 @pytest.mark.usefixtures("data_folder")
 def test_a_file_that_was_taken_in_is_found_again_with_all_that_was_asked(source: Path):
     token = own.take_in(lambda path: path.write_bytes(source.read_bytes()), source.name)
-    plain = own.taken_in(token, no_report)
+    plain = own.taken_in(token)
     assert plain.name == "My Shop (2).csv"
     layout = own.recognise_with_corrections(plain, {}, TimeUnit.MILLISECONDS).layout
     assert own.kept_layout(token) is None
@@ -182,7 +182,7 @@ def test_a_file_that_was_taken_in_is_found_again_with_all_that_was_asked(source:
         "interactions.parquet",
     ]
     with pytest.raises(InputError, match="is no longer here"):
-        own.taken_in(token, no_report)
+        own.taken_in(token)
 
 
 @pytest.mark.usefixtures("data_folder")
@@ -199,7 +199,7 @@ def test_files_that_nobody_kept_are_forgotten_after_a_day(source: Path):
 
 @pytest.mark.parametrize("token", ["", "..", "../shop", "x" * 32, "a" * 31, "A" * 32])
 def test_no_address_leads_elsewhere(token: str):
-    for act in (own.folder_of, own.forget, lambda one: own.taken_in(one, no_report)):
+    for act in (own.folder_of, own.forget, own.taken_in):
         with pytest.raises(InputError, match="this address has no file"):
             act(token)
 

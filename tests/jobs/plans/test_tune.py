@@ -191,8 +191,8 @@ def test_own_runs_with_all_folds_are_a_tuning_to_study(store: Store) -> None:
     found = own_tuning(store, "synthetic", "item-knn")
     assert found.space == {"neighbours": (10, 20, 40, 80)}
     assert own_tuning_names(store) == {"synthetic--item-knn": 40}
-    assert set(found.values) == {f"{metric}@10" for metric in STUDIED}
-    cube = found.values["recall@10"]
+    assert set(found.user_scores) == {f"{metric}@10" for metric in STUDIED}
+    cube = found.user_scores["recall@10"]
     assert cube.shape == (4, 10, 40)
     spec = replace(found.spec, params=(("neighbours", 80), ("shrink", 0.0)))
     assert (cube[3, 7] == fold(spec, 7).user_scores.of("recall@10")).all()

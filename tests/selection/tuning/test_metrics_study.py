@@ -38,7 +38,7 @@ def made(configurations: list[dict], *, noise: dict[str, float], slope: float) -
     return Configurations(
         spec=spec,
         configurations=tuple(configurations),
-        values=values,
+        user_scores=values,
         folds=unknown,
         joules=unknown,
     )
@@ -84,14 +84,14 @@ def test_a_recorded_tuning_tells_apart_what_a_grid_of_the_same_settings_does() -
     for (a, first), (b, second) in combinations(shared, 2):
         at = pairs.index((first, second))
         for fold in (0, 4):
-            both = grid.values["ndcg@10"][[a, b], fold]
+            both = grid.user_scores["ndcg@10"][[a, b], fold]
             expected = ttest_rel(*both, nan_policy="omit").pvalue
             assert tuning.p_values["ndcg@10"][fold, at] == pytest.approx(expected, rel=1e-3)
 
 
 def test_dp_is_the_mean_p_of_scipys_tests() -> None:
     found = recorded_grid("ml-100k--item-knn--neighbours")
-    cube = found.values["ndcg@10"]
+    cube = found.user_scores["ndcg@10"]
     count = len(found.configurations)
     expected = np.mean(
         [
@@ -100,7 +100,7 @@ def test_dp_is_the_mean_p_of_scipys_tests() -> None:
             for a, b in combinations(range(count), 2)
         ]
     )
-    part = replace(found, values={"ndcg@10": cube[:, [0, 4]]})
+    part = replace(found, user_scores={"ndcg@10": cube[:, [0, 4]]})
     dp = study_metrics(paired_tests(part)).curves["ndcg@10"].dp
     assert dp == pytest.approx(25 * expected, rel=1e-6)
 
