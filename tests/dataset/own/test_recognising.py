@@ -333,6 +333,11 @@ def test_a_column_that_gets_a_role_loses_the_one_that_it_had(read):
     [
         ({"columns": {"user_id": "user"}}, UnknownName, "no column is called 'user'"),
         ({"columns": {"user_id": "9"}}, UnknownName, "no column is called '9'"),
+        (
+            {"columns": {"user_id": "0000000019"}},
+            UnknownName,
+            "no column is called '0000000019'",
+        ),
         ({"columns": {"user_id": "a", "item_id": "a"}}, InputError, "only one of user, item"),
         (
             {"columns": {"user_id": "none"}},
