@@ -118,11 +118,11 @@ def member(claims: Mapping[str, object], access: AccessSettings, now: float) -> 
     if not _text(claims, "iss") or not subject or signed_in_until(claims) <= now:
         return Actor(id="", role=PersonRole.NOBODY)
     person_id = person_of(claims)
-    names = {EVERYBODY, person_id} | _names_without_issuer(claims)
+    names_in_lists = {EVERYBODY, person_id} | _names_without_issuer(claims)
     role = PersonRole.NOBODY
-    if access.editors & names:
+    if access.editors & names_in_lists:
         role = PersonRole.EDITOR
-    elif access.viewers & names:
+    elif access.viewers & names_in_lists:
         role = PersonRole.VIEWER
     shown_name = _text(claims, "name") or _text(claims, "email").strip() or subject
     return Actor(id=person_id, role=role, name=shown_name[:80])

@@ -18,7 +18,7 @@ from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES, StoppingRule
 from ecv_core.stopping import rule as rule_named
-from ecv_core.stopping.base import FoldSets, OrderRule, SetRule, SetSteps, first_stop
+from ecv_core.stopping.base import FoldSets, OrderRule, SetRule, first_stop
 
 DRAWS = 5000
 """Orders drawn where they are not all worked out: as many as in the paper."""
@@ -57,12 +57,13 @@ def explore(
     )
     built = registered.build(spec)
     assert isinstance(built, SetRule)
+    orders, _ = _orders_and_setting(scores, built)
+    return orders
+
+
+def _orders_and_setting(scores: Scores, rule: SetRule) -> tuple[exact.Orders, float]:
+    """Every order of the folds under a rule, whatever it is set to, and what it is set to."""
     subsets = FoldSubsets(scores.folds)
-    return _orders(scores, subsets, built, _set_steps(scores, subsets, built))
-
-
-def _set_steps(scores: Scores, subsets: FoldSubsets, rule: SetRule) -> SetSteps:
-    """Ask the rule what decides at each step from a set of folds to the next."""
     sets = FoldSets(
         folds=subsets.scores,
         means=subsets.means,
@@ -71,16 +72,13 @@ def _set_steps(scores: Scores, subsets: FoldSubsets, rule: SetRule) -> SetSteps:
         users=scores.users,
         cheap_models=scores.cheap_models,
     )
-    return rule.steps(sets)
-
-
-def _orders(scores: Scores, subsets: FoldSubsets, rule: SetRule, steps: SetSteps) -> exact.Orders:
-    """The orders under a rule, by its own estimates of the k-fold mean where it has some."""
-    if steps.means is not None:
+    steps = rule.steps(sets)
+    if steps.means is not None:  # the rule's own estimates of the k-fold mean
         subsets = subsets.with_means(steps.means)
-    return exact.Orders(
+    orders = exact.Orders(
         subsets, steps.half_widths, steps.step, earliest_stop=first_stop(rule), costs=scores.costs
     )
+    return orders, steps.setting
 
 
 def fixed_stops(
@@ -127,19 +125,17 @@ def outcome(
         InputError: For bad scores.
     """
     if isinstance(rule, SetRule):  # it decides by sets of folds, so that every order is counted
-        subsets = FoldSubsets(scores.folds)
-        steps = _set_steps(scores, subsets, rule)
-        orders = _orders(scores, subsets, rule, steps)
-        return orders.at(steps.setting, within_percent=within_percent)
+        orders, setting = _orders_and_setting(scores, rule)
+        return orders.at(setting, within_percent=within_percent)
     results = _fold_results(scores)
     decides_by_scores = getattr(rule, "looks", True)
     if not decides_by_scores:  # it stops every order after the same fold
         stop = float(_first_stop(rule, results))
         curve = fixed_stops(scores, confidence=confidence, within_percent=within_percent)
-        setting = None
+        at_stop = curve.at(stop)
         if hasattr(rule, "min_folds"):  # what is set is after which fold it stops
-            setting = stop
-        return replace(curve.at(stop), setting=setting)
+            return at_stop
+        return replace(at_stop, setting=None)
 
     def ask_at_every_fold(_scores_in_order: Floats) -> NDArray[np.intp]:
         """Ask a rule that sees whole results: of the same orders that `sampled` draws."""

@@ -196,9 +196,9 @@ def spaces_figure(space: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
     tau_of_splits = {}
     for agreement in space["agreements"]:
         tau_of_splits[tuple(agreement["splits"])] = agreement["tau"]
-    # There are more looks than other splits, and each split takes the next one.
-    looks = zip(_SYMBOL_OF_RUNNER.values(), colours.series, strict=False)
-    for other, (symbol, colour) in zip(others, looks, strict=False):
+    # Each split takes the next mark of those that tell runners apart elsewhere: there are enough.
+    marks = zip(others, _SYMBOL_OF_RUNNER.values(), colours.series, strict=False)
+    for other, symbol, colour in marks:
         figure.add_scatter(
             x=scores_by_split[first],
             y=scores_by_split[other],

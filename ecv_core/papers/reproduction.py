@@ -251,8 +251,7 @@ def _compare(
     if isinstance(ours, str):
         # Whoever wrote our words beside the row has compared them: an option that is here under
         # another name is the same.
-        is_written_beside_row = bool(part.our_words)
-        if is_written_beside_row or published == ours:
+        if part.our_words or published == ours:
             return CellVerdict(label="same")
         return CellVerdict(label="differs", why=part.why_different)
     # Ours is the same if it is, rounded to as many decimals as are printed.

@@ -73,15 +73,12 @@ def largest_block(runs: Iterable[RunRecord], algorithms: Sequence[str] = ()) -> 
         algorithms_by_split.setdefault(split, set()).add(run.spec.algorithm)
     kept = _largest_without_gap(algorithms_by_split)
     kept_runs = {}
-    left_out_splits = set()
-    left_out_algorithms = set()
     for (split, algorithm), run in every_run.items():
-        if split not in kept.splits:
-            left_out_splits.add(split)
-        if algorithm not in kept.algorithms:
-            left_out_algorithms.add(algorithm)
         if split in kept.splits and algorithm in kept.algorithms:
             kept_runs[split, algorithm] = run
+    left_out_splits = algorithms_by_split.keys() - kept.splits
+    every_algorithm = set[str]().union(*algorithms_by_split.values())
+    left_out_algorithms = every_algorithm - kept.algorithms
     algorithm_order = [*algorithms, *sorted(kept.algorithms.difference(algorithms))]
     left_out = sorted(left_out_splits, key=_registry_order) + sorted(left_out_algorithms)
     return Block(

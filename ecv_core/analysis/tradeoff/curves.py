@@ -52,7 +52,7 @@ class Tradeoff:
         return self.average.settings
 
     @property
-    def baseline(self) -> Curve | None:
+    def fixed_folds_curve(self) -> Curve | None:
         """Always e folds, averaged; None where systems differ in k."""
         if len({system.k for system in self.systems}) > 1:
             return None

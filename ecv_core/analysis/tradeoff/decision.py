@@ -92,8 +92,7 @@ def leave_one_dataset_out(
             )
             continue
         assert chosen.setting is not None  # a curve has a setting in each row
-        share_within = curve.at(chosen.setting).within
-        assert share_within is not None
+        share_within = _share_within(curve, chosen.setting)
         check = CarryOver(
             dataset=dataset,
             setting=chosen.setting,
@@ -102,6 +101,13 @@ def leave_one_dataset_out(
         )
         checks.append(check)
     return checks
+
+
+def _share_within(curve: Curve, setting: float) -> float:
+    """The share of orders that end close enough, of a curve that has it."""
+    share_within = curve.at(setting).within
+    assert share_within is not None
+    return share_within
 
 
 ALL_FOLDS = NEVER_STOPS
@@ -261,8 +267,7 @@ def _option(
     curves = list(candidate.curves.values())
     systems_keeping_promise = 0
     for curve in curves:
-        share_within = curve.at(outcome.setting).within
-        if share_within is not None and share_within >= share - ROUNDING:
+        if _share_within(curve, outcome.setting) >= share - ROUNDING:
             systems_keeping_promise += 1
     return Option(
         rule=candidate.rule,

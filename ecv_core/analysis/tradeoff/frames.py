@@ -62,9 +62,9 @@ def tradeoff_frame(explored: Tradeoff, others: Sequence[RuleCurve] = ()) -> pd.D
     parts = [_curve_rows(AVERAGE, "", explored.average)]
     for system, curve in zip(explored.systems, explored.curves, strict=True):
         parts.append(_curve_rows(SYSTEM, system.name, curve))
-    baseline = explored.baseline
-    if baseline is not None:
-        parts.append(_curve_rows(FIXED, "", baseline))
+    fixed_folds_curve = explored.fixed_folds_curve
+    if fixed_folds_curve is not None:
+        parts.append(_curve_rows(FIXED, "", fixed_folds_curve))
     for other in others:
         parts.append(_curve_rows(RULE, other.rule, other.average))
     paper = {

@@ -92,7 +92,7 @@ def test_a_coarse_grid_has_the_steps_of_a_slider_and_the_values_of_the_fine_one(
 
 def test_systems_of_different_k_have_no_common_fixed_e():
     found = tradeoff([system(), system("two", FOLDS[:5])], within_percent=2.0)
-    assert found.baseline is None
+    assert found.fixed_folds_curve is None
     assert found.average.k == 6
 
 
