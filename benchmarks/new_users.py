@@ -2,27 +2,23 @@
 
     python -m benchmarks.new_users                 the recorded runs, some minutes
     python -m benchmarks.new_users --draws 100     fewer drawn groups of users
-    python -m benchmarks.new_users --refit ml-100k ease --users 300 --draws 60
-    python -m benchmarks.new_users --refit ml-1m item-knn --split random-holdout --draws 60
 
 Of every recorded run some of its users are drawn, with replacement, and some of its folds: their
-interval has to hold the mean of all users and folds. With --refit users of a dataset are drawn, the
-model is trained on them alone, and the interval has to hold the mean of all such draws.
+interval has to hold the mean of all users and folds.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import replace
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 import ecv_core as ecv
-from ecv_core import evaluation, models, splits
-from ecv_core.records.interactions import Interactions
+from benchmarks.tables import percent, print_head, print_row
 from ecv_core.store.recorded import recorded_runs, recorded_user_scores
 
 FOLDS = (1, 3, 4, 10)
@@ -75,63 +71,15 @@ def print_recorded(draws: int, seed: int) -> None:
                     plain = prototype_width(drawn)
                     if plain > 0:  # some user has a hit
                         widths.setdefault((users, folds), []).append(interval.width / plain)
-                held.setdefault((users, folds), {})[name] = 100 * count / draws
-    print("| users drawn | folds | held on average | least of the runs | width, to a plain one |")
-    print("|---|---|---|---|---|")
+                held.setdefault((users, folds), {})[name] = count / draws
+    print_head(
+        ["users drawn", "folds", "held on average", "least of the runs", "width, to a plain one"]
+    )
     for (users, folds), shares in held.items():
         least = min(shares, key=shares.__getitem__)
-        print(
-            f"| {users} | {folds} | {np.mean(list(shares.values())):.1f} % "
-            f"| {shares[least]:.1f} % ({least}) | {np.mean(widths[users, folds]):.2f} |"
-        )
-
-
-def subset(data: Interactions, users: NDArray[np.intp]) -> Interactions:
-    """The interactions of some users, who are numbered anew."""
-    users = np.sort(users)
-    number = np.full(data.n_users, -1, dtype=np.int32)
-    number[users] = np.arange(len(users), dtype=np.int32)
-    rows = np.flatnonzero(number[data.users] >= 0)
-    taken = data.take(rows)
-    return replace(taken, users=number[taken.users], user_ids=data.user_ids[users])
-
-
-def refitted_table(
-    data: Interactions, algorithm: str, split: str, seed: int
-) -> NDArray[np.float64]:
-    """nDCG@10 of each user in each of ten folds, of a model trained on these users alone."""
-    folds = splits.split(data, split, 10, seed)
-    table = np.full((10, data.n_users), np.nan)
-    known = models.algorithm(algorithm)
-    for fold in range(10):
-        matrices = splits.fold_matrices(data, folds, fold)
-        model = known.build(dict(known.resolve({})))
-        model.fit(matrices.train, seed=seed)
-        result = evaluation.evaluate(
-            model, matrices.train, matrices.held_out, [10], metrics=["ndcg"]
-        )
-        table[fold, result.users] = result.of("ndcg@10")
-    return table
-
-
-def print_refitted(
-    dataset: str, algorithm: str, split: str, users: int, draws: int, seed: int
-) -> None:
-    """The share of draws whose interval holds the mean of all draws."""
-    data = ecv.load(dataset)
-    rng = np.random.default_rng(seed)
-    tables = []
-    for draw in range(draws):
-        chosen = rng.permutation(data.n_users)[:users]
-        tables.append(refitted_table(subset(data, chosen), algorithm, split, draw))
-    truth = float(np.mean([np.nanmean(table, axis=1).mean() for table in tables]))
-    print(f"{algorithm} on {users} users of {dataset}, {split}, {draws} draws, mean {truth:.4f}")
-    for folds in FOLDS:
-        held = 0
-        for table in tables:
-            interval = ecv.new_data_interval(table[rng.permutation(10)[:folds]])
-            held += interval.low <= truth <= interval.high
-        print(f"after {folds} folds: held in {100 * held / draws:.1f} %")
+        average = percent(fmean(shares.values()))
+        width = fmean(widths[users, folds])
+        print_row([users, folds, average, f"{percent(shares[least])} ({least})", f"{width:.2f}"])
 
 
 def main() -> None:
@@ -139,17 +87,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--refit", nargs=2, metavar=("DATASET", "ALGORITHM"))
-    parser.add_argument("--users", type=int, default=300)
-    parser.add_argument("--split", default="user-k-fold")
     options = parser.parse_args()
-    if options.refit:
-        dataset, algorithm = options.refit
-        print_refitted(
-            dataset, algorithm, options.split, options.users, options.draws, options.seed
-        )
-    else:
-        print_recorded(options.draws, options.seed)
+    print_recorded(options.draws, options.seed)
 
 
 if __name__ == "__main__":

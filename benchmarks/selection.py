@@ -2,7 +2,6 @@
 
     python -m benchmarks.selection                 recorded contenders, in random orders
     python -m benchmarks.selection --adversaries   made contenders: equal ones, unstable folds
-    python -m benchmarks.selection --budgets       a budget beside as many folds for everybody
 
 Side by side over the same random orders of the folds: our selection; Optuna with our FoldPruner and
 with its own WilcoxonPruner, trials in random order; a Friedman race with Conover's test after at
@@ -15,7 +14,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -29,10 +28,10 @@ from benchmarks.tables import percent, print_head, print_row
 from ecv_core.analysis.replay import result_of
 from ecv_core.records.run import Scores
 from ecv_core.selection.contenders import recorded_contenders
-from ecv_core.selection.evidence import EverySubset, PairedScores
+from ecv_core.selection.evidence import EverySubset
 from ecv_core.selection.pruner import FoldPruner
 from ecv_core.selection.replay import follow
-from ecv_core.selection.rounds import Budget, Terms
+from ecv_core.selection.rounds import Terms
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold
 from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid
@@ -370,66 +369,12 @@ def mean_loss(contenders: int, spread: float, fold_noise: float, selections: int
     return float(np.mean(losses))
 
 
-# Budgets.
-
-
-class SameUsers(PairedScores):
-    """Made folds, of whose differences users tell as much as of the recorded ones."""
-
-    def __init__(self, made: Sequence[Scores], recorded: EverySubset) -> None:
-        super().__init__(made)
-        self._recorded = recorded
-
-    def user_variance(self, contender: int, other: int, _folds: Sequence[int]) -> float:
-        every_fold = 2**K - 1
-        return self._recorded.between(contender, other, every_fold).user_variance
-
-
-def print_budgets(studies: int) -> None:
-    """The loss within a budget beside that of as many folds for everybody, on hetrec-lastfm.
-
-    Each study has ten new folds, normal with the recorded means and the recorded covariances of the
-    contenders' folds. The standard error is in brackets.
-    """
-    recorded = study_of(recorded_contenders()["hetrec-lastfm"])
-    contenders = [replace(scores, users=None, user_ids=None) for scores in recorded.contenders]
-    true_means = recorded.scores.mean(axis=1, keepdims=True)
-    covariance_root = (recorded.scores - true_means) / np.sqrt(K - 1)
-    print_head(["folds", "budget", "equal folds", "difference"])
-    for amount in (24, 36, 48):
-        rng = np.random.default_rng(0)
-        terms = Terms(k=K, budget=Budget(amount=amount, unit="folds"))
-        losses = np.empty((studies, 2))
-        for study in range(studies):
-            order = rng.permutation(K).tolist()
-            folds = true_means + covariance_root @ rng.standard_normal((K, K))
-            made = []
-            for contender, scores in zip(contenders, folds, strict=True):
-                made.append(replace(contender, folds=scores))
-            verdict = follow(made, order, terms, SameUsers(made, recorded.differences)).verdict
-            assert verdict is not None  # made folds are all there
-            equal_folds = order[: amount // len(made)]
-            winner_of_equal_folds = folds[:, equal_folds].mean(axis=1).argmax()
-            means = folds.mean(axis=1)
-            winner_means = means[[verdict.winner, winner_of_equal_folds]]
-            losses[study] = 1 - winner_means / means.max()
-        columns = [losses[:, 0], losses[:, 1], losses[:, 0] - losses[:, 1]]
-        print_row([amount, *map(mean_with_error, columns)])
-
-
-def mean_with_error(losses: Floats) -> str:
-    """A mean as a percentage, with its standard error."""
-    error = losses.std(ddof=1) / np.sqrt(len(losses))
-    return f"{percent(losses.mean(), 3)} ({100 * error:.3f})"
-
-
 def main() -> None:
     """What the options ask for."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--adversaries", action="store_true")
-    parser.add_argument("--budgets", action="store_true")
     parser.add_argument("--orders", type=int, default=5000, help="of the recorded folds")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -438,8 +383,6 @@ def main() -> None:
         print_adversaries(2000)
         print("\nLoss measured, as a multiple of the 0.1 % asked for\n")
         print_losses(2000)
-    elif options.budgets:
-        print_budgets(500)
     else:
         print("The recorded study (per dataset: folds, right)\n")
         print_ways(recorded_contenders(), options.orders)

@@ -1,13 +1,13 @@
-"""Where people wait: for a command, for a page, for the first fold after Start.
+"""Where people wait: for a command.
 
-python -m benchmarks.start [--times 5] [--pages home,best,folds] [--quiet-machine]
+python -m benchmarks.start [--times 5] [--quiet-machine]
 
 The median of some times each, in turns, on the machine as it is and beside two busy programs. A
 limit holds for seconds by the clock on the machine as it is, which says something where nothing
 else runs; those of `import` are beyond Python's own start. Everything is done in a folder of its
 own, with compiled modules kept as where the package is installed; without ml-100k, which
 `python -m ecv_core download ml-100k` fetches, some commands are left out. Seconds of processor are
-those of a command and its children, and of a page those of the server and the browser.
+those of a command and its children.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+
+from benchmarks.tables import print_head, print_row
 
 LIBRARIES = "import numpy, sqlalchemy.dialects.sqlite, pydantic.dataclasses; pydantic.TypeAdapter"
 BUSY = 2
@@ -68,12 +70,6 @@ CASES = {
     ),
     "run ml-100k item-knn": ecv("run", "ml-100k", "item-knn", "--anew", limit=2.5, needs="ml-100k"),
 }
-PAGE_LIMITS = {"first opening": 3.0, "second opening": 1.0, "first fold after Start": None}
-"""Seconds by the clock."""
-EMPTY = "empty"
-"""The page of Streamlit alone, with one chart, that the others are compared with."""
-BEYOND_EMPTY = 0.3
-"""Seconds that a second opening may take beyond that page's, where this is more than its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +95,11 @@ def main() -> None:
     """Measure and print; exit code 1 where a limit is not kept."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--times", type=int, default=5)
-    parser.add_argument("--pages", default="", help="such as home,best,folds; none by default")
     parser.add_argument("--quiet-machine", action="store_true", help="not beside busy programs")
     options = parser.parse_args()
     surroundings = [0]
     if not options.quiet_machine:
         surroundings.append(BUSY)
-    pages = [page for page in options.pages.split(",") if page]
-    limits = {name: case.limit for name, case in CASES.items()}
     with tempfile.TemporaryDirectory() as folder:
         run_id = _prepared(Path(folder))
         cases = _possible_cases(run_id)
@@ -118,43 +111,20 @@ def main() -> None:
                         clock, processor = _seconds(case.words, folder)
                         if time_number:  # the first one compiles, and looks the processor up
                             waits.setdefault((name, busy), Waits()).add(clock, processor)
-    if pages and EMPTY not in pages:
-        pages.insert(0, EMPTY)
-    for page in pages:
-        for busy in surroundings:
-            with _busy_programs(busy):
-                page_waits = _page_waits(page, options.times)
-            for name, times in page_waits.items():
-                waits[f"{page}: {name}", busy] = times
-                limits[f"{page}: {name}"] = PAGE_LIMITS[name]
-    if pages:
-        _allow_what_empty_takes(limits, waits)
-    sys.exit(_print_table(waits, limits, surroundings))
+    sys.exit(_print_table(waits, surroundings))
 
 
-def _allow_what_empty_takes(
-    limits: dict[str, float | None], waits: dict[tuple[str, int], Waits]
-) -> None:
-    """Raise the limit of second openings to what an empty page takes, and a little more."""
-    name = f"{EMPTY}: second opening"
-    allowed = statistics.median(waits[name, 0].clock) + BEYOND_EMPTY
-    for page in limits:
-        if page.endswith(": second opening"):
-            limits[page] = max(PAGE_LIMITS["second opening"] or 0.0, allowed)
-
-
-def _print_table(
-    waits: dict[tuple[str, int], Waits], limits: dict[str, float | None], surroundings: list[int]
-) -> bool:
+def _print_table(waits: dict[tuple[str, int], Waits], surroundings: list[int]) -> bool:
     """Print what was measured; whether a limit is not kept."""
     missed = False
-    heads = [f"s by the clock beside {busy} | s of processor" for busy in surroundings]
-    print(f"| | limit | {' | '.join(heads)} |")
-    print("|---|---|" + "---|---|" * len(surroundings))
+    columns = ["", "limit"]
+    for busy in surroundings:
+        columns += [f"s by the clock beside {busy}", "s of processor"]
+    print_head(columns)
     bare = statistics.median(waits[BARE, 0].clock)
     for name in dict.fromkeys(name for name, _ in waits):
         cells = [waits[name, busy].words for busy in surroundings]
-        limit = limits[name]
+        limit = CASES[name].limit
         shown_limit = "-"
         if limit is not None:
             shown_limit = f"{limit:.3g}"
@@ -162,7 +132,7 @@ def _print_table(
             if name == IMPORT:
                 seconds -= bare
             missed |= seconds > limit
-        print(f"| {name} | {shown_limit} | {' | '.join(cells)} |")
+        print_row([name, shown_limit, *cells])
     return missed
 
 
@@ -226,28 +196,6 @@ def _seconds(words: list[str], folder: str) -> tuple[float, float]:
     after = os.times()
     user = after.children_user - before.children_user
     return clock, user + after.children_system - before.children_system
-
-
-def _page_waits(page: str, times: int) -> dict[str, Waits]:
-    """Of a page of a fresh server; of the page Run also how soon a fold is there after Start.
-
-    Args:
-        page: as of `benchmarks.opening`.
-        times: how often it is opened again.
-    """
-    from benchmarks.opening import Visit
-
-    first = Waits()
-    second = Waits()
-    waits = {"first opening": first, "second opening": second}
-    with Visit(page) as visit:
-        first.add(*visit.opened())
-        for _ in range(times):
-            second.add(*visit.opened())
-        if page == "run":
-            waits["first fold after Start"] = Waits()
-            waits["first fold after Start"].add(*visit.first_fold())
-    return waits
 
 
 if __name__ == "__main__":

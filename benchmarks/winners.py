@@ -15,13 +15,13 @@ folds and its interval are set beside its true mean for new users, that is over 
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import dataclass
 from itertools import product
 from typing import get_args
 
 import numpy as np
 
+from benchmarks.tables import percent, print_head, print_row
 from ecv_core.records.run import Scores
 from ecv_core.selection.document import winner_new_data
 from ecv_core.selection.replay import play
@@ -124,31 +124,22 @@ def tally(count: int, gap: float, kind: Kind, until: Until, runs: int, seed: int
 
 def print_indifference(runs: int, seed: int) -> None:
     """How often "as good as" is said, and how often it is false; a row for each kind of data."""
-    sys.stdout.write(
-        "| until | contenders | gap, margins | spread of a user | fold noise | said | false "
-        "| false in truth | lost more | folds |\n|---|---|---|---|---|---|---|---|---|---|\n"
-    )
+    columns = ["until", "contenders", "gap, margins", "spread of a user", "fold noise"]
+    print_head([*columns, "said", "false", "false in truth", "lost more", "folds"])
     for until, count, gap, kind in product(get_args(Until), COUNTS, GAPS, KINDS):
         total = tally(count, gap, kind, until, runs, seed)
-        said = 100 * total.said / runs
-        false = 100 * total.false / runs
-        in_truth = 100 * total.false_in_truth / runs
-        lost = 100 * total.lost / runs
-        folds = 100 * total.folds / runs / count / K
-        sys.stdout.write(
-            f"| {until} | {count} | {gap:g} | {kind.spread:g} | x{kind.fold_noise:g} "
-            f"| {said:.1f} % | {false:.1f} % | {in_truth:.1f} % | {lost:.1f} % | {folds:.0f} % |\n"
-        )
-        sys.stdout.flush()
+        shares = []
+        for counted in (total.said, total.false, total.false_in_truth, total.lost):
+            shares.append(percent(counted / runs))
+        folds = percent(total.folds / runs / count / K, 0)
+        kind_cells = [f"{kind.spread:g}", f"x{kind.fold_noise:g}"]
+        print_row([until, count, f"{gap:g}", *kind_cells, *shares, folds])
 
 
 def print_new_users(runs: int, seed: int) -> None:
     """How much too high the winner is, and how often its intervals hold its true mean."""
-    sys.stdout.write(
-        "| contenders | true means | asked | mean too high | corrected mean too high "
-        "| plain interval holds | interval of the winner holds | as wide |\n"
-        "|---|---|---|---|---|---|---|---|\n"
-    )
+    columns = ["contenders", "true means", "asked", "mean too high", "corrected mean too high"]
+    print_head([*columns, "plain interval holds", "interval of the winner holds", "as wide"])
     for count, spread_of_means, terms in product((2, 12, 50), (0.0, 0.005), NEW_USERS_TERMS):
         rng = np.random.default_rng(seed)
         rows = []
@@ -161,11 +152,8 @@ def print_new_users(runs: int, seed: int) -> None:
         means = "equal"
         if spread_of_means:
             means = f"vary by {100 * spread_of_means / MEAN:g} %"
-        sys.stdout.write(
-            f"| {count} | {means} | {asked} | {100 * too_high:.2f} % | {100 * corrected:.2f} % "
-            f"| {100 * plain:.1f} % | {100 * own:.1f} % | {width:.2f} |\n"
-        )
-        sys.stdout.flush()
+        errors = [percent(too_high, 2), percent(corrected, 2)]
+        print_row([count, means, asked, *errors, percent(plain), percent(own), f"{width:.2f}"])
 
 
 def _of_winner(

@@ -112,7 +112,7 @@ def gate(
     Raises:
         InputError: For other shapes, fewer than two folds of means, or values that are not finite.
     Source: Schuirmann (1987) for the two one-sided tests; `new_data_interval` for users, Nadeau and
-        Bengio (2003) for folds; benchmarks/gate.py has how often it errs.
+        Bengio (2003) for folds; docs/library.md has how often it errs.
     """
     baseline_scores, candidate_scores = _checked_scores(baseline, candidate)
     if not 0.5 < confidence < 1:

@@ -68,7 +68,7 @@ def t_tests_over_users(
     """Compare systems by the scores of the same users: a paired t test.
 
     It speaks of the models as they were trained. Read as of the learners, it finds differences that
-    are not there (`python -m benchmarks.comparison`). The interval of 95 % is the percentile
+    are not there (docs/method.md). The interval of 95 % is the percentile
     bootstrap's over users. All pairs share the resamples, so that swapping two systems changes
     nothing but signs.
 
