@@ -410,7 +410,7 @@ def _stops(one: Scores, rule: Any, drawn: NDArray[np.intp]) -> NDArray[np.intp]:
             folds=subsets.scores,
             means=subsets.means,
             half_widths=subsets.half_widths,
-            chosen=subsets.lattice.contains,
+            contains_fold=subsets.lattice.contains,
             users=one.users,
             cheap_models=None,
         )

@@ -68,7 +68,7 @@ def _orders_and_setting(scores: Scores, rule: SetRule) -> tuple[exact.Orders, fl
         folds=subsets.scores,
         means=subsets.means,
         half_widths=subsets.half_widths,
-        chosen=subsets.lattice.contains,
+        contains_fold=subsets.lattice.contains,
         users=scores.users,
         cheap_models=scores.cheap_models,
     )

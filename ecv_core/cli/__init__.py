@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     escape_what_stdout_lacks()
     try:
-        with _signals_end_command(), visible_on_terminals(), _warnings_shown():
+        with _signals_end_command(), visible_on_terminals(), _warnings_on_stderr():
             options = parse(arguments)
             if not gc.isenabled():
                 gc.freeze()  # the modules, which are not looked through at the end either
@@ -146,7 +146,7 @@ class _WarningLine(logging.Handler):
 
 
 @contextmanager
-def _warnings_shown() -> Iterator[None]:
+def _warnings_on_stderr() -> Iterator[None]:
     """What the library warns of, such as for whom a fold waits, goes to stderr."""
     handler = _WarningLine(logging.WARNING)
     log = logging.getLogger("ecv_core")

@@ -116,9 +116,9 @@ def run_command(options: argparse.Namespace) -> None:
     if options.resume:
         cut_off = _cut_off_run(store, spec)
         if cut_off is not None:
-            return go_on(store, cut_off, options)
+            return continue_run(store, cut_off, options)
     (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
-    carry_out(store, store.run(run_id), options)
+    compute_run(store, store.run(run_id), options)
 
 
 def _cut_off_run(store: Store, spec: RunSpec) -> RunRecord | None:
@@ -133,17 +133,19 @@ def _cut_off_run(store: Store, spec: RunSpec) -> RunRecord | None:
     return None
 
 
-def go_on(store: Store, run: RunRecord, options: argparse.Namespace, *, full: bool = False) -> None:
+def continue_run(
+    store: Store, run: RunRecord, options: argparse.Namespace, *, full: bool = False
+) -> None:
     """Go on with a run that was cut off. Raises: InputError where somebody was quicker."""
     from ecv_core.jobs.manager import Queue
 
     if not Queue(store).resume(run.run_id, full=full):
         raise InputError(f"run {run.run_id} is already running in another program; wait for it")
     say(f"continuing run {run.run_id}, which has {len(run.folds)} of {run.k} folds")
-    carry_out(store, store.run(run.run_id), options)
+    compute_run(store, store.run(run.run_id), options)
 
 
-def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None:
+def compute_run(store: Store, run: RunRecord, options: argparse.Namespace) -> None:
     """Compute a run that waits in this process's queue, and say what came of it.
 
     Args:

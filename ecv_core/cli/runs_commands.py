@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ecv_core.cli import program, write_answer
 from ecv_core.cli.options import ANY_RUN, RUN, add_json, add_place
-from ecv_core.cli.run_command import go_on, summary
+from ecv_core.cli.run_command import continue_run, summary
 from ecv_core.figures.words import counted, is_or_are
 from ecv_core.fold import check_data
 from ecv_core.jobs.heartbeat import abandoned_runs, interrupt_run_if_abandoned
@@ -93,7 +93,7 @@ def resume_command(options: argparse.Namespace) -> None:
             f"fold is left to compute{way_out}"
         )
     check_data(run.spec)
-    go_on(store, run, options, full=options.full)
+    continue_run(store, run, options, full=options.full)
 
 
 def show_command(options: argparse.Namespace) -> None:

@@ -260,7 +260,7 @@ class _SelectionOnDataset(NamedTuple):
             f"{dataset}: {self.contender_count} contenders, "
             f"{percent_text(self.outcome.folds_share)} of the folds, "
             f"{percent_text(self.joules_share)} of the energy, the right winner in "
-            f"{percent_text(self.outcome.right, '.4g')} of {self.outcome.orders} orders"
+            f"{percent_text(self.outcome.right_share, '.4g')} of {self.outcome.orders} orders"
         )
 
 
@@ -281,7 +281,7 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         joules_spent += selection.joules_share * selection.joules
         joules_of_all += selection.joules
     share = joules_spent / joules_of_all
-    right = fmean(selection.outcome.right for selection in selections.values())
+    right = fmean(selection.outcome.right_share for selection in selections.values())
     lines.append(
         f"in total: {percent_text(share)} of the energy, the right winner in "
         f"{percent_text(right, '.4g')} of orders"
@@ -338,7 +338,7 @@ def _orders_sentence(outcome: OverOrders, file: str) -> str:
     return (
         f"over {outcome.orders} orders of the folds of {file}: "
         f"{percent_text(outcome.folds_share)} of the folds, the right winner in "
-        f"{percent_text(outcome.right, '.4g')} of orders; {outcome.mean_loss_percent:.2g} % "
+        f"{percent_text(outcome.right_share, '.4g')} of orders; {outcome.mean_loss_percent:.2g} % "
         f"lost on average, at most {outcome.p95_loss_percent:.2g} % in 95 % of orders"
     )
 

@@ -165,7 +165,7 @@ def ask_command(options: argparse.Namespace) -> None:
             document[name] = str(path)
             lines.append(f"{name} {path}")
         document["until"] = until
-    elif until is None:
+    elif until is None:  # without a fold a time says when to ask again, unless the run has stopped
         document = {"stop": True, "reason": reply.reason}
         lines = [f"stop: {reply.reason}"]
     else:

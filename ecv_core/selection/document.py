@@ -131,7 +131,7 @@ def orders_document(over: OverOrders) -> dict[str, Any]:
         "orders": over.orders,
         "folds_share": over.folds_share,
         "joules_share": over.joules_share,
-        "right": over.right,
+        "right": over.right_share,
         "mean_loss_percent": over.mean_loss_percent,
         "p95_loss_percent": over.p95_loss_percent,
     }
@@ -274,7 +274,7 @@ def verdict_sentence(
     terms: Terms,
     played: Played,
     *,
-    on: str = "",
+    dataset: str = "",
     brief: bool = False,
 ) -> str:
     """What a selection found, in a sentence or two.
@@ -283,39 +283,43 @@ def verdict_sentence(
         names: The names of the contenders, as people read them.
         terms: The terms of the selection.
         played: As far as it has come, at least one round.
-        on: Where, such as 'ML-100K'; may be empty.
+        dataset: Its title, such as 'ML-100K'; may be empty.
         brief: Whether to leave out who is shown to be worse, and how lucky the winner was.
     """
-    where = ""
-    if on:
-        where = f" on {on}"
+    on_dataset = ""
+    if dataset:
+        on_dataset = f" on {dataset}"
     last = played.rounds[-1]
     verdict = played.verdict
     winner = names[verdict.winner]
     if not last.decided:
-        return _undecided_sentence(names, terms, last, where)
+        return _undecided_sentence(names, terms, last, on_dataset)
     if verdict.tied and terms.certain:
         if any(played.folds_used[contender] < terms.k for contender in verdict.tied):
-            return _indifferent_sentence(names, terms, played, where)
-        return _tied_sentence(names, terms, verdict, where, brief=brief)
+            return _indifferent_sentence(names, terms, played, on_dataset)
+        return _tied_sentence(names, terms, verdict, on_dataset, brief=brief)
     facts = _cost_words(terms, played) + _runner_up_words(names, played)
     if not brief:
         facts += _worse_sentence(names, verdict) + _luck_sentence(terms, played)
     if terms.certain:
-        return f"{winner} is best{where}: decided {facts} {withheld_sentence(terms)}".rstrip()
-    return f"Use {winner}{where}: {_loss_words(terms, last)} Decided {facts}"
+        return f"{winner} is best{on_dataset}: decided {facts} {withheld_sentence(terms)}".rstrip()
+    return f"Use {winner}{on_dataset}: {_loss_words(terms, last)} Decided {facts}"
 
 
-def _undecided_sentence(names: Sequence[str], terms: Terms, last: Round, where: str) -> str:
+def _undecided_sentence(names: Sequence[str], terms: Terms, last: Round, on_dataset: str) -> str:
     """Who leads, and how many are still in."""
     others = counted(len(last.still_in) - 1, "other")
     still = "may be better"
     if terms.certain:
         still = "can still win"
-    return f"{names[last.leader]} leads{where} after {counted(last.n, 'fold')}; {others} {still}."
+    return (
+        f"{names[last.leader]} leads{on_dataset} after {counted(last.n, 'fold')}; {others} {still}."
+    )
 
 
-def _indifferent_sentence(names: Sequence[str], terms: Terms, played: Played, where: str) -> str:
+def _indifferent_sentence(
+    names: Sequence[str], terms: Terms, played: Played, on_dataset: str
+) -> str:
     """What is shown of the winner and of those that may be ahead, before all folds are used.
 
     Nobody is ahead of the winner by more than the indifference; some may also be shown not to be
@@ -335,9 +339,9 @@ def _indifferent_sentence(names: Sequence[str], terms: Terms, played: Played, wh
         f"These folds do not show whether {listed(undecided)} {is_or_are(len(undecided))} as good."
     )
     if not as_good:
-        return f"{loss}{where}: decided after {folds}. {doubt}"
+        return f"{loss}{on_dataset}: decided after {folds}. {doubt}"
     listing = listed(as_good)
-    sentence = f"{winner}, with {listing} as good{where}: decided after {folds}. "
+    sentence = f"{winner}, with {listing} as good{on_dataset}: decided after {folds}. "
     sentence += f"{listing} {is_or_are(len(as_good))} within {margin} of the mean of {winner} "
     sentence += f"over all {terms.k} folds, in either direction."
     if undecided:
@@ -346,14 +350,14 @@ def _indifferent_sentence(names: Sequence[str], terms: Terms, played: Played, wh
 
 
 def _tied_sentence(
-    names: Sequence[str], terms: Terms, verdict: Verdict, where: str, *, brief: bool
+    names: Sequence[str], terms: Terms, verdict: Verdict, on_dataset: str, *, brief: bool
 ) -> str:
     """That all folds do not tell the winner from others, and who is shown to be worse."""
     winner = names[verdict.winner]
-    level = listed([winner, *_names_at(verdict.tied, names)])
+    tied_names = listed([winner, *_names_at(verdict.tied, names)])
     sentence = (
-        f"No difference found between {level}{where}: all {terms.k} folds have run, and {winner} "
-        "has the best mean."
+        f"No difference found between {tied_names}{on_dataset}: all {terms.k} folds have run, and "
+        f"{winner} has the best mean."
     )
     # Of those that are tied nothing more is said.
     others = tuple(contender for contender in verdict.order if contender not in verdict.tied)

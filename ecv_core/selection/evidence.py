@@ -270,10 +270,10 @@ class Spread:
         """
         errors = self.standard_errors(k)
         # Where there is no degree of freedom at all, the error is infinite and decides.
-        reach = -stdtrit(np.maximum(self.freedom, 1e-3), level)
+        t_quantiles = -stdtrit(np.maximum(self.freedom, 1e-3), level)
         with np.errstate(invalid="ignore"):
-            half_widths = reach * errors
-        # An infinite reach times no error, or the reverse, is not a number.
+            half_widths = t_quantiles * errors
+        # An infinite quantile times no error, or the reverse, is not a number.
         half_widths[errors == 0] = 0.0
         half_widths[np.isinf(errors)] = np.inf
         return half_widths

@@ -55,7 +55,7 @@ class OverOrders:
     """Folds that were run, of all."""
     joules_share: float | None
     """Likewise of the joules; None where not all are known."""
-    right: float
+    right_share: float
     """Share of orders in which the winner is the best over all folds, or tied with it."""
     losses_percent: Floats
     """How far the winner's k-fold mean is below the best, percent; shape (orders,)."""
@@ -150,7 +150,7 @@ def play_orders(
     best = float(means.max())
     folds = 0
     joules = 0.0
-    right = 0
+    right_orders = 0
     losses = np.zeros(orders)
     for draw in range(orders):
         order = rng.permutation(terms.k).tolist()
@@ -161,7 +161,7 @@ def play_orders(
         if best:
             losses[draw] = 100 * (best - means[winner]) / abs(best)
         if means[[winner, *played.verdict.tied]].max() >= best:
-            right += 1
+            right_orders += 1
     joules_share = None
     joules_of_all_folds = _joules_of_all_folds(contenders)
     if joules_of_all_folds is not None:
@@ -170,13 +170,13 @@ def play_orders(
         orders=orders,
         folds_share=folds / (orders * terms.k * len(contenders)),
         joules_share=joules_share,
-        right=right / orders,
+        right_share=right_orders / orders,
         losses_percent=losses,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Followed:
+class SelectionProgress:
     """A selection as far as the folds that are there take it."""
 
     rounds: tuple[Round, ...]
@@ -194,7 +194,7 @@ class Followed:
 
 def follow(
     contenders: Sequence[Scores], order: Sequence[int], terms: Terms, differences: Differences
-) -> Followed:
+) -> SelectionProgress:
     """Go through a selection until it is decided, or needs a fold that has not been run.
 
     Args:
@@ -206,7 +206,7 @@ def follow(
     Raises:
         InputError: For a budget in a unit in which the folds' costs are not known.
     """
-    walk = _Walk(contenders, terms, differences)
+    walk = _SelectionWalk(contenders, terms, differences)
     rounds: list[Round] = []
     missing = None
     while not walk.selection.decided and missing is None:
@@ -219,7 +219,7 @@ def follow(
     spent = None
     if terms.budget is not None:
         spent = walk.spent
-    return Followed(
+    return SelectionProgress(
         rounds=tuple(rounds),
         ran=tuple(map(tuple, walk.folds_ran)),
         missing_turn=missing,
@@ -229,7 +229,7 @@ def follow(
     )
 
 
-class _Walk:
+class _SelectionWalk:
     """A selection among folds that are there, with what they have cost so far."""
 
     def __init__(
@@ -293,32 +293,32 @@ def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:
         # What a missing fold will cost is not known: the budget is counted in folds of usual cost.
         amount = terms.budget.amount / float(np.nanmean(_fold_costs(contenders, terms)))
         terms = replace(terms, budget=Budget(amount=amount, unit="folds"))
-    measured = PairedScores(contenders)
+    real_scores = PairedScores(contenders)
     rng = np.random.default_rng(0)
     counts: Counter[Turn] = Counter()
     for _ in range(_DRAWS):
-        completed = _Completed(contenders, measured, rng)
-        followed = follow(completed.contenders, range(terms.k), terms, completed)
-        for selection_round in followed.rounds:
+        completed = _CompletedScores(contenders, real_scores, rng)
+        progress = follow(completed.contenders, range(terms.k), terms, completed)
+        for selection_round in progress.rounds:
             counts.update(selection_round.ran)
     # What a single draw alone asks for is too unlikely to be computed ahead.
     return [turn for turn, count in counts.most_common() if count > 1]
 
 
-class _Completed(PairedScores):
+class _CompletedScores(PairedScores):
     """Contenders with all folds; missing ones are drawn around the others, as users tell."""
 
     def __init__(
-        self, contenders: Sequence[Scores], measured: PairedScores, rng: np.random.Generator
+        self, contenders: Sequence[Scores], real_scores: PairedScores, rng: np.random.Generator
     ) -> None:
         """One draw.
 
         Args:
             contenders: With the folds that they have, at least one each.
-            measured: Differences of the same contenders.
+            real_scores: Differences of the same contenders.
             rng: Draws the missing folds.
         """
-        self._measured = measured
+        self._real_scores = real_scores
         self._fold_bits = []
         """Of each contender, the set of the folds that it has run."""
         for contender in contenders:
@@ -355,7 +355,7 @@ class _Completed(PairedScores):
     def user_variance(self, contender: int, other: int, folds: Sequence[int]) -> float:
         """As it was measured, whichever folds are asked for: nothing is drawn for users."""
         folds_of_both = self._fold_bits[contender] & self._fold_bits[other]
-        return self._measured.between(contender, other, folds_of_both).user_variance
+        return self._real_scores.between(contender, other, folds_of_both).user_variance
 
 
 def _fold_costs(contenders: Sequence[Scores], terms: Terms) -> Floats:
@@ -379,41 +379,41 @@ def _play_to_end(
     Raises:
         InputError: For a fold that it needs and that is missing.
     """
-    followed = follow(contenders, order, terms, differences)
-    if followed.missing_turn is not None:
-        name = contenders[followed.missing_turn.contender].name
+    progress = follow(contenders, order, terms, differences)
+    if progress.missing_turn is not None:
+        name = contenders[progress.missing_turn.contender].name
         raise InputError(
-            f"'{name}' has no fold {followed.missing_turn.fold}, which the selection needs; run "
+            f"'{name}' has no fold {progress.missing_turn.fold}, which the selection needs; run "
             "it, or leave the contender out"
         )
-    played = played_so_far(contenders, followed, _joules_of_all_folds(contenders))
+    played = played_so_far(contenders, progress, _joules_of_all_folds(contenders))
     assert played is not None  # it is decided
     return played
 
 
 def played_so_far(
-    contenders: Sequence[Scores], followed: Followed, joules_of_all_folds: float | None
+    contenders: Sequence[Scores], progress: SelectionProgress, joules_of_all_folds: float | None
 ) -> Played | None:
     """What a selection has come to; None before its first look.
 
     Args:
         contenders: With the folds that they have.
-        followed: Their selection.
+        progress: Their selection.
         joules_of_all_folds: See `Played`.
     """
-    if followed.verdict is None:
+    if progress.verdict is None:
         return None
     joules = 0.0
-    for contender, folds in zip(contenders, followed.ran, strict=True):
+    for contender, folds in zip(contenders, progress.ran, strict=True):
         joules += float(contender.fold_joules[list(folds)].sum())
     return Played(
-        rounds=followed.rounds,
-        verdict=followed.verdict,
-        winner_mean=mean_so_far(contenders, followed.rounds, followed.verdict.winner),
-        folds_used=tuple(map(len, followed.ran)),
+        rounds=progress.rounds,
+        verdict=progress.verdict,
+        winner_mean=mean_so_far(contenders, progress.rounds, progress.verdict.winner),
+        folds_used=tuple(map(len, progress.ran)),
         joules=finite_or_none(joules),
         joules_of_all_folds=joules_of_all_folds,
-        spent=followed.spent,
+        spent=progress.spent,
     )
 
 

@@ -531,9 +531,9 @@ class Selection:
         Returns:
             Whom nobody needs to run any more.
         """
-        # With all folds run a contender is out of nothing: it is told how it compares.
-        out = set(self._dispensable_contenders(comparison)) - comparison.with_all_folds
-        rivals = [contender for contender in comparison.others if contender not in out]
+        # A contender with all folds is not dropped: there are none to save, and it is compared.
+        dropped = set(self._dispensable_contenders(comparison)) - comparison.with_all_folds
+        rivals = [contender for contender in comparison.others if contender not in dropped]
         rivals.sort(key=lambda contender: comparison.gaps[contender].behind)
         self.still_in = [comparison.leader, *rivals]
         undecided = self._undecided_rivals(comparison, rivals)
@@ -544,7 +544,7 @@ class Selection:
             self._equivalent = self._equivalent_ties(comparison)
         else:
             self.folds_wanted = self._next_counts(comparison, undecided)
-        return out
+        return dropped
 
     def _dispensable_contenders(self, comparison: _Comparison) -> list[int]:
         """Who cannot be best, or may be passed over for the little that is expected to be lost."""

@@ -278,20 +278,20 @@ def moment(
     return moment
 
 
-def _check_moment(moment: Moment, who: str) -> None:
+def _check_moment(moment: Moment, origin: str) -> None:
     """Refuse what no rule may say. Raises: InputError."""
     if not math.isfinite(moment.mean):
-        raise InputError(f"the mean of {who} must be a finite number, but is {moment.mean}")
+        raise InputError(f"the mean of {origin} must be a finite number, but is {moment.mean}")
     interval = moment.interval
     if interval and not -math.inf < interval.low <= interval.high < math.inf:
         raise InputError(
-            f"the interval of {who} must have finite ends, the lower one first, but goes from "
+            f"the interval of {origin} must have finite ends, the lower one first, but goes from "
             f"{interval.low} to {interval.high}"
         )
     reason = moment.decision.reason
     if len(reason) > MAX_TEXT or not reason.isprintable():
         raise InputError(
-            f"the reason of {who} must be one line of at most {MAX_TEXT:,} characters, but is "
+            f"the reason of {origin} must be one line of at most {MAX_TEXT:,} characters, but is "
             f"{reason[:60]!r}"
         )
 

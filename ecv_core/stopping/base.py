@@ -134,7 +134,7 @@ class FoldSets:
     """Of the scores of each set; shape (2^k,); NaN for the empty one."""
     half_widths: Callable[[float], NDArray[np.float64]]
     """Confidence -> of Student's t of each set's mean; shape (2^k,); NaN below two folds."""
-    chosen: Callable[[], NDArray[np.bool_]]
+    contains_fold: Callable[[], NDArray[np.bool_]]
     """Which folds each set holds; shape (2^k, k)."""
     users: NDArray[np.floating] | None
     """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""

@@ -145,7 +145,7 @@ class Precision:
         """How well every set of folds knows the k-fold mean."""
         values = self._checked_user_scores(sets)
         # The first of the sets is empty, and tells nothing.
-        not_empty = sets.chosen()[1:]
+        not_empty = sets.contains_fold()[1:]
         if sets.cheap_models is None:
             variance = fold_variance(values, not_empty)
             means = sets.means

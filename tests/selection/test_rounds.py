@@ -277,7 +277,7 @@ def test_the_mean_of_a_winner_among_equals_is_corrected_for_having_been_picked()
 def test_over_orders_counts_right_winners_folds_and_joules() -> None:
     some = made([0.9, 0.5, 0.1], spread=0.01)
     over = play_orders(some, Terms(k=10), orders=50)
-    assert over.right == 1.0
+    assert over.right_share == 1.0
     assert over.folds_share == pytest.approx(0.1)
     assert over.joules_share == pytest.approx(0.1)
     assert over.mean_loss_percent == over.p95_loss_percent == 0.0

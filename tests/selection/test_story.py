@@ -240,7 +240,7 @@ def test_only_who_is_shown_to_be_as_good_is_called_so(
 
 
 def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
-    said = verdict_sentence(TITLES, TERMS, played(ROUNDS[:1], joules=250.0), on="ML")
+    said = verdict_sentence(TITLES, TERMS, played(ROUNDS[:1], joules=250.0), dataset="ML")
     assert said == "A leads on ML after 1 fold; 2 others can still win."  # D: nothing is known
     finite = Round(
         n=1,
@@ -255,7 +255,7 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
     )
     said = verdict_sentence(TITLES, TERMS, played([finite]))
     assert said.endswith("1 other can still win.")
-    said = verdict_sentence(TITLES, TERMS, played(joules=257.0), on="ML")
+    said = verdict_sentence(TITLES, TERMS, played(joules=257.0), dataset="ML")
     assert said == (
         "A is best on ML: decided after 2 folds, with 25.7 % of the energy. B, the second, is "
         "10.0 to 30.0 % behind. The folds that ran do not show whether B and D would also be "

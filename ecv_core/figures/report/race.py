@@ -107,7 +107,7 @@ class ContenderRace:
     def verdict(self, *, brief: bool = False) -> str:
         """What was found, or what is known so far; `brief` as of `verdict_sentence`."""
         return verdict_sentence(
-            self.titles, self.terms, self.played, on=self.title_of_dataset, brief=brief
+            self.titles, self.terms, self.played, dataset=self.title_of_dataset, brief=brief
         )
 
 

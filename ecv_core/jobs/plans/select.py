@@ -103,7 +103,7 @@ class Standing:
         """
         if self.played is None:
             return f"Every contender needs its first fold: {sum(self.folds)} of {len(titles)} ran."
-        return verdict_sentence(titles, self.terms, self.played, on=on)
+        return verdict_sentence(titles, self.terms, self.played, dataset=on)
 
 
 @dataclass(frozen=True)

@@ -88,15 +88,15 @@ def allowed_by(space: Space, algorithm: Algorithm, data: Interactions) -> Allowe
     allowed = Allowed(space={}, left_out={})
     for name, values in space.items():
         kept = []
-        beyond = []
+        too_large = []
         for value in values:
             if name in limits and isinstance(value, int | float) and value > limits[name]:
-                beyond.append(value)
+                too_large.append(value)
             else:
                 kept.append(value)
         allowed.space[name] = tuple(kept)
-        if beyond:
-            allowed.left_out[name] = tuple(beyond)
+        if too_large:
+            allowed.left_out[name] = tuple(too_large)
     if size_of(allowed.space) < 2:
         # A space has at least two configurations (`space_of`), so some value was left out.
         name, values = next(iter(allowed.left_out.items()))
@@ -142,17 +142,17 @@ _MOST_REPEATS = 50
 """A TPE search ends after so many proposals in a row that were made before."""
 
 
-def budget_of(space: Space, sampler: Sampler, wished: int | None) -> int:
+def budget_of(space: Space, sampler: Sampler, requested: int | None) -> int:
     """How many configurations are tried.
 
     Raises:
         InputError: For fewer than two.
     """
-    if wished is not None and wished < 2:
-        raise InputError(f"the budget must be at least 2 configurations, but is {wished}")
+    if requested is not None and requested < 2:
+        raise InputError(f"the budget must be at least 2 configurations, but is {requested}")
     size = size_of(space)
-    if wished is not None:
-        return min(size, wished)
+    if requested is not None:
+        return min(size, requested)
     if sampler == "grid":
         return size
     return min(size, USUAL_BUDGET)
