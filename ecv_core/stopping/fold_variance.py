@@ -179,26 +179,40 @@ def _product_sums(
     scores = _ScoresByPattern.of(values, is_scored, patterns)
     # Pairs of folds serve all sets at once; of many folds they take gigabytes, so that a few sets
     # are better gone through one by one.
-    uses_pairs = folds <= _MOST_FOLDS_IN_PAIRS or len(sets) >= folds
-    in_set = sets.astype(np.float64)
-    if uses_pairs:
-        pairs = _Pairs.of(patterns)
-        within = np.zeros((len(sets), models, models))
-        users_in_two_folds = pairs.in_sets(in_set) @ pairs.common_users
+    if folds <= _MOST_FOLDS_IN_PAIRS or len(sets) >= folds:
+        within, users_in_two_folds = _sums_within_by_pairs(scores, sets, patterns)
     else:
-        within, users_in_two_folds = _sums_about_own_means(values, is_scored, sets)
+        within, users_in_two_folds = _sums_within_set_by_set(values, is_scored, sets)
+    in_set = sets.astype(np.float64)  # times numbers of folds it gives the sums over each set
     between = np.zeros((len(sets), models, models))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
         between[:, a, b] = in_set @ scores.products_about_fold_means(a, b)
         between[:, b, a] = between[:, a, b]
-        if uses_pairs and pairs.common_users.any():
-            products = scores.products_of_differences(a, b, pairs)
-            within[:, a, b] = _sums_by_pairs(sets, patterns, pairs, products)
-            within[:, b, a] = within[:, a, b]
     return _ProductSums(within=within, between=between, users_in_two_folds=users_in_two_folds)
 
 
-def _sums_about_own_means(
+def _sums_within_by_pairs(
+    scores: _ScoresByPattern, sets: FoldsOfSets, patterns: _Patterns
+) -> tuple[Floats, Floats]:
+    """`within` and `users_in_two_folds` of `_ProductSums`, by differences between two folds each.
+
+    Args:
+        scores: Those of the models.
+        sets: As for `user_moments`.
+        patterns: The patterns of the users.
+    """
+    models = len(scores.scores)
+    pairs = _Pairs.of(patterns)
+    within = np.zeros((len(sets), models, models))
+    if pairs.common_users.any():  # else nobody is in two folds, and all sums are 0
+        for a, b in itertools.combinations_with_replacement(range(models), 2):
+            products = scores.products_of_differences(a, b, pairs)
+            within[:, a, b] = _sums_about_own_means(sets, patterns, pairs, products)
+            within[:, b, a] = within[:, a, b]
+    return within, pairs.in_sets(sets.astype(np.float64)) @ pairs.common_users
+
+
+def _sums_within_set_by_set(
     values: NDArray[np.floating], is_scored: NDArray[np.bool_], sets: FoldsOfSets
 ) -> tuple[Floats, Floats]:
     """`within` and `users_in_two_folds` of `_ProductSums`, set by set.
@@ -222,7 +236,7 @@ def _sums_about_own_means(
     return within, users_in_two_folds
 
 
-def _sums_by_pairs(
+def _sums_about_own_means(
     sets: FoldsOfSets, patterns: _Patterns, pairs: _Pairs, products: Floats
 ) -> Floats:
     """Sums over all users of products about the user's own means in a set; shape (sets,).
@@ -528,11 +542,7 @@ def distance_of_p_value(variance_ratio: ArrayLike, folds: ArrayLike, error: Arra
     Returns:
         In standard errors that users alone would give.
     """
-    ratios, folds, error = np.broadcast_arrays(
-        np.asarray(variance_ratio, dtype=np.float64),
-        np.asarray(folds),
-        np.asarray(error, dtype=np.float64),
-    )
+    ratios, folds, error = np.broadcast_arrays(variance_ratio, folds, error)
     weights = effect_weights(ratios, folds)
     # The distance is bisected: it lies between the one of a normal distribution without any fold
     # effect and the one with the largest effect, which is sqrt(1 + effect) times as wide.
