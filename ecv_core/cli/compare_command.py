@@ -98,7 +98,7 @@ def _sentences(
     sentence = comparison_sentence(
         replace(comparison, first=first, second=second),
         on_dataset=on_dataset,
-        of_several=len(every_comparison) > 1,
+        is_one_of_several=len(every_comparison) > 1,
     )
     return sentence, further_sentence(replace(further, first=first, second=second))
 

@@ -328,6 +328,7 @@ def _add_means_at_stop(
         "thickness": 3,
         "width": 8,
     }
+    # The numbers in the template count _HOVER_COLUMNS.
     _add_marks(
         figure,
         number,

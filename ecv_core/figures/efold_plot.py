@@ -285,31 +285,29 @@ def _enlarge_type(figure: go.Figure, scale: float) -> None:
 # Moments of a finished run -> figure 1 after each of its folds, on axes that never move.
 
 
-_ALL_DRAWN = 40
+_MOST_FOLDS_ALL_DRAWN = 40
 """Folds up to which each has a figure of its own; of more, some are cut out of a later one."""
-_BESIDE = 3
+_FIGURES_TO_EACH_SIDE = 3
 """Figures before and behind the stop, and before the last fold, where what there is to see changes;
 and at the beginning, where the first interval comes."""
 
 
-def drawn_steps(folds: int, stopped_at: int | None) -> list[int]:
+def drawn_steps(history: FoldHistory) -> list[int]:
     """The numbers of folds after which a run is drawn; after others the next figure is cut.
 
-    Args:
-        folds: The folds that the run has.
-        stopped_at: Folds used (e); None where there is no stop.
-
     Returns:
-        Ascending, from 0 to `folds`. A figure between two of them shows what the latter shows up to
-        its own fold, and nothing else.
+        Ascending, from 0 to the number of folds that the run has. A figure between two of them
+        shows what the latter shows up to its own fold, and nothing else.
     """
-    if folds <= _ALL_DRAWN:
+    folds = len(history.moments)
+    if folds <= _MOST_FOLDS_ALL_DRAWN:
         return list(range(folds + 1))
     # Of many folds, a figure is drawn only where more changes than one more point: at the
     # beginning, around the stop, and at the end.
-    steps = {*range(_BESIDE + 1), *range(folds - _BESIDE, folds + 1)}
-    if stopped_at is not None:
-        steps.update(range(stopped_at - _BESIDE, stopped_at + _BESIDE + 1))
+    steps = {*range(_FIGURES_TO_EACH_SIDE + 1), *range(folds - _FIGURES_TO_EACH_SIDE, folds + 1)}
+    stop = history.stopped_at
+    if stop is not None:
+        steps.update(range(stop - _FIGURES_TO_EACH_SIDE, stop + _FIGURES_TO_EACH_SIDE + 1))
     return sorted(step for step in steps if 0 <= step <= folds)
 
 
@@ -333,7 +331,7 @@ def efold_figures(
     if span is None:
         span = score_range(history.frame())
     figures = []
-    for n in drawn_steps(len(history.moments), history.stopped_at):
+    for n in drawn_steps(history):
         figure = efold_figure(
             history.after(n),
             dark=dark,
@@ -353,13 +351,13 @@ def efold_steps(history: FoldHistory) -> list[Step]:
         One before the first fold, and one after each.
     """
     folds = len(history.moments)
-    drawn = drawn_steps(folds, history.stopped_at)
+    drawn = drawn_steps(history)
     steps = []
     for n in range(folds + 1):
         # Where no figure has just these n folds, the next one is shown, cut after the n-th fold.
         figure_number = bisect_left(drawn, n)
         largest_x = None
-        if folds > _ALL_DRAWN:
+        if folds > _MOST_FOLDS_ALL_DRAWN:
             largest_x = n + 0.5
         step = Step(figure=figure_number, largest_x=largest_x, alt=alt_text(history.after(n)))
         steps.append(step)

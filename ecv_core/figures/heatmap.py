@@ -405,7 +405,7 @@ def _kept_shares(stability: pd.DataFrame, alpha: float, datasets: pd.Index[Any])
 # Scores, as far as they are behind the best on their dataset.
 
 
-EARLY = "†"
+EARLY_STOP_MARK = "†"
 """Behind the score of a run that ended at its stop."""
 
 _BEHIND_SCALE = CellScale(
@@ -472,7 +472,7 @@ def _score_cell(row: Mapping[Any, Any]) -> str:
     """The score, bold for the best, with a mark where the run ended at its stop."""
     text = f"{row['score']:.4f}"
     if row["folds"] != row["k"]:
-        text += EARLY
+        text += EARLY_STOP_MARK
     if row["of_best_percent"] == 100.0:
         text = f"<b>{text}</b>"
     return text

@@ -16,15 +16,15 @@ LANE_HEIGHT = 34
 """Pixels of a node."""
 LEGEND_HEIGHT = 130
 """Pixels of the legend above and the axis below."""
-AFTER = "finished after the stop"
+FINISHED_AFTER_STOP = "finished after the stop"
 
 
 def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
     """One row per fold of these runs that was computed and says where.
 
     Returns:
-        Node, run, fold, began (UTC), seconds, joules, kind ('fold', or AFTER), hardware; by node
-        and time.
+        Node, run, fold, began (UTC), seconds, joules, kind ('fold', or FINISHED_AFTER_STOP),
+        hardware; by node and time.
     """
     columns = ["node", "run", "fold", "began", "seconds", "joules", "kind", "hardware"]
     rows = []
@@ -39,7 +39,7 @@ def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
                 continue
             kind = "fold"
             if number > folds_wanted:
-                kind = AFTER
+                kind = FINISHED_AFTER_STOP
             row = {
                 "node": fold.node.host,
                 "run": run_title(run),
@@ -69,9 +69,9 @@ def lanes_sentence(frame: pd.DataFrame) -> str:
         f"{folds} on {nodes} took {duration(seconds_taken)}; one after another, they would have "
         f"taken {duration(seconds_in_all)}."
     )
-    late_folds = int((frame["kind"] == AFTER).sum())
+    late_folds = int((frame["kind"] == FINISHED_AFTER_STOP).sum())
     if late_folds:
-        text += f" {counted(late_folds, 'fold')} of them {AFTER}."
+        text += f" {counted(late_folds, 'fold')} of them {FINISHED_AFTER_STOP}."
     return text
 
 
@@ -95,7 +95,7 @@ def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     frame = frame.assign(
         base=(frame["began"] - begin) / unit,
         length=frame["seconds"] / unit.total_seconds(),
-        hatch=frame["kind"].map({AFTER: "/", "fold": ""}),
+        hatch=frame["kind"].map({FINISHED_AFTER_STOP: "/", "fold": ""}),
     )
     figure = go.Figure()
     for number, (run, folds) in enumerate(frame.groupby("run", sort=False)):

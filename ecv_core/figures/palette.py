@@ -136,7 +136,7 @@ def lay_out(figure: go.Figure, layout: Mapping[str, Any], **more: object) -> go.
     # Plotly's own template would be a part of each page: an empty one takes its place and goes.
     figure.layout = figure.layout.to_plotly_json() | layout | more | {"template": "none"}
     figure.layout.template = None
-    disarm_figure(figure)
+    disarm_figure(figure)  # names come from others, and none may become a link or an image
     return figure
 
 

@@ -40,7 +40,8 @@ def highest_difference(frame: pd.DataFrame) -> float:
     systems = difference[frame["kind"] == SYSTEM]
     # Always one fold is far off, so that the axis would show little else.
     fixed = difference[(frame["kind"] == FIXED) & (frame["setting"] >= 2)]
-    # Above each of them there is some room, above averages for the words at the highest.
+    # Above each of them there is some room, above averages for the words at the highest. A few
+    # systems that are far off may leave the figure.
     possible_ends = [1.35 * float(averages.max()), 1.1 * float(systems.quantile(0.97))]
     if len(fixed):
         possible_ends.append(1.1 * float(fixed.max()))

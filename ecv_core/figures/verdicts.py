@@ -26,24 +26,28 @@ def chance_words(probability: float) -> str:
     return percent_text(probability, ".1f")
 
 
-def comparison_sentence(pair: Comparison, *, on_dataset: str = "", of_several: bool = True) -> str:
+def comparison_sentence(
+    pair: Comparison, *, on_dataset: str = "", is_one_of_several: bool = True
+) -> str:
     """'item-knn is better than popular by 0.0120 nDCG@10: ...'.
 
     Args:
         pair: Names and metric stand in the sentence as they are here.
         on_dataset: Title of the dataset, where there are several.
-        of_several: Only of several comparisons is p corrected, and is Holm named.
+        is_one_of_several: Only of several comparisons is p corrected, and is Holm named.
     """
     test = pair.test
     where = ""
     if on_dataset:
         where = f" on {on_dataset}"
-    numbers = _interval_and_p_words(test, pair.p_holm, of_several=of_several)
+    numbers = _interval_and_p_words(test, pair.p_holm, is_one_of_several=is_one_of_several)
     scope = f"This holds for {test.speaks_of}."
-    # On a table the test is of the learners. That of the models as they were trained, where there
-    # is one, stands beside it.
+    # `pair.test` of a table is of the learners: of models that others would fit to other rows. The
+    # test of the very models that were fitted here, where there is one, stands beside it.
     if pair.fitted is not None and pair.fitted_p_holm is not None:
-        of_models = _interval_and_p_words(pair.fitted, pair.fitted_p_holm, of_several=of_several)
+        of_models = _interval_and_p_words(
+            pair.fitted, pair.fitted_p_holm, is_one_of_several=is_one_of_several
+        )
         scope = f"{scope} For {pair.fitted.speaks_of}: {of_models}."
     if pair.shows_difference:
         by = f"by {test.difference:.4f} {pair.metric}"
@@ -54,10 +58,10 @@ def comparison_sentence(pair: Comparison, *, on_dataset: str = "", of_several: b
     )
 
 
-def _interval_and_p_words(test: PairedTest, p_holm: float, *, of_several: bool) -> str:
+def _interval_and_p_words(test: PairedTest, p_holm: float, *, is_one_of_several: bool) -> str:
     """'95 % interval 0.0100 to 0.0140, p = 0.002 after Holm'."""
     p = p_words(p_holm)
-    if of_several:
+    if is_one_of_several:
         p = f"{p} after Holm"
     return f"95 % interval {test.low:z.4f} to {test.high:z.4f}, {p}"
 

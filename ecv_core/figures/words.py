@@ -785,6 +785,7 @@ def _amounts_text(unit: str, amounts: Sequence[float], in_thousandths: bool) -> 
 
 def duration(seconds: float) -> str:
     """'40 ms', '0.8 s', '42 s', '3 min 20 s', '2 h', '520 h'; duration.js says the same."""
+    # Bounds are where the rounded number would have a digit more: 9.95 s would be 10.0 s.
     if 0 < seconds < 0.095:
         return f"{max(round(1000 * seconds), 1)} ms"
     if seconds < 9.95:

@@ -206,15 +206,15 @@ def show_spread(dataset: str, entries: Sequence[Entry]) -> None:
 
 
 _BAYESIAN = [algorithm.id for algorithm in BAYESIAN]
-_DIMENSION = {"ml-100k": 16}
-"""Of the steps shown; elsewhere 32."""
+_DIMENSION_OF_STEPS = {"ml-100k": 16}
+"""Dataset -> dimension of the run whose steps are shown; elsewhere 32."""
 
 
 def show_curves(dataset: str) -> None:
     """The three figures, each where runs for it are recorded."""
     runs = recorded(dataset)
     # The curve over sampling steps is of one dimension; runs of all dimensions are recorded.
-    dimension = _DIMENSION.get(dataset, 32)
+    dimension = _DIMENSION_OF_STEPS.get(dataset, 32)
     runs_of_dimension = []
     for run in runs:
         if run.spec.algorithm in _BAYESIAN and dict(run.spec.params)["dimension"] == dimension:
@@ -244,7 +244,7 @@ def show_curves(dataset: str) -> None:
     )
 
 
-def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, words: str) -> None:
+def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, caption: str) -> None:
     """RMSE against dimension or step; nothing where no algorithm has two points.
 
     Args:
@@ -252,7 +252,7 @@ def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, word
         number: The number of the paper's figure.
         title: The heading.
         frame: Columns `algorithm`, `rmse`, and `dimension` or `step` between them.
-        words: What the figure shows.
+        caption: What the figure shows.
     """
     across = frame.columns[1]  # 'dimension' or 'step'
     if frame.empty or frame.groupby("algorithm")[across].nunique().max() == 1:
@@ -261,7 +261,7 @@ def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, word
     frame = frame.assign(algorithm=frame["algorithm"].map(algorithm_title))
     highest = frame["rmse"].max()
     lowest = frame["rmse"].min()
-    alt = f"{words} RMSE from {highest:.3f} to {lowest:.3f}."
+    alt = f"{caption} RMSE from {highest:.3f} to {lowest:.3f}."
     plot(
         partial(curves_figure, frame, across=across),
         version=(dataset, number, len(frame)),
@@ -270,4 +270,4 @@ def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, word
         name=f"figure {number} on {dataset}",
         table=frame.copy,
     )
-    st.caption(f"{words} First of ten folds of {published(dataset).title}.")
+    st.caption(f"{caption} First of ten folds of {published(dataset).title}.")

@@ -39,15 +39,15 @@ def show() -> None:
     guide_run = guide()
     played = replayed(guide_run.scores, range(guide_run.k))
     alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
-    row = _rule_numbers(played)
-    slider_numbers(SLIDER, key="learn-rule-numbers-said", sentences=row.sentences)
-    _draw_picture(guide_run, played, row.sentences)
+    numbers = _rule_numbers(played)
+    slider_numbers(SLIDER, key="learn-rule-numbers-said", sentences=numbers.sentences)
+    _draw_picture(guide_run, played, numbers.sentences)
     slider_numbers(
         SLIDER,
         key="learn-rule-numbers-counted",
         labels=_LABELS,
-        values=row.values,
-        notes=row.notes,
+        values=numbers.values,
+        notes=numbers.notes,
     )
     st.caption(
         f"{guide_run.note} The rule stops after fold n if c_n x |c_(n-1) - c_n| is at most alpha, "
@@ -119,7 +119,7 @@ def _spec_of(run: RunRecord, alpha: float) -> RunSpec:
 
 def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
     """The numbers of the rule where it stops, or after the last fold, at each alpha."""
-    row = SliderNumbers()
+    numbers = SliderNumbers()
     stops = stops_at(played, np.array(ALPHAS)).tolist()
     for alpha, stop in zip(ALPHAS, stops, strict=True):
         text = alpha_text(alpha)
@@ -131,7 +131,7 @@ def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
         if product <= alpha:
             comparison = "is at most alpha"
             decision = "stop"
-        row.values.append(
+        numbers.values.append(
             [
                 f"{width:.4f}",
                 f"{abs(width_before - width):.4f}",
@@ -139,9 +139,11 @@ def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
                 text,
             ]
         )
-        row.notes.append([f"after fold {stop}", f"from {width_before:.4f}", comparison, decision])
-        row.sentences.append(_stop_sentence(played, stop, text))
-    return row
+        numbers.notes.append(
+            [f"after fold {stop}", f"from {width_before:.4f}", comparison, decision]
+        )
+        numbers.sentences.append(_stop_sentence(played, stop, text))
+    return numbers
 
 
 def _stop_sentence(played: Sequence[Moment], stop: int, alpha: str) -> str:

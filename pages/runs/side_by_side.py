@@ -296,7 +296,7 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
         if _on_several_datasets(runs):
             on_dataset = dataset_title(pair.dataset)
         sentences.append(
-            comparison_sentence(pair, on_dataset=on_dataset, of_several=len(tested) > 1)
+            comparison_sentence(pair, on_dataset=on_dataset, is_one_of_several=len(tested) > 1)
         )
     more = len(of_the_best) - MOST_SENTENCES
     if more > 0:

@@ -18,7 +18,7 @@ from ecv_core.analysis.tradeoff.curves import (
 )
 from ecv_core.analysis.tradeoff.rules_compared import CELLS, JOULES
 from ecv_core.figures.heatmap import (
-    EARLY,
+    EARLY_STOP_MARK,
     heatmap_figure,
     heatmap_steps,
     ranks_figure,
@@ -284,10 +284,10 @@ def show_energy_sources(study: Summary, runs: Sequence[RunRecord]) -> None:
     runs_energy_bar(runs)
 
 
-_EARLY_WORDS = (
-    f"{EARLY} ran only until its own rule said stop, whatever alpha is picked above: its score is "
-    "of those folds, and it is in no average, since only all folds tell how far off a stop is. "
-    "Hover, or tap it, for its rule and folds."
+_EARLY_STOP_WORDS = (
+    f"{EARLY_STOP_MARK} ran only until its own rule said stop, whatever alpha is picked above: its "
+    "score is of those folds, and it is in no average, since only all folds tell how far off a stop "
+    "is. Hover, or tap it, for its rule and folds."
 )
 
 
@@ -301,7 +301,7 @@ def show_scores(scores: pd.DataFrame) -> None:
         "which is bold."
     )
     if (scores["folds"] < scores["k"]).any():
-        caption += f" {_EARLY_WORDS}"
+        caption += f" {_EARLY_STOP_WORDS}"
     st.caption(caption)
     plot(
         partial(scores_figure, scores),

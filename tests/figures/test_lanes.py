@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ecv_core.figures.lanes import AFTER, lanes_figure, lanes_frame, lanes_sentence
+from ecv_core.figures.lanes import FINISHED_AFTER_STOP, lanes_figure, lanes_frame, lanes_sentence
 from ecv_core.records.run import Node, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from tests.fake_folds import fold_result
@@ -35,7 +35,7 @@ def a_run(unit):
 def test_each_fold_lies_where_and_when_it_was_computed(unit, word):
     frame = lanes_frame([a_run(unit)])
     assert list(frame["node"]) == ["a", "a", "b"]
-    assert list(frame["kind"]) == ["fold", AFTER, "fold"]
+    assert list(frame["kind"]) == ["fold", FINISHED_AFTER_STOP, "fold"]
     (bars,) = lanes_figure(frame).data
     assert list(zip(bars.y, bars.base, bars.x, bars.text, strict=True)) == [
         ("a", 0, 10, "0"),

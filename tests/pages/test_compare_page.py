@@ -268,7 +268,7 @@ def test_the_verdict_is_a_sentence_with_the_corrected_p():
     )
     of_two = comparison_sentence(comparison(0.06), on_dataset="MovieLens 100K")
     assert of_two.startswith("No difference found between item-knn and popular on MovieLens 100K")
-    alone = comparison_sentence(comparison(0.002), of_several=False)
+    alone = comparison_sentence(comparison(0.002), is_one_of_several=False)
     assert "0.0140, p = 0.002. " in alone
     equal = replace(comparison(0.9), test=replace(comparison(0.9).test, low=-1e-6))
     assert "95 % interval 0.0000 to 0.0140" in comparison_sentence(equal)
@@ -282,7 +282,7 @@ def test_of_learners_the_verdict_says_what_their_fitted_models_show_beside_it():
         over="folds", pairs=10, difference=0.02, low=-0.01, high=0.05, p=0.2, effect=None
     )
     pair = replace(comparison(0.2), test=of_folds, fitted=of_samples, fitted_p_holm=0.03)
-    words = comparison_sentence(pair, of_several=False)
+    words = comparison_sentence(pair, is_one_of_several=False)
     assert "No difference found" in words
     assert "p = 0.20. This holds for these learners" in words
     assert words.endswith(

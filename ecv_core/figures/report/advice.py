@@ -117,22 +117,22 @@ def checked_sentence(advice: FoldsAdvice) -> str:
     if best.systems_keeping_promise == runs:
         kept = "each of them"
     if runs == 1:
-        tuned = "The setting was chosen and judged on the same run"
+        choice = "The setting was chosen and judged on the same run"
     else:
-        tuned = (
+        choice = (
             f"The setting was chosen and judged on the same {runs} runs. It keeps the promise "
             f"on average over these runs, and on {kept}"
         )
     if not best.checks:
         return (
-            f"{tuned}. With only one dataset, whether it keeps the promise on others is not known."
+            f"{choice}. With only one dataset, whether it keeps the promise on others is not known."
         )
-    checked = kept_words(best.checks)
+    other_datasets = kept_words(best.checks)
     if len(best.checks) <= 2:
-        checked += " (two datasets are weak evidence)"
+        other_datasets += " (two datasets are weak evidence)"
     return (
-        f"{tuned}. As a check, the setting was also chosen for each dataset on all other "
-        f"datasets: chosen this way, it kept the promise on {checked}."
+        f"{choice}. As a check, the setting was also chosen for each dataset on all other "
+        f"datasets: chosen this way, it kept the promise on {other_datasets}."
     )
 
 

@@ -73,7 +73,7 @@ def chart_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> Title
     if kind == "stops":
         make: Make = partial(stops_at, stops_frame(orders.tradeoff.average), orders.alpha)
     else:
-        make = _tradeoff(orders, folder)
+        make = _tradeoff_maker(orders, folder)
     return TitledChart(make, f"{run_title(run)}, alpha {alpha_text(orders.alpha)}")
 
 
@@ -97,9 +97,9 @@ def chart_of_study(kind: str, alpha: float, folder: Path) -> TitledChart:
             scale = difference_scale(cells)
             make = partial(cells_at, value="difference_percent", scale=scale)
         case "ranks":
-            make = _ranks(orders, folder)
+            make = _ranks_maker(orders, folder)
         case _:
-            make = _tradeoff(orders, folder)
+            make = _tradeoff_maker(orders, folder)
     title = f"{len(orders.runs)} recorded runs, alpha {alpha_text(orders.alpha)}"
     return TitledChart(make, title)
 
@@ -148,7 +148,7 @@ def _orders_of(runs: Sequence[RunRecord], alpha: float) -> _Orders:
     return _Orders(runs=runs, systems=systems, tradeoff=explored, alpha=explored.alpha_at(alpha))
 
 
-def _tradeoff(orders: _Orders, folder: Path) -> Make:
+def _tradeoff_maker(orders: _Orders, folder: Path) -> Make:
     """Energy against difference, or folds where some run has no energy."""
     cost = "energy"
     if any(system.source == "none" for system in orders.systems):
@@ -157,7 +157,7 @@ def _tradeoff(orders: _Orders, folder: Path) -> Make:
     return partial(tradeoff_at, frame, orders.alpha, cost=cost)
 
 
-def _ranks(orders: _Orders, folder: Path) -> Make:
+def _ranks_maker(orders: _Orders, folder: Path) -> Make:
     ranked = rankings(orders.systems, [orders.alpha])
     if not ranked:
         raise InputError(f"no dataset in {folder} has two complete runs to rank")

@@ -100,7 +100,7 @@ def moving_replay(spec: RunSpec, played: Replay, title: str) -> MovingChart:
     """
     history = history_of_replay(spec, played, title)
     sentence_after_fold = explanations(played)
-    folds_drawn = drawn_steps(len(history.moments), history.stopped_at)
+    folds_drawn = drawn_steps(history)
     return MovingChart(
         title=title,
         subtitle=f"{history.metric}, k = {history.k}, {rule_words(spec)}",
@@ -246,6 +246,7 @@ def _image(figure: go.Figure, sentence: str, look: _Look) -> Image:
     words_height = _band_height(look.heading) + _band_height(lines)
     height = max(_LEAST_HEIGHT - words_height, figure.layout.height / PIXELS_PER_INCH)
 
+    # `printed` takes what makes a figure, and this one is made already.
     def figure_of_step() -> go.Figure:
         return figure
 

@@ -131,14 +131,15 @@ def _add_legend(figure: Figure, sides: Iterable[Axes], width: float) -> int:
     """
     handles: list[Artist] = []
     for side in sides:
-        handles += side.get_legend_handles_labels()[0]
+        handles_of_side, _names = side.get_legend_handles_labels()
+        handles += handles_of_side
     if not handles:
         return 0
     longest = max(len(str(handle.get_label())) for handle in handles)
-    # A letter is about half as wide as its size, in points of 1/72 inch; before each name there is
-    # a piece of its line.
+    # A letter is about half as wide as its size, in points of 1/72 inch.
     inches_of_name = longest * SMALL * 0.5 / 72
-    columns = min(max(int(width / (inches_of_name + 0.35)), 1), 3)
+    inches_of_line = 0.35  # a piece of the line, before its name
+    columns = min(max(int(width / (inches_of_line + inches_of_name)), 1), 3)
     figure.legend(handles=handles, loc="outside upper left", ncols=columns)
     return math.ceil(len(handles) / columns)
 

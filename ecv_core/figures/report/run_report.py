@@ -206,7 +206,7 @@ def _fold_rows(run: RunRecord) -> list[list[str]]:
             processor_seconds = f"{fold.processor_seconds:.2f}"
         milliwatt_hours = "-"
         if metered:
-            milliwatt_hours = estimate(fold.energy.joules / 3.6)
+            milliwatt_hours = estimate(fold.energy.joules / 3.6)  # 1 mWh is 3.6 J
         rows.append(
             [
                 str(moment.n),

@@ -49,13 +49,13 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     triples = np.array(list(permutations(range(k), 3)))
     # A row for each triple, a column for each of its folds: the last one is after three.
     means, deviations = running_means_and_deviations(scores[triples])
-    stops = least_alphas(deviations, CONFIDENCE)[:, -1] <= alpha
-    if not stops.any():
+    stops_after_three = least_alphas(deviations, CONFIDENCE)[:, -1] <= alpha
+    if not stops_after_three.any():
         raise InputError(f"no order of these folds stops after three at alpha {alpha}; raise it")
-    stopping = triples[stops]
-    stop_means = means[stops, -1]
+    stopping = triples[stops_after_three]
+    stop_means = means[stops_after_three, -1]
     *_, half_width_of_deviation_1 = t_factors(3, CONFIDENCE)
-    half_widths = half_width_of_deviation_1 * deviations[stops, -1]
+    half_widths = half_width_of_deviation_1 * deviations[stops_after_three, -1]
     distances = np.abs(stop_means - whole)
     with np.errstate(divide="ignore", invalid="ignore"):  # three equal scores: no width at all
         times_too_narrow = np.where(half_widths > 0, distances / half_widths, np.inf)
