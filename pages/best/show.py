@@ -323,7 +323,7 @@ def _draw_lanes(
         version=(version, repr(selection.terms), len(sentences)),
         key="best-lanes",
         alt=steps[-1].alt,
-        slider=_SLIDER,
+        slider_name=_SLIDER,
         steps=lambda: steps,
         name=selection.name,
         table=frame.copy,

@@ -370,10 +370,10 @@ def draw_tradeoff(explored: Explored) -> None:
         version=explored.version,
         key="tradeoff",
         alt="Cost against difference to the k-fold mean, for every alpha.",
-        slider=SLIDER,
+        slider_name=SLIDER,
         steps=partial(tradeoff_steps, explored.frame, explored.alphas),
         name="trade-off of all alphas",
-        opens=replays,
+        address_of_point=replays,
         table=explored.frame.copy,
     )
     if replays:
@@ -388,7 +388,7 @@ def draw_stops(explored: Explored) -> None:
         version=explored.version,
         key="stops",
         alt="Share of orders that stop after each fold.",
-        slider=SLIDER,
+        slider_name=SLIDER,
         steps=partial(stops_steps, explored.stops, explored.alphas),
         name="where the rule stops",
         table=explored.stops.copy,

@@ -91,7 +91,7 @@ def _draw_picture(
         key="learn-widths",
         name="interval widths",
         alt="95 % intervals of the mean, narrower with every fold.",
-        slider=SLIDER,
+        slider_name=SLIDER,
         steps=steps,
     )
     save_chart(

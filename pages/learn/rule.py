@@ -99,7 +99,7 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
         key="learn-products",
         name="the rule fold by fold",
         alt="Interval width times its last change after each fold, against the line alpha.",
-        slider=SLIDER,
+        slider_name=SLIDER,
         steps=steps,
     )
     save_chart(

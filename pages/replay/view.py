@@ -101,7 +101,7 @@ def draw_figure(chosen: ChosenReplay) -> None:
         version=version,
         key="replay-figure",
         alt=alt_text(history),
-        slider=_SLIDER,
+        slider_name=_SLIDER,
         steps=partial(efold_steps, history),
         name=f"replay of {run_name(run)}",
         table=history.frame,

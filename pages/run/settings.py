@@ -290,7 +290,7 @@ def score_settings(metric: str) -> dict[str, Any]:
                 )
                 picked["negatives"] = int(negatives)
                 picked["negative_sampling"] = setting_widget("negative_sampling")
-        # The form has no other place for the rest of the settings that change a score.
+        # The rest of the settings that change a score have no place above.
         picked |= other_settings(SCORES, _PLACED_FOLD_SETTINGS)
     if ranking == SAMPLED:
         st.warning(SAMPLED_WARNING, icon=":material/warning:")
@@ -358,7 +358,7 @@ def stop_settings(k: int) -> dict[str, Any]:
             with right:
                 picked["min_folds"] = _min_folds(rule, k)
         picked["country"] = _country()
-        # Nor for the rest of those that change the stop or what is reported.
+        # The rest of the settings that change the stop, or what is reported, have no place above.
         picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP_SETTINGS, rule.id)
         _meters()
     return picked
@@ -398,6 +398,7 @@ def slider_steps(parameter: Parameter, key: str) -> list[float]:
     steps = set(parameter.steps)
     picked = st.session_state.get(key, parameter.default)
     for value in (picked, *st.query_params.get_all(key)):
+        # A value that is picked already, by a link or by a run that fills the form, is a step too.
         with suppress(InputError, ValueError):  # the form warns of what is no value
             number = _number_of_text(str(value))
             steps.add(value_as_shown(parameter, float(parameter.parse(number))))

@@ -67,7 +67,7 @@ class _Imported(NamedTuple):
 
     file_id: str
     run_id: str
-    new: bool
+    is_new: bool
 
 
 def import_run() -> None:
@@ -88,7 +88,7 @@ def import_run() -> None:
             return
         with errors_as_sentences():
             imported = _import_once(file)
-            if imported.new:
+            if imported.is_new:
                 st.success("Imported, and marked as such.", icon=":material/check_circle:")
             else:
                 st.info("This run is here already.", icon=":material/info:")
@@ -108,10 +108,10 @@ def _import_once(file: UploadedFile) -> _Imported:
     if last and last.file_id == file.file_id and last.run_id in ids:
         return last
     document = read_run(file.getvalue(), file.name)
-    run_id, new = acting().import_run(document)
-    imported = _Imported(file.file_id, run_id, new)
+    run_id, is_new = acting().import_run(document)
+    imported = _Imported(file.file_id, run_id, is_new)
     st.session_state[_LAST_IMPORT] = imported
-    if new:
+    if is_new:
         st.toast(f"Imported {escaped(run_title(document.run))}.", icon=":material/upload_file:")
         st.rerun()  # the table of this drawing was read before the import
     return imported

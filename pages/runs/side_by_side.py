@@ -76,7 +76,7 @@ def picture(runs: Sequence[NamedRun]) -> None:
         alt=compare_alt_text(frame),
         name="comparison",
         table=frame.copy,
-        opens=_addresses(runs),
+        address_of_point=_addresses(runs),
     )
     st.caption("A click on a mean opens its run.")
 

@@ -138,7 +138,7 @@ def draw_toy(spec: RunSpec) -> None:
         version=(spec.split, spec.k, spec.seed, spec.split_params),
         key="split-toy",
         alt=sentences[0],
-        slider=SLIDER,
+        slider_name=SLIDER,
         steps=draw_steps,
         name=f"{spec.split} on a toy",
         table=marks.copy,

@@ -18,7 +18,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from pages.shared.live.server import (
     PLOTLY,
-    allow_handles,
+    allow_open_files,
     end_where_settings_are_wrong,
     middleware,
     routes,
@@ -376,7 +376,7 @@ def few_handles():
 
 def test_there_are_handles_for_as_many_tabs_as_may_be_open(few_handles):
     """Each tab has two sockets and three more handles; a lecture has one socket for each phone."""
-    allow_handles()
+    allow_open_files()
     assert few_handles() >= (2 + 3 + 1) * MOST_ON_A_PATH
 
 

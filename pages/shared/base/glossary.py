@@ -13,7 +13,7 @@ from ecv_core.records.errors import UnknownName
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
 
-_WRITTEN = Path(__file__).parent / "glossary.toml"
+_FILE = Path(__file__).parent / "glossary.toml"
 _METRICS_WRITTEN = {"coverage": "item-coverage", "hit": "hit-rate"}
 """The glossary's 'coverage' is that of intervals, and its 'hit' is one item."""
 
@@ -35,9 +35,9 @@ class Term:
 def terms() -> dict[str, Term]:
     """Every entry by id, in the order of the alphabet."""
     entries: dict[str, Term] = {}
-    for row in tomllib.loads(_WRITTEN.read_text("utf-8"))["term"]:
+    for row in tomllib.loads(_FILE.read_text("utf-8"))["term"]:
         entries[row["id"]] = Term(**row)
-    for entry in _from_the_library():  # where what is written says nothing else
+    for entry in _from_the_library():  # an entry of the file goes before one of the library
         entries.setdefault(entry.id, entry)
 
     def place(entry: Term) -> str:

@@ -56,10 +56,10 @@ def plot(
     key: str,
     alt: str,
     name: str,
-    slider: str = "",
+    slider_name: str = "",
     steps: Callable[[], Sequence[Step]] | None = None,
     table: Callable[[], pd.DataFrame] | None = None,
-    opens: Mapping[str, str] | None = None,
+    address_of_point: Mapping[str, str] | None = None,
     least_width: int = 0,
     least_phone_width: int = 0,
 ) -> None:
@@ -71,23 +71,26 @@ def plot(
         version: The version of that data: the figure is made anew only when this changes.
         key: The same key is the same figure on the page, however its data changes.
         alt: One sentence with what the figure shows.
-        slider: Name of the `watch_slider` that moves the figure in the browser.
+        slider_name: Name of the `watch_slider` that moves the figure in the browser.
         steps: What each step of the slider changes; a pure function of the same data.
         name: The name of the files it is saved in, such as 'item-knn on ml-100k', and the title of
             a saved picture, to which the slider's step is added.
         table: Gives the numbers behind the figure; they are made, and shown below it with their
             CSV, only when asked for.
-        opens: Where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
-            both axes), by 'y2|0' (the panel's axis, and the place on it), its text or its name.
+        address_of_point: Where a click on a cell or point leads, an address by 'ease|ml-100k' (its
+            place on both axes), by 'y2|0' (the panel's axis, and the place on it), its text or its
+            name.
         least_width: In pixels; where there is less room the figure scrolls sideways.
         least_phone_width: The same on a phone; by default less only by shorter names of rows.
     """
-    entries = figure_entries(make, version=version, key=key, alt=alt, slider=slider, steps=steps)
+    entries = figure_entries(
+        make, version=version, key=key, alt=alt, slider_name=slider_name, steps=steps
+    )
     place: AbstractContextManager[object] = nullcontext()
     if least_width:
         place = _scrolling_container(key, least_width, least_phone_width)
     with place:
-        draw_figure(entries, key=key, name=name, table=table, opens=opens)
+        draw_figure(entries, key=key, name=name, table=table, address_of_point=address_of_point)
 
 
 def figure_entries(
@@ -96,7 +99,7 @@ def figure_entries(
     version: Hashable,
     key: str,
     alt: str,
-    slider: str = "",
+    slider_name: str = "",
     steps: Callable[[], Sequence[Step]] | None = None,
 ) -> dict[str, Any]:
     """What changes of a figure as its data does, for plot.js; the arguments are those of `plot`.
@@ -106,11 +109,11 @@ def figure_entries(
         pixels; and where a slider moves it, 'slider' and 'steps'.
     """
     # The figure as JSON for a light and a dark page, its height in pixels, and what each step of a
-    # slider, which is known by its name, changes in it.
+    # slider changes in it.
     entries = _made_figure(key, version, make, steps)
     entries["alt"] = alt
     if steps is not None:
-        entries["slider"] = slider
+        entries["slider"] = slider_name
     return entries
 
 
@@ -123,29 +126,29 @@ def draw_figure(
     caption: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
     draw_open_table: Callable[[Callable[[], None]], None] | None = None,
-    opens: Mapping[str, str] | None = None,
+    address_of_point: Mapping[str, str] | None = None,
 ) -> None:
     """Draw a figure, which all who watch may be shown alike; see `shared_entries`.
 
     Args:
         entries: As of `figure_entries`.
-        key: As of `plot`; so are `name`, `table` and `opens`.
+        key: As of `plot`; so are `name`, `table` and `address_of_point`.
         top: When this changes, the page is scrolled to its top.
         caption: What a saved picture says about itself, such as 'item-knn on ml-100k, alpha 1e-4';
             by default its name.
         draw_open_table: Draws the part of the page with the open table, by the function that it
             is given; by default the table is drawn once.
     """
-    # A click on a point of the figure opens the address that `opens` has for it.
-    address_of_point = {}
-    for point, address in (opens or {}).items():
-        address_of_point[chart_text(point)] = address  # the figure has its texts in this form too
+    # A click on a point of the figure opens its address.
+    addresses = {}
+    for point, address in (address_of_point or {}).items():
+        addresses[chart_text(point)] = address  # the figure has its texts in this form too
     data = {
         "plotly": PLOTLY,
         "top": top,
         "name": file_name(name),
         "caption": chart_text(caption or name),  # the title of a saved picture
-        "opens": address_of_point,
+        "opens": addresses,
     }
     _figure(key=key, data={**data, **entries}, height=entries["height"])
     if table is not None:

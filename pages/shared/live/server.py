@@ -115,7 +115,7 @@ class _Styled:
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """What runs besides the pages for as long as the server does."""
     _log_with_run_ids()
-    allow_handles()
+    allow_open_files()
     listener.loop = asyncio.get_running_loop()
     with _end_with_the_terminal():
         starting = asyncio.create_task(asyncio.to_thread(_start_manager_and_load_pages))
@@ -133,12 +133,12 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
                 await asyncio.to_thread(run_manager.close)
 
 
-HANDLES = 8192
+MOST_OPEN_FILES = 8192
 """Files and sockets that are open at once, at most: of each tab two sockets and three more handles,
 which Streamlit keeps for two minutes longer; and the sockets of a lecture."""
 
 
-def allow_handles() -> None:
+def allow_open_files() -> None:
     """Let this process have so many, where the system allows it more than it gives at first.
 
     That is 1,024 on most, of which 250 tabs leave none.
@@ -148,11 +148,11 @@ def allow_handles() -> None:
     except ImportError:  # Windows has no such limit
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    handles = HANDLES
+    files = MOST_OPEN_FILES
     if hard != resource.RLIM_INFINITY:
-        handles = min(handles, hard)
-    if soft != resource.RLIM_INFINITY and soft < handles:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (handles, hard))
+        files = min(files, hard)
+    if soft != resource.RLIM_INFINITY and soft < files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
 
 
 def _log_with_run_ids() -> None:

@@ -252,6 +252,7 @@ class Tabs:
         async def ignore_answer(_message: Message) -> None:
             pass
 
+        # Streamlit deletes a file when its browser asks for that, so it is asked as by the browser.
         upload = self._uploads.pop(path)
         headers = MutableHeaders(raw=list(upload.request["headers"]))
         del headers["content-length"]
