@@ -286,8 +286,8 @@ def show_energy_sources(study: Summary, runs: Sequence[RunRecord]) -> None:
 
 _EARLY_STOP_WORDS = (
     f"{EARLY_STOP_MARK} ran only until its own rule said stop, whatever alpha is picked above: its "
-    "score is of those folds, and it is in no average, since only all folds tell how far off a stop "
-    "is. Hover, or tap it, for its rule and folds."
+    "score is of those folds, and it is in no average, since only all folds tell how far off a "
+    "stop is. Hover, or tap it, for its rule and folds."
 )
 
 

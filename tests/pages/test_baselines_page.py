@@ -43,7 +43,7 @@ def test_the_answer_comes_first_with_its_numbers(page, dataset, said):
 def test_a_lead_over_results_on_unknown_splits_is_no_proof(page):
     app = page(baselines_dataset="MovieLens 1M")
     first = next(one.value for one in app.markdown if one.value.startswith("##"))
-    others = [one for one in published("ml-1m").entries if one.by in ("inventors", "others")]
+    others = [one for one in published("ml-1m").entries if one.runner in ("inventors", "others")]
     same = sum(one.protocol == "random 90:10" for one in others)
     assert same < len(others)
     assert "This is no proof yet" in first
