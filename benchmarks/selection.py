@@ -30,7 +30,7 @@ from ecv_core.records.run import Scores
 from ecv_core.selection.contenders import recorded_contenders
 from ecv_core.selection.evidence import EverySubset
 from ecv_core.selection.pruner import FoldPruner
-from ecv_core.selection.replay import follow
+from ecv_core.selection.replay import play_computed_folds
 from ecv_core.selection.rounds import Terms
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold
@@ -77,9 +77,9 @@ def by_selection(terms: Terms) -> Way:
     """The selection of this project."""
 
     def way(study: Study, order: list[int], _rng: np.random.Generator) -> Outcome:
-        played = follow(study.contenders, order, terms, study.differences)
+        played = play_computed_folds(study.contenders, order, terms, study.differences)
         assert played.verdict is not None  # recorded contenders have all folds
-        return Outcome(played.verdict.winner, played.ran, played.verdict.tied)
+        return Outcome(played.verdict.winner, played.folds_ran, played.verdict.tied)
 
     return way
 

@@ -126,8 +126,8 @@ TABLE = Path("/sys/firmware/dmi/tables/DMI")
 """The firmware's table (SMBIOS); on most systems only the administrator may read it."""
 WATTS_PER_MODULE = 5.0
 """As CodeCarbon counts; data sheets say 2 to 5 W."""
-_DEVICE = 17
-_END = 127
+_MEMORY_DEVICE = 17
+_END_OF_TABLE = 127
 """Kinds of structures in the table."""
 _SIZE_OFFSET = 12
 """Where a structure of a module has its size, in two bytes."""
@@ -166,9 +166,9 @@ def memory_modules() -> int:
     while begin + 4 <= len(table):  # each structure has a head of four bytes
         kind = table[begin]
         length = table[begin + 1]
-        if kind == _END or length < 4 or begin + length > len(table):
+        if kind == _END_OF_TABLE or length < 4 or begin + length > len(table):
             break
-        if kind == _DEVICE and length >= _SIZE_OFFSET + 2:
+        if kind == _MEMORY_DEVICE and length >= _SIZE_OFFSET + 2:
             (size,) = struct.unpack_from("<H", table, begin + _SIZE_OFFSET)
             if size:  # an empty slot has none
                 modules += 1

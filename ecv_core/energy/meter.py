@@ -434,7 +434,7 @@ class WatchedMeter:
         """None while it is not known."""
         self._try_again_at = 0.0
         """From when on, by `time.monotonic`, the idle machine may be measured once more."""
-        self._fold_seconds = 0.0
+        self._seconds_of_all_folds = 0.0
         """That folds have taken so far."""
 
     def start(self) -> None:
@@ -456,7 +456,7 @@ class WatchedMeter:
         if seconds < SHORT_SECONDS and since_last_stop < MOST_LOOKED_BACK_SECONDS:
             load_before = self._load_at_last_stop
         self._load_at_last_stop = load
-        self._fold_seconds += seconds
+        self._seconds_of_all_folds += seconds
         return replace(
             energy,
             other_work=load.share_of_others_since(load_before),
@@ -472,7 +472,7 @@ class WatchedMeter:
 
     def _measured_idle_power(self) -> IdlePower | None:
         """As `measure_idle_power`; None where it was tried just now, or folds were too short."""
-        if self._fold_seconds < LONG_SECONDS or time.monotonic() < self._try_again_at:
+        if self._seconds_of_all_folds < LONG_SECONDS or time.monotonic() < self._try_again_at:
             return None
         self._try_again_at = time.monotonic() + IDLE_RETRY_SECONDS
         return measure_idle_power(self._meter, self._settings_key)

@@ -597,18 +597,18 @@ def _samplers(meter_names: Sequence[str]) -> list[Sampler]:
     Two shelly are called 'shelly' and 'shelly 2', and a command by the name of its program.
     """
     samplers = []
-    kinds: Counter[str] = Counter()
+    count_of_kind: Counter[str] = Counter()
     for meter_name in meter_names:
         kind = Path(re.split(r"[:\s]", meter_name)[0]).name
         name = kind
-        if kinds[kind]:
-            name = f"{kind} {kinds[kind] + 1}"
+        if count_of_kind[kind]:
+            name = f"{kind} {count_of_kind[kind] + 1}"
         try:
             samplers.append(Sampler(name, device(meter_name)))
         except InputError as error:
             log.warning("a meter of %s is left out: %s", NAME, error)
         else:
-            kinds[kind] += 1
+            count_of_kind[kind] += 1
     return samplers
 
 

@@ -192,12 +192,12 @@ def processor_costs(folds: Sequence[FoldResult]) -> list[float]:
     measured = [fold.processor_seconds for fold in folds if fold.processor_seconds is not None]
     if not measured:
         return []
-    usual = fmean(measured)
+    mean_seconds = fmean(measured)
     costs = []
     for fold in folds:
         seconds = fold.processor_seconds
         if seconds is None:
-            seconds = usual
+            seconds = mean_seconds
         costs.append(seconds)
     return costs
 
@@ -239,17 +239,17 @@ def _saving(
     if not costs or stopped_at is None:
         return _Saving()
     missing_folds = k - max(len(costs), stopped_at)
-    never_ran = missing_folds * cost_of_next_fold(costs)
+    cost_of_missing_folds = missing_folds * cost_of_next_fold(costs)
     # Folds that ran after the stop, to check it, are saved as well: they need not have run.
-    amount = sum(costs[stopped_at:]) + never_ran
+    amount = sum(costs[stopped_at:]) + cost_of_missing_folds
     least_of_next_fold, _ = cost_range_of_next_fold(least_costs)
     _, most_of_next_fold = cost_range_of_next_fold(most_costs)
     least = sum(least_costs[stopped_at:]) + missing_folds * least_of_next_fold
     most = sum(most_costs[stopped_at:]) + missing_folds * most_of_next_fold
     percent = None
-    whole = sum(costs) + never_ran
-    if whole:
-        percent = 100 * amount / whole
+    cost_of_all_folds = sum(costs) + cost_of_missing_folds
+    if cost_of_all_folds:
+        percent = 100 * amount / cost_of_all_folds
     return _Saving(amount=amount, range=(least, most), percent=percent)
 
 
@@ -363,11 +363,11 @@ def expected_costs(
         From the fewest folds at the lowest cost of one to the most at the highest, see
         `savings.cost_range_of_next_fold`; None where nothing is known.
     """
-    alike = _most_alike(spec, runs)
-    if not alike:
+    costs_of_similar_runs = _most_alike(spec, runs)
+    if not costs_of_similar_runs:
         return None
-    seconds = [costs.seconds for costs in alike]
-    metered_joules = [costs.joules for costs in alike if all(costs.joules)]
+    seconds = [costs.seconds for costs in costs_of_similar_runs]
+    metered_joules = [costs.joules for costs in costs_of_similar_runs if all(costs.joules)]
     joules = None
     if metered_joules:
         joules = _range_of_runs(folds, metered_joules)
@@ -375,8 +375,8 @@ def expected_costs(
         folds=folds,
         seconds=_range_of_runs(folds, seconds),
         joules=joules,
-        runs=len(alike),
-        same_parameters=alike[0].spec.params == spec.params,
+        runs=len(costs_of_similar_runs),
+        same_parameters=costs_of_similar_runs[0].spec.params == spec.params,
     )
 
 

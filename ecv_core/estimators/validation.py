@@ -32,7 +32,7 @@ from ecv_core.figures.words import interval_words, verdict
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.plan import FoldTask
-from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, raise_unsaved_fold
 from ecv_core.library.run import Run
 from ecv_core.library.settings import settings_of_rule
 from ecv_core.records.errors import Cancelled
@@ -575,7 +575,7 @@ class _InDatabase:
         self._store.start(self._id, owner=this_process())
         # A dashboard waits until it can save a fold, and shows that it waits. Nobody would see that
         # here, so a fold that cannot be saved is an error at once.
-        callbacks = Callbacks(trouble=refuse)
+        callbacks = Callbacks(trouble=raise_unsaved_fold)
         self._plan_runs = PlanRuns(self._store, runs=[self.record], callbacks=callbacks)
 
     @property

@@ -175,10 +175,11 @@ class Heartbeat:
         """
         self._store = store
         self._is_dashboard = is_dashboard
-        self._on_taken = on_takeover
+        self._on_takeover = on_takeover
         _heartbeat_counts[store.url] += 1
         self._stop = threading.Event()
         self._wake = threading.Event()
+        """Set for a sign of life at once, before its time."""
         self._thread = threading.Thread(target=self._beat, name="ecv-heart", daemon=True)
         self._thread.start()
 
@@ -205,7 +206,7 @@ class Heartbeat:
                 if _interrupt_runs(
                     self._store, watch.find_gone(), takes_over_queues=self._is_dashboard
                 ):
-                    self._on_taken()
+                    self._on_takeover()
             except StoreError as error:  # a database comes and goes
                 log.warning("no sign of life could be given: %s", error)
             self._wake.wait(BEAT_SECONDS)

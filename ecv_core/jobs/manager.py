@@ -199,7 +199,7 @@ class RunManager(Queue):
         super().__init__(store)
         self._seconds_per_run = seconds
         self._compute_fold = compute
-        self._worker = Workers(compute)
+        self._local_workers = Workers(compute)
         self._executors: dict[str, Executor] = {}
         self._wake = threading.Event()
         """Set when the queue is to be looked at again."""
@@ -222,7 +222,7 @@ class RunManager(Queue):
     def warm_up(self) -> None:
         """Start the worker process, so that the first fold does not wait for it."""
         if place_asked() == HERE:
-            self._worker.warm_up()
+            self._local_workers.warm_up()
 
     @property
     def alive(self) -> bool:
@@ -235,7 +235,7 @@ class RunManager(Queue):
             return
         self._closing = True
         self._wake.set()
-        self._worker.close()
+        self._local_workers.close()
         self._thread.join(CLOSE_SECONDS)
         for executor in self._executors.values():
             executor.close()
@@ -328,7 +328,7 @@ class RunManager(Queue):
             InputError: For a cluster that does not answer; it is asked again.
         """
         if place == HERE and not run.spec.no_energy:
-            return self._worker  # a metered fold has the machine to itself
+            return self._local_workers  # a metered fold has the machine to itself
         if place not in self._executors:
             all_cores = partial(unmetered_workers, self._compute_fold, niceness=NICENESS)
             self._executors[place] = executor_on(

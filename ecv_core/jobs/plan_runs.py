@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 SAVE_SECONDS = 300.0
 """How long a command waits for a database that is away, or a disk that is full."""
-WAITS = ". A result is waiting in memory to be saved; e-fold tries again."
+WAITING_TO_BE_SAVED = ". A result is waiting in memory to be saved; e-fold tries again."
 PROGRESS_SECONDS = 0.25
 """How often in-fold progress is written to the database, at most."""
 
@@ -49,7 +49,7 @@ class SaveAttempts:
 
     def __init__(self, say: Callable[[str], None]) -> None:
         """Nothing has failed yet. Args: say: called with the first sentence of each trouble."""
-        self._say = say
+        self._announce = say
         self._failing_since: float | None = None
         """On the clock of `time.monotonic`; None while the database can be used."""
         self.error: RunError | None = None
@@ -62,16 +62,16 @@ class SaveAttempts:
             return
         if self._failing_since is None:
             self._failing_since = time.monotonic()
-            self._say(sentence)
+            self._announce(sentence)
         waited_seconds = time.monotonic() - self._failing_since
         if self.error is None and waited_seconds >= SAVE_SECONDS:
-            reason = sentence.removesuffix(WAITS)
+            reason = sentence.removesuffix(WAITING_TO_BE_SAVED)
             self.error = RunError(f"gave up after {waited_seconds:.0f} s: {reason}")
         if self.error is not None:
             raise self.error
 
 
-def refuse(sentence: str | None) -> None:
+def raise_unsaved_fold(sentence: str | None) -> None:
     """As `Callbacks.trouble`, where a fold that cannot be saved at once is not waited for."""
     if sentence:
         raise RunError(f"the fold could not be saved: {sentence}; report it again")
@@ -568,7 +568,7 @@ class PlanRuns:
                 if not was_refused:
                     log.error("%s", error)
                 was_refused = True
-                self.callbacks.trouble(f"{error}{WAITS}")
+                self.callbacks.trouble(f"{error}{WAITING_TO_BE_SAVED}")
                 time.sleep(AGAIN_SECONDS)
             else:
                 self.callbacks.trouble(None)

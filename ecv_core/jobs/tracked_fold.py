@@ -95,15 +95,15 @@ class TrackedFold:
     def columns(self, part: Part) -> dict[str, NDArray[Any]]:
         """The columns of a part by name, as `train` has them; each of shape (interactions,)."""
         data = self.data
-        rows = self.parts == part
+        is_in_part = self.parts == part
         columns: dict[str, NDArray[Any]] = {
-            "user_id": _ids_as_written(data.user_ids)[data.users[rows]],
-            "item_id": _ids_as_written(data.item_ids)[data.items[rows]],
+            "user_id": _ids_as_written(data.user_ids)[data.users[is_in_part]],
+            "item_id": _ids_as_written(data.item_ids)[data.items[is_in_part]],
         }
         if data.ratings is not None:
-            columns["rating"] = data.ratings[rows]
+            columns["rating"] = data.ratings[is_in_part]
         if data.timestamps is not None:
-            columns["timestamp"] = data.timestamps[rows]
+            columns["timestamp"] = data.timestamps[is_in_part]
         return columns
 
 

@@ -19,7 +19,7 @@ from ecv_core.fold.costs import FoldClock
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.plan import FoldTask, next_fold
-from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, raise_unsaved_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, go_on
 from ecv_core.jobs.reported_scores import measure
 from ecv_core.jobs.tracked_fold import TrackedFold
@@ -197,7 +197,10 @@ class Tracked:
         assert self._run_id is not None  # a loop has begun
         run = self._store.run(self._run_id)
         plan_runs = PlanRuns(
-            self._store, runs=[run], rule=self._rule, callbacks=Callbacks(trouble=refuse)
+            self._store,
+            runs=[run],
+            rule=self._rule,
+            callbacks=Callbacks(trouble=raise_unsaved_fold),
         )
         task = FoldTask(specs=(run.spec,), fold=result.fold)
         is_saved = plan_runs.commit(task, spec_index=0, result=result)

@@ -62,8 +62,10 @@ def kinds_checked(function: Callable[P, T]) -> Callable[P, T]:
                 continue
             hint = (hints.settings | hints.arguments).get(name, object)
             if not _fits(value, hint):
-                called = getattr(function, "__name__", "")
-                raise InputError(f"{name} of {called} is {_type_words(hint)}, but is {value!r:.80}")
+                function_name = getattr(function, "__name__", "")
+                raise InputError(
+                    f"{name} of {function_name} is {_type_words(hint)}, but is {value!r:.80}"
+                )
         with extras_named():
             return function(*positional, **named)
 

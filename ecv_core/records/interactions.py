@@ -120,11 +120,11 @@ class Table(Interactions):
     """The names of the classes, at least two; None where the targets are numbers."""
 
     def __repr__(self) -> str:
-        kinds = "numbers"
+        targets = "numbers"
         if self.classes is not None:
-            kinds = f"{len(self.classes)} classes"
+            targets = f"{len(self.classes)} classes"
         size = f"{len(self):,} samples, {self.features.shape[1]:,} features"
-        return f"<{self.dataset}: {size}, {kinds}>"
+        return f"<{self.dataset}: {size}, {targets}>"
 
     @classmethod
     def of(

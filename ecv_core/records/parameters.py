@@ -105,7 +105,7 @@ class Parameter:
         """Whether it is a whole number."""
         return type(self.default) is int
 
-    def parse(self, given: object) -> ParamValue:
+    def parse(self, number_or_text: object) -> ParamValue:
         """The value, from a number or from text, in this parameter's type.
 
         Raises:
@@ -113,17 +113,17 @@ class Parameter:
         """
         error_name = self.error_name or f"parameter '{self.name}'"
         if self.ids:
-            return _joined_ids(given, error_name)
-        value = converted(type(self.default), given, error_name)
+            return _joined_ids(number_or_text, error_name)
+        value = converted(type(self.default), number_or_text, error_name)
         if self.choices and value not in self.choices:
             choices = ", ".join(self.choices)
-            raise InputError(f"{error_name} must be one of {choices}, not '{given}'")
+            raise InputError(f"{error_name} must be one of {choices}, not '{number_or_text}'")
         if isinstance(value, bool | str):
             return value
         if self.low is not None or self.high is not None:
-            self.check_range(value, self.low, self.high, error_name, given)
+            self.check_range(value, self.low, self.high, error_name, number_or_text)
         if not self.open:  # a range without its ends has refused infinity above, and NaN
-            _check_size(value, error_name, given)
+            _check_size(value, error_name, number_or_text)
         return value
 
     def check_range(
@@ -195,6 +195,7 @@ class Parameter:
         """Values over its range, or around its default where that has no end."""
         default = float(self.default)
         if self.scale == "logarithmic" or self.low is None or self.high is None:
+            # From a quarter of the default to four times as much.
             values = [default * factor for factor in (0.25, 0.5, 1.0, 2.0, 4.0)]
         else:
             width = self.high - self.low
@@ -205,13 +206,13 @@ class Parameter:
         return values
 
 
-def _joined_ids(given: object, error_name: str) -> str:
+def _joined_ids(ids_or_text: object, error_name: str) -> str:
     """Ids with commas between them, from such a text or from several ids."""
-    if isinstance(given, str):
-        return _joined_ids(given.split(","), error_name)
-    if not isinstance(given, Iterable):
-        raise InputError(f"{error_name} must be ids separated by commas, but is '{given}'")
-    ids = [str(part).strip() for part in given]
+    if isinstance(ids_or_text, str):
+        return _joined_ids(ids_or_text.split(","), error_name)
+    if not isinstance(ids_or_text, Iterable):
+        raise InputError(f"{error_name} must be ids separated by commas, but is '{ids_or_text}'")
+    ids = [str(part).strip() for part in ids_or_text]
     return ",".join(filter(None, ids))
 
 
@@ -293,12 +294,12 @@ def range_words(low: float | None, high: float | None, *, open: bool) -> str:
     return f"from {low:.15g} to {high:.15g}"
 
 
-def converted(kind: type, given: object, what: str) -> ParamValue:
+def converted(kind: type, number_or_text: object, what: str) -> ParamValue:
     """A number or a text as a value of this type.
 
     Args:
         kind: Bool, int, float or str.
-        given: The number or the text.
+        number_or_text: The number or the text.
         what: What it is the value of, for the error.
 
     Raises:
@@ -306,13 +307,13 @@ def converted(kind: type, given: object, what: str) -> ParamValue:
     """
     try:
         if kind is bool:
-            return {"true": True, "false": False}[str(given).lower()]
-        if kind is int and not isinstance(given, str):
-            return _whole_number(given)
-        value: ParamValue = kind(given)
+            return {"true": True, "false": False}[str(number_or_text).lower()]
+        if kind is int and not isinstance(number_or_text, str):
+            return _whole_number(number_or_text)
+        value: ParamValue = kind(number_or_text)
         return value
     except (KeyError, ValueError, TypeError, OverflowError):
-        raise InputError(f"{what} must be {_KIND_WORDS[kind]}, but is '{given}'") from None
+        raise InputError(f"{what} must be {_KIND_WORDS[kind]}, but is '{number_or_text}'") from None
 
 
 _KIND_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
@@ -326,30 +327,32 @@ def _whole_number(number: Any) -> int:  # noqa: ANN401  whatever somebody took f
     return value
 
 
-def resolve(parameters: Sequence[Parameter], given: Mapping[str, Any], *, of: str) -> Params:
+def resolve(
+    parameters: Sequence[Parameter], values_by_name: Mapping[str, Any], *, of: str
+) -> Params:
     """Every parameter with its value: the given ones checked, the rest by default.
 
     One that came `added_later` is left out at its default.
 
     Args:
         parameters: What there is to set.
-        given: Values by name, as numbers or as text.
+        values_by_name: Values by name, as numbers or as text.
         of: Whose parameters they are, for errors: an id.
 
     Raises:
         InputError: For an unknown name or a bad value.
     """
     names = {parameter.name for parameter in parameters}
-    for name in given:
+    for name in values_by_name:
         if name not in names:
             raise UnknownName(f"parameter of {of}", name, names)
     values = {}
     for parameter in parameters:
         value = parameter.default
-        if parameter.name in given:
-            value = parameter.parse(given[parameter.name])
-        # Runs from before this parameter existed are recorded without it, and are found by all of
-        # these values.
+        if parameter.name in values_by_name:
+            value = parameter.parse(values_by_name[parameter.name])
+        # Runs from before this parameter existed are recorded without it. To find them by their
+        # values, a later one that has its default is left out.
         is_left_out = parameter.added_later and value == parameter.default
         if not is_left_out:
             values[parameter.name] = value

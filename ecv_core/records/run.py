@@ -125,13 +125,13 @@ class Energy:
             if least is None:  # The flat wattage of memory is drawn without the fold as well.
                 least = self.joules - self.ram_joules
             return least, self.joules
-        ends = [self.joules]
+        bounds = [self.joules]
         if self.readings:
             first_reading = self.readings[0]  # of the meter that these joules are from
             # Not where the energy is a sum over folds that other meters have measured too.
             if first_reading.source == self.source:
-                ends += [first_reading.low_joules, first_reading.high_joules]
-        return min(ends), max(ends)
+                bounds += [first_reading.low_joules, first_reading.high_joules]
+        return min(bounds), max(bounds)
 
     @property
     def of_fold_alone(self) -> bool:

@@ -180,7 +180,7 @@ class SelectionProgress:
     """A selection as far as the folds that are there take it."""
 
     rounds: tuple[Round, ...]
-    ran: tuple[tuple[int, ...], ...]
+    folds_ran: tuple[tuple[int, ...], ...]
     """Folds of each contender that it has needed, newest last."""
     missing_turn: Turn | None
     """The fold that is needed next and has not run; None once it is decided."""
@@ -192,7 +192,7 @@ class SelectionProgress:
     """In the unit of the budget; None without one."""
 
 
-def follow(
+def play_computed_folds(
     contenders: Sequence[Scores], order: Sequence[int], terms: Terms, differences: Differences
 ) -> SelectionProgress:
     """Go through a selection until it is decided, or needs a fold that has not been run.
@@ -221,7 +221,7 @@ def follow(
         spent = walk.spent
     return SelectionProgress(
         rounds=tuple(rounds),
-        ran=tuple(map(tuple, walk.folds_ran)),
+        folds_ran=tuple(map(tuple, walk.folds_ran)),
         missing_turn=missing,
         still_in=tuple(walk.selection.still_in),
         verdict=verdict,
@@ -298,7 +298,7 @@ def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:
     counts: Counter[Turn] = Counter()
     for _ in range(_DRAWS):
         completed = _CompletedScores(contenders, real_scores, rng)
-        progress = follow(completed.contenders, range(terms.k), terms, completed)
+        progress = play_computed_folds(completed.contenders, range(terms.k), terms, completed)
         for selection_round in progress.rounds:
             counts.update(selection_round.ran)
     # What a single draw alone asks for is too unlikely to be computed ahead.
@@ -379,7 +379,7 @@ def _play_to_end(
     Raises:
         InputError: For a fold that it needs and that is missing.
     """
-    progress = follow(contenders, order, terms, differences)
+    progress = play_computed_folds(contenders, order, terms, differences)
     if progress.missing_turn is not None:
         name = contenders[progress.missing_turn.contender].name
         raise InputError(
@@ -404,13 +404,13 @@ def played_so_far(
     if progress.verdict is None:
         return None
     joules = 0.0
-    for contender, folds in zip(contenders, progress.ran, strict=True):
+    for contender, folds in zip(contenders, progress.folds_ran, strict=True):
         joules += float(contender.fold_joules[list(folds)].sum())
     return Played(
         rounds=progress.rounds,
         verdict=progress.verdict,
         winner_mean=mean_so_far(contenders, progress.rounds, progress.verdict.winner),
-        folds_used=tuple(map(len, progress.ran)),
+        folds_used=tuple(map(len, progress.folds_ran)),
         joules=finite_or_none(joules),
         joules_of_all_folds=joules_of_all_folds,
         spent=progress.spent,

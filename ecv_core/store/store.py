@@ -370,13 +370,13 @@ class Store:
             return True
 
     def set_progress(
-        self, run_id: str, fold: int, phase: str, step: int, steps: int, *, anew: bool = False
+        self, run_id: str, fold: int, phase: str, step: int, steps: int, *, starts_now: bool = False
     ) -> None:
-        """Say where the running fold is; it started at its first report, or now with `anew`."""
+        """Say where the running fold is; it started at its first report, or with this one."""
         values = {"phase": phase, "step": step, "steps": steps}
         of_fold = progress.update().filter_by(run_id=run_id, fold=fold)
         with self.transaction("written") as connection:
-            if not anew and connection.execute(of_fold.values(**values)).rowcount:
+            if not starts_now and connection.execute(of_fold.values(**values)).rowcount:
                 return
             connection.execute(progress.delete().filter_by(run_id=run_id))
             row = progress.insert().values(run_id=run_id, fold=fold, started_at=now(), **values)

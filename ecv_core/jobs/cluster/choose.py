@@ -160,7 +160,7 @@ def _check_installed() -> None:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
 
-def _scope() -> str:
+def _database_id() -> str:
     """A name of the database that does not tell where it is."""
     return hashlib.sha256(database_url().encode()).hexdigest()[:16]
 
@@ -197,7 +197,9 @@ def _executor_on_this_machine(worker_count: int, compute: Compute) -> Executor:
         silence_logs=logging.CRITICAL,
     )
     client = Client(cluster, set_as_default=False)
-    return DaskExecutor(client, cluster, node_use=node_use, scope=_scope(), compute=compute)
+    return DaskExecutor(
+        client, cluster, node_use=node_use, database_id=_database_id(), compute=compute
+    )
 
 
 async def _wait_for_answer(address: str) -> None:
@@ -231,7 +233,7 @@ def _executor_on_scheduler(address: str, site: Site, compute: Compute) -> Execut
             "scheduler, or correct the address"
         ) from error
     try:
-        return DaskExecutor(client, site=site, scope=_scope(), compute=compute)
+        return DaskExecutor(client, site=site, database_id=_database_id(), compute=compute)
     except BaseException:
         client.close()
         raise
@@ -276,7 +278,7 @@ def _executor_on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Ex
         nodes=site.nodes,
         site=site,
         node_use=node_use,
-        scope=_scope(),
+        database_id=_database_id(),
         compute=compute,
     )
 

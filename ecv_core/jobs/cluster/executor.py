@@ -184,7 +184,7 @@ class DaskExecutor:
         nodes: int | None = None,
         site: Site | None = None,
         node_use: NodeUse = NodeUse.UNKNOWN,
-        scope: str = "",
+        database_id: str = "",
         compute: Compute = compute,
         run: Callable[[Call], Any] = run_task,
     ) -> None:
@@ -197,7 +197,7 @@ class DaskExecutor:
             nodes: The nodes that a site is asked for; by default as many as there are.
             site: How the nodes are asked for, where a scheduler gives them out.
             node_use: Who computes on a node beside its worker.
-            scope: Names the database: who goes on with it finds its tasks on the scheduler again.
+            database_id: Names the database: who goes on with it finds its tasks on the scheduler.
             compute: What a node does with a task.
             run: What a worker does with a call.
 
@@ -211,14 +211,14 @@ class DaskExecutor:
         self._node_use = node_use
         self._compute = compute
         self._run = run
-        self._scope = scope
-        self._topic = f"ecv-{scope}"
+        self._database_id = database_id
+        self._topic = f"ecv-{database_id}"
         self._scheduler_stays = cluster is None
         """Whether the scheduler goes on after this program, and so what it computes for us."""
         self._tasks: dict[FoldTask, _UnderWay] = {}
         self._events: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
         """Tasks that have ended, with their future, or begun on a node, without one."""
-        self._sent: set[str] = set()
+        self._sent_data_names: set[str] = set()
         """Names of the data that were sent."""
         self._workers: Mapping[str, Any] = {}
         """What the scheduler last said of those that take folds, by address."""
@@ -287,7 +287,7 @@ class DaskExecutor:
             self.cancel(task)
         if self._scheduler_answers:
             with suppress(OSError):  # a scheduler that goes now keeps nothing
-                for name in self._sent:
+                for name in self._sent_data_names:
                     self._client.unpublish_dataset(name)
         self._client.close(timeout=SEND_SECONDS)
         if self._cluster is not None:
@@ -386,8 +386,8 @@ class DaskExecutor:
         under_way.attempt += 1
         if under_way.attempt > MAX_RESENDS:
             return False
-        self._sent.add(under_way.content.name)
-        # A scheduler that goes now loses the data; the task then fails for want of them, again.
+        self._sent_data_names.add(under_way.content.name)
+        # Where the scheduler is lost now, so are the data, and the task fails as before.
         with suppress(OSError):
             send(self._client, under_way.task.specs[0], under_way.content)
         self._release_future(under_way)
@@ -415,7 +415,7 @@ class DaskExecutor:
 
     def _published_name(self, under_way: _UnderWay) -> str:
         """Under which the scheduler keeps a task's future for whoever goes on with it."""
-        return f"ecv/{self._scope}/{this_process()}/{under_way.name}"
+        return f"ecv/{self._database_id}/{this_process()}/{under_way.name}"
 
     def _take_over_or_submit_to_dask(self, under_way: _UnderWay) -> None:
         """Go on with what the scheduler computes already, or give it the task."""
@@ -429,7 +429,7 @@ class DaskExecutor:
             Whether there is such a task on the scheduler.
         """
         for published in self._published_before:
-            match = re.fullmatch(f"ecv/{self._scope}/(.+)/{under_way.name}", str(published))
+            match = re.fullmatch(f"ecv/{self._database_id}/(.+)/{under_way.name}", str(published))
             if match is None:
                 continue
             owner = match[1]

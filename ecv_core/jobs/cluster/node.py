@@ -252,18 +252,18 @@ def run_task(call: Call) -> Answer:
     if refusal is not None:
         raise RunError(refusal)
     worker = get_worker()
-    name = host()
+    node_name = host()
     if call.node_use is NodeUse.SHARED:
-        name = f"{name}/{worker.name}"
+        node_name = f"{node_name}/{worker.name}"
     folder = folder_with(call.content, get_client)
 
     def report(phase: str, step: int, steps: int) -> None:
         worker.log_event(call.topic, {"key": call.key, "at": (phase, step, steps)})
 
-    worker.log_event(call.topic, {"key": call.key, "begun": name})
+    worker.log_event(call.topic, {"key": call.key, "begun": node_name})
     with _process_lock:  # one fold at a time
         process = _process_of_worker()
-        process.compute = partial(compute_on_node, call.compute, folder, call.node_use, name)
+        process.compute = partial(compute_on_node, call.compute, folder, call.node_use, node_name)
         process.environment = {}
         if call.node_use is not NodeUse.UNKNOWN:
             process.environment = _own_temporary_folder()
@@ -278,7 +278,7 @@ def run_task(call: Call) -> Answer:
                     answer.append((message.spec_index, message.result))
                 elif isinstance(message, Ended):
                     if message.error is not None:
-                        raise _named_after_node(message.error, name)
+                        raise _named_after_node(message.error, node_name)
                     return answer
 
 
@@ -374,7 +374,7 @@ def compute_on_node(
     compute: Compute,
     folder: str | None,
     node_use: NodeUse,
-    name: str,
+    node_name: str,
     specs: Sequence[RunSpec],
     index: int,
     progress: Progress,
@@ -385,7 +385,7 @@ def compute_on_node(
         compute: What is done with the task.
         folder: The folder of datasets, that has the data; None for the usual one.
         node_use: Who else computes on the node.
-        name: The name of the node.
+        node_name: The name of the node.
         specs: The specs of the task, as of `Compute`.
         index: The index of its fold.
         progress: Told every step.
@@ -401,7 +401,7 @@ def compute_on_node(
             joules_spent = max(joules - joules_before, 0.0)
         joules_before = joules
         node = result.node or node_here(result.total_seconds)
-        node = replace(node, host=name, slurm_joules=joules_spent)
+        node = replace(node, host=node_name, slurm_joules=joules_spent)
         yield spec_index, replace(result, node=node)
 
 

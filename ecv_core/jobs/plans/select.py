@@ -34,8 +34,8 @@ from ecv_core.selection.replay import (
     Played,
     check_contenders,
     finite_or_none,
-    follow,
     likely_folds,
+    play_computed_folds,
     played_so_far,
 )
 from ecv_core.selection.rounds import Budget, Terms, Turn
@@ -300,16 +300,16 @@ class SelectPlan:
         check_contenders(scores)
         self._paired = PairedScores(scores, before=self._paired)
         # The rounds are played with the folds that are there, up to the first that is missing.
-        followed = follow(scores, range(self.terms.k), self.terms, self._paired)
-        joules_of_all_folds = _expected_joules(scores, followed.ran, self.terms.k)
+        progress = play_computed_folds(scores, range(self.terms.k), self.terms, self._paired)
+        joules_of_all_folds = _expected_joules(scores, progress.folds_ran, self.terms.k)
         return Standing(
             contenders=self.contenders,
             terms=self.terms,
             scores=scores,
-            played=played_so_far(scores, followed, joules_of_all_folds),
-            folds=tuple(map(len, followed.ran)),
-            still_in=followed.still_in,
-            missing_turn=followed.missing_turn,
+            played=played_so_far(scores, progress, joules_of_all_folds),
+            folds=tuple(map(len, progress.folds_ran)),
+            still_in=progress.still_in,
+            missing_turn=progress.missing_turn,
         )
 
     def _scores_of_all(self, results: PlanResults | Results) -> list[Scores]:

@@ -189,7 +189,7 @@ def ask(
         folds = (fold,)
     index = take_fold(store, run_id, folds, seconds=seconds, though_leased=fold is not None)
     if index is None:
-        return _all_asked(store, run_id)
+        return _reason_and_time_to_wait(store, run_id)
     if folder is None:
         folder = folder_of(run_id)
     try:
@@ -200,7 +200,7 @@ def ask(
     with one_at_a_time(store):
         # The lease counts from now, when the files are there.
         until = time_fold_from_now(store, run_id, index)
-        store.set_progress(run_id, index, PHASE, 0, 0, anew=True)
+        store.set_progress(run_id, index, PHASE, 0, 0, starts_now=True)
     return AskedFold(fold=index, until=until, files=files)
 
 
@@ -213,7 +213,7 @@ def _why_ended(run: RunRecord) -> str:
     return f"all {run.k} folds are in."
 
 
-def _all_asked(store: Store, run_id: str) -> NoFold:
+def _reason_and_time_to_wait(store: Store, run_id: str) -> NoFold:
     """When to ask again, where somebody has asked for each fold that is missing."""
     lease_of_fold = leases(store, run_id)
     if not lease_of_fold:
@@ -250,7 +250,7 @@ def tell(
         InputError: For a fold that was told before or not asked for, or what was reported of it.
     """
     from ecv_core.energy.meter import with_emissions
-    from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
+    from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, raise_unsaved_fold
     from ecv_core.jobs.reported_scores import measure
 
     _check_amount("seconds", seconds)
@@ -278,7 +278,9 @@ def tell(
         # Somebody else may have told another fold meanwhile, or this one, which is refused then.
         run = store.run(run_id)
         _lease_of_missing_fold(store, run_id, index)
-        plan_runs = PlanRuns(store, runs=[run], owner=OUTSIDE, callbacks=Callbacks(trouble=refuse))
+        plan_runs = PlanRuns(
+            store, runs=[run], owner=OUTSIDE, callbacks=Callbacks(trouble=raise_unsaved_fold)
+        )
         task = FoldTask(specs=(run.spec,), fold=index)
         is_run_still_ours = plan_runs.commit(task, spec_index=0, result=result)
         if is_run_still_ours:  # its rule may have stopped it, or this was its last fold
