@@ -195,7 +195,7 @@ class Batch:
         for winner, used, order in zip(*self.play(terms, orders), orders, strict=True):
             found = follow(self.contenders, order.tolist(), terms, self.known)
             assert found.verdict is not None
-            same += (found.verdict.winner, [*map(len, found.ran)]) == (winner, used.tolist())
+            same += (found.verdict.winner, [*map(len, found.folds_ran)]) == (winner, used.tolist())
         return same
 
 

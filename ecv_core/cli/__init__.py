@@ -210,6 +210,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 def _move_number_of_folds_to_k(options: argparse.Namespace) -> None:
     """Take `--folds 5` as `-k 5`, where there is no file of that name."""
+    # A file may be called by a number, too: then it is the file that is meant.
     is_number = re.fullmatch("[0-9]{1,6}", str(options.folds))
     if not is_number or os.path.exists(options.folds):
         return

@@ -191,30 +191,30 @@ def add_command(options: argparse.Namespace) -> None:
     bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
     with tqdm(total=1000, bar_format=bar_format, disable=None, leave=False) as bar:
 
-        def report(doing: str, done: int, total: int) -> None:
-            bar.set_description(doing, refresh=False)
+        def show(phase: str, done: int, total: int) -> None:
+            bar.set_description(phase, refresh=False)
             thousandths = 0
             if total:
                 thousandths = 1000 * done // total
             bar.update(thousandths - bar.n)
 
         # `own` is the module of datasets that users add.
-        about, recognised = own.add_file(
+        facts, recognised_file = own.add_file(
             options.name,
             options.file,
             _values_of(options, OPTIONS),
-            report,
+            show,
             unit=unit,
             layout_fields=layout_fields,
             leave_out=own.LeaveOut(options.above_zero, options.no_bots),
             lossy=options.yes,
         )
-    columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
-    say(f"{recognised.layout.form.value}: {columns}")
-    say("\n".join(first_rows_sentences(recognised)))
-    _offer_to_leave_out(recognised)
-    print("\n".join(summary(about)))
-    algorithm = (about.task or Task.TOP_N).usual_algorithm
+    columns = ", ".join(f"{role} = {name}" for role, name in facts.columns.items())
+    say(f"{recognised_file.layout.form.value}: {columns}")
+    say("\n".join(first_rows_sentences(recognised_file)))
+    _offer_to_leave_out(recognised_file)
+    print("\n".join(summary(facts)))
+    algorithm = (facts.task or Task.TOP_N).usual_algorithm
     print(f"added as {options.name}; run it with: {program()} run {options.name} {algorithm}")
 
 

@@ -100,7 +100,7 @@ def _round_document(selection_round: Round, names: Sequence[str], terms: Terms) 
         "leader": names[selection_round.leader],
         "differences": differences,
         "dropped": _names_at(selection_round.dropped, names),
-        "ran": [[names[turn.contender], turn.fold] for turn in selection_round.ran],
+        "ran": [[names[turn.contender], turn.fold] for turn in selection_round.turns],
         "expected_loss": _expected_loss(selection_round, terms),
     }
 

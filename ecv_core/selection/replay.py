@@ -300,7 +300,7 @@ def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:
         completed = _CompletedScores(contenders, real_scores, rng)
         progress = play_computed_folds(completed.contenders, range(terms.k), terms, completed)
         for selection_round in progress.rounds:
-            counts.update(selection_round.ran)
+            counts.update(selection_round.turns)
     # What a single draw alone asks for is too unlikely to be computed ahead.
     return [turn for turn, count in counts.most_common() if count > 1]
 
@@ -426,7 +426,7 @@ def folds_of(rounds: Sequence[Round], contender: int) -> list[int]:
     """The folds that a contender ran in these rounds, in that order."""
     folds = []
     for selection_round in rounds:
-        for turn in selection_round.ran:
+        for turn in selection_round.turns:
             if turn.contender == contender:
                 folds.append(turn.fold)
     return folds

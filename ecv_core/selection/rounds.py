@@ -225,7 +225,7 @@ class Round:
     leader: int
     gaps: Mapping[int, Gap]
     """To the leader, of everybody else who was or is in."""
-    ran: tuple[Turn, ...]
+    turns: tuple[Turn, ...]
     """What was run since the last look."""
     dropped: tuple[int, ...]
     """Was in before, and need not be run from now on."""
@@ -359,7 +359,7 @@ class Selection:
         self._leader = 0
         self._fold_bits = [0] * contenders
         """Of each contender, the set of the folds that it has run, one bit per fold."""
-        self._ran_since_look: list[Turn] = []
+        self._turns_since_look: list[Turn] = []
         self._settled: set[tuple[int, int]] = set()
         """Until 'order': pairs of contenders, either way round, that need no more folds."""
         self._wins = [0] * contenders
@@ -393,7 +393,7 @@ class Selection:
             fold: Index of the fold.
         """
         self._fold_bits[contender] |= 1 << fold
-        self._ran_since_look.append(Turn(contender, fold))
+        self._turns_since_look.append(Turn(contender, fold))
 
     def look(self, *, budget_is_spent: bool = False) -> Round:
         """Settle what can be settled, now that all `folds_wanted` have run.
@@ -410,8 +410,8 @@ class Selection:
             settled = self._settle_places(comparison)
         else:
             settled = self._settle_rivals(comparison, budget_is_spent=budget_is_spent)
-        turns = tuple(self._ran_since_look)  # at least one, for a look follows a round of folds
-        self._ran_since_look = []
+        turns = tuple(self._turns_since_look)  # at least one, for a look follows a round of folds
+        self._turns_since_look = []
         # In a round in which the leader waits for others, the newest fold is the last of theirs.
         newest_fold = turns[-1].fold
         for turn in turns:
@@ -426,7 +426,7 @@ class Selection:
             fold=newest_fold,
             leader=comparison.leader,
             gaps=gaps,
-            ran=turns,
+            turns=turns,
             dropped=tuple(contender for contender in in_before if contender in settled),
             still_in=tuple(self.still_in),
             decided=self.decided,
@@ -615,22 +615,24 @@ class Selection:
             Whose place is known now.
         """
         # Until 'order' everybody who is in has as many folds as the leader.
-        all_ran = comparison.leader_folds == self._terms.k
+        all_folds_ran = comparison.leader_folds == self._terms.k
         best_first = sorted(self.still_in, key=self._signed_mean, reverse=True)
         margin = self._terms.indifference * abs(self._mean(best_first[0]))
         unsettled: set[int] = set()
         for place, contender in enumerate(best_first):
             others_after = best_first[place + 1 :]
-            unsettled_rivals = self._settle_pairs(contender, others_after, margin, all_ran=all_ran)
+            unsettled_rivals = self._settle_pairs(
+                contender, others_after, margin, all_folds_ran=all_folds_ran
+            )
             if unsettled_rivals:
                 unsettled.update(unsettled_rivals, [contender])
         self.still_in = [contender for contender in best_first if contender in unsettled]
-        self.decided = all_ran or not self.still_in
+        self.decided = all_folds_ran or not self.still_in
         self.folds_wanted = dict.fromkeys(self.still_in, comparison.leader_folds + 1)
         return set(best_first) - unsettled
 
     def _settle_pairs(
-        self, contender: int, others_after: Sequence[int], margin: float, *, all_ran: bool
+        self, contender: int, others_after: Sequence[int], margin: float, *, all_folds_ran: bool
     ) -> list[int]:
         """Settle who is better of a contender and each of those whose means come after its own.
 
@@ -638,7 +640,7 @@ class Selection:
             contender: Its place.
             others_after: Places of the others.
             margin: A smaller difference is a tie, in units of the score.
-            all_ran: Whether all folds have run, so that every pair has to be settled.
+            all_folds_ran: Whether all folds have run, so that every pair has to be settled.
 
         Returns:
             Those with whom it has to run on.
@@ -647,7 +649,7 @@ class Selection:
         spread = self._spread(contender, others_after, ANY_NOISE)
         half_widths = self._half_widths(spread)
         worse_on_new_data: tuple[int, ...] = ()
-        if all_ran:
+        if all_folds_ran:
             worse_on_new_data = self._worse_on_new_data(contender, others_after)
         unsettled = []
         for other, behind, half_width in zip(others_after, spread.means, half_widths, strict=True):
@@ -657,11 +659,11 @@ class Selection:
             # Equivalence is shown by two one-sided tests, as in `_equivalent_ties`.
             is_equivalent = abs(behind) + half_width <= margin
             is_shown_behind = behind - half_width > 0
-            if not (all_ran or is_equivalent or is_shown_behind):
+            if not (all_folds_ran or is_equivalent or is_shown_behind):
                 unsettled.append(other)
                 continue
             is_tied = is_equivalent
-            if all_ran and other not in worse_on_new_data:
+            if all_folds_ran and other not in worse_on_new_data:
                 is_tied = True  # no fold is left that could show a difference
             self._settle_pair(contender, other, is_tied=is_tied)
             if is_equivalent:
@@ -727,6 +729,7 @@ class Selection:
         with np.errstate(invalid="ignore"):  # a fall of what stays infinite is NaN
             loss_now = spread.expected_losses(self._terms.k)
             loss_after_a_fold = spread.expected_losses(self._terms.k, more_folds=1)
+            # A loss that is not infinite any more falls by more than any other.
             falls = np.nan_to_num(loss_now - loss_after_a_fold, posinf=1e300)
         counts = self._counts
         options: list[_Option] = []

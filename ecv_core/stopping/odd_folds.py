@@ -24,13 +24,14 @@ _LOOKS = 10
 _NO_GUARANTEE = ". Until this is explained, no statement about the mean of all folds is guaranteed."
 
 
-def far_fold_p_values(scores: ArrayLike, by_users: ArrayLike) -> NDArray[np.float64]:
+def far_fold_p_values(scores: ArrayLike, variance_by_users: ArrayLike) -> NDArray[np.float64]:
     """How likely each fold is so far from the mean of the others, were it one of them.
 
     Args:
         scores: The scores of the folds so far; shape (..., folds), at least three.
-        by_users: The variance of one fold's mean that users explain, in the unit of the score
-            squared; NaN where it is not known, so that the other folds alone tell. Shape (...).
+        variance_by_users: The variance of one fold's mean that users explain, in the unit of the
+            score squared; NaN where it is not known, so that the other folds alone tell. Shape
+            (...).
 
     Returns:
         Shape (..., folds), each times the number of folds (Bonferroni).
@@ -45,16 +46,16 @@ def far_fold_p_values(scores: ArrayLike, by_users: ArrayLike) -> NDArray[np.floa
     variance_of_others = np.maximum(squares - share_of_fold, 0) / (n - 2)
     # A fold minus the mean of n - 1 others varies n / (n - 1) times as much as one fold does.
     distance = np.abs(values - mean_of_others) * math.sqrt((n - 1) / n)
-    p_values = _p_value_of_effect(distance, variance_of_others, by_users, n - 1)
+    p_values = _p_value_of_effect(distance, variance_of_others, variance_by_users, n - 1)
     return n * p_values  # Bonferroni: any of the n folds could have been the odd one
 
 
-def drift_p_value(scores: ArrayLike, by_users: ArrayLike) -> NDArray[np.float64]:
+def drift_p_value(scores: ArrayLike, variance_by_users: ArrayLike) -> NDArray[np.float64]:
     """How likely so steep a line through the fold scores is, were their order without meaning.
 
     Args:
         scores: In the order in which the folds ran; shape (..., folds), at least three.
-        by_users: As for `far_fold_p_values`.
+        variance_by_users: As for `far_fold_p_values`.
 
     Returns:
         Shape (...).
@@ -69,14 +70,16 @@ def drift_p_value(scores: ArrayLike, by_users: ArrayLike) -> NDArray[np.float64]
     # A slope has the variance of one fold's mean, divided by the sum of the squared places.
     scaled_slope = np.abs(slope) * math.sqrt(places @ places)
     # The line takes a second degree of freedom: n - 2 are left, as of the mean of n - 1 folds.
-    p_values = _p_value_of_effect(scaled_slope[..., None], variance_about_line, by_users, n - 1)
+    p_values = _p_value_of_effect(
+        scaled_slope[..., None], variance_about_line, variance_by_users, n - 1
+    )
     return p_values[..., 0]
 
 
 def _p_value_of_effect(
     effect: NDArray[np.float64],
     variance: NDArray[np.float64],
-    by_users: ArrayLike,
+    variance_by_users: ArrayLike,
     folds: int,
 ) -> NDArray[np.float64]:
     """How likely an effect is so large by chance.
@@ -84,18 +87,18 @@ def _p_value_of_effect(
     Args:
         effect: At least 0, so scaled that its variance is that of one fold's mean.
         variance: The variance of the fold means without the effect.
-        by_users: As for `far_fold_p_values`.
+        variance_by_users: As for `far_fold_p_values`.
         folds: How many `variance` is of.
     """
-    users_variance = np.asarray(by_users, dtype=np.float64)[..., None]
+    variance_by_users = np.asarray(variance_by_users, dtype=np.float64)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        effect_in_errors = effect / np.sqrt(users_variance)
-        p_with_users = p_value(effect_in_errors, variance / users_variance, folds)
+        effect_in_errors = effect / np.sqrt(variance_by_users)
+        p_with_users = p_value(effect_in_errors, variance / variance_by_users, folds)
         p_of_folds_alone = 2 * scipy.special.stdtr(folds - 1, -effect / np.sqrt(variance))
     # No effect is never odd, even where equal folds make it 0 / 0.
     p_of_folds_alone = np.where(effect > 0, p_of_folds_alone, 1.0)
     # Where users tell nothing (NaN or 0), the other folds do alone, by Student's t.
-    return np.where(users_variance > 0, p_with_users, p_of_folds_alone)
+    return np.where(variance_by_users > 0, p_with_users, p_of_folds_alone)
 
 
 def doubt(results: Sequence[FoldResult], metric: str) -> str:
@@ -105,12 +108,12 @@ def doubt(results: Sequence[FoldResult], metric: str) -> str:
         results: The folds so far in the order in which they ran.
         metric: The run's, as in UserScores.metrics; without users' scores the folds tell alone.
     """
-    by_users = math.nan
+    variance_by_users = math.nan
     if len(results) >= 3:  # with fewer folds `doubt_of` says nothing, whatever users explain
-        by_users = _variance_by_users(results, metric)
+        variance_by_users = _variance_by_users(results, metric)
     scores = [result.score for result in results]
     folds = [result.fold for result in results]
-    return doubt_of(scores, by_users, folds)
+    return doubt_of(scores, variance_by_users, folds)
 
 
 def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:
@@ -124,12 +127,12 @@ def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:
     return user_variance_over_all_folds(values)
 
 
-def doubt_of(scores: Sequence[float], by_users: float, folds: Sequence[int]) -> str:
+def doubt_of(scores: Sequence[float], variance_by_users: float, folds: Sequence[int]) -> str:
     """`doubt` of fold scores.
 
     Args:
         scores: In the order in which the folds ran.
-        by_users: The variance of one fold's mean that users explain, as of `far_fold_p_values`.
+        variance_by_users: As for `far_fold_p_values`.
         folds: The index of each.
     """
     values = np.asarray(scores, dtype=np.float64)
@@ -139,12 +142,12 @@ def doubt_of(scores: Sequence[float], by_users: float, folds: Sequence[int]) -> 
     if np.isin(values, (0, 1)).all():
         return ""
     level = FALSE_ALARM / _LOOKS  # a run is looked at after each of its folds (Bonferroni)
-    p_values = far_fold_p_values(values, by_users)
+    p_values = far_fold_p_values(values, variance_by_users)
     oddest = int(p_values.argmin())
     if p_values[oddest] < level:
         distance = _distance_words(values, oddest)
         return f"Fold {folds[oddest]} scores {distance} the others: find out why{_NO_GUARANTEE}"
-    if drift_p_value(values, by_users) < level:
+    if drift_p_value(values, variance_by_users) < level:
         verb = "rise"
         if values[-1] < values[0]:
             verb = "fall"

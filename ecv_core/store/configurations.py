@@ -54,7 +54,7 @@ class Configurations:
     """The parameters that differ between them."""
     user_scores: Mapping[str, NDArray[np.float32]]
     """'ndcg@10' -> shape (configurations, folds, users); NaN where a user has nothing held out."""
-    folds: Floats
+    fold_scores: Floats
     """Scores by the metric of the spec; shape (configurations, folds)."""
     joules: Floats
     """Likewise."""
@@ -77,7 +77,7 @@ class Configurations:
             scores.append(
                 Scores(
                     name=contender_word(self.spec.algorithm, configuration),
-                    folds=self.folds[index],
+                    folds=self.fold_scores[index],
                     joules=self.joules[index],
                     users=user_scores[index],
                     metric_range=metric_of(self.spec).range,
@@ -152,12 +152,12 @@ def recorded_grid(name: str, path: Path = GRIDS) -> Configurations:
         texts = list(dict.fromkeys(rows["params"]))
         shape = (len(texts), spec.k)
         users = np.unique(np.concatenate(rows["user"]))
-        folds = np.full(shape, np.nan)
+        fold_scores = np.full(shape, np.nan)
         joules = np.full(shape, np.nan)
         user_scores = np.full((*shape, len(users)), np.nan, dtype=np.float32)
         for row, fold in enumerate(rows["fold"]):
             configuration = texts.index(rows["params"][row])
-            folds[configuration, fold] = rows["score"][row]
+            fold_scores[configuration, fold] = rows["score"][row]
             joules[configuration, fold] = rows["joules"][row]
             columns = np.searchsorted(users, rows["user"][row])
             user_scores[configuration, fold, columns] = rows[spec.metric_name][row]
@@ -165,7 +165,7 @@ def recorded_grid(name: str, path: Path = GRIDS) -> Configurations:
             spec=spec,
             configurations=tuple(json.loads(text) for text in texts),
             user_scores={spec.metric_name: user_scores},
-            folds=folds,
+            fold_scores=fold_scores,
             joules=joules,
         )
 

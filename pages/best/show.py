@@ -97,7 +97,7 @@ class ShownSelection(ContenderRace):
         """(Contender, fold) of every fold that the rounds looked at."""
         used: set[tuple[int, int]] = set()
         for played_round in self.played.rounds:
-            used.update(played_round.ran)
+            used.update(played_round.turns)
         return used
 
 

@@ -50,7 +50,7 @@ ROUNDS = [
             2: Gap(behind=0.3, low=0.2, high=0.4, folds=1),
             3: Gap(behind=0.05, low=-math.inf, high=math.inf, folds=1),
         },
-        ran=turns((0, 0), (1, 0), (2, 0), (3, 0)),
+        turns=turns((0, 0), (1, 0), (2, 0), (3, 0)),
         dropped=(2,),
         still_in=(0, 3, 1),
         decided=False,
@@ -65,7 +65,7 @@ ROUNDS = [
             1: Gap(behind=0.1, low=0.05, high=0.15, folds=2),
             3: Gap(behind=0.05, low=0.01, high=0.09, folds=1),
         },
-        ran=turns((0, 1), (1, 1)),
+        turns=turns((0, 1), (1, 1)),
         dropped=(1, 3),
         still_in=(0,),
         decided=True,
@@ -116,17 +116,17 @@ def test_a_round_without_the_leader_leaves_its_mean_as_it_was() -> None:
         fold=0,
         leader=0,
         gaps={1: Gap(behind=0.06, low=-0.05, high=0.17, folds=1)},
-        ran=turns((0, 0), (1, 0)),
+        turns=turns((0, 0), (1, 0)),
         dropped=(),
         still_in=(0, 1),
         decided=False,
         expected_loss=0.02,
     )
-    leader_ran = replace(both_ran, n=2, fold=1, ran=turns((0, 1)))
+    leader_ran = replace(both_ran, n=2, fold=1, turns=turns((0, 1)))
     other_ran = replace(
         leader_ran,
         gaps={1: Gap(behind=0.06, low=-0.03, high=0.15, folds=2)},
-        ran=turns((1, 1)),
+        turns=turns((1, 1)),
     )
     frame = lanes(contenders, ["A", "B"], TERMS, [both_ran, leader_ran, other_ran])
     behind = frame[frame["contender"] == "B"].set_index("step")["behind"]
@@ -171,7 +171,7 @@ def test_all_folds_used_leaves_ties_and_places():
             1: Gap(behind=0.001, low=0.001, high=0.001, folds=4),
             2: Gap(behind=0.3, low=0.3, high=0.3, folds=4),
         },
-        ran=turns((0, 3), (1, 3), (2, 3)),
+        turns=turns((0, 3), (1, 3), (2, 3)),
         dropped=(),
         still_in=(0, 1, 2),
         decided=True,
@@ -247,7 +247,7 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
         fold=0,
         leader=0,
         gaps={1: ROUNDS[0].gaps[1]},
-        ran=turns((0, 0), (1, 0)),
+        turns=turns((0, 0), (1, 0)),
         dropped=(),
         still_in=(0, 1),
         decided=False,

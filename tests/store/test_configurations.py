@@ -49,7 +49,7 @@ def test_a_grid_is_read_and_users_without_anything_held_out_are_nan(tmp_path):
     found = recorded_grid("a--b--neighbours", path)
     assert found.spec == SPEC
     assert list(found.configurations) == FOUND
-    assert found.folds.tolist() == [[0.5, 0.5]] * 2
+    assert found.fold_scores.tolist() == [[0.5, 0.5]] * 2
     assert found.joules.tolist() == [[3, 4]] * 2
     assert [one.name for one in found.scores] == [
         "item-knn:neighbours=10",

@@ -347,7 +347,7 @@ def _configurations(runs: Mapping[RunSpec, Sequence[FoldResult]]) -> Configurati
         spec=specs[0],
         configurations=tuple(configuration for configuration, _ in by_parameters),
         user_scores=_score_cubes(folds, _studied_columns(specs[0])),
-        folds=np.array(scores),
+        fold_scores=np.array(scores),
         joules=np.array(joules),
     )
 

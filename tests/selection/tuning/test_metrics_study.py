@@ -39,7 +39,7 @@ def made(configurations: list[dict], *, noise: dict[str, float], slope: float) -
         spec=spec,
         configurations=tuple(configurations),
         user_scores=values,
-        folds=unknown,
+        fold_scores=unknown,
         joules=unknown,
     )
 
