@@ -54,10 +54,10 @@ class SearchCallbacks:
         if not hasattr(self._search, "set_callbacks"):
             yield
             return
-        # scikit-learn documents this method for searches and estimators of others.
-        subtasks = 1  # the race, and the refit
+        subtasks = 1  # the race
         if self._search.refit is not False:
-            subtasks = 2
+            subtasks = 2  # and the refit
+        # The method looks private, but scikit-learn documents it for estimators of others.
         self._search_task = self._search._init_callback_context(max_subtasks=subtasks)
         with self._reported(self._search_task, **self._samples()):
             yield

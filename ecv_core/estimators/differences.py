@@ -56,7 +56,7 @@ class SampleDifferences(Differences):
             theirs = self._folds[other][fold].samples
             if mine is None or theirs is None or not np.array_equal(mine.units, theirs.units):
                 return np.nan
-            # Each has how far the value of one sample could move if it were predicted otherwise.
+            # `largest_move` is how far the value of a sample could move, predicted otherwise.
             difference = SampleValues(
                 units=mine.units,
                 values=mine.values - theirs.values,

@@ -124,7 +124,7 @@ class SplitSamples:
         # Groups count only where no fold trains on one part of a group and holds out another.
         if split_params.get("groups") is not None:
             _, group_codes = np.unique(np.asarray(split_params["groups"]), return_inverse=True)
-            if not self._any_on_both_sides(group_codes):
+            if not self._any_group_on_both_sides(group_codes):
                 self.units = group_codes
                 self.grouped = True
         self.order: Sequence[int] = range(len(self.folds))
@@ -170,7 +170,7 @@ class SplitSamples:
                 f"{expected} splits, got {self.k}"
             )
 
-    def _any_on_both_sides(self, codes: NDArray[np.intp]) -> bool:
+    def _any_group_on_both_sides(self, codes: NDArray[np.intp]) -> bool:
         """Whether a group is in the training and in the held-out part of a fold."""
         return any(np.isin(codes[train], codes[test]).any() for train, test in self.folds)
 

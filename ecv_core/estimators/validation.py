@@ -277,9 +277,9 @@ class _FoldsForRule:
         self._table = table
         self._score_name = score_name
         self._rule_looks_at_samples = looks_at_samples
-        self._waiting: list[FoldResult] = []
+        self._results_to_come: list[FoldResult] = []
         """Folds with a score that ran before the first estimator was fitted."""
-        self._any_fitted = False
+        self._has_fitted_estimator = False
         self._has_warned_of_samples = False
         self.without_score: list[int] = []
         """Folds without a finite score, in the order in which they ran."""
@@ -293,19 +293,20 @@ class _FoldsForRule:
             energy: What it used.
         """
         if fold.results is not None:
-            self._any_fitted = True
+            self._has_fitted_estimator = True
         if fold.has_score:
             if fold.samples is None and self._rule_looks_at_samples:
                 self._warn_of_samples()
-                fold = self._as_one_block(index, fold)
-            self._waiting.append(_result(self._spec, index, fold, energy))
+                fold = self._as_one_block(index, fold)  # of which no rule can tell a spread
+            self._results_to_come.append(_result(self._spec, index, fold, energy))
         else:
             self.without_score.append(index)
-        # A failed fit may count as a score; failures alone must not stop the cross-validation.
-        if not self._any_fitted:
+        # A failed fit may count as a score, but failures alone must not stop the cross-validation:
+        # the rule sees no result before an estimator was fitted, and then all of them.
+        if not self._has_fitted_estimator:
             return []
-        new_results = self._waiting
-        self._waiting = []
+        new_results = self._results_to_come
+        self._results_to_come = []
         return new_results
 
     def _warn_of_samples(self) -> None:

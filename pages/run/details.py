@@ -40,8 +40,8 @@ def fold_table(run: RunRecord) -> None:
     label = metric_label(run.spec)
     columns: dict[str, ColumnConfig | str | None] = {}
     for name in frame.select_dtypes("float").columns:
-        unit = name.rpartition(" ")[2]
-        columns[name] = number(None, _FORMS.get(unit, "%.4f"), _MEANINGS.get(name))
+        _, _, unit = name.rpartition(" ")  # 's' of 'fit s'
+        columns[name] = number(None, _FORMAT_OF_UNIT.get(unit, "%.4f"), _HELP_OF_COLUMN.get(name))
     columns["n"] = number("n", help="Folds seen so far.", pinned=True)
     columns["fold"] = number("fold", help="Its index, from 0.", pinned=True)
     columns["used"] = st.column_config.CheckboxColumn("used", help="Up to the stop.")
@@ -55,13 +55,13 @@ def fold_table(run: RunRecord) -> None:
     )
 
 
-_MEANINGS = {
+_HELP_OF_COLUMN = {
     "processor s": "Of all cores, of this fold alone.",
     "GPU s": "Of all GPUs, of this fold alone.",
     "other work %": "By other programs; above 5 %, the energy is left out of all sums.",
 }
 """What a column's name does not say."""
-_FORMS = {"Wh": "%.2g", "CO2e": "%.2g", "s": "%.2f", "%": "%.0f"}
+_FORMAT_OF_UNIT = {"Wh": "%.2g", "CO2e": "%.2g", "s": "%.2f", "%": "%.0f"}
 """Unit -> the format of its numbers."""
 
 

@@ -34,7 +34,7 @@ from ecv_core.stopping import folds_planned
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.state import run_list
 
-_BUSY = 0.5
+_BUSY_LOAD_PER_CORE = 0.5
 """Programs that compute, for each processor: above that it is said."""
 
 
@@ -119,7 +119,7 @@ def _time_and_energy_sentence(total: Expected, source: str, load_per_core: float
         folds = f"{fewest} to {folds}"
     busy = ""
     shortest, longest = total.seconds
-    if load_per_core > _BUSY:
+    if load_per_core > _BUSY_LOAD_PER_CORE:
         # Each of these programs takes as much of a core as the fold does.
         longest *= 1 + load_per_core
         busy = (

@@ -348,10 +348,10 @@ def stop_settings(k: int) -> dict[str, Any]:
             min_folds_is_folded_away = True
         if rule.id != NEVER_STOPS:
             picked["full"] = setting_widget("full")
-    folded = "Interval, energy"
+    label = "Interval, energy"
     if min_folds_is_folded_away:
-        folded = "Interval, minimum folds, energy"
-    with st.expander(folded, icon=":material/straighten:"):
+        label = "Interval, minimum folds, energy"
+    with st.expander(label, icon=":material/straighten:"):
         left, right = st.columns(2)
         picked["confidence"] = setting_widget("confidence", left, step=0.01, format="%.3f")
         if min_folds_is_folded_away:

@@ -42,20 +42,20 @@ def report_popover(picked: Sequence[ListedRun], shown: Sequence[ListedRun]) -> N
         _download(rows, "csv", "CSV in SI units", "text/csv")
 
 
-def _download(rows: Sequence[ListedRun], form: str, label: str, mime: str) -> None:
-    """A button that makes a file of these runs, in a form of `runs_report`, as it is pressed."""
+def _download(rows: Sequence[ListedRun], file_format: str, label: str, mime: str) -> None:
+    """A button that makes a file of these runs, in a format of `runs_report`, as it is pressed."""
     st.download_button(
         label,
-        partial(_report_file, rows, form),
-        file_name=f"e-fold-report.{form}",
+        partial(_report_file, rows, file_format),
+        file_name=f"e-fold-report.{file_format}",
         mime=mime,
         icon=":material/download:",
-        key=f"report-{form}",
+        key=f"report-{file_format}",
         on_click="ignore",
     )
 
 
-def _report_file(rows: Sequence[ListedRun], form: str) -> str | bytes:
+def _report_file(rows: Sequence[ListedRun], file_format: str) -> str | bytes:
     from ecv_core.figures.report.runs_report import runs_report
 
     runs = [results().with_user_scores(with_folds(row)) for row in rows]
@@ -64,4 +64,4 @@ def _report_file(rows: Sequence[ListedRun], form: str) -> str | bytes:
         groups["person"] = {
             run_id: name_of_starter(who) for run_id, who in groups["person"].items()
         }
-    return runs_report(runs, form, groups=groups, made_with=machine_and_versions(runs))
+    return runs_report(runs, file_format, groups=groups, made_with=machine_and_versions(runs))

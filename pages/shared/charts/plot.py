@@ -110,7 +110,7 @@ def figure_entries(
     """
     # The figure as JSON for a light and a dark page, its height in pixels, and what each step of a
     # slider changes in it.
-    entries = _made_figure(key, version, make, steps)
+    entries = _figure_as_json(key, version, make, steps)
     entries["alt"] = alt
     if steps is not None:
         entries["slider"] = slider_name
@@ -185,13 +185,14 @@ def _scrolling_container(key: str, least_width: int, least_phone_width: int) -> 
     max_entries=64,
     hash_funcs={tuple: repr},  # a version is plain data
 )
-def _made_figure(
+def _figure_as_json(
     key: str,
     version: Hashable,
     _make: MakeFigure,
     _steps: Callable[[], Sequence[Step]] | None,
 ) -> dict[str, Any]:
     """What `figure_entries` has of the figure itself; Streamlit keeps it by key and version."""
+    # Streamlit keeps what this gives by those arguments alone that begin with no underscore.
     light = _make(dark=False)
     if isinstance(light, Sequence):  # of several figures one is shown at a time, all as high
         height = light[0].layout.height

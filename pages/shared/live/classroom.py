@@ -239,7 +239,8 @@ async def _serve(
     if room is None:
         await _send(socket, {"ended": True})
     else:
-        with suppress(WebSocketDisconnect, ValueError, TimeoutError):  # gone, nonsense, silent
+        # Whoever is at the other end has gone, sends nonsense, or sends nothing.
+        with suppress(WebSocketDisconnect, ValueError, TimeoutError):
             await serve(room, socket)
     with suppress(RuntimeError):
         await socket.close()

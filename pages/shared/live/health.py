@@ -74,10 +74,10 @@ async def metrics(request: Request) -> Response:
     except (EcvError, TimeoutError):
         return PlainTextResponse("The database cannot be used; the log says why.", 503)
     by_state = {f'{{state="{state}"}}': total.runs.get(state, 0) for state in RunState}
-    queued = total.runs.get(RunState.QUEUED, 0)
+    # A family in Prometheus' format has labels -> number, and no labels where it is one number.
     families = [
         _family("runs", "gauge", "Runs by state.", by_state),
-        _family("queue", "gauge", "Runs that wait.", {"": queued}),
+        _family("queue", "gauge", "Runs that wait.", {"": total.runs.get(RunState.QUEUED, 0)}),
         _family("folds_total", "counter", "Folds that were finished.", {"": total.folds}),
         _family("fold_seconds_total", "counter", "Seconds that they took.", {"": total.seconds}),
         _family("sessions", "gauge", "Tabs that are open.", {"": len(tabs)}),

@@ -58,8 +58,12 @@ def show_phones(*, is_learn_page: bool) -> None:
     data: dict[str, object] = {"room": None, "problem": st.session_state.pop(_PROBLEM, "")}
     if room is not None:
         address = st.session_state[_LECTURE].address
-        qr_code = _qr_code(address)
-        data["room"] = {"code": room.code, "key": room.key, "address": address, "qr": qr_code}
+        data["room"] = {
+            "code": room.code,
+            "key": room.key,
+            "address": address,
+            "qr": _qr_code(address),
+        }
     with st.container(key="told-phones"):  # takes no room; the panel stands above the page
         pressed = _panel(
             key="phones",

@@ -134,7 +134,7 @@ def _bar_of_active_runs(page_title: str) -> None:
         if is_on_its_page and _may_cancel(run):
             _cancel_button(run)
         if waiting:
-            _queue(waiting)
+            _draw_queue(waiting)
     show_trouble()
 
 
@@ -230,7 +230,7 @@ def _bar_of_ended_run() -> None:
         _draw_progress("", _progress_data(run, share, words))
 
 
-def _queue(waiting: list[RunRecord]) -> None:
+def _draw_queue(waiting: list[RunRecord]) -> None:
     with st.popover(f"{len(waiting)} waiting", icon=":material/hourglass_empty:", key="queue"):
         for run in waiting[:_LISTED]:
             with st.container(

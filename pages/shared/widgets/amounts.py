@@ -56,13 +56,14 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
         name = f"energy of {len(metered)} of {len(runs)} runs"
     folds = folds_once(metered)  # one that several runs use was computed once
     emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
-    joules = sum_of_ranges(fold.energy.range for fold in folds)
-    used = watt_hours_range(*joules)
+    joules_range = sum_of_ranges(fold.energy.range for fold in folds)
+    used = watt_hours_range(*joules_range)
     saved = ""
     percent = _saved_percent(metered)
     if percent:
-        saved_joules = saved_together(map(energy_of, metered))
-        used, saved_watt_hours = watt_hours_alike(joules, saved_joules)  # both in the same unit
+        saved_joules_range = saved_together(map(energy_of, metered))
+        # What was used is written once more, so that both amounts are in the same unit.
+        used, saved_watt_hours = watt_hours_alike(joules_range, saved_joules_range)
         saved = f"{saved_watt_hours}, {_about_if_forecast(metered)}{percent:.0f} %"
     return Amount(name=name, used=f"{used} ({emissions} CO2e)", saved=saved)
 
