@@ -86,10 +86,10 @@ def gate(
     *,
     margin: float | str | None = None,
     k: float | None = None,
-    looks: int | None = None,
+    planned_folds: int = 0,
     confidence: float = 0.95,
     higher_is_better: bool = True,
-    of: str = "users",
+    scored_unit: str = "users",
 ) -> Gate:
     """Decide in as few folds as it takes whether a candidate may take a baseline's place.
 
@@ -104,10 +104,10 @@ def gate(
         margin: By how much the candidate may be worse: as of `margin_of`; by default MARGIN of the
             baseline's mean.
         k: Into how many parts the data are split; by default as many as there are folds.
-        looks: Folds that the run has when none is saved; by default all that are given.
+        planned_folds: Folds that the run has when none is saved; by default all that are given.
         confidence: The confidence of each of the two statements, in (0.5, 1).
         higher_is_better: Whether it is.
-        of: What has a score of its own: 'users', 'rows' or 'clusters'.
+        scored_unit: What has a score of its own: 'users', 'rows' or 'clusters'.
 
     Raises:
         InputError: For other shapes, fewer than two folds of means, or values that are not finite.
@@ -117,7 +117,8 @@ def gate(
     baseline_scores, candidate_scores = _checked_scores(baseline, candidate)
     if not 0.5 < confidence < 1:
         raise InputError(f"the confidence must be between 0.5 and 1, but is {confidence}")
-    planned_folds = max(looks or 0, len(baseline_scores), 2)
+    planned_folds = max(planned_folds, len(baseline_scores), 2)
+    # There may be a look after each fold, and together they may err as often as is allowed.
     error_of_look = (1 - confidence) / planned_folds  # Bonferroni
     margin_in_score = margin_of(margin, baseline_scores)
     differences = candidate_scores - baseline_scores
@@ -126,7 +127,7 @@ def gate(
     first_look = 1
     if differences.ndim == 1:  # without users a single fold has no spread
         first_look = 2
-        of = "folds"
+        scored_unit = "folds"
     if len(differences) < first_look:
         raise InputError("the gate needs at least two folds of each, but there is one")
 
@@ -135,7 +136,7 @@ def gate(
             differences[:n],
             k=k or planned_folds,
             error_of_end=error_of_look,
-            of_rows=of == "rows",
+            of_rows=scored_unit == "rows",
             is_last=n == planned_folds,
         )
 
@@ -152,7 +153,7 @@ def gate(
         high=interval.high,
         margin=margin_in_score,
         baseline_mean=_mean(baseline_scores),
-        of=of,
+        of=scored_unit,
         confidence=confidence,
     )
 

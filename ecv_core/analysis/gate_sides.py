@@ -191,8 +191,8 @@ def gate_sides(
         second,
         margin=margin,
         k=baseline.k,
-        looks=baseline.planned_folds,
+        planned_folds=baseline.planned_folds,
         confidence=confidence,
         higher_is_better=baseline.higher_is_better,
-        of=baseline.scored_unit,
+        scored_unit=baseline.scored_unit,
     )

@@ -95,7 +95,7 @@ def _rows_of_any_form(value: object) -> Sequence[Row]:
 def _rows_of_contender(name: str, scores: Mapping[str, Any]) -> Sequence[Row]:
     """One row with a score for each fold, or a row per fold with a score of each metric."""
     by_metric = all(isinstance(fold_scores, list) for fold_scores in scores.values())
-    if not by_metric:
+    if not by_metric:  # but by fold: {"fold 1": 0.31, "fold 2": 0.33}
         return [{"contender": name, **scores}]
     rows = []
     for fold, scores_of_fold in enumerate(_rows_of_columns(scores), start=1):

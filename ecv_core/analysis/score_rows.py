@@ -297,7 +297,7 @@ def rows_of_one_metric(
 
 def _score_column(
     table: pa.Table,
-    called_score: str | None,
+    column_called_score: str | None,
     other_columns: Sequence[str],
     file: str,
     metric: str | None,
@@ -306,7 +306,7 @@ def _score_column(
 
     Args:
         table: With a row per score.
-        called_score: The column that is called 'score'; None where there is none.
+        column_called_score: The column that is called 'score'; None where there is none.
         other_columns: Those that are neither contender, fold, user nor score.
         file: How a sentence names it.
         metric: The metric that was asked for, if any.
@@ -323,8 +323,8 @@ def _score_column(
     called_after_metric = first_of_metric(with_numbers, metric)
     if called_after_metric is not None:
         return called_after_metric
-    if called_score is not None:
-        return called_score
+    if column_called_score is not None:
+        return column_called_score
     return _unnamed_score_column(candidates, with_numbers, file, metric)
 
 

@@ -51,8 +51,10 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
         Clue(f"the metric '{chosen}' of the search", chosen),
         Clue("scikit-learn, whose searches rank the highest score first", "higher is better"),
     ]
+    # The first clue counts. Scores of zero and below are errors that a scorer has negated, so that
+    # higher is better whatever the metric's name says.
     if all((scores_of_fold <= 0).all() for scores_of_fold in scores):
-        clues.reverse()  # whatever the metric's name, a scorer has turned it round
+        clues.reverse()
     others = [name for name in fold_columns if name != chosen]
     left_out = left_out_words(others, "other metrics")
     left_out.append("scikit-learn's means, ranks, times and scores of training")

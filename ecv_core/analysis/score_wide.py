@@ -348,11 +348,12 @@ def _contender_names(
         if metric is None:
             return every_name
         metric_words[name] = metric.words
-    counts = Counter(metric_words.values())
-    if len(names) == 1 or (len(counts) > 1 and min(counts.values()) == 1):
-        # A metric of a single contender is a part of its name, such as the loss it minimises.
+    contenders_by_metric = Counter(metric_words.values())
+    fewest_contenders = min(contenders_by_metric.values())
+    if len(names) == 1 or (len(contenders_by_metric) > 1 and fewest_contenders == 1):
+        # A metric of one contender alone is a part of its name, such as the loss it minimises.
         return every_name
-    chosen = chosen_metric(list(counts), wanted, file)
+    chosen = chosen_metric(list(contenders_by_metric), wanted, file)
     contenders, others = divided(names, lambda name: metric_words[name] == chosen)
     clue = Clue(f"'{chosen}' in the contenders' names", chosen)
     return _ScoreNames(contenders, left_out_words(others, "other metrics"), clue)

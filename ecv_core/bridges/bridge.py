@@ -172,18 +172,18 @@ def fit(
 
 
 def _write_job(
-    folder: Path, name: str, model: str, spec: RunSpec, fold: TrackedFold, *, check: bool
+    folder: Path, library: str, model: str, spec: RunSpec, fold: TrackedFold, *, check: bool
 ) -> None:
     """Write what `script.py` reads: the job as JSON, and the interactions of each part."""
     params = {}
     for param, value in spec.params:
-        if param != name:  # the parameter of the library's name is its version
+        if param != library:  # the parameter of the library's name is its version
             params[param] = _from_json(value)
     metric = "ndcg"  # RecBole chooses the best epoch by it, where it does not know the run's metric
     if spec.metric in CHECKED:
         metric = spec.metric
     job = {
-        "library": name,
+        "library": library,
         "model": model,
         "params": params,
         "n": spec.n,

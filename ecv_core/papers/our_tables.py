@@ -73,7 +73,7 @@ def e_fold_tables() -> Frames:
     for run in recorded_runs():
         if run.spec.algorithm in PAPER_ALGORITHMS and explorable(run):
             runs.append(run)
-    study = summary(systems_of(runs, ids=True), ALPHA)
+    study = summary(systems_of(runs, ids=True), ALPHA)  # ids, as the file of papers has them
     explored = study.tradeoff
     nearest = explored.alphas[np.abs(explored.average.mean_stop - PAPER_STOP).argmin()]
     averages = headline_frame(explored, [*study.alphas, float(nearest)])

@@ -14,10 +14,13 @@ BASELINE = [0.50, 0.52, 0.48, 0.50]
 def test_the_interval_over_folds_is_nadeaus_and_bengios_for_all_looks():
     # Differences 0.00, 0.02: mean 0.01, deviation 0.014142; 1/2 + 1/3 of k = 4: error 0.012910; an
     # end errs by 0.05 / 4, so t(1) at 0.9875 is 25.4517: half the interval is 0.32858.
-    decided = gate(BASELINE[:2], [0.50, 0.54], margin=0.4, k=4, looks=4)
+    decided = gate(BASELINE[:2], [0.50, 0.54], margin=0.4, k=4, planned_folds=4)
     assert decided.verdict is GateVerdict.PASSES
     assert (decided.low, decided.high) == pytest.approx((0.01 - 0.32858, 0.01 + 0.32858), abs=1e-5)
-    assert gate(BASELINE[:2], [0.50, 0.54], margin=0.3, k=4, looks=4).verdict is GateVerdict.UNKNOWN
+    assert (
+        gate(BASELINE[:2], [0.50, 0.54], margin=0.3, k=4, planned_folds=4).verdict
+        is GateVerdict.UNKNOWN
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +54,7 @@ def test_folds_that_differ_alike_tell_nothing_and_the_same_model_passes():
     decided = gate(BASELINE, [score - 0.1 for score in BASELINE])
     assert (decided.verdict, decided.low) == (GateVerdict.UNKNOWN, -math.inf)
     assert gate(BASELINE, BASELINE).verdict is GateVerdict.PASSES
-    assert gate(BASELINE[:2], BASELINE[:2], looks=4).verdict is GateVerdict.UNKNOWN
+    assert gate(BASELINE[:2], BASELINE[:2], planned_folds=4).verdict is GateVerdict.UNKNOWN
 
 
 def test_a_few_users_who_score_alike_do_not_show_that_all_do():

@@ -208,6 +208,7 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
             tested.append(_test_over_folds(pair))
     for pairs in pairs_with_users.values():
         for tested_over_users in _test_over_users(pairs):
+            # Users, or samples, judge two fitted models; folds can judge what fitted them, too.
             if tested_over_users.pair.compares_learners:
                 tested.append(_test_learners(tested_over_users))
             else:
@@ -249,12 +250,10 @@ def _why_not_testable(pair: _Pair) -> str:
 def _test_over_folds(pair: _Pair) -> _TestedPair:
     """Test a pair by the scores of its folds."""
     # Signed scores are the higher the better, whatever the metric.
-    first_mean = pair.first.signed_fold_scores(pair.folds).mean()
-    second_mean = pair.second.signed_fold_scores(pair.folds).mean()
-    if first_mean < second_mean:
-        pair = pair.reversed()
     better = pair.first.signed_fold_scores(pair.folds)
     worse = pair.second.signed_fold_scores(pair.folds)
+    if better.mean() < worse.mean():
+        return _test_over_folds(pair.reversed())
     return _TestedPair(pair, corrected_t_test_over_folds(better, worse, k=pair.first.spec.k))
 
 

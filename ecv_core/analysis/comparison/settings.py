@@ -63,8 +63,7 @@ def spec_fields(spec: RunSpec) -> dict[str, str]:
         elif name == "rule_params":
             fields |= rule_parameter_fields(spec)
         elif not setting.of_rule or name in settings_of_rule:
-            has_row_in_tables = setting.row != _NO_ROW
-            if has_row_in_tables:
+            if setting.row != _NO_ROW:  # it has a row in tables of settings
                 fields[setting.words] = _setting_text(spec, name)
     return fields
 

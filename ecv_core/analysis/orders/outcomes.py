@@ -96,11 +96,12 @@ def curve_of_outcomes(outcomes: Sequence[Outcome], settings: Sequence[float]) ->
         outcomes: The outcomes of one rule on the same folds, all exact or all drawn; at least one.
         settings: The settings of the outcomes, ascending.
     """
+    names = ["mean_difference_percent", "coverage", "cost_percent"]
+    if outcomes[0].within is not None:
+        names.append("within")
     columns: dict[str, Any] = {}
-    for name in ("mean_difference_percent", "coverage", "cost_percent", "within"):
+    for name in names:
         columns[name] = np.array([getattr(outcome, name) for outcome in outcomes])
-    if outcomes[0].within is None:
-        columns["within"] = None
     errors = {}
     for name in outcomes[0].standard_errors:
         errors[name] = np.array([outcome.standard_errors[name] for outcome in outcomes])
@@ -125,24 +126,23 @@ def combine_curves(
     """Combine what several curves say, as by their mean, into one curve without standard errors.
 
     Args:
-        curves: k may differ, then `stop_distribution` has the most folds.
+        curves: With `within` all or none. k may differ, then `stop_distribution` has the most
+            folds.
         settings: The settings of the new curve.
         combine_arrays: Makes one array of those of the curves, which have one row per setting each.
     """
     k = max(curve.k for curve in curves)
     stop_distributions = []
-    within = []
     for curve in curves:
         # A rule with fewer folds never stops after more than these.
         more_folds = np.zeros((len(curve.settings), k - curve.k))
         stop_distributions.append(np.hstack([curve.stop_distribution, more_folds]))
-        if curve.within is not None:
-            within.append(curve.within)
+    names = ["mean_difference_percent", "difference_quantiles", "coverage", "cost_percent"]
+    if curves[0].within is not None:
+        names.append("within")
     columns: dict[str, Any] = {}
-    for name in ("mean_difference_percent", "difference_quantiles", "coverage", "cost_percent"):
+    for name in names:
         columns[name] = combine_arrays([getattr(curve, name) for curve in curves])
-    if len(within) == len(curves):
-        columns["within"] = combine_arrays(within)
     return Curve(
         k=k, settings=settings, stop_distribution=combine_arrays(stop_distributions), **columns
     )

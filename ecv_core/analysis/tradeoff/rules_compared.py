@@ -93,8 +93,7 @@ class Line:
         )
         # The setting of a rule that decides by sets is a threshold, and the line of a threshold
         # ends at 0, where no order stops early, even if none did at the last setting tried.
-        has_threshold = RULES[rule.rule].decides_by_sets
-        if _uses_all_folds(rule, order[-1]) and not has_threshold:
+        if _uses_all_folds(rule, order[-1]) and not RULES[rule.rule].decides_by_sets:
             return line
         # The line goes on to all folds, at setting 0: a share of them in the mix makes any rule as
         # careful as k-fold.
