@@ -100,8 +100,8 @@ def _kind_of_interval(spec: RunSpec) -> str:
     level = percent_text(spec.confidence, "g")
     if stopping.rule(spec.rule).interval is IntervalKind.K_FOLD_MEAN:
         return f"{level}, k-fold mean"
-    works_out_its_own = isinstance(stopping.rule_for(spec), OwnInterval)
-    if works_out_its_own:
+    has_own_interval = isinstance(stopping.rule_for(spec), OwnInterval)
+    if has_own_interval:
         return f"{level}, {stopping.rule(spec.rule).title.lower()} rule"
     return f"{level}, t over folds"
 
@@ -213,8 +213,8 @@ def _panel_title(runs: pd.DataFrame, top: float, colours: Palette) -> dict[str, 
     algorithms = runs["algorithm"].unique()
     title = algorithm_title(algorithms[0])
     # The names of runs may begin with their algorithm already, which need not be said twice.
-    in_names = any(name.startswith((algorithms[0], title)) for name in runs["name"])
-    if len(algorithms) == 1 and not in_names:
+    is_in_names = any(name.startswith((algorithms[0], title)) for name in runs["name"])
+    if len(algorithms) == 1 and not is_in_names:
         metric += f" of {title}"
     place = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
     return note(f"{metric} on {dataset}", 17, colours.ink, x=0, y=top, **place)

@@ -67,7 +67,7 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
             showlegend=part in parts,
             hovertemplate=f"%{{text}}<br>day %{{x}}<extra>{part}</extra>",
         )
-    for trace, data in zip(figure.data, _data_of_fold(toy, 0), strict=True):
+    for trace, data in zip(figure.data, _data_of_fold(toy, fold=0), strict=True):
         trace.update(data)
     names = toy.marks.drop_duplicates("user").sort_values("user")["name"].tolist()
     users = {

@@ -311,14 +311,14 @@ def interval_words(run: RunRecord, new_data: NewData | None) -> str:
     """
     if run.at_stop is None:
         return ""
-    for_new = f"{usual_units_of_new_data(run.spec)} not known"
+    new_data_words = f"{usual_units_of_new_data(run.spec)} not known"
     if new_data is not None:
-        for_new = f"{new_data.of} {ends_words(new_data.interval)}"
-    words = f"{percent_text(run.spec.confidence, 'g')} interval for new {for_new}"
+        new_data_words = f"{new_data.of} {ends_words(new_data.interval)}"
+    words = f"{percent_text(run.spec.confidence, 'g')} interval for new {new_data_words}"
     shown = shown_interval(run)
-    of_folds = half_width_words(shown.interval, run.k, shown.note)
-    if of_folds:
-        words += f"; {of_folds}"
+    half_width = half_width_words(shown.interval, run.k, shown.note)
+    if half_width:
+        words += f"; {half_width}"
     return words
 
 

@@ -79,10 +79,10 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
         return
     best = min(ours, key=attrgetter("rmse"))
     best_of_others = min(others, key=attrgetter("rmse"))
-    behind = 0
+    worse_results = 0
     for entry in others:
         if entry.rmse > best.rmse + _NEGLIGIBLE:
-            behind += 1
+            worse_results += 1
     folds = ""
     reservation = ""
     who = "run again by the paper's authors"
@@ -90,7 +90,7 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
         folds = f" ({counted(best.folds, 'fold')} of 10)"
         reservation = _reservation(best, others)
         who = "run here"
-    lead = f"ahead of **{behind} of {len(others)}** published results"
+    lead = f"ahead of **{worse_results} of {len(others)}** published results"
     headline = f"## {best.method}: RMSE {best.rmse:.4f}{folds}"
     st.markdown(
         f"{headline}\nOn {about.title} this well-known method, {who}, is {lead}; the best of those "
@@ -219,13 +219,14 @@ def show_curves(dataset: str) -> None:
     for run in runs:
         if run.spec.algorithm in _BAYESIAN and dict(run.spec.params)["dimension"] == dimension:
             runs_of_dimension.append(run)
+    # Numbers are those of the paper's figures.
     _draw_curve(
         dataset,
         3,
         "More dimensions",
         dimension_frame(runs, _BAYESIAN),
-        "Figure 3 of the paper: the RMSE of the Bayesian models as vectors get longer, after "
-        "all sampling steps.",
+        "Figure 3 of the paper: the RMSE of the Bayesian models as vectors get longer, "
+        "after all sampling steps.",
     )
     _draw_curve(
         dataset,
@@ -239,8 +240,8 @@ def show_curves(dataset: str) -> None:
         5,
         "Gibbs sampling or SGD",
         dimension_frame(runs, ("bayesian-mf", "sgd-mf")),
-        "Figure 5: the same model, learnt by Gibbs sampling and by stochastic gradient descent "
-        "with the paper's settings.",
+        "Figure 5: the same model, learnt by Gibbs sampling and by stochastic gradient "
+        "descent with the paper's settings.",
     )
 
 

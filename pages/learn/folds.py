@@ -21,7 +21,9 @@ _draw_dealing = registered("ecv_deal", _PARTS)
 
 def show() -> None:
     """The board; its buttons and its slider belong to it."""
-    data = _kept_deal() | {"k": _USUAL_K, "max_k": MOST_K}
+    # What folds.js draws: how many interactions each user has, and for every k the fold that each
+    # interaction is dealt into.
+    data = _cached_deal() | {"k": _USUAL_K, "max_k": MOST_K}
     _draw_dealing(key="learn-deal", data=data)
     save_component("folds", _PARTS, data, subtitle=f"Eight made-up users, k = 2 to {MOST_K}")
     st.caption(
@@ -32,5 +34,5 @@ def show() -> None:
 
 
 @st.cache_data(show_spinner=False, max_entries=1)
-def _kept_deal() -> dict[str, Any]:
+def _cached_deal() -> dict[str, Any]:
     return asdict(small_deal())

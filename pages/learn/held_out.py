@@ -27,20 +27,20 @@ MODEL_WORDS = {
 
 def show() -> None:
     """The switch, the bars, the lesson."""
-    graded = switch("Grade four models on", [SEEN, HELD_OUT], "graded")
+    graded_data = switch("Grade four models on", [SEEN, HELD_OUT], "graded")
     models = grades()
     frame = grades_frame(models)
     plot(
-        partial(grades_figure, frame, graded),
-        version=(graded, *frame.itertuples(index=False, name=None)),
+        partial(grades_figure, frame, graded_data),
+        version=(graded_data, *frame.itertuples(index=False, name=None)),
         key="learn-grades",
         name="seen and held out",
-        alt=grades_words(frame, graded),
+        alt=grades_words(frame, graded_data),
     )
-    _save(frame, graded)
+    _save(frame, graded_data)
     by_algorithm = {model.algorithm: model for model in models}
     memoriser = by_algorithm[MEMORISER]
-    if graded == HELD_OUT:
+    if graded_data == HELD_OUT:
         best = max(models, key=lambda model: model.held_out)
         show_takeaway(
             f"The memoriser falls from {memoriser.seen:.2f} to **{memoriser.held_out:.2f}**. Only "
@@ -57,7 +57,7 @@ def show() -> None:
     )
 
 
-def _save(frame: pd.DataFrame, graded: str) -> None:
+def _save(frame: pd.DataFrame, graded_data: str) -> None:
     """The menu that saves both pictures, as steps; the one that is graded on now comes first."""
 
     def draw(*, dark: bool) -> list[go.Figure]:
@@ -72,7 +72,7 @@ def _save(frame: pd.DataFrame, graded: str) -> None:
         subtitle="Four models on a made-up dataset, fold 1 of k = 10 held out",
         sentences=[grades_words(frame, SEEN), grades_words(frame, HELD_OUT)],
         step_names=[SEEN, HELD_OUT],
-        initial_step=int(graded == HELD_OUT),
+        initial_step=int(graded_data == HELD_OUT),
         animated=False,
     )
 
@@ -83,15 +83,15 @@ def grades_frame(models: Sequence[Grades]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", SEEN, HELD_OUT])
 
 
-def grades_words(frame: pd.DataFrame, graded: str) -> str:
+def grades_words(frame: pd.DataFrame, graded_data: str) -> str:
     """The bars in a sentence.
 
     Args:
         frame: As of `grades_frame`.
-        graded: The column of the grades that are shown, and what they are of.
+        graded_data: The column of the grades that are shown, and what they are of.
     """
-    best_first = frame.sort_values(graded, ascending=False, kind="stable")
+    best_first = frame.sort_values(graded_data, ascending=False, kind="stable")
     models = []
-    for model, grade in zip(best_first["model"], best_first[graded], strict=True):
+    for model, grade in zip(best_first["model"], best_first[graded_data], strict=True):
         models.append(f"{model} {grade:.2f}")
-    return f"nDCG@10 of four models on {graded}, best first: {', '.join(models)}."
+    return f"nDCG@10 of four models on {graded_data}, best first: {', '.join(models)}."

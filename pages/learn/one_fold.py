@@ -42,12 +42,12 @@ def show() -> None:
     low_of_one, high_of_one = _lowest_and_highest_mean(frame, 1)
     low_of_half, high_of_half = _lowest_and_highest_mean(frame, half)
     newest_draw = frame[frame["draw"] == draws]
-    first = float(newest_draw["score"].iloc[0])
-    whole = float(guide_run.scores.mean())
+    first_score = float(newest_draw["score"].iloc[0])
+    k_fold_mean = float(guide_run.scores.mean())
     alt = (
         f"Mean {guide_run.metric} so far against the number of folds drawn, {draws} draws. "
         f"After one fold it lies between {low_of_one} and {high_of_one}, after {half} between "
-        f"{low_of_half} and {high_of_half}; all draws end at {whole:.4f}."
+        f"{low_of_half} and {high_of_half}; all draws end at {k_fold_mean:.4f}."
     )
     plot(
         partial(wander_figure, frame, metric=guide_run.metric),
@@ -57,16 +57,16 @@ def show() -> None:
         alt=alt,
     )
     _save(guide_run, draws)
-    percent = 100 * abs(first - whole) / whole
+    percent = 100 * abs(first_score - k_fold_mean) / k_fold_mean
     if draws == 1:
         show_takeaway(
-            f"Had you stopped after the first fold, you would have reported **{first:.4f}**: "
+            f"Had you stopped after the first fold, you would have reported **{first_score:.4f}**: "
             f"**{percent:.1f} %** from the mean of all {k}. Draw again."
         )
     else:
         show_takeaway(
-            f"This time the first fold says **{first:.4f}**, {percent:.1f} % from the mean of "
-            f"all. Over {draws} draws **one** fold says anything from {low_of_one} to "
+            f"This time the first fold says **{first_score:.4f}**, {percent:.1f} % from the mean "
+            f"of all. Over {draws} draws **one** fold says anything from {low_of_one} to "
             f"{high_of_one}, the mean of **{half}** from {low_of_half} to {high_of_half}."
         )
     st.caption(
@@ -79,16 +79,16 @@ def _save(guide_run: Guide, draws: int) -> None:
     """The menu that saves the draws, one after the other, as steps."""
     saved_draws = max(draws, _SAVED_DRAWS)
     frame = draws_frame(guide_run.scores, saved_draws)
-    whole = float(guide_run.scores.mean())
+    k_fold_mean = float(guide_run.scores.mean())
     first_means = frame.loc[frame["n"] == 1, "mean"]
     names = []
     sentences = []
     for draw, first_mean in enumerate(first_means, start=1):
-        percent = 100 * abs(first_mean - whole) / whole
+        percent = 100 * abs(first_mean - k_fold_mean) / k_fold_mean
         names.append(f"draw {draw}")
         sentences.append(
             f"Draw {draw}: the first fold says {first_mean:.4f}, {percent:.1f} % from the mean of "
-            f"all {guide_run.k}, {whole:.4f}."
+            f"all {guide_run.k}, {k_fold_mean:.4f}."
         )
 
     def draw_all(*, dark: bool) -> list[go.Figure]:

@@ -183,18 +183,19 @@ def _show_hall(current: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
     """
     bets_on_fold: Counter[int] = Counter()
     bets_on_bracket: Counter[str] = Counter()
-    points = {}
+    points_of_phone = {}
     outcomes = {}
     for phone, bet in bet_of_phone.items():
         bets_on_fold[bet.stop] += 1
         bets_on_bracket[bet.bracket] += 1
-        points[phone] = points_of(bet, current)
+        points = points_of(bet, current)
+        points_of_phone[phone] = points
         outcomes[phone] = (
-            f"You bet on fold {bet.stop} and {bet.bracket}: {points[phone]} of {MOST_POINTS} "
+            f"You bet on fold {bet.stop} and {bet.bracket}: {points} of {MOST_POINTS} "
             f"points. The rule stopped after fold {current.stop}, off by "
             f"{_difference_percent(current):.1f} %."
         )
-    st.markdown(_nearest_words(points))
+    st.markdown(_nearest_words(points_of_phone))
     fold_words = [f"fold {stop}: **{bets_on_fold[stop]}**" for stop in sorted(bets_on_fold)]
     bracket_words = []
     for bracket in _BRACKETS:  # in their order
@@ -204,20 +205,20 @@ def _show_hall(current: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
     tell_phones(outcomes, f"The rule stopped after fold {current.stop}. You did not bet.")
 
 
-def _nearest_words(points: Mapping[int, int]) -> str:
+def _nearest_words(points_of_phone: Mapping[int, int]) -> str:
     """Which phones have the most points, as Markdown.
 
     Args:
         points: Number of a phone -> its points.
     """
-    most = max(points.values())
-    nearest = [str(phone) for phone in sorted(points) if points[phone] == most]
+    most = max(points_of_phone.values())
+    nearest = [str(phone) for phone in sorted(points_of_phone) if points_of_phone[phone] == most]
     noun = "phone"
     if len(nearest) > 1:
         noun = "phones"
     return (
-        f"**The hall** ({counted(len(points), 'bet')}): nearest with {most} of {MOST_POINTS} "
-        f"points {noun} **{', '.join(nearest)}**."
+        f"**The hall** ({counted(len(points_of_phone), 'bet')}): nearest with {most} of "
+        f"{MOST_POINTS} points {noun} **{', '.join(nearest)}**."
     )
 
 
@@ -260,15 +261,15 @@ def _truth_words(current: GameRound) -> str:
     if stop == k:
         return f"{name} All {k} folds were used: nothing saved, and nothing lost."
     at_stop = current.moments[stop - 1]
-    whole = current.moments[-1].mean
+    k_fold_mean = current.moments[-1].mean
     assert at_stop.interval is not None
     interval = "the interval **misses** it"
-    if at_stop.interval.low <= whole <= at_stop.interval.high:
+    if at_stop.interval.low <= k_fold_mean <= at_stop.interval.high:
         interval = "the interval holds it"
     return (
         f"{name} The rule said {at_stop.mean:.4f} after {stop} folds; the truth, the mean of all "
-        f"{k}, is **{whole:.4f}**: a difference of **{_difference_percent(current):.1f} %**, and "
-        f"{interval}."
+        f"{k}, is **{k_fold_mean:.4f}**: a difference of **{_difference_percent(current):.1f} %**, "
+        f"and {interval}."
     )
 
 

@@ -76,11 +76,11 @@ def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequenc
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = []
         for alpha in ALPHAS:
-            decided = moments(EFold(alpha=alpha), folds, CONFIDENCE)
+            moments_at_alpha = moments(EFold(alpha=alpha), folds, CONFIDENCE)
             spec = _spec_of(guide_run.run, alpha)
             figures.append(
                 threshold_figure(
-                    decided, spec, dark=dark, height=_HEIGHT, numbers_on_axis=axis_numbers
+                    moments_at_alpha, spec, dark=dark, height=_HEIGHT, numbers_on_axis=axis_numbers
                 )
             )
         return figures

@@ -56,7 +56,7 @@ _SPECS: dict[str | type[Any], Callable[[Any], Any]] = {RunSpec: RunSpec.to_json}
 class ViewedFold(NamedTuple):
     """One fold of a dataset under a split."""
 
-    content: str
+    data_version: str
     """Of the dataset: another one where its file has changed."""
     spec: RunSpec
     fold: int
@@ -73,18 +73,18 @@ class ViewedFold(NamedTuple):
 
 @st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
 def _parts(viewed: ViewedFold) -> FoldParts:
-    folds = _folds(viewed.content, viewed.spec)
+    folds = _folds(viewed.data_version, viewed.spec)
     return splits.fold_parts(prepared(viewed.spec.dataset), folds, viewed.fold)
 
 
 @st.cache_data(show_spinner="Comparing times ...", max_entries=256, hash_funcs=_SPECS)
 def _leakage(viewed: ViewedFold) -> Leakage | None:
-    folds = _folds(viewed.content, viewed.spec)
+    folds = _folds(viewed.data_version, viewed.spec)
     return splits.leakage(prepared(viewed.spec.dataset), folds, viewed.fold)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=_SPECS)
-def _folds(content: str, spec: RunSpec) -> Folds:
+def _folds(data_version: str, spec: RunSpec) -> Folds:
     """Some megabytes for a million interactions, so only the newest few are kept."""
     return folds_of(spec)
 
@@ -324,7 +324,8 @@ def show_splits() -> None:
     viewed = ViewedFold(datasets.source_key(dataset.entry), spec, fold)
     try:
         with st.spinner("Splitting ..."):
-            _folds(viewed.content, spec)  # kept, so that what is shown below need not wait for it
+            # They are kept, so that what is shown below need not wait for them.
+            _folds(viewed.data_version, spec)
     except EcvError as error:
         st.warning(sentence(error), icon=":material/block:")
         return

@@ -182,7 +182,7 @@ def _draw_trace(axes: Axes, trace: _Trace, previous: _Trace) -> None:
     name = None
     if len(x) and trace.get("showlegend", True) and trace.get("name"):
         name = _plain(trace["name"])
-    if trace.get("fill") == "tonexty":
+    if trace.get("fill") == "tonexty":  # the area between this trace and the previous one
         fill = _colour(trace["fillcolor"])
         axes.fill_between(x, y, _numbers(previous["y"]), color=fill, lw=0, label=name)
         return
@@ -369,7 +369,9 @@ def _draw_note(
     y = note["y"]
     unit_of_y = "data"
     if note.get("yref") == "paper":
-        y = (y - domain[0]) / (domain[1] - domain[0])
+        # Plotly counts from the bottom of the figure, matplotlib from that of the axes.
+        bottom, top = domain
+        y = (y - bottom) / (top - bottom)
         unit_of_y = "axes fraction"
     words = axes.annotate(
         text,
@@ -425,6 +427,7 @@ def _printed_cells(heatmaps: Sequence[_Trace]) -> Figure:
     columns = [str(name) for name in heatmaps[0]["y"]]
     longest = max(len(name) for name in columns)
     rows = sum(len(heatmap["x"]) for heatmap in heatmaps) + _GAP * (len(heatmaps) - 1)
+    # Names of columns stand upright above the cells, with 0.1 inch of space.
     figure = Figure(figsize=(COLUMN, 0.1 + _text_inches(longest) + _ROW * rows + _FOOT))
     axes = figure.subplots()
     names: dict[float, str] = {}

@@ -141,12 +141,12 @@ def _energy_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
         saved = saved_words(energy)
         emitted = grams(energy.grams_co2e)
         share = _saved_share_words(energy.saved_percent, run.k, energy)
-    saving = "Energy saved"
+    saved_title = "Energy saved"
     if run.checked:
-        saving = "Stop would save"
+        saved_title = "Stop would save"
     return [
         KeyNumber("Energy used", used, "of all folds that ran"),
-        KeyNumber(saving, saved, share),
+        KeyNumber(saved_title, saved, share),
         KeyNumber("Emissions", emitted, f"CO2e, {country_in_words(run.spec.country)}"),
     ]
 

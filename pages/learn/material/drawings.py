@@ -17,21 +17,21 @@ from ecv_core.figures.palette import (
 )
 
 
-def grades_figure(frame: pd.DataFrame, graded: str, *, dark: bool = False) -> go.Figure:
+def grades_figure(frame: pd.DataFrame, graded_data: str, *, dark: bool = False) -> go.Figure:
     """Horizontal bars, the best on top.
 
     Args:
         frame: A row for each `model`, with its grades: the mean nDCG@10 with training or held-out
             interactions as the right answers.
-        graded: The column of the grades to show.
+        graded_data: The column of the grades to show.
         dark: Whether the page is dark.
     """
     colours = palette(dark)
     # Plotly draws the first row at the bottom, so the last one is the best, and looks otherwise.
-    worst_first = frame.sort_values(graded)
+    worst_first = frame.sort_values(graded_data)
     others = len(worst_first) - 1
     models = worst_first["model"].tolist()
-    scores = worst_first[graded].tolist()
+    scores = worst_first[graded_data].tolist()
     figure = go.Figure()
     figure.add_bar(
         orientation="h",

@@ -45,7 +45,7 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
         InputError: If no order stops after three folds.
     """
     k = len(scores)
-    whole = float(scores.mean())
+    k_fold_mean = float(scores.mean())
     triples = np.array(list(permutations(range(k), 3)))
     # A row for each triple, a column for each of its folds: the last one is after three.
     means, deviations = running_means_and_deviations(scores[triples])
@@ -56,11 +56,11 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     stop_means = means[stops_after_three, -1]
     *_, half_width_of_deviation_1 = t_factors(3, CONFIDENCE)
     half_widths = half_width_of_deviation_1 * deviations[stops_after_three, -1]
-    distances = np.abs(stop_means - whole)
+    distances = np.abs(stop_means - k_fold_mean)
     with np.errstate(divide="ignore", invalid="ignore"):  # three equal scores: no width at all
         times_too_narrow = np.where(half_widths > 0, distances / half_widths, np.inf)
     # Rounded, because the same three folds in another order differ in the last digit.
-    percents = differences_percent(stop_means, whole).round(9)
+    percents = differences_percent(stop_means, k_fold_mean).round(9)
     is_furthest = percents == percents.max()
     # Of the triples that are furthest off, the one whose interval is most too narrow.
     worst = int(np.argmax(np.where(is_furthest, times_too_narrow.round(9), -1.0)))
