@@ -322,7 +322,7 @@ def score_fold(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Score
     except ValueError as error:
         # scikit-learn raises where all fits failed, which is one here.
         fit_failed = _FITS_FAILED in str(error) and error_score != "raise"
-        if scoring.called or not fit_failed:  # a called scorer had a fitted estimator to score
+        if scoring.was_called or not fit_failed:  # a called scorer had a fitted estimator to score
             raise
         return Scored(
             results=None,
@@ -333,7 +333,7 @@ def score_fold(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Score
         )
     seconds = time.perf_counter() - began
     samples = scoring.samples
-    if scoring.failed:
+    if scoring.has_failed:
         samples = _failed_fold(scoring, error_score)
     return Scored(
         results=results, samples=samples, seconds=seconds, deciding_name=scoring.deciding_name

@@ -34,7 +34,7 @@ class AnyScores:
         Raises:
             InputError: For an array of another shape, and for what is no array of numbers.
         """
-        self._items = shape[1]
+        self._item_count = shape[1]
         self._is_model = callable(getattr(scores, "score", None))
         self._scores = scores
         if self._is_model:
@@ -64,15 +64,15 @@ class AnyScores:
         else:
             block = self._scores[users]
         rows = _as_array(block)
-        if rows.shape != (len(users), self._items):
+        if rows.shape != (len(users), self._item_count):
             raise InputError(
                 f"score(users) gave an array of shape {rows.shape} for {len(users):,} users and "
-                f"{self._items:,} items; give one row per user and one column per item"
+                f"{self._item_count:,} items; give one row per user and one column per item"
             )
         scores = _as_floats(rows)
-        wrong = np.isnan(scores) | (scores == np.inf)
-        if wrong.any():
-            row, item = np.argwhere(wrong)[0]
+        is_refused = np.isnan(scores) | (scores == np.inf)
+        if is_refused.any():
+            row, item = np.argwhere(is_refused)[0]
             raise InputError(
                 f"the score of user {users[row]} (row) and item {item} (column) is "
                 f"{scores[row, item]}; scores are finite numbers, or -inf for what is never "

@@ -413,9 +413,9 @@ def _weighted(held_out: HeldOut, labels: NDArray[Any], scores: Sequence[Lineariz
     shares = np.array([share.score for share in class_shares])
     values = np.array([score.score for score in scores])
     # The mean is a sum of products, so that a sample moves it by way of both factors.
-    by_scores = shares @ np.array([score.influence for score in scores])
-    by_shares = values @ np.array([share.influence for share in class_shares])
-    return Linearized(float(shares @ values), by_scores + by_shares)
+    influence_by_scores = shares @ np.array([score.influence for score in scores])
+    influence_by_shares = values @ np.array([share.influence for share in class_shares])
+    return Linearized(float(shares @ values), influence_by_scores + influence_by_shares)
 
 
 SCORES_OF_SAMPLES: dict[str, Callable[[HeldOut], NDArray[Any]]] = {

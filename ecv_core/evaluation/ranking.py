@@ -118,9 +118,9 @@ def best_items(
 
 def best_of_array(scores: NDArray[np.floating], n: int) -> Lists:
     """As `best_items`, by numpy."""
-    items = scores.shape[1]
+    item_count = scores.shape[1]
     # Of many equal numbers a whole sort is several times faster than a partition.
-    nth_best_scores = np.sort(scores, axis=1)[:, items - n, None]
+    nth_best_scores = np.sort(scores, axis=1)[:, item_count - n, None]
     is_in_list = scores >= nth_best_scores
     list_lengths = np.count_nonzero(is_in_list, axis=1)
     for row in np.flatnonzero(list_lengths > n):
@@ -129,7 +129,7 @@ def best_of_array(scores: NDArray[np.floating], n: int) -> Lists:
         too_many = list_lengths[row] - n
         is_in_list[row, equal_items[-too_many:]] = False
     # Now every row has n items, so that the places in the block fall into lists of n.
-    best = np.flatnonzero(is_in_list).reshape(-1, n) % items
+    best = np.flatnonzero(is_in_list).reshape(-1, n) % item_count
     best_scores = np.take_along_axis(scores, best, axis=1)
     best[best_scores == -np.inf] = -1
     order = np.argsort(-best_scores, axis=1, kind="stable")

@@ -124,9 +124,9 @@ class Scoring:
         or scikit-learn itself hands them on."""
         self.training_weights: NDArray[Any] | None = None
         """Likewise of the samples that are learnt from, where these are scored as well."""
-        self.called = False
+        self.was_called = False
         """Whether an estimator was fitted that could be scored."""
-        self.failed = False
+        self.has_failed = False
         """Whether the scorer that decides raised an error on the held-out samples."""
         self._responses: _Responses | None = None
 
@@ -190,7 +190,7 @@ class _RecordingScorer:
         # `cross_validate` scores training samples after the held-out ones.
         is_held_out = not self._has_scored_held_out
         self._has_scored_held_out = True
-        self._scoring.called = True
+        self._scoring.was_called = True
         weights = self._scoring.training_weights
         if is_held_out:
             weights = self._scoring.weights
@@ -207,7 +207,7 @@ class _RecordingScorer:
             score = self._score(responses, y, metadata)
         except Exception:
             if self._name in (None, self._scoring.deciding_name):
-                self._scoring.failed = True
+                self._scoring.has_failed = True
             raise
         self._name_deciding_score(score)  # sets `Scoring.deciding_name` where it is None
         deciding_score = self._deciding_score(score)
@@ -367,8 +367,8 @@ class _Responses:
     def __init__(self, estimator: Any, X: Any) -> None:
         self.estimator = estimator
         self.X = X
-        self.kept: dict[str, Any] = {}
-        """Name of a method -> its response to X."""
+        self.response_of_method: dict[str, Any] = {}
+        """Name of a method that was called -> its response to X."""
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self.estimator, name)
@@ -379,9 +379,9 @@ class _Responses:
         def respond(X_or_rows: Any) -> Any:
             # The jackknife passes numbers of rows of X in the place of samples, so that the
             # estimator answers once and not for every part of the samples.
-            if name not in self.kept:
-                self.kept[name] = attribute(self.X)
-            response = self.kept[name]
+            if name not in self.response_of_method:
+                self.response_of_method[name] = attribute(self.X)
+            response = self.response_of_method[name]
             if X_or_rows is self.X:
                 return response
             return response[X_or_rows]
@@ -456,8 +456,8 @@ def _held_out(
     """What a metric looked at; None where it looked at none of the responses that are kept."""
     response = None
     for method in recipe.responses:
-        if method in responses.kept:
-            response = responses.kept[method]
+        if method in responses.response_of_method:
+            response = responses.response_of_method[method]
             if method == "predict":
                 response = _as_column(response)
             break

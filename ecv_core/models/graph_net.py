@@ -32,17 +32,17 @@ class Graph:
         self._users_of_items = BinaryMatrix.from_csr(train.T.tocsr(), device)
         user_scales = _degree_scales(self._items_of_users)
         item_scales = _degree_scales(self._users_of_items)
-        self._user_weights = _edge_weights(self._items_of_users, user_scales, item_scales)
-        self._item_weights = _edge_weights(self._users_of_items, item_scales, user_scales)
+        self._edge_weights_by_user = _edge_weights(self._items_of_users, user_scales, item_scales)
+        self._edge_weights_by_item = _edge_weights(self._users_of_items, item_scales, user_scales)
 
     def to_users(self, items: Tensor) -> Tensor:
         """Each user's weighted sum of its items' vectors; (items, factors) -> (users, factors)."""
         return _Product.apply(  # type: ignore[no-untyped-call]
             items,
             self._items_of_users,
-            self._user_weights,
+            self._edge_weights_by_user,
             self._users_of_items,
-            self._item_weights,
+            self._edge_weights_by_item,
         )
 
     def to_items(self, users: Tensor) -> Tensor:
@@ -50,9 +50,9 @@ class Graph:
         return _Product.apply(  # type: ignore[no-untyped-call]
             users,
             self._users_of_items,
-            self._item_weights,
+            self._edge_weights_by_item,
             self._items_of_users,
-            self._user_weights,
+            self._edge_weights_by_user,
         )
 
 

@@ -47,6 +47,8 @@ class _LogLikelihood(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # noqa: ANN401
         """1 at each entry, less the row's probabilities times its number of entries."""
         logits, log_sums, rows, columns, sizes = ctx.saved_tensors
+        # An entry's log-probability is its logit, whose gradient is 1, less the row's log of a sum,
+        # whose gradient is the probabilities: that is taken off for each entry of the row.
         probabilities = torch.sub(logits, log_sums[:, None]).exp_()
         logit_gradients = probabilities.mul_((-sizes * grad)[:, None])
         logit_gradients[rows, columns] += grad

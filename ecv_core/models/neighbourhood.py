@@ -64,11 +64,11 @@ def dense_cooccurrences(train: csr_array) -> Tensor:
     """
     import torch
 
-    items = train.shape[1]
+    item_count = train.shape[1]
     matrix = torch.from_numpy(train.toarray())
-    counts = torch.empty((items, items))
-    for start in range(0, items, BLOCK_ITEMS):  # upper triangle only: the product is symmetric
-        end = min(start + BLOCK_ITEMS, items)
+    counts = torch.empty((item_count, item_count))
+    for start in range(0, item_count, BLOCK_ITEMS):  # upper triangle only: the product is symmetric
+        end = min(start + BLOCK_ITEMS, item_count)
         counts[start:end, start:] = matrix[:, start:end].T @ matrix[:, start:]
         counts[end:, start:end] = counts[start:end, end:].T
     return counts

@@ -121,17 +121,17 @@ class SampledNet(ABC):
     def _make_optimizers(self) -> list[AdamW | torch.optim.SparseAdam]:
         """AdamW for all weights but those with sparse gradients, which need SparseAdam."""
         rate = self.params["learning_rate"]
-        undecayed = self.undecayed_weights()
-        sparse = self.sparse_weights()
+        undecayed_weights = self.undecayed_weights()
+        sparse_weights = self.sparse_weights()
         # Tensors are told apart by identity, as == compares their values.
-        other_ids = {id(weight) for weight in (*undecayed, *sparse)}
-        decaying = [weight for weight in self.weights if id(weight) not in other_ids]
+        other_ids = {id(weight) for weight in (*undecayed_weights, *sparse_weights)}
+        decayed_weights = [weight for weight in self.weights if id(weight) not in other_ids]
         decay = self.params.get("weight_decay", 0.0)
-        optimizers: list[AdamW | torch.optim.SparseAdam] = [AdamW(decaying, rate, decay)]
-        if undecayed:
-            optimizers.append(AdamW(undecayed, rate, decay=0.0))
-        if sparse:
-            optimizers.append(torch.optim.SparseAdam(sparse, lr=rate))
+        optimizers: list[AdamW | torch.optim.SparseAdam] = [AdamW(decayed_weights, rate, decay)]
+        if undecayed_weights:
+            optimizers.append(AdamW(undecayed_weights, rate, decay=0.0))
+        if sparse_weights:
+            optimizers.append(torch.optim.SparseAdam(sparse_weights, lr=rate))
         return optimizers
 
     @abstractmethod

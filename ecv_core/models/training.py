@@ -32,7 +32,7 @@ LIST_LENGTH = 100
 """As Liang et al. (2018) validate: long lists are a far less noisy measure than short ones."""
 MAX_USERS = 1_000
 """At most this many users are ranked per validation, so that it costs little beside an epoch."""
-CELLS = 2_000_000
+CELLS_AT_ONCE = 2_000_000
 """Scores held at once."""
 
 
@@ -45,7 +45,7 @@ class Validation:
 
     visible: csr_array
     """What is left to train on; shape (users, items)."""
-    kept: NDArray[np.bool_]
+    is_visible: NDArray[np.bool_]
     """Which stored entries of the whole are left; shape (entries,)."""
     users: Indices
     """Who is ranked."""
@@ -86,7 +86,7 @@ class Validation:
         device = best_device()
         return cls(
             visible=visible,
-            kept=~is_hidden,
+            is_visible=~is_hidden,
             users=users,
             visible_rows=BinaryMatrix.from_csr(visible, device),
             hidden_rows=BinaryMatrix.from_csr(hidden, device),
@@ -107,7 +107,7 @@ class Validation:
         discounts = 1 / torch.log2(ranks + 1)
         best_dcg = discounts.cumsum(0)  # of 1, 2, ... hits
         ndcg_sum = 0.0
-        users_at_once = max(1, CELLS // item_count)
+        users_at_once = max(1, CELLS_AT_ONCE // item_count)
         for start in range(0, len(self.users), users_at_once):
             users = self.users[start : start + users_at_once]
             scores = score(users)
@@ -167,7 +167,7 @@ class NeuralRecommender:
         if validation is not None:
             visible = validation.visible
             if history is not None:
-                history = history.take(validation.kept)
+                history = history.take(validation.is_visible)
         self._net = self.untrained(visible, seed, history)
         ndcg_by_epoch = run_epochs(self.name, self._net, self.params, validation, progress)
         self.inner_curve = tuple(ndcg_by_epoch)
@@ -214,6 +214,7 @@ def run_epochs(
         if validation is not None:
             with average.replacing_weights():
                 ndcg_by_epoch.append(validation.ndcg(net.score))
+                # Of equally good epochs the last has the weights; patience counts from the first.
                 if ndcg_by_epoch[-1] >= max(ndcg_by_epoch):
                     best_weights = _copies(net.weights)
             best_epoch = int(np.argmax(ndcg_by_epoch)) + 1
@@ -267,7 +268,7 @@ class AveragedWeights:
         self._weights = weights
         self._kept_share = kept_share
         self._epochs = 0
-        self.means = weights
+        self.means = weights  # without averaging the newest weights themselves
         if kept_share:
             self.means = _copies(weights)
 

@@ -94,7 +94,7 @@ class TripleNet(SampledNet):
     """
 
     def keep_training_data(self, train: csr_array, history: History | None) -> None:
-        assert history is not None  # `Algorithm.fit` gives it
+        assert history is not None  # `Algorithm.fit` gives it to models that need baskets
         self._triples = Triples(train, np.asarray(history.baskets), self.device)
         if not len(self._triples):
             raise DatasetError(

@@ -55,7 +55,7 @@ def store_folds(source: Path | bytes, folder: Path) -> str:
     Raises:
         FoldsError: If the file cannot be read or the copy not written.
     """
-    content = _content(source, "the fold file")
+    content = _source_content(source, "the fold file")
     sha256 = hashlib.sha256(content).hexdigest()
     suffix = ".csv"
     for magic, suffix_of_packed in SUFFIXES.items():
@@ -82,18 +82,18 @@ def stored_folds_path(folder: Path, sha256: str) -> Path:
     raise FoldsError(f"no fold file {sha256} is stored in {folder}; import the file again")
 
 
-def _name(source: Path | bytes, kind: str) -> str:
+def _source_name(source: Path | bytes, kind: str) -> str:
     """What to call a file in an error: 'the fold file', and its name where it has one."""
     if isinstance(source, Path):
         return f"{kind} {source.name}"
     return kind
 
 
-def _content(source: Path | bytes, kind: str) -> bytes:
+def _source_content(source: Path | bytes, kind: str) -> bytes:
     """The bytes of a file, which may be given as its content. Raises: FoldsError."""
     if isinstance(source, bytes):
         return source
-    return read_bytes(source, _name(source, kind))
+    return read_bytes(source, _source_name(source, kind))
 
 
 def read_bytes(path: Path, name: str) -> bytes:
@@ -272,8 +272,8 @@ def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
         FoldsError: If the file cannot be read, lacks a column, misses or repeats an interaction,
             names one that is not there, or has an odd fold number, an empty fold, or only one fold.
     """
-    name = _name(source, "the fold file")
-    content = _unpacked(_content(source, "the fold file"), name)
+    name = _source_name(source, "the fold file")
+    content = _unpacked(_source_content(source, "the fold file"), name)
     labels = read_labels(content, name, "fold", interactions)
     is_missing = np.ones(len(interactions), dtype=np.bool_)
     is_missing[labels.interactions] = False
@@ -546,8 +546,8 @@ def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
     Raises:
         FoldsError: If the file cannot be read, is of another form, or does not fit the dataset.
     """
-    name = _name(source, "the split archive")
-    content = _content(source, "the split archive")
+    name = _source_name(source, "the split archive")
+    content = _source_content(source, "the split archive")
     if not content.startswith(ZIP_MAGIC):
         return read_folds(source, interactions)
     try:

@@ -71,6 +71,7 @@ def basket_histories(interactions: Interactions) -> Histories:
     Args:
         interactions: With `baskets`.
     """
+    # The draw orders interactions within a basket, which stay together: any seed gives the same.
     order = order_by_user(interactions, interactions.baskets, np.random.default_rng(0))
     users = interactions.users[order]
     baskets = np.asarray(interactions.baskets)[order]

@@ -145,10 +145,10 @@ def checked_parts(interactions: Interactions, folds: Folds, index: int) -> Parts
     return parts
 
 
-def _matrix(interactions: Interactions, chosen: Mask) -> scipy.sparse.csr_array:
-    """The chosen interactions as ones in a matrix of users and items."""
-    users = interactions.users[chosen]
-    items = interactions.items[chosen]
+def _matrix(interactions: Interactions, is_chosen: Mask) -> scipy.sparse.csr_array:
+    """The is_chosen interactions as ones in a matrix of users and items."""
+    users = interactions.users[is_chosen]
+    items = interactions.items[is_chosen]
     shape = (interactions.n_users, interactions.n_items)
     values = np.ones(len(users), dtype=np.float32)
     keys = users.astype(np.int64) * interactions.n_items + items
