@@ -250,11 +250,11 @@ def _why_not_testable(pair: _Pair) -> str:
 def _test_over_folds(pair: _Pair) -> _TestedPair:
     """Test a pair by the scores of its folds."""
     # Signed scores are the higher the better, whatever the metric.
-    better = pair.first.signed_fold_scores(pair.folds)
-    worse = pair.second.signed_fold_scores(pair.folds)
-    if better.mean() < worse.mean():
-        return _test_over_folds(pair.reversed())
-    return _TestedPair(pair, corrected_t_test_over_folds(better, worse, k=pair.first.spec.k))
+    first = pair.first.signed_fold_scores(pair.folds)
+    second = pair.second.signed_fold_scores(pair.folds)
+    if first.mean() < second.mean():
+        return _test_over_folds(pair.reversed())  # the better run comes first
+    return _TestedPair(pair, corrected_t_test_over_folds(first, second, k=pair.first.spec.k))
 
 
 def _test_learners(fitted_models: _TestedPair) -> _TestedPair:

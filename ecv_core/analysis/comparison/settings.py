@@ -62,9 +62,10 @@ def spec_fields(spec: RunSpec) -> dict[str, str]:
             fields |= _parameter_fields(spec.split, spec.split_params)
         elif name == "rule_params":
             fields |= rule_parameter_fields(spec)
-        elif not setting.of_rule or name in settings_of_rule:
-            if setting.row != _NO_ROW:  # it has a row in tables of settings
-                fields[setting.words] = _setting_text(spec, name)
+        elif setting.of_rule and name not in settings_of_rule:
+            continue  # another rule's
+        elif setting.row != _NO_ROW:  # it has a row in tables of settings
+            fields[setting.words] = _setting_text(spec, name)
     return fields
 
 
