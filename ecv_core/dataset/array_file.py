@@ -76,20 +76,21 @@ def _map(path: Path) -> Interactions | None:
             if words[:-1].sum() != checksum:
                 return None
             stream.seek(0)
-            dataset = _next_array(stream, words)
-            names = _next_array(stream, words)
-            arrays: dict[str, Any] = {str(name): _next_array(stream, words) for name in names}
+            file_bytes = words.view(np.uint8)
+            dataset = _next_array(stream, file_bytes)
+            names = _next_array(stream, file_bytes)
+            arrays: dict[str, Any] = {str(name): _next_array(stream, file_bytes) for name in names}
         return Interactions(dataset=str(dataset), **arrays)
     except (OSError, ValueError, TypeError):
         return None
 
 
-def _next_array(stream: BinaryIO, words: NDArray[np.uint64]) -> NDArray[Any]:
+def _next_array(stream: BinaryIO, file_bytes: NDArray[np.uint8]) -> NDArray[Any]:
     """The array that begins where the stream is, in the memory of the file.
 
     Args:
         stream: The file; it is moved to the next array.
-        words: The whole file, mapped.
+        file_bytes: The whole file, mapped.
 
     Raises:
         ValueError: If no array begins here.
@@ -102,5 +103,4 @@ def _next_array(stream: BinaryIO, words: NDArray[np.uint64]) -> NDArray[Any]:
     end = start + kind.itemsize * math.prod(shape)
     padding = -end % _ALIGNED
     stream.seek(end + padding)
-    file_bytes = words.view(np.uint8)
     return file_bytes[start:end].view(kind).reshape(shape)

@@ -154,7 +154,7 @@ class DatasetEntry:
         if task.ranks:
             return {"users": self.users, "items": self.items, task.rows: self.interactions}
         # Ratings are kept as they are given, without pruning.
-        users, items, rows = self.rated or (None, None, None)
+        users, items, rows = self.rated or (None, None, None)  # None: not known before it is read
         return {"users": users, "items": items, task.rows: rows}
 
     def rows(self, task: Task) -> int | None:

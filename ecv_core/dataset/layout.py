@@ -177,7 +177,7 @@ class Layout:
         number = column.lstrip("0")
         if number in numbers:
             return numbers.index(number)
-        # Who asks may have sent a name of any length, and a file may have very many columns.
+        # The sentence shows the beginning of what somebody asked for, and the first columns.
         raise UnknownName("column", column[:100], self.names[:20])
 
 

@@ -91,7 +91,7 @@ def core_rows(interactions: Interactions, core: int) -> Indices:
 def _dense_codes(codes: Codes, ids: Ids) -> tuple[Codes, Ids]:
     """Dense codes in the text order of the ids that occur, and those ids."""
     occurring = np.flatnonzero(np.bincount(codes, minlength=len(ids)))
-    by_text = occurring[np.argsort(ids[occurring], kind="stable")]
-    new_code = np.full(len(ids), -1, dtype=np.int32)
-    new_code[by_text] = np.arange(len(by_text), dtype=np.int32)
-    return new_code[codes], ids[by_text]
+    in_order_of_ids = occurring[np.argsort(ids[occurring], kind="stable")]
+    new_code = np.full(len(ids), -1, dtype=np.int32)  # -1 is of ids that do not occur
+    new_code[in_order_of_ids] = np.arange(len(in_order_of_ids), dtype=np.int32)
+    return new_code[codes], ids[in_order_of_ids]

@@ -218,7 +218,7 @@ def _usable_values(
             losses.add(reason, len(lost), example)
             usable[lost] = False
 
-    if layout.above_zero is not None:
+    if layout.above_zero is not None:  # the column whose numbers have to be above zero
         leave_out(NOT_ABOVE_ZERO, _is_not_above_zero(batch, layout))
     columns: dict[str, Any] = {}
     for role, written in batch.columns.items():
@@ -228,10 +228,10 @@ def _usable_values(
         for reason, mask in refused.items():
             leave_out(reason, mask)
         columns[role] = values
-    chosen = pa.array(usable)
+    usable_rows = pa.array(usable)
     for role, values in columns.items():
         if isinstance(values, pa.Array):
-            columns[role] = values.filter(chosen).dictionary_encode()
+            columns[role] = values.filter(usable_rows).dictionary_encode()
         elif role == "timestamp":
             columns[role] = values[usable].astype(np.int64)
         else:

@@ -224,13 +224,13 @@ def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> It
         for rows in _open_csv(counted_file, layout, skip_unfit):
             columns = dict(zip(roles, rows.columns, strict=True))
             rows_read += rows.num_rows + unfit_lines.count
-            yield unfit_lines.beside(columns, WIDTH, file.tell() / size)
+            yield unfit_lines.batch_with(columns, WIDTH, file.tell() / size)
             unfit_lines.clear()
     except pa.ArrowInvalid as error:
         raise Unreadable(_csv_reason(str(error), layout)) from error
     if unfit_lines.count:
         rows_read += unfit_lines.count
-        yield unfit_lines.beside(no_rows, WIDTH, file.tell() / size)
+        yield unfit_lines.batch_with(no_rows, WIDTH, file.tell() / size)
     # There are more lines than rows where quoted fields have line ends in them, which is no fault,
     # or where a quotation mark that nobody closed has swallowed rows, which are then counted.
     if layout.quotes and counted_file.lines > rows_read:
@@ -239,7 +239,7 @@ def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> It
         for row in find_swallowed_rows(file, layout):
             swallowed_rows.add(row.strip())
         if swallowed_rows.count:
-            yield swallowed_rows.beside(no_rows, SWALLOWED, share=1.0)
+            yield swallowed_rows.batch_with(no_rows, SWALLOWED, share=1.0)
 
 
 class _UnfitLines:
@@ -259,7 +259,7 @@ class _UnfitLines:
             self._first_beginning = line[:_BEGINNING]
         self.count += 1
 
-    def beside(self, columns: Mapping[str, pa.Array], reason: str, share: float) -> Batch:
+    def batch_with(self, columns: Mapping[str, pa.Array], reason: str, share: float) -> Batch:
         """A batch of rows beside these lines.
 
         Args:
@@ -277,14 +277,14 @@ class _UnfitLines:
 
 
 def _open_csv(
-    file: CountedLines, layout: Layout, skip: Callable[[pv.InvalidRow], str]
+    file: CountedLines, layout: Layout, skip_row: Callable[[pv.InvalidRow], str]
 ) -> pv.CSVStreamingReader:
     """The rows of delimited text: of the columns that have a role, as texts.
 
     Args:
         file: Its bytes.
         layout: How it is read.
-        skip: Called with each row of another width; returns 'skip'.
+        skip_row: Called with each row of another width; returns 'skip'.
 
     Raises:
         Pyarrow.ArrowInvalid for what is not readable as delimited text.
@@ -311,7 +311,7 @@ def _open_csv(
         delimiter=separator,
         quote_char='"' if layout.quotes else False,
         newlines_in_values=layout.quotes,
-        invalid_row_handler=skip,
+        invalid_row_handler=skip_row,
     )
     convert_options = pv.ConvertOptions(
         include_columns=places,
@@ -379,7 +379,7 @@ def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterato
             unfit_lines = _UnfitLines()
             lines = islice(filled_lines, _JSON_ROWS)
             columns = _json_columns(lines, field_of_role, unfit_lines)
-            batch = unfit_lines.beside(columns, NO_OBJECT, file.tell() / size)
+            batch = unfit_lines.batch_with(columns, NO_OBJECT, file.tell() / size)
             is_at_end = len(batch) + batch.unfit < _JSON_ROWS
             yield batch
 

@@ -72,6 +72,6 @@ def _numbers_or_texts(column: pa.ChunkedArray, decimal_comma: bool) -> pd.Series
     missing = pc.is_in(pc.utf8_lower(texts), pa.array(_MISSING))
     texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
     numbers = read_numbers(texts, decimal_comma=decimal_comma)
-    if np.isnan(numbers).sum() == texts.null_count:
+    if np.isnan(numbers).sum() == texts.null_count:  # every text that is there is a number
         return pd.Series(numbers)
     return pd.Series(texts.to_pandas())

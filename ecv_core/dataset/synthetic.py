@@ -175,13 +175,13 @@ SIZE = 1_000_000
 LEAST = 10_000
 MOST = 1_000_000_000
 
-ACTIVITY = 47
+MEAN_ACTIVITY = 47
 """Interactions of a user, on average."""
 DRAWS = 1.12
 """Draws for each interaction: the others are of what the user has already."""
 ACTIVITY_SIGMA = 1.0
 """Standard deviation of the logarithm of activity."""
-ITEMS_BY_ROOT = 6.5
+ITEMS_PER_SQRT = 6.5
 """Items for each square root of the interactions, as catalogues grow more slowly than their use."""
 GENRES = 20
 LIKED_SHARE = 0.6
@@ -213,13 +213,13 @@ def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
     The same size and seed give the same data under the same numpy version.
     """
     rng = np.random.default_rng(seed)
-    n_users = max(size // ACTIVITY, 50)
-    n_items = int(ITEMS_BY_ROOT * size**0.5)
+    n_users = max(size // MEAN_ACTIVITY, 50)
+    n_items = int(ITEMS_PER_SQRT * size**0.5)
     catalogue = _Catalogue.drawn(n_items, rng)
     draw_counts = _draw_counts(n_users, n_items, rng)
     liked_genres = rng.integers(GENRES, size=(n_users, 2))
-    # Users are drawn for in blocks, so that memory does not grow with the number of draws; one ends
-    # where the draws of all users before pass a multiple of DRAWS_AT_ONCE.
+    # Users are drawn for in blocks, so that memory does not grow with the number of draws. A block
+    # ends where the draws of all users so far pass a multiple of DRAWS_AT_ONCE.
     block_starts = np.flatnonzero(np.diff(np.cumsum(draw_counts) // DRAWS_AT_ONCE)) + 1
     cells_of_blocks: list[NDArray[np.int64]] = []
     for users_of_block in np.split(np.arange(n_users), block_starts):
@@ -281,6 +281,6 @@ class _Catalogue:
 def _draw_counts(n_users: int, n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """How many items are drawn for each user, log-normal; shape (users,)."""
     # The mean of a log-normal distribution is exp(mean + variance / 2) of its logarithm.
-    mean_log = np.log(ACTIVITY * DRAWS) - ACTIVITY_SIGMA**2 / 2
+    mean_log = np.log(MEAN_ACTIVITY * DRAWS) - ACTIVITY_SIGMA**2 / 2
     activity = np.exp(rng.normal(mean_log, ACTIVITY_SIGMA, n_users))
     return np.clip(activity, 6, n_items // 4).astype(np.int64)

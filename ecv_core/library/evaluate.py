@@ -597,7 +597,7 @@ def _scores_of_run(run: Run, rule: StoppingRule) -> Scores:
     scores = results.scores(run.record)
     if not (isinstance(rule, TakesCheapModels) and rule.needed_cheap_models):
         return scores
-    # Aids are the scores of cheap models on the same folds, by which the rule adjusts its mean.
+    # The rule adjusts its mean by the scores of cheap models on the same folds.
     cheap_models = cheap_models_of(results, run.spec, rule.needed_cheap_models)
     user_scores = results.user_scores(run.record)
     return replace(

@@ -63,12 +63,12 @@ def spec_for(
         own_rule = rule
         rule_settings = {"rule": stopping.NEVER_STOPS}
     _check_names(settings, rule, rule_settings)
-    checked = spec.make_spec(
+    run_spec = spec.make_spec(
         dataset=dataset_id(dataset), algorithm=algorithm, **rule_settings, **settings
     )
     if own_rule is not None:  # Tables and pages call the rule by the name of its class.
-        checked = replace(checked, rule=record_of(own_rule).id)
-    return checked, own_rule
+        run_spec = replace(run_spec, rule=record_of(own_rule).id)
+    return run_spec, own_rule
 
 
 def _check_names(

@@ -205,6 +205,7 @@ def _mean_ratings(held_out: csr_array | csr_matrix) -> csr_array:
     """The values of a matrix, stored where those of `_canonical` are; of duplicates the mean."""
     ratings = csr_array(held_out).astype(np.float64, copy=True)
     ratings.eliminate_zeros()
+    # SciPy adds up what is stored several times for a cell, so the sum is divided by how often.
     counts = ratings.copy()
     counts.data[:] = 1
     counts.sum_duplicates()

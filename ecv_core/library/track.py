@@ -134,6 +134,7 @@ class Tracked:
         self._store: Store = open_store(address)
         self._run_id: str | None = None
         self._open_fold: _OpenFold | None = None
+        # Gives the generator of the loop that runs now; None while there is none.
         self._loop: Callable[[], Generator[TrackedFold] | None] = _no_loop
         # Data that cannot be split are refused here, and not only when the loop begins.
         TrackedFold(spec, spec.fold_order[0])

@@ -23,7 +23,7 @@ from ecv_core.store.schema import SCHEMA_VERSION, metadata, schema
 log = logging.getLogger(__name__)
 
 _SCHEME = re.compile(r"[\w+]+://")
-_PASSWORD_OPTION = re.compile(r"(?i)((?:pass|pwd|secret)\w*\s*=)(.+)$", re.DOTALL)
+_PASSWORD_OPTION = re.compile(r"(?i)((?:pass|pwd|secret)\w*\s*=)(?P<password>.+)$", re.DOTALL)
 """All that follows a word such as `password=` in an address."""
 _URL = "ecv-address"
 """The address as it was given, in an engine's options: SQLAlchemy writes it in another order."""
@@ -82,9 +82,9 @@ def _cut_out_passwords(url: str) -> _Address:
         shown = f"{user}:***@{host}"
     option = _PASSWORD_OPTION.search(address)
     if option:
-        passwords.append(option[2])
+        passwords.append(option["password"])
         if colon and option.start() < len(login):
-            # The last at-sign may be a sign of this password, so no host is shown at all.
+            # The last at-sign may be a part of this password, so no host is shown at all.
             shown = f"{user}:***"
         shown = _PASSWORD_OPTION.sub(r"\1***", shown)
     return _Address(url[:begin] + shown, passwords)

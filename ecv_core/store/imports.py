@@ -70,7 +70,7 @@ def read_run(content: bytes, name: str) -> RunFile:
             f"the file {shown} has {len(content) / 1e6:.0f} MB, too much for a run "
             f"(at most {limits.MAX_RUN_BYTES / 1e6:.0f} MB); export the run again"
         )
-    if len(content) > limits.READ_HERE_BYTES:
+    if len(content) > limits.READ_HERE_BYTES:  # parsing it may take more memory than there is
         return bounded.in_child(_read, content, name, what=f"the file {shown}")
     return _read(content, name)
 
@@ -230,6 +230,7 @@ def _plain_environment(environment: object) -> dict[str, Any]:
     if not isinstance(environment, dict):
         return {}
     made_with: dict[str, Any] = _short_texts(environment, ("e_fold", "machine", "python"))
+    # Anybody can have written the file: a number or a list of any length is not shown.
     for name in ("cores", "memory_gib"):
         if isinstance(environment.get(name), int):
             made_with[name] = min(environment[name], 10**9)

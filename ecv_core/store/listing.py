@@ -189,8 +189,8 @@ def names_by_group(store: Store, runs: Sequence[RunRecord]) -> dict[str, dict[st
     person_of_run = {run.run_id: run.started_by for run in runs if run.started_by}
     tags_of_run = {}
     for run in runs:
-        label = label_of.get(run.run_id)
-        if label is not None and label.tags:
+        label = label_of.get(run.run_id, Label())
+        if label.tags:
             # All tags of a run are one name: in a sum for each tag it would count several times.
             tags_of_run[run.run_id] = ", ".join(label.tags)
     groups = {}
@@ -269,7 +269,7 @@ def _fold_rows(connection: sa.Connection, run_ids: Collection[str]) -> dict[str,
     if not run_ids:
         return {}
     query = folds.select().order_by(folds.c.sequence)
-    # Of more runs all folds are read, and nobody asks for those of the others.
+    # A query can name only so many runs: of more, the folds of all runs are read.
     if len(run_ids) <= _MOST_NAMED:
         query = query.where(folds.c.run_id.in_(run_ids))
     rows: defaultdict[str, list[Any]] = defaultdict(list)

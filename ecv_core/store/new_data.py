@@ -62,6 +62,7 @@ def _units_of_new_data(run: RunRecord, user_scores: Mapping[int, UserScores]) ->
     units = usual_units_of_new_data(run.spec)
     if units != "users":
         return units
+    # An interval for users was made of the users' scores of all these folds, so none is missing.
     for result in run.folds[: run.folds_used]:
         if user_scores[result.fold].clusters is None:
             return "users"
@@ -87,7 +88,7 @@ def _interval_by_user_scores(
     if user_count < 2 or is_fold_empty.any():
         return None
     # Repeated splits test the same rows again, and the interval needs the variance between rows. A
-    # metric whose jackknife scores blocks of rows has other blocks in each fold, and none twice.
+    # metric that is scored by blocks of rows (a jackknife) has other blocks in every fold instead.
     parts = run.spec.folds_of_a_partition
     if run.spec.overlap and not _repeats_share_rows(table, parts):
         return None

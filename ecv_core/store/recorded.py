@@ -327,9 +327,9 @@ def record(
     document = json.dumps(run_document(run) | {"made_with": environment()}, indent=1)
     row = _Row(folder=path.parent, name=path.name, document=document, written=datetime.now(UTC))
     scores = users_table(path.name, users or {}, [run.spec.metric_name, *more_metrics])
-    with _locked_folder(path):
+    with _locked_folder_of(path):
         rows = dict(_rows(path.parent)) | {row.name: row}
-        # The users' scores are replaced first: without a run nobody looks for them.
+        # The inner file, of the users' scores, is replaced first: without a run nobody looks there.
         with (
             replacing(path.parent / RUNS, for_others=True) as runs_part,
             replacing(path.parent / USERS, for_others=True) as users_part,
@@ -339,7 +339,7 @@ def record(
 
 
 @contextmanager
-def _locked_folder(path: Path) -> Iterator[None]:
+def _locked_folder_of(path: Path) -> Iterator[None]:
     """While a run is recorded: no other program records in its folder.
 
     Raises:

@@ -59,7 +59,8 @@ def back_up(store: Store, path: Path) -> int:
             with closing(sqlite3.connect(source, timeout=15)) as connection:
                 connection.execute("VACUUM INTO ?", (str(part),))
             with closing(sqlite3.connect(part)) as copy:
-                return int(copy.execute("SELECT count(*) FROM runs").fetchone()[0])
+                (run_count,) = copy.execute("SELECT count(*) FROM runs").fetchone()
+                return int(run_count)
     except (OSError, sqlite3.Error) as error:
         cause = getattr(error, "strerror", None) or error
         raise StoreError(f"the copy {path} cannot be written: {cause}; {way_out(error)}") from None

@@ -230,10 +230,10 @@ class Results:
         if self._store is not None:
             in_database = self._store.folds_with_user_scores([run.run_id for run in runs])
         for run in runs:
-            recorded = self._with_recorded and has_user_scores(run, self._recorded_folder)
+            are_users_recorded = self._with_recorded and has_user_scores(run, self._recorded_folder)
             for result in (*run.folds, *run.ahead):
                 choices = without_users
-                if recorded or (run.run_id, result.fold) in in_database:
+                if are_users_recorded or (run.run_id, result.fold) in in_database:
                     choices = with_users
                 choices.setdefault(result.fold, _Choice(run, result))
         return dict(sorted((without_users | with_users).items()))

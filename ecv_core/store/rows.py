@@ -89,6 +89,7 @@ class RunRows:
 
     def _queue_places(self) -> Mapping[str, int]:
         """How many runs of the same owner come before each queued one."""
+        # Each owner computes its own runs one after the other, so that only these come before.
         runs_before: defaultdict[str, int] = defaultdict(int)
         places = {}
         for row in self.queue:

@@ -113,7 +113,8 @@ class Store:
         last_place = len(places)
 
         def order(run: RunRecord) -> tuple[bool, int]:
-            # A run that has ended between the two queries is in the queue no more.
+            # A run that ends between the query of runs and that of the queue is in the queue no
+            # more.
             return run.outside, places.get(run.run_id, last_place)
 
         return sorted(rows.records(), key=order)
@@ -201,8 +202,8 @@ class Store:
         started_by: str = "",
         quota: Quota | None = None,
         plan_id: str = "",
-        anew: bool = False,
-        compute_on: str = "",
+        anew: bool = False,  # even folds that other runs have are computed
+        compute_on: str = "",  # a cluster, for example; empty for where the settings say
     ) -> list[str]:
         """Queue one run per spec, as one group; gives the run ids.
 
@@ -404,6 +405,7 @@ class Store:
         """Ask for a run to stop: its owner does; nobody has to for a queued one, or OUTSIDE."""
         change = runs.update().filter_by(run_id=run_id)
         outside = (runs.c.state == RunState.RUNNING) & (runs.c.owner == OUTSIDE)
+        # Nobody watches over a queued run, or over one whose folds other programs ask for.
         without_owner = change.where((runs.c.state == RunState.QUEUED) | outside)
         self.write(
             change.values(cancel_requested=True),  # whoever computes the run sees this and ends it

@@ -256,7 +256,8 @@ def _recognise_delimited(text: str, encoding: str) -> Recognised:
     """How delimited text is to be read: first the lines, then the signs, then the columns."""
     _check_no_markup(text)
     lines = _first_filled_lines(text)
-    skip = _count_blank_lines_above(text)
+    # Lines to skip above the table: blank ones, and one that names the separator.
+    skip = len(list(takewhile(str.isspace, _lines_of(text))))
     separator = _separator_in_first_line(lines[0])
     if separator is not None:
         skip += 1
@@ -279,11 +280,6 @@ def _recognise_delimited(text: str, encoding: str) -> Recognised:
         return recognised
     note = _note_of_titles(title_count, lines[0])
     return replace(recognised, notes=(note, *recognised.notes))
-
-
-def _count_blank_lines_above(text: str) -> int:
-    """How many blank lines a text begins with."""
-    return len(list(takewhile(str.isspace, _lines_of(text))))
 
 
 def _lines_of(text: str) -> Iterator[str]:
@@ -437,12 +433,11 @@ def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
     """
     width = len(rows[0])
     header_names = [name.strip()[:LONGEST_NAME] for name in header]
-    # A name is missing. R leaves out that of its first column, the row names; where every row ends
-    # with a separator, it is the empty last column that has none.
-    if len(header_names) == width - 1:
-        rows_end_with_separator = all(row[-1] == "" for row in rows)
-        if not rows_end_with_separator:
-            header_names.insert(0, "")
+    # Where every row ends with a separator, its last column is empty and has no name. A name too
+    # few otherwise is as R writes tables: the first column, of row names, has none.
+    rows_end_with_separator = all(row[-1] == "" for row in rows)
+    if len(header_names) == width - 1 and not rows_end_with_separator:
+        header_names.insert(0, "")
     names = list(default_names(width))
     for place, name in enumerate(header_names[:width]):
         if name:
@@ -458,6 +453,7 @@ def _likeliest_separator(lines: Sequence[str]) -> str:
     qualities = {sign: _separator_quality(sign, lines) for sign in SEPARATORS}
     # A space stands in texts as well, so it is one only where no other sign fits.
     space = qualities.pop(" ")
+    # The best one fits; of several it cuts the first line too, then gives the most columns.
     best_sign = max(qualities, key=qualities.__getitem__)
     if space.fits and not qualities[best_sign].fits:
         return " "
@@ -484,6 +480,7 @@ def _separator_quality(separator: str, lines: Sequence[str]) -> _Quality:
         return _Quality(fits=False, cuts_first_line=False, width=0)
     body = rows[1:] or rows
     usual = _usual_width(body)
+    # A title above the table, or a text with the sign in it, may make some lines another width.
     fits = usual.width > 1 and usual.row_count >= 0.8 * len(body)
     width = 0
     if fits:
@@ -661,9 +658,9 @@ def rows_not_above_zero(recognition: Recognised) -> dict[int, int]:
 def _unread_times(recognition: Recognised) -> list[str]:
     """A sentence for each column that is called a date or a time, and is not read as one."""
     sentences = []
-    has_role = [place for _, place in recognition.layout.roles]
+    places_with_role = [place for _, place in recognition.layout.roles]
     for place, name in enumerate(recognition.layout.names):
-        if place in has_role or not says_time(name):
+        if place in places_with_role or not says_time(name):
             continue
         values = list(filter(None, _column(recognition, place)))
         if values:

@@ -127,13 +127,13 @@ def guess_roles(names: Sequence[str], rows: Rows, *, has_names: bool) -> dict[st
     if "target" in roles and "user_id" not in roles and "item_id" not in roles:
         return {"target": roles["target"]}
     roles.pop("target", None)
-    return roles | _roles_by_values(roles, names, rows, has_names=has_names)
+    return _with_roles_by_values(roles, names, rows, has_names=has_names)
 
 
-def _roles_by_values(
+def _with_roles_by_values(
     named_roles: Mapping[str, int], names: Sequence[str], rows: Rows, *, has_names: bool
 ) -> dict[str, int]:
-    """As `guess_roles`, beside the roles that names tell."""
+    """The roles that names tell, and those that values tell beside these."""
     roles = dict(named_roles)
     columns_without_role = _columns_without_role(roles, rows, len(names))
     for role in ("user_id", "item_id"):
@@ -141,10 +141,10 @@ def _roles_by_values(
             roles[role] = _likeliest_id(role, names, columns_without_role)
             del columns_without_role[roles[role]]
     # Where columns have names, one of ratings would be called so: numbers alone do not tell.
-    can_be = {"timestamp": is_time}
+    test_of_role = {"timestamp": is_time}
     if not has_names:
-        can_be["rating"] = _is_rating
-    for role, values_fit in can_be.items():
+        test_of_role["rating"] = _is_rating
+    for role, values_fit in test_of_role.items():
         fitting_place = _first_column(columns_without_role, values_fit)
         if role not in roles and fitting_place is not None:
             roles[role] = fitting_place
@@ -256,7 +256,7 @@ def guess_unit(values: Values, name: str = "") -> TimeUnit:
         return date_orders(present).orders[0]  # the likeliest
     if not numbers:
         return TimeUnit.SECONDS
-    if all(map(_DAY_NUMBER.fullmatch, present)):
+    if all(map(_DAY_NUMBER.fullmatch, present)):  # such as 20180103
         return TimeUnit.ISO
     if says_time(name) and numbers[0] >= _EXCEL_FROM and numbers[-1] <= _EXCEL_TO:
         return TimeUnit.EXCEL_DAYS
