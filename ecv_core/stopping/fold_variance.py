@@ -79,7 +79,7 @@ class UserMoments:
     """n; shape (sets,)."""
     freedom_within: Floats
     freedom_between: Floats
-    span: float = 0.0
+    span: float
     """How far one score can be from another: 1 where all are from -1 to 1, as those of the usual
     metrics and their differences are; else the largest size seen."""
 
@@ -531,7 +531,7 @@ def _mixture_p_value(distance: Floats, weights: Floats) -> Floats:
     return (weights * both_tails).sum(axis=-1)
 
 
-def distance_of_p_value(variance_ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> Floats:
+def distance_of_p_value(variance_ratio: ArrayLike, folds: ArrayLike, error: float) -> Floats:
     """The distance whose `p_value` is `error`: what an interval reaches to each side.
 
     Args:
@@ -542,11 +542,10 @@ def distance_of_p_value(variance_ratio: ArrayLike, folds: ArrayLike, error: Arra
     Returns:
         In standard errors that users alone would give.
     """
-    ratios, folds, error = np.broadcast_arrays(variance_ratio, folds, error)
-    weights = effect_weights(ratios, folds)
+    weights = effect_weights(variance_ratio, folds)
     # The distance is bisected: it lies between the one of a normal distribution without any fold
     # effect and the one with the largest effect, which is sqrt(1 + effect) times as wide.
-    low: Floats = -scipy.special.ndtri(error / 2)
+    low: Floats = np.asarray(-scipy.special.ndtri(error / 2))
     high: Floats = low * np.sqrt(1 + _EFFECTS[-1])
     for _ in range(60):  # halved until no digit is left
         middle = (low + high) / 2
