@@ -83,7 +83,7 @@ class EnergyFacts:
     """'none' if any fold was not metered, 'mixed' if they are known in several ways."""
 
 
-def folds_once(runs: Iterable[RunRecord]) -> list[FoldResult]:
+def distinct_folds(runs: Iterable[RunRecord]) -> list[FoldResult]:
     """The folds of several runs, each once: its energy was spent once.
 
     A run can have used the folds of another one again, and both may be among these.
@@ -178,7 +178,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     )
 
 
-def saved_together(facts: Iterable[EnergyFacts]) -> Range:
+def total_saved_range(facts: Iterable[EnergyFacts]) -> Range:
     """What the stops of several runs saved together, from the least to the most."""
     return sum_of_ranges(of_run.saved_range for of_run in facts if of_run.saved_range is not None)
 

@@ -696,7 +696,7 @@ def watt_hours_range(low: float, high: float) -> str:
     return _scaled("Wh", low / 3600, high / 3600)
 
 
-def watt_hours_alike(*ranges: tuple[float, float]) -> list[str]:
+def watt_hours_in_one_unit(*ranges: tuple[float, float]) -> list[str]:
     """Ranges of joules, each as of `watt_hours_range`, all in the unit of the first.
 
     '0.14 to 0.5 Wh' beside '0.08 to 0.46 Wh', where the other alone would be in mWh.

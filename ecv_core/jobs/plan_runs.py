@@ -30,7 +30,7 @@ from ecv_core.store.ownership import this_process
 from ecv_core.store.people import add_lost, lost_seconds
 from ecv_core.store.rescue import KeptRun, check_kept, when_taken_in
 from ecv_core.store.rescue import rescue as write_rescue_file
-from ecv_core.store.results import Results, adjusted_rule, aid_spec
+from ecv_core.store.results import Results, adjusted_rule, cheap_model_spec
 from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -288,7 +288,7 @@ class PlanRuns:
     def _failed_cheap_model(self, spec: RunSpec) -> str | None:
         """Why a run cannot go on: a cheap model that it needs has ended without its folds."""
         for name in cheap_model_ids(spec):
-            cheap = aid_spec(spec, name)
+            cheap = cheap_model_spec(spec, name)
             if not self.has_ended_incomplete(cheap):
                 continue
             run = self.store.run(self._ids[_key(cheap)])

@@ -253,7 +253,7 @@ def _fold_count(run: RunRecord) -> int:
 # The cheap models by which a run's mean is corrected: their specs, their folds, their scores.
 
 
-def aid_spec(spec: RunSpec, name: str) -> RunSpec:
+def cheap_model_spec(spec: RunSpec, name: str) -> RunSpec:
     """All folds of a cheap model, on the folds of this run; its parameters are at their defaults.
 
     Raises:
@@ -275,7 +275,7 @@ def aid_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldRes
     """The folds of each cheap model that a run is adjusted by; empty for one that lacks some."""
     folds_of: dict[str, Mapping[int, FoldResult]] = {}
     for name in cheap_model_ids(spec):
-        folds = results.folds(aid_spec(spec, name))
+        folds = results.folds(cheap_model_spec(spec, name))
         if not folds.keys() >= set(spec.fold_order):
             folds = {}
         folds_of[name] = folds
@@ -290,7 +290,7 @@ def cheap_models_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Ch
     """
     scores_by_name: dict[str, Mapping[int, UserScores]] = {}
     for name in names:
-        aid = aid_spec(spec, name)
+        aid = cheap_model_spec(spec, name)
         scores = {}
         for fold, result in results.folds_with_users(aid).items():
             if result.user_scores is not None:

@@ -31,7 +31,7 @@ from ecv_core.figures.words import (
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.stopping import cheap_model_ids
 from ecv_core.store.new_data import NewData, new_data_of
-from ecv_core.store.results import Results, aid_spec
+from ecv_core.store.results import Results, cheap_model_spec
 from pages.shared.base.glossary import glossary_line, glossary_link, metric_term, terms
 from pages.shared.charts.energy_parts import energy_words
 from pages.shared.live.runs import source_sentence
@@ -301,7 +301,8 @@ def _energy_of_cheap_models(run: RunRecord) -> str:
     results = Results(store(), with_recorded=False)
     links = []
     for name in cheap_model_ids(run.spec):
-        for cheap_run in results.runs(aid_spec(run.spec, name))[:1]:  # the one with most folds
+        cheap_runs = results.runs(cheap_model_spec(run.spec, name))
+        for cheap_run in cheap_runs[:1]:  # the one with most folds
             energy = watt_hours(cheap_run.joules)
             if energy_of(cheap_run).source == "none":
                 energy = "not metered"

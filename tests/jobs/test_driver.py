@@ -34,7 +34,7 @@ from ecv_core.store.listing import RunList
 from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import SELECTION, stored_plan
 from ecv_core.store.recorded import record, recorded_path
-from ecv_core.store.results import aid_spec
+from ecv_core.store.results import cheap_model_spec
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import SCORES, computing, fold_result, quick, unpicklable_error, users_result
 from tests.jobs.threads import Threads
@@ -285,14 +285,14 @@ def test_two_runs_that_are_adjusted_by_the_same_model_compute_it_once(tmp_path: 
     assert len(asked) == len(set(asked))
     assert {run.state for run in store.runs()} == {RunState.FINISHED}
     (cheap,) = (run for run in store.runs() if run.spec.algorithm == "popular")
-    assert cheap.spec == aid_spec(specs[0], "popular")  # a run as any other
+    assert cheap.spec == cheap_model_spec(specs[0], "popular")  # a run as any other
 
 
 def test_a_fold_of_a_cheap_model_that_is_under_way_is_not_asked_for_again() -> None:
     """Fold 1 is kept before fold 0, so that the model is asked for the folds that it lacks."""
     given = {"rule": "precision", "rule_params": ADJUSTED, "min_folds": 1}
     specs = [replace(spec(algorithm=name), **given) for name in ("item-knn", "user-knn")]
-    cheap = aid_spec(specs[0], "popular")
+    cheap = cheap_model_spec(specs[0], "popular")
 
     class Known:
         def run(self, spec: RunSpec) -> None:
@@ -360,7 +360,7 @@ def test_a_run_whose_cheap_model_fails_says_so(store: Store, together: bool) -> 
 
 def test_cheap_models_of_which_some_folds_are_there_run_the_others(store: Store) -> None:
     adjusted = replace(spec(algorithm="ease"), rule="precision", rule_params=ADJUSTED, min_folds=1)
-    run(store, replace(aid_spec(adjusted, "popular"), only_folds=(1, 3)), computing(drawn))
+    run(store, replace(cheap_model_spec(adjusted, "popular"), only_folds=(1, 3)), computing(drawn))
     asked: list[tuple[str, int]] = []
 
     def noting(spec: RunSpec, index: int) -> FoldResult:

@@ -13,7 +13,7 @@ from ecv_core.figures.words import (
     small_number,
     titled,
     watt_hours,
-    watt_hours_alike,
+    watt_hours_in_one_unit,
     watt_hours_range,
 )
 from ecv_core.records.errors import InputError
@@ -83,8 +83,8 @@ def test_a_range_of_energy_has_one_unit(ends, shown):
 def test_what_was_used_and_what_was_saved_have_one_unit():
     # 504 J are 0.14 Wh, 1800 J 0.5 Wh; 288 J are 0.08 Wh, which alone would be 80 mWh.
     shown = ["0.14 to 0.5 Wh", "0.08 to 0.46 Wh"]
-    assert watt_hours_alike((504, 1800), (288, 1656)) == shown
-    assert watt_hours_alike((36, 72), (3.6, 3.6)) == ["10 to 20 mWh", "1 mWh"]
+    assert watt_hours_in_one_unit((504, 1800), (288, 1656)) == shown
+    assert watt_hours_in_one_unit((36, 72), (3.6, 3.6)) == ["10 to 20 mWh", "1 mWh"]
 
 
 @pytest.mark.parametrize(

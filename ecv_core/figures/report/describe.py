@@ -15,7 +15,7 @@ from ecv_core import models
 from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.energy.meter import SOURCES, country_in_words
 from ecv_core.energy.parts import excluded_energy_words, inflated_energy_words, with_own_joules
-from ecv_core.energy.savings import EnergyFacts, energy_of, folds_once, saved_together
+from ecv_core.energy.savings import EnergyFacts, distinct_folds, energy_of, total_saved_range
 from ecv_core.figures.report.advice import (
     checked_sentence,
     decision_sentence,
@@ -407,7 +407,7 @@ def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], scop
     if not _SOURCES_OF_CODECARBON.isdisjoint(sources):
         meters = f"{meters}; CodeCarbon"
     countries = distinct([run.spec for run in runs], lambda spec: country_in_words(spec.country))
-    folds = folds_once(runs)
+    folds = distinct_folds(runs)
     joules = sum(fold.energy.joules for fold in folds)
     emissions = sum(fold.energy.grams_co2e for fold in folds)
     return (
@@ -426,7 +426,7 @@ def _energy_saved_sentence(runs: Sequence[RunRecord]) -> str:
     saved_joules = sum(energy.saved_joules or 0.0 for energy in energies)
     if not saved_joules:
         return ""
-    least, most = saved_together(energies)
+    least, most = total_saved_range(energies)
     folds_behind_forecasts = [energy.folds_ran for energy in energies if energy.forecast]
     about = ""
     source = "the energy that the folds after the stop used when they were run to check"

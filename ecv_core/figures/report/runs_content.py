@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ecv_core.energy.meter import country_in_words, intensity_words
 from ecv_core.energy.parts import with_own_joules
-from ecv_core.energy.savings import energy_of, folds_once, saved_together, sum_of_ranges
+from ecv_core.energy.savings import distinct_folds, energy_of, sum_of_ranges, total_saved_range
 from ecv_core.figures.compare import (
     NamedRun,
     compare_alt_text,
@@ -62,12 +62,12 @@ class Sums(NamedTuple):
 
 def sums_of(runs: Sequence[RunRecord]) -> Sums:
     """Add up runs, as far as their folds were metered; a fold of several runs counts once."""
-    folds = folds_once(runs)
+    folds = distinct_folds(runs)
     return Sums(
         runs=len(runs),
         folds=len(folds),
         used=sum_of_ranges(fold.energy.range for fold in folds),
-        saved=saved_together(map(energy_of, runs)),
+        saved=total_saved_range(map(energy_of, runs)),
         grams_co2e=sum(fold.energy.grams_co2e for fold in folds),
     )
 
@@ -249,7 +249,7 @@ def _energy_words(runs: Sequence[RunRecord]) -> str:
         if undisturbed:
             other_work += " The sums above include their energy; the sentence at the top does not."
     common_folds = ""
-    if len(folds_once(runs)) < sum(len(run.folds) for run in runs):
+    if len(distinct_folds(runs)) < sum(len(run.folds) for run in runs):
         common_folds = "A fold that several of these runs use is counted once in sums."
     intensities = sorted({intensity_words(run.spec.country) for run in runs})
     return joined(

@@ -9,7 +9,7 @@ from ecv_core.jobs.plan import FoldTask, PlanResults, folds_done, next_fold, not
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import cheap_model_ids, folds_planned
-from ecv_core.store.results import aid_spec
+from ecv_core.store.results import cheap_model_spec
 
 SPECULATE = 1
 """So many folds more than its rule is sure to need, where there is a place."""
@@ -72,7 +72,7 @@ def tasks_of_cheap_models(spec: RunSpec, results: PlanResults) -> list[FoldTask]
     """The folds that a cheap model misses, the first one that misses some; none where all are
     there."""
     for name in cheap_model_ids(spec):
-        cheap = aid_spec(spec, name)
+        cheap = cheap_model_spec(spec, name)
         folds = results.folds_with_users(cheap).values()
         folds_there = {result.fold for result in folds if result.user_scores is not None}
         missing_folds = tuple(fold for fold in cheap.fold_order if fold not in folds_there)

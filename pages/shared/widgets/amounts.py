@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecv_core.energy.parts import with_own_joules
-from ecv_core.energy.savings import energy_of, folds_once, saved_together, sum_of_ranges, tallies
-from ecv_core.figures.words import duration, grams, watt_hours_alike, watt_hours_range
+from ecv_core.energy.savings import (
+    distinct_folds,
+    energy_of,
+    sum_of_ranges,
+    tallies,
+    total_saved_range,
+)
+from ecv_core.figures.words import duration, grams, watt_hours_in_one_unit, watt_hours_range
 from ecv_core.records.run import RunRecord
 from pages.shared.widgets.answer_card import Amount
 
@@ -54,16 +60,16 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
     name = "energy"
     if len(metered) < len(runs):
         name = f"energy of {len(metered)} of {len(runs)} runs"
-    folds = folds_once(metered)  # one that several runs use was computed once
+    folds = distinct_folds(metered)  # several runs may use one
     emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
     joules_range = sum_of_ranges(fold.energy.range for fold in folds)
     used = watt_hours_range(*joules_range)
     saved = ""
     percent = _saved_percent(metered)
     if percent:
-        saved_joules_range = saved_together(map(energy_of, metered))
+        saved_joules_range = total_saved_range(map(energy_of, metered))
         # What was used is written once more, so that both amounts are in the same unit.
-        used, saved_watt_hours = watt_hours_alike(joules_range, saved_joules_range)
+        used, saved_watt_hours = watt_hours_in_one_unit(joules_range, saved_joules_range)
         saved = f"{saved_watt_hours}, {_about_if_forecast(metered)}{percent:.0f} %"
     return Amount(name=name, used=f"{used} ({emissions} CO2e)", saved=saved)
 
@@ -93,7 +99,7 @@ def _saved_percent(runs: Sequence[RunRecord]) -> float:
 def _time(runs: Sequence[RunRecord]) -> Amount:
     """Computing time of the folds, and of those that stops saved."""
     # A fold that several of the runs use was computed once.
-    used_seconds = sum(fold.total_seconds for fold in folds_once(runs))
+    used_seconds = sum(fold.total_seconds for fold in distinct_folds(runs))
     saved_seconds = 0.0
     for run in runs:
         if run.stopped_early:

@@ -9,7 +9,7 @@ from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import FoldResult
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.results import aid_spec
+from ecv_core.store.results import cheap_model_spec
 from tests.fake_folds import SCORES, users_result
 from tests.jobs.plans.in_memory import InMemory, played, sure
 
@@ -67,7 +67,7 @@ def test_one_that_ended_at_its_stop_goes_on_where_all_folds_are_asked_for() -> N
 
 
 def test_cheap_models_run_all_folds_first_and_only_those_that_lack() -> None:
-    cheap = [aid_spec(ADJUSTED, name) for name in ("popular", "ease")]
+    cheap = [cheap_model_spec(ADJUSTED, name) for name in ("popular", "ease")]
     known = InMemory()
     known.elsewhere = {(cheap[0], index): fold(cheap[0], index) for index in (0, 2)}
     plan, asked = RunPlan(ADJUSTED), []
@@ -80,6 +80,6 @@ def test_cheap_models_run_all_folds_first_and_only_those_that_lack() -> None:
 
 def test_once_a_cheap_model_has_failed_no_other_is_asked_for() -> None:
     known = InMemory()
-    known.failed.add(aid_spec(ADJUSTED, "popular"))
+    known.failed.add(cheap_model_spec(ADJUSTED, "popular"))
     (task,) = sure(RunPlan(ADJUSTED).next(known, ()))
     assert task.specs == (ADJUSTED,)  # whoever claims it says why it cannot go on
