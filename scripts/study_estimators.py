@@ -416,7 +416,9 @@ def _stops(one: Scores, rule: Any, drawn: NDArray[np.intp]) -> NDArray[np.intp]:
         )
     )
     before = np.hstack([np.zeros((len(sets), 1), np.int32), sets[:, :-1]])
-    stop = known.step(before.ravel(), sets.ravel()).reshape(sets.shape) <= known.setting
+    stop = (
+        known.threshold_of_step(before.ravel(), sets.ravel()).reshape(sets.shape) <= known.setting
+    )
     stop[:, : first_stop(rule) - 1] = False
     stop[:, -1] = True
     found: NDArray[np.intp] = stop.argmax(axis=1) + 1

@@ -76,7 +76,11 @@ def _orders_and_setting(scores: Scores, rule: SetRule) -> tuple[exact.Orders, fl
     if steps.means is not None:  # the rule's own estimates of the k-fold mean
         subsets = subsets.with_means(steps.means)
     orders = exact.Orders(
-        subsets, steps.half_widths, steps.step, earliest_stop=first_stop(rule), costs=scores.costs
+        subsets,
+        steps.half_widths,
+        steps.threshold_of_step,
+        earliest_stop=first_stop(rule),
+        costs=scores.costs,
     )
     return orders, steps.setting
 

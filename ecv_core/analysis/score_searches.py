@@ -51,8 +51,8 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
         Clue(f"the metric '{chosen}' of the search", chosen),
         Clue("scikit-learn, whose searches rank the highest score first", "higher is better"),
     ]
-    # The first clue counts. Scores of zero and below are errors that a scorer has negated, so that
-    # higher is better whatever the metric's name says.
+    # The name in a clue says which way scores go, and the first clue counts. Scores of zero and
+    # below are errors that a scorer has negated: higher is better, whatever the metric is called.
     if all((scores_of_fold <= 0).all() for scores_of_fold in scores):
         clues.reverse()
     others = [name for name in fold_columns if name != chosen]

@@ -151,7 +151,7 @@ are numbers of sets, of shapes (n, sets) and (sets,), and the answer broadcasts 
 class SetSteps:
     """What decides at each step from a set of folds to the next, whatever the axis is set to."""
 
-    step: Step
+    threshold_of_step: Step
     half_widths: NDArray[np.float64]
     """Of the interval that each set's mean is shown with; shape (2^k,); NaN where there is none."""
     setting: float

@@ -70,7 +70,7 @@ class EFold:
         half = sets.half_widths(self.confidence)
         widths = self.widths(2 * half, sets.means)
         return SetSteps(
-            step=lambda before, after: np.nan_to_num(
+            threshold_of_step=lambda before, after: np.nan_to_num(
                 least_alpha(widths[before], widths[after]), nan=np.inf
             ),
             half_widths=half,

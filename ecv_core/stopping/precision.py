@@ -164,7 +164,7 @@ class Precision:
             return least_tolerances[larger]
 
         return SetSteps(
-            step=tolerance_of_step,
+            threshold_of_step=tolerance_of_step,
             half_widths=half_widths,
             setting=self.tolerance,
             means=adjusted_k_fold_means,
