@@ -53,15 +53,15 @@ def compare_command(options: argparse.Namespace) -> None:
     name_of_run = {}
     for run, name in zip(runs, names(runs), strict=True):
         name_of_run[run.run_id] = name
-    tested, untested = compare_runs(runs)
-    further = further_tests(tested, runs, options.rope)
+    comparisons, untested = compare_runs(runs)
+    further_of_pairs = further_tests(comparisons, runs, options.rope)
     ranks = rank_over_datasets(runs)
     lines = []
     pairs = []
-    for comparison, other_tests in zip(tested, further, strict=True):
-        sentence, further_words = _sentences(comparison, other_tests, name_of_run, tested)
+    for comparison, further in zip(comparisons, further_of_pairs, strict=True):
+        sentence, further_words = _sentences(comparison, further, name_of_run, comparisons)
         lines += [sentence, f"  {further_words}"]
-        pairs.append(_pair_document(comparison, other_tests, sentence))
+        pairs.append(_pair_document(comparison, further, sentence))
     lines += _untested_lines(untested, name_of_run)
     for metric_ranks in ranks:
         lines.append(ranks_sentence(metric_ranks))
@@ -136,7 +136,7 @@ def _runs(run_ids: Sequence[str]) -> list[RunRecord]:
             raise InputError(
                 f"run {run.run_id} has no finished fold, so it cannot be compared; leave it out"
             )
-        runs[run.run_id] = results.with_user_scores(run)
+        runs[run.run_id] = results.with_user_scores(run)  # once, however often it is named
     if len(runs) < 2:
         raise InputError(f"a comparison needs at least two runs, but got {len(runs)}")
     return list(runs.values())

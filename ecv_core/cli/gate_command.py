@@ -62,21 +62,21 @@ def gate_options(parser: argparse.ArgumentParser) -> None:
 
 def gate_command(options: argparse.Namespace) -> int:
     """Say whether the candidate passes; 0 if it does, 1 if it is worse, 3 if nothing is shown."""
-    verdict = gate_sides(
+    gate = gate_sides(
         _read_side(options.baseline, options.metric),
         _read_side(options.candidate, options.metric),
         margin=options.margin,
         confidence=options.confidence,
     )
     if options.junit is not None:
-        _write_junit(options.junit, verdict, f"{options.candidate} against {options.baseline}")
-    document: dict[str, Any] = asdict(verdict) | {"sentence": verdict.sentence}
-    document["verdict"] = verdict.verdict.value
+        _write_junit(options.junit, gate, f"{options.candidate} against {options.baseline}")
+    document: dict[str, Any] = asdict(gate) | {"sentence": gate.sentence}
+    document["verdict"] = gate.verdict.value
     for end in ("low", "high"):
         if not math.isfinite(document[end]):
             document[end] = None
-    write_answer(options, document, verdict.sentence)
-    return EXIT_CODES[verdict.verdict]
+    write_answer(options, document, gate.sentence)
+    return EXIT_CODES[gate.verdict]
 
 
 def _read_side(run_or_file: str, metric: str | None) -> GateSide:
@@ -106,10 +106,10 @@ def _side_of_run(run: RunRecord, name: str, metric: str | None) -> GateSide:
     return side_of_run(run, name)
 
 
-def _write_junit(path: Path, verdict: Gate, name: str) -> None:
+def _write_junit(path: Path, gate: Gate, name: str) -> None:
     """One test for a CI server: failed, or skipped where the folds cannot tell."""
-    failed = verdict.verdict is GateVerdict.FAILS
-    unknown = verdict.verdict is GateVerdict.UNKNOWN
+    failed = gate.verdict is GateVerdict.FAILS
+    unknown = gate.verdict is GateVerdict.UNKNOWN
     suite = ElementTree.Element(
         "testsuite",
         name="e-fold gate",
@@ -119,10 +119,10 @@ def _write_junit(path: Path, verdict: Gate, name: str) -> None:
     )
     case = ElementTree.SubElement(suite, "testcase", classname="e-fold.gate", name=name)
     if failed:
-        ElementTree.SubElement(case, "failure", message=verdict.sentence)
+        ElementTree.SubElement(case, "failure", message=gate.sentence)
     if unknown:
-        ElementTree.SubElement(case, "skipped", message=verdict.sentence)
+        ElementTree.SubElement(case, "skipped", message=gate.sentence)
     output = ElementTree.SubElement(case, "system-out")
-    output.text = verdict.sentence
+    output.text = gate.sentence
     text = ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
     write_result(path, text + "\n")

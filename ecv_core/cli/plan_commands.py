@@ -209,6 +209,7 @@ def _stop_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def _without_obstacles(cells: Sequence[Cell]) -> list[Cell]:
     """The cells that are recorded or can be run; why the others cannot is said."""
+    # A recorded cell is not computed, so nothing can keep it from that.
     cells_to_run = [cell for cell in cells if not cell.recorded]
     obstacle_of_cell = dict(studies.with_obstacles(cells_to_run))
     for obstacle in dict.fromkeys(filter(None, obstacle_of_cell.values())):

@@ -114,14 +114,14 @@ def run_command(options: argparse.Namespace) -> None:
     interrupt_abandoned_runs(store)
     import_rescued_runs(store)
     if options.resume:
-        cut_off = _cut_off_run(store, spec)
-        if cut_off is not None:
-            return continue_run(store, cut_off, options)
+        interrupted_run = _interrupted_run(store, spec)
+        if interrupted_run is not None:
+            return continue_run(store, interrupted_run, options)
     (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
     compute_run(store, store.run(run_id), options)
 
 
-def _cut_off_run(store: Store, spec: RunSpec) -> RunRecord | None:
+def _interrupted_run(store: Store, spec: RunSpec) -> RunRecord | None:
     """The newest run of the same settings that can go on; None where there is none."""
     from ecv_core.jobs.heartbeat import interrupt_run_if_abandoned
 

@@ -22,6 +22,7 @@ def completion_command(options: argparse.Namespace) -> None:
 
     parser, commands = command_line()
     parser.prog = "ecv"
+    # A command declares its options once it is used; completion needs those of all.
     for command in commands.values():
         command.declare()
     print(shtab.complete(parser, options.shell))

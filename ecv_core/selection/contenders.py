@@ -103,7 +103,7 @@ def recorded_contenders() -> dict[str, list[Scores]]:
     results = Results(None)
     contenders = {}
     for dataset, runs in by_dataset.items():
-        if len(runs) > 1:
+        if len(runs) > 1:  # a single one leaves nothing to select
             contenders[dataset] = contenders_of(runs, results)
     return contenders
 

@@ -460,17 +460,17 @@ def level_of_looks(error: float, k: int, *, new_data: bool = False) -> float:
     # The limit that all looks share lies between these two; the margins are for rounding.
     limit_of_one_look = -float(ndtri(error))
     limit_by_bonferroni = -float(ndtri(error / looks))
-    # The more folds, the less one look differs from the next, which the grid has to tell apart.
-    grid = max(96, int(10 * np.sqrt(k)))
+    # The more folds, the less one look differs from the next, which more points have to tell apart.
+    point_count = max(96, int(10 * np.sqrt(k)))
 
     def excess(limit: float) -> float:
-        return _chance_of_crossing(limit, times, grid) - error
+        return _chance_of_crossing(limit, times, point_count) - error
 
     limit = brentq(excess, limit_of_one_look - 1e-6, limit_by_bonferroni + 1e-3)
     return float(ndtr(-limit))
 
 
-def _chance_of_crossing(limit: float, times: Floats, grid: int) -> float:
+def _chance_of_crossing(limit: float, times: Floats, point_count: int) -> float:
     """Chance that a Brownian motion, divided by the root of its time, is ever above a limit.
 
     The density of the paths that have stayed below the limit is carried from look to look, and the
@@ -480,22 +480,23 @@ def _chance_of_crossing(limit: float, times: Floats, grid: int) -> float:
     Args:
         limit: In standard deviations.
         times: At which one looks, ascending.
-        grid: Points at which the density is worked out.
+        point_count: How many points there are, at which the density is worked out.
     """
     lowest = -9.0  # nothing is below
     # Integrals over the paths below the limit are sums over these points (Gauss-Legendre).
-    nodes, node_weights = np.polynomial.legendre.leggauss(grid)
-    x = lowest + (limit - lowest) * (nodes + 1) / 2
+    nodes, node_weights = np.polynomial.legendre.leggauss(point_count)
+    points = lowest + (limit - lowest) * (nodes + 1) / 2
     weights = node_weights * (limit - lowest) / 2
-    density = _normal_density(x, 1.0)
+    density = _normal_density(points, 1.0)
     chance = float(ndtr(-limit))
     for before, after in itertools.pairwise(times):
         correlation = np.sqrt(before / after)
         deviation = np.sqrt(1 - correlation * correlation)
-        passes = ndtr((correlation * x - limit) / deviation)  # of a path that is at x before
-        chance += float((density * weights) @ passes)
-        steps = _normal_density(x - correlation * x[:, None], deviation)
-        density = (density * weights) @ steps
+        # Of a path that was at each of the points one look before.
+        chance_of_passing = ndtr((correlation * points - limit) / deviation)
+        chance += float((density * weights) @ chance_of_passing)
+        step_density = _normal_density(points - correlation * points[:, None], deviation)
+        density = (density * weights) @ step_density
     return chance
 
 

@@ -127,8 +127,8 @@ class FoldPruner:
         mean = float(np.nanmean(values))
         if len(users) > _MOST_USERS:
             users, values = _in_groups(users, values)
-        kept = _FoldScores(users=_digest(users), values=values, mean=mean)
-        self._add_columns(kept.users, users)
+        kept = _FoldScores(users_digest=_digest(users), values=values, mean=mean)
+        self._add_columns(kept.users_digest, users)
         trial.set_user_attr(_attribute(fold), kept.packed())
         trial.report(mean, fold)
 
@@ -222,8 +222,8 @@ class FoldPruner:
                 return None, None
             scores_of_best = _FoldScores.unpacked(best.user_attrs[key])
             scores_of_trial = _FoldScores.unpacked(trial.user_attrs[key])
-            digest = scores_of_trial.users
-            if digest != scores_of_best.users:
+            digest = scores_of_trial.users_digest
+            if digest != scores_of_best.users_digest:
                 self._warn(
                     "other users",
                     f"fold {fold} of trial {trial.number} has other users, or samples, than "
@@ -241,7 +241,7 @@ class FoldPruner:
         users_of_best = np.full(shape, np.nan)
         users_of_trial = np.full(shape, np.nan)
         for row, (scores_of_best, scores_of_trial) in enumerate(scores_of_folds):
-            columns = self._columns[scores_of_trial.users]
+            columns = self._columns[scores_of_trial.users_digest]
             users_of_best[row, columns] = scores_of_best.values
             users_of_trial[row, columns] = scores_of_trial.values
         return users_of_best, users_of_trial
@@ -263,7 +263,7 @@ class FoldPruner:
 class _FoldScores:
     """The scores of a fold's users, as a trial keeps them."""
 
-    users: str
+    users_digest: str
     """A digest that tells these users from others, in any process."""
     values: NDArray[np.float64]
     """In the order of the users."""
@@ -274,7 +274,7 @@ class _FoldScores:
         """As a storage keeps them."""
         compressed = zlib.compress((self.values - self.mean).astype("<f4").tobytes())
         return {
-            "users": self.users,
+            "users": self.users_digest,
             "mean": self.mean,
             "scores": base64.b85encode(compressed).decode(),
         }
@@ -285,7 +285,7 @@ class _FoldScores:
         compressed = base64.b85decode(kept["scores"])
         distances = np.frombuffer(zlib.decompress(compressed), "<f4")
         values = kept["mean"] + distances.astype(np.float64)
-        return cls(users=kept["users"], values=values, mean=kept["mean"])
+        return cls(users_digest=kept["users"], values=values, mean=kept["mean"])
 
 
 def _digest(users: Sequence[Any]) -> str:

@@ -334,7 +334,7 @@ class Selection:
 
     Args:
         differences: The differences of the contenders' scores.
-        contenders: How many there are, at least two.
+        contender_count: How many there are, at least two.
         terms: What is asked.
         cost: The cost of one more fold of a contender, in the unit of the budget; by default every
             fold costs the same.
@@ -343,26 +343,26 @@ class Selection:
     def __init__(
         self,
         differences: Differences,
-        contenders: int,
+        contender_count: int,
         terms: Terms,
         cost: Callable[[int], float] = _same_cost,
     ) -> None:
         self._differences = differences
         self._terms = terms
         self._cost = cost
-        self._level = terms.level(contenders)
-        self.still_in = list(range(contenders))
+        self._level = terms.level(contender_count)
+        self.still_in = list(range(contender_count))
         """Who may yet have to run, best first."""
-        self.folds_wanted = dict.fromkeys(range(contenders), 1)
+        self.folds_wanted = dict.fromkeys(range(contender_count), 1)
         """Who is to run before the next look -> how many folds it is to have then."""
         self.decided = False
         self._leader = 0
-        self._fold_bits = [0] * contenders
+        self._fold_bits = [0] * contender_count
         """Of each contender, the set of the folds that it has run, one bit per fold."""
         self._turns_since_look: list[Turn] = []
         self._settled: set[tuple[int, int]] = set()
         """Until 'order': pairs of contenders, either way round, that need no more folds."""
-        self._wins = [0] * contenders
+        self._wins = [0] * contender_count
         """Until 'order': how many others each is shown to be better than."""
         self._ties: list[tuple[int, int]] = []
         """See `Verdict.ties`."""

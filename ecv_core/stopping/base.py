@@ -29,7 +29,7 @@ def decision(n: int, reason: str, *, stop: bool = False) -> Decision:
     return Decision(stop=stop, reason=f"After {counted(n, 'fold')}: {reason}: {verdict}.")
 
 
-def check_numbers(rule: object, **least: float) -> None:
+def check_numbers(rule: object, **lowest_values: float) -> None:
     """Refuse settings of a rule's instance that can never work.
 
     Args:
@@ -43,7 +43,6 @@ def check_numbers(rule: object, **least: float) -> None:
     if hasattr(rule, "confidence"):
         setting = SETTINGS["confidence"]
         setting.check(setting.typed(rule.confidence))
-    lowest_values = dict(least)
     if hasattr(rule, "min_folds"):
         lowest_values["min_folds"] = 1
     types = {"min_folds": int} | get_type_hints(type(rule))

@@ -108,11 +108,13 @@ class Precision:
     def interval(self, results: Sequence[FoldResult]) -> Interval | None:
         """Where the k-fold mean is, as far as these folds tell; None where they do not."""
         estimate = self._estimate(results)
-        reach = estimate.half_width
-        if math.isnan(reach):
+        half_width = estimate.half_width
+        if math.isnan(half_width):
             return None
         return Interval(
-            low=estimate.mean - reach, high=estimate.mean + reach, kind=IntervalKind.K_FOLD_MEAN
+            low=estimate.mean - half_width,
+            high=estimate.mean + half_width,
+            kind=IntervalKind.K_FOLD_MEAN,
         )
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
@@ -209,6 +211,7 @@ class Precision:
         for folds, estimate in self._newest:
             if _are_the_same(folds, results):
                 return estimate
+        # Folds without the scores of users are refused here, with or without cheap models.
         user_scores = user_matrix(results, self.metric)
         if self.adjust_by:
             adjusted = self._adjust_mean(results)
