@@ -28,7 +28,7 @@ from ecv_core.analysis.tradeoff.rules_compared import rules_frame
 from ecv_core.figures.study_summary import recorded_study, scores_frame
 from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores
-from ecv_core.store.recorded import FOLDER, recorded_runs, recorded_stopped
+from ecv_core.store.recorded import FOLDER, recorded_runs, recorded_stopped_runs
 from ecv_core.store.results import Results, scores_of_run
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
@@ -153,7 +153,7 @@ def promise() -> str:
 
 def scores() -> str:
     """Every score; of a run that ended at its stop with how many folds it is of."""
-    frame = scores_frame([*recorded_study(FOLDER), *recorded_stopped()], ids=True)
+    frame = scores_frame([*recorded_study(FOLDER), *recorded_stopped_runs()], ids=True)
     algorithms = list(dict.fromkeys(sorted(frame["algorithm"])))
     rows = []
     for dataset, here in frame.groupby("dataset"):

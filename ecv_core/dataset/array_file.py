@@ -25,7 +25,7 @@ _ALIGNED = 64
 _ALWAYS = ("users", "items", "user_ids", "item_ids")
 
 
-def cached(key: str, folder: Path, make: Callable[[], Interactions]) -> Interactions:
+def read_or_make(key: str, folder: Path, make: Callable[[], Interactions]) -> Interactions:
     """What `make` returns, mapped from a file in `folder` that was made under this key before.
 
     Arrays that are mapped are in memory once, for however many processes, and as they are wanted.

@@ -138,7 +138,7 @@ class DatasetEntry:
         if task in self.tasks:
             return
         possible = " or ".join(own_task.outputs for own_task in self.tasks)
-        fitting = [name for name, dataset in _official().items() if task in dataset.tasks]
+        fitting = [name for name, dataset in _official_entries().items() if task in dataset.tasks]
         raise InputError(
             f"the dataset {self.id} is for {possible}, but {algorithm} {task.words}; choose "
             f"another algorithm, or a dataset for {task.outputs}, such as {fitting[0]}"
@@ -221,7 +221,7 @@ def entry(dataset_id: str) -> DatasetEntry:
     Raises:
         UnknownName: If neither the catalogue nor a folder of `search_dirs()` has it.
     """
-    official = _official()
+    official = _official_entries()
     if dataset_id in official:
         return official[dataset_id]
     if dataset_id in _in_memory:
@@ -241,22 +241,22 @@ def catalogue() -> dict[str, DatasetEntry]:
     a folder of `search_dirs()`, where the catalogue does not have the id (letters, digits, -, _).
     What was added comes before a plain file of the same name.
     """
-    official = _official()
-    own: dict[str, DatasetEntry] = {}
+    official_entries = _official_entries()
+    own_entries: dict[str, DatasetEntry] = {}
     for folder in search_dirs():
         for name in _own_file_ids(folder):
-            own.setdefault(name, _own_entry(name))
-    own |= _added_entries()
-    entries = dict(official)
-    for name in sorted(own):
-        entries.setdefault(name, own[name])
+            own_entries.setdefault(name, _own_entry(name))
+    own_entries |= _added_entries()
+    entries = dict(official_entries)
+    for name in sorted(own_entries):
+        entries.setdefault(name, own_entries[name])
     return entries
 
 
 def _own_file_ids(folder: Path) -> set[str]:
     """The ids of the plain files of a folder that are none of the catalogue's."""
     official_names: set[str] = set()
-    for dataset in _official().values():
+    for dataset in _official_entries().values():
         official_names.update(dataset.file_names)
     ids = set()
     for file_name in _names_in(folder) - official_names:
@@ -308,7 +308,7 @@ def register_in_memory(interactions: Interactions, sha256: str) -> str:
 
 
 @cache
-def _official() -> dict[str, DatasetEntry]:
+def _official_entries() -> dict[str, DatasetEntry]:
     """The entries of data/catalogue.toml, by id."""
     text = (SHIPPED / "catalogue.toml").read_text(encoding="utf-8")
     return {name: _official_entry(name, fields) for name, fields in tomllib.loads(text).items()}
@@ -337,7 +337,7 @@ def _official_file(fields: dict[str, Any]) -> SourceFile:
 
 def _large_synthetic_entry(dataset_id: str) -> DatasetEntry:
     return replace(
-        _official()["synthetic"],
+        _official_entries()["synthetic"],
         id=dataset_id,
         title="Synthetic, large",
         description="A made-up world of about as many interactions as its id says.",

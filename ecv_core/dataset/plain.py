@@ -68,7 +68,7 @@ class PlainFile:
     size: int
     """Bytes, once unpacked."""
     parquet: bool
-    utf8: bool
+    is_utf8: bool
     """Whether all of it is valid UTF-8, or Parquet."""
 
 
@@ -264,9 +264,9 @@ def _look_through(path: Path, name: str, report: Report, *, given_bytes: int) ->
         _check_start(start)
         file.seek(0)
         parquet = start.startswith(_PARQUET)
-        utf8 = parquet or _is_utf8(file, size, report)
+        is_utf8 = parquet or _is_utf8(file, size, report)
     return PlainFile(
-        path=path, name=name, given_bytes=given_bytes, size=size, parquet=parquet, utf8=utf8
+        path=path, name=name, given_bytes=given_bytes, size=size, parquet=parquet, is_utf8=is_utf8
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ecv_core.dataset.array_file import cached
+from ecv_core.dataset.array_file import read_or_make
 from ecv_core.dataset.entries import DatasetEntry, entry
 from ecv_core.dataset.folders import cache_dir
 from ecv_core.dataset.loading import load_source
@@ -86,4 +86,4 @@ def _load_k_core(source: Source, key: str, core: int) -> Interactions:
 
     if source.dataset.in_memory is not None:
         return make()
-    return cached(key, cache_dir(), make)
+    return read_or_make(key, cache_dir(), make)

@@ -145,7 +145,7 @@ def batches(plain: PlainFile, layout: Layout) -> Iterator[Batch]:
     if layout.form is Form.PARQUET:
         yield from parquet_batches(plain.path, layout)
         return
-    if layout.encoding == "utf-8" and not plain.utf8:
+    if layout.encoding == "utf-8" and not plain.is_utf8:
         raise _not_encoded(layout)
     with opened(plain.path) as file:
         yield from text_batches(file, layout, plain.size)

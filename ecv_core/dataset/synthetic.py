@@ -215,7 +215,7 @@ def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
     rng = np.random.default_rng(seed)
     n_users = max(size // MEAN_ACTIVITY, 50)
     n_items = int(ITEMS_PER_SQRT * size**0.5)
-    catalogue = _Catalogue.drawn(n_items, rng)
+    catalogue = _Catalogue.at_random(n_items, rng)
     draw_counts = _draw_counts(n_users, n_items, rng)
     liked_genres = rng.integers(GENRES, size=(n_users, 2))
     # Users are drawn for in blocks, so that memory does not grow with the number of draws. A block
@@ -251,7 +251,7 @@ class _Catalogue:
     """Genre g lies between genre_ends[g] and genre_ends[g + 1]; shape (GENRES + 1,)."""
 
     @classmethod
-    def drawn(cls, n_items: int, rng: np.random.Generator) -> _Catalogue:
+    def at_random(cls, n_items: int, rng: np.random.Generator) -> _Catalogue:
         """Items with genres and ranks of popularity by chance; popularity is Zipf's."""
         genre_of_item = np.sort(rng.integers(GENRES, size=n_items))
         popularity = (rng.permutation(n_items) + 1.0 + ZIPF_SHIFT) ** -ZIPF_EXPONENT

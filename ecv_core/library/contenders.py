@@ -69,7 +69,9 @@ def as_settings(contenders: Sequence[object]) -> Iterator[list[NamedModel]]:
 
 
 @contextmanager
-def tunable(model: object, space: Mapping[str, Sequence[ParamValue]]) -> Iterator[dict[str, Any]]:
+def as_tuning_settings(
+    model: object, space: Mapping[str, Sequence[ParamValue]]
+) -> Iterator[dict[str, Any]]:
     """Settings of `fold.spec.make_spec` for a model that is tuned, which is held meanwhile.
 
     Args:

@@ -29,9 +29,9 @@ from ecv_core.jobs.plans.tune import Tuned
 from ecv_core.library.contenders import (
     NamedModel,
     as_settings,
+    as_tuning_settings,
     check_computed_here,
     executor_for,
-    tunable,
 )
 from ecv_core.library.data import dataset_id
 from ecv_core.library.models import fold_computer, name_of
@@ -480,7 +480,7 @@ def tune(
     callbacks = _callbacks(show_fold)
     model: AbstractContextManager[dict[str, Any]] = nullcontext({"algorithm": algorithm})
     if in_memory:
-        model = tunable(algorithm, own_values or {})
+        model = as_tuning_settings(algorithm, own_values or {})
     with model as model_settings:
         plan = tunings.make_tuning(
             dataset=dataset_id(dataset),

@@ -27,7 +27,7 @@ from ecv_core.store.lookup import find_run
 from ecv_core.store.made_with import imported_sentence, made_with
 from ecv_core.store.new_data import new_data_of
 from ecv_core.store.outputs import write_output
-from ecv_core.store.recorded import recorded_under_splits
+from ecv_core.store.recorded import recorded_runs_under_splits
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store, open_store
 
@@ -313,10 +313,10 @@ def runs(
     10
     """
     if recorded:
-        records = recorded_under_splits()
+        records = recorded_runs_under_splits()
     else:
         records = open_store().runs()
-    kept = []
+    matching_runs = []
     for record in records:
         if dataset not in (None, record.spec.dataset):
             continue
@@ -325,8 +325,8 @@ def runs(
         started_on = record.created_at.date()
         if since is not None and started_on < since:
             continue
-        kept.append(Run(record))
-    return Runs(kept)
+        matching_runs.append(Run(record))
+    return Runs(matching_runs)
 
 
 @kinds_checked

@@ -132,13 +132,13 @@ def split(
     if not isinstance(interactions, Interactions):
         interactions = load(data)
     if isinstance(strategy, str):
-        chosen = splits.strategy(strategy)
+        chosen_strategy = splits.strategy(strategy)
     else:
-        chosen = splits.register_split(strategy)
+        chosen_strategy = splits.register_split(strategy)
     if k is None:
-        k = chosen.default_k
-    chosen.check_k(k)
-    return splits.split(interactions, chosen.id, k, seed, params)
+        k = chosen_strategy.default_k
+    chosen_strategy.check_k(k)
+    return splits.split(interactions, chosen_strategy.id, k, seed, params)
 
 
 @kinds_checked

@@ -106,8 +106,9 @@ class FoldDocument(_Part):
             processor=result.processor_seconds,
         )
         names = cls.model_fields.keys() - {"seconds"}
-        others = {name: getattr(result, name) for name in names}
-        return cls.model_construct(seconds=seconds, **others)  # the whole document is checked once
+        same_values = {name: getattr(result, name) for name in names}
+        # Nothing is checked here, as the whole document is checked once.
+        return cls.model_construct(seconds=seconds, **same_values)
 
     def record(self) -> FoldResult:
         """The fold that was written."""

@@ -41,7 +41,7 @@ def check_fold(spec: RunSpec, result: FoldResult) -> None:
         values = codec.to_json(FoldDocument.of(result))
         document = codec.read(FoldDocument, json.dumps(values))
     except (ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"it is no fold: {_why(error)}") from error
+        raise InputError(f"it is no fold: {_reason_of(error)}") from error
     check_fold_names(document)
     check_texts(values)
     check_fold_of(spec, result)
@@ -51,7 +51,7 @@ def check_fold(spec: RunSpec, result: FoldResult) -> None:
         _check_means(result, result.user_scores)
 
 
-def _why(error: Exception) -> str:
+def _reason_of(error: Exception) -> str:
     if isinstance(error, ValueError):
         return codec.what_is_wrong(error)
     return codec.shown(error, 200)

@@ -107,7 +107,7 @@ def recorded_runs(folder: Path | None = None) -> list[RunRecord]:
     return [_run(row) for row in _rows(folder or FOLDER).values()]
 
 
-def recorded_under_splits(folder: Path | None = None) -> list[RunRecord]:
+def recorded_runs_under_splits(folder: Path | None = None) -> list[RunRecord]:
     """The recorded runs under every split; those of studies of splits come last.
 
     Args:
@@ -120,7 +120,7 @@ def recorded_under_splits(folder: Path | None = None) -> list[RunRecord]:
     return recorded_runs(folder) + recorded_runs(folder / SPLITS)
 
 
-def recorded_stopped(folder: Path | None = None) -> list[RunRecord]:
+def recorded_stopped_runs(folder: Path | None = None) -> list[RunRecord]:
     """The runs that are recorded up to their rule's stop, and not whole.
 
     Args:
@@ -139,7 +139,7 @@ def recorded_stopped(folder: Path | None = None) -> list[RunRecord]:
     return runs
 
 
-def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[RunRecord]:
+def recorded_runs_like(spec: RunSpec, folder: Path | None = None) -> list[RunRecord]:
     """The recorded runs whose folds have the same scores; see `RunSpec.same_scores`.
 
     Raises:

@@ -21,7 +21,7 @@ from ecv_core.records.run import FoldResult, RunRecord, Scores, UserScores, one_
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesCheapModels, cheap_model_ids, rule_for
 from ecv_core.stopping.adjustment import CheapModels
-from ecv_core.store.recorded import has_user_scores, recorded_like, recorded_user_scores
+from ecv_core.store.recorded import has_user_scores, recorded_runs_like, recorded_user_scores
 from ecv_core.store.store import Store
 
 # The folds of a run -> its scores as arrays.
@@ -120,7 +120,7 @@ class Results:
                 if run.folds or run.ahead:
                     run_of_id[run.run_id] = run
         if self._with_recorded and not computed_here:
-            for run in recorded_like(spec, self._recorded_folder):
+            for run in recorded_runs_like(spec, self._recorded_folder):
                 run_of_id.setdefault(run.run_id, run)
         return sorted(run_of_id.values(), key=_fold_count, reverse=True)
 

@@ -15,7 +15,7 @@ from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, axis_of, rule
-from ecv_core.store.recorded import recorded_run, recorded_runs, recorded_stopped
+from ecv_core.store.recorded import recorded_run, recorded_runs, recorded_stopped_runs
 from pages.shared.address.link import step_from_link
 from pages.shared.base.glossary import explained
 from pages.shared.live.runs import ChoosableRun, with_folds
@@ -193,7 +193,7 @@ def choose_run(on_pick: Callable[[ChoosableRun], None] | None = None) -> RunReco
     """
     recorded: list[ChoosableRun] = []
     with errors_as_sentences():  # a damaged recorded file does not hide one's own runs
-        recorded = [*recorded_runs(), *recorded_stopped()]
+        recorded = [*recorded_runs(), *recorded_stopped_runs()]
     own = [row for row in run_list().rows() if row.scores and not row.state.active]
     runs: dict[str, ChoosableRun] = {run.run_id: run for run in [*own, *recorded]}
     if not runs:

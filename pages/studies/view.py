@@ -21,7 +21,7 @@ from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
-from ecv_core.store.recorded import recorded_runs, recorded_stopped
+from ecv_core.store.recorded import recorded_runs, recorded_stopped_runs
 from pages.shared.address.link import link_warnings_again, params_of_widgets, write_into_link
 from pages.shared.address.navigation import RANKS
 from pages.shared.charts.cite import machine_and_versions, paper_panel
@@ -99,7 +99,7 @@ def _recorded_study() -> list[RunRecord]:
     whole: list[RunRecord] = []
     with errors_as_sentences():
         whole = [run for run in recorded_runs() if run.whole]
-        return whole + recorded_stopped()
+        return whole + recorded_stopped_runs()
     return whole
 
 

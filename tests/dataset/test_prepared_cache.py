@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecv_core.dataset.array_file import cached
+from ecv_core.dataset.array_file import read_or_make
 from ecv_core.records.interactions import Interactions
 
 NAMES = ("users", "items", "user_ids", "item_ids")
@@ -44,14 +44,14 @@ def assert_equal(one: Interactions, two: Interactions) -> None:
 @pytest.mark.parametrize("extras", [True, False])
 def test_what_was_made_once_is_read_back_whole(tmp_path: Path, extras: bool):
     folder = tmp_path / "not" / "yet"
-    first = cached("key", folder, lambda: made(extras=extras))
+    first = read_or_make("key", folder, lambda: made(extras=extras))
     assert_equal(first, made(extras=extras))
-    assert_equal(cached("key", folder, never), made(extras=extras))
+    assert_equal(read_or_make("key", folder, never), made(extras=extras))
 
 
 def test_another_key_is_made_anew(tmp_path: Path):
-    cached("one", tmp_path, made)
-    assert len(cached("two", tmp_path, lambda: made(5))) == 5
+    read_or_make("one", tmp_path, made)
+    assert len(read_or_make("two", tmp_path, lambda: made(5))) == 5
 
 
 def damage_by_cutting(path: Path) -> None:
@@ -90,16 +90,16 @@ def damage_by_a_pickle(path: Path) -> None:
     ],
 )
 def test_a_damaged_file_is_made_anew_and_replaced(tmp_path: Path, damage):
-    cached("key", tmp_path, made)
+    read_or_make("key", tmp_path, made)
     (path,) = tmp_path.iterdir()
     damage(path)
-    assert_equal(cached("key", tmp_path, made), made())
-    assert_equal(cached("key", tmp_path, never), made())
+    assert_equal(read_or_make("key", tmp_path, made), made())
+    assert_equal(read_or_make("key", tmp_path, never), made())
 
 
 def test_a_folder_that_cannot_be_written_to_costs_only_time(tmp_path: Path):
     (tmp_path / "file").touch()
-    assert_equal(cached("key", tmp_path / "file" / "folder", made), made())
+    assert_equal(read_or_make("key", tmp_path / "file" / "folder", made), made())
 
 
 @contextmanager
@@ -114,12 +114,12 @@ def no_file_larger_than(size: int) -> Iterator[None]:
 
 def test_a_disk_that_fills_up_fails_nothing_and_leaves_nothing(tmp_path: Path):
     with no_file_larger_than(50_000):
-        data = cached("key", tmp_path, lambda: made(10_000))
+        data = read_or_make("key", tmp_path, lambda: made(10_000))
     assert_equal(data, made(10_000))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_error_while_making_passes_through_and_leaves_nothing(tmp_path: Path):
     with pytest.raises(AssertionError, match="it was to come"):
-        cached("key", tmp_path, never)
+        read_or_make("key", tmp_path, never)
     assert list(tmp_path.iterdir()) == []

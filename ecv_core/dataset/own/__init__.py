@@ -376,7 +376,7 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     if about is None or not (folder / INTERACTIONS).is_file():
         raise InputError("there is nothing to add; read the file first")
     _check_can_be_evaluated(about)
-    kept_folder = _kept(name)
+    kept_folder = _kept_folder(name)
     try:
         if added_by:
             (folder / _ADDED_BY).write_text(added_by, encoding="utf-8")
@@ -410,7 +410,7 @@ def remove(name: str) -> None:
     # The dataset is renamed first, which takes one step: nobody ever reads one half deleted.
     discarded = folder_of(secrets.token_hex(16))
     try:
-        _kept(name).rename(discarded)
+        _kept_folder(name).rename(discarded)
     except OSError as error:
         raise unwritable(error) from error
     shutil.rmtree(discarded, ignore_errors=True)
@@ -435,17 +435,17 @@ def added_by(name: str) -> str:
     """
     check_added(name)
     with suppress(FileNotFoundError):
-        return (_kept(name) / _ADDED_BY).read_text(encoding="utf-8")
+        return (_kept_folder(name) / _ADDED_BY).read_text(encoding="utf-8")
     return ""
 
 
 def check_added(name: str) -> None:
     """Refuse what is no added dataset of the data folder. Raises: UnknownName."""
-    if not _NAME.fullmatch(name) or not (_kept(name) / INTERACTIONS).is_file():
+    if not _NAME.fullmatch(name) or not (_kept_folder(name) / INTERACTIONS).is_file():
         raise UnknownName("added dataset", name[:100], added())
 
 
-def _kept(name: str) -> Path:
+def _kept_folder(name: str) -> Path:
     return data_dir() / ADDED / name
 
 

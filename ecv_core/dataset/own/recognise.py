@@ -220,7 +220,7 @@ def _encoding(head: bytes, plain: PlainFile) -> str:
             "it is not text, because it has bytes that no text has; give CSV, TSV, Parquet or "
             "JSON lines, or a ZIP or GZ of one"
         )
-    if plain.utf8:
+    if plain.is_utf8:
         return "utf-8"
     for byte in _NOT_IN_CP1252:
         if byte in head:

@@ -28,7 +28,7 @@ from ecv_core.store.recorded import (
     recorded_path,
     recorded_run,
     recorded_runs,
-    recorded_stopped,
+    recorded_stopped_runs,
     recorded_user_scores,
 )
 from ecv_core.store.store import Store, open_store
@@ -274,7 +274,7 @@ def test_a_run_that_its_rule_ends_is_recorded_apart(store: Store, tmp_path: Path
     (run,) = runs_of(compute(store, [cell]))
     assert (run.stopped_at, len(run.folds)) == (3, 3)
     assert recorded_runs(tmp_path) == []
-    (found,) = recorded_stopped(tmp_path)
+    (found,) = recorded_stopped_runs(tmp_path)
     assert [fold.score for fold in found.folds] == pytest.approx([0.30, 0.31, 0.32])
     assert recorded_run(run.run_id, tmp_path) is not None  # its address opens it
     assert compute(store, [c for c in [cell] if not c.recorded]) == []
