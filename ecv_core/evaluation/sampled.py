@@ -132,10 +132,10 @@ def _items_of(matrix: csr_array, user: np.intp) -> Codes:
     return matrix.indices[matrix.indptr[user] : matrix.indptr[user + 1]]
 
 
-def _drawable_counts(matrix: csr_array, drawable: Mask) -> Counts:
-    """How many of each row's items may be drawn; shape (users,)."""
-    counts = np.concatenate(([0], np.cumsum(drawable[matrix.indices])))
-    return np.diff(counts[matrix.indptr])
+def _ones_at(matrix: csr_array) -> csr_array:
+    """The same matrix with 1 wherever something is stored, a zero too."""
+    ones = np.ones(len(matrix.indices), dtype=np.int8)
+    return scipy.sparse.csr_array((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _check_enough(fold: EvaluatedFold, drawable: Mask, wanted: int) -> None:
@@ -146,12 +146,13 @@ def _check_enough(fold: EvaluatedFold, drawable: Mask, wanted: int) -> None:
         drawable: Which items may be drawn; shape (items,).
         wanted: Negatives of a user.
     """
-    seen_counts = _drawable_counts(fold.seen, drawable)
-    held_out_counts = _drawable_counts(fold.held_out, drawable)
-    items_to_draw = drawable.sum() - (seen_counts + held_out_counts)[fold.users]
-    fewest = int(items_to_draw.min(initial=wanted))
-    if fewest < wanted:
-        most = max(fewest, 0)  # an item that is seen and held out was taken off twice
+    # An item that a user has seen and that is held out as well is taken only once.
+    taken = _ones_at(fold.seen) + _ones_at(fold.held_out)
+    drawable_taken = np.concatenate(([0], np.cumsum(drawable[taken.indices])))
+    taken_counts = np.diff(drawable_taken[taken.indptr])
+    items_to_draw = drawable.sum() - taken_counts[fold.users]
+    most = int(items_to_draw.min(initial=wanted))
+    if most < wanted:
         kind = ""
         if fold.protocol.sampling == "popularity":
             kind = "with a training interaction "

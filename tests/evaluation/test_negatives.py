@@ -135,6 +135,15 @@ def test_more_negatives_than_items_left_are_refused_with_a_number_that_works():
         drawn(seen, held_out, 10)
 
 
+def test_an_item_that_is_seen_and_held_out_is_one_item_less_to_draw():
+    # Of six items the first is bought once more, and the second is new: four are left.
+    seen = csr_array(np.array([[1, 0, 0, 0, 0, 0]], dtype=np.float32))
+    held_out = csr_array(np.array([[1, 1, 0, 0, 0, 0]], dtype=np.float32))
+    assert sorted(drawn(seen, held_out, 4)[0].tolist()) == [2, 3, 4, 5]
+    with pytest.raises(InputError, match=r"only 4 .* ask for at most 4,"):
+        drawn(seen, held_out, 5)
+
+
 def test_popular_negatives_are_only_items_that_somebody_has():
     seen = csr_array(np.array([[1, 1, 0, 0], [0, 0, 0, 0]], dtype=np.float32))
     held_out = csr_array(np.array([[0, 0, 0, 0], [0, 0, 0, 1]], dtype=np.float32))
