@@ -210,7 +210,7 @@ class Acting:
             terms,
             started_by=self.actor.id,
             compute_on=compute_on,
-            recorded=True,  # folds of recorded runs need not be computed again
+            with_recorded=True,  # folds of recorded runs need not be computed again
         )
 
     def go_on_with_selection(self, selection_id: str) -> None:

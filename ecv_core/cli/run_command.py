@@ -246,7 +246,7 @@ def _costs_words(run: RunRecord) -> str:
         energy += f", {_saving_words(run, facts)}"
     amounts += [energy, SOURCES[facts.source]]
     forecast = ""
-    if facts.forecast:
+    if facts.has_forecast:
         forecast = f"A fold that did not run is counted {forecast_words([facts.folds_ran])}."
     sentences = joined(
         f"{'; '.join(amounts)}.",
@@ -262,7 +262,7 @@ def _costs_words(run: RunRecord) -> str:
 def _saving_words(run: RunRecord, facts: EnergyFacts) -> str:
     """What energy the stop saved, or would have saved if it had not been checked."""
     share = f"{facts.saved_percent:.0f} %"
-    if facts.forecast:
+    if facts.has_forecast:
         share = f"about {share}"
     verb = "saved"
     if run.checked:

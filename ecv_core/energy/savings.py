@@ -66,7 +66,7 @@ class EnergyFacts:
     `cost_of_next_fold`. None while there is no stop."""
     saved_range: tuple[float, float] | None
     """From the least to the most that this may be: of an estimate, and of folds that never ran."""
-    forecast: bool
+    has_forecast: bool
     """Whether some of what is saved is not known, because the folds never ran."""
     folds_ran: int
     """How many folds a forecast is made from."""
@@ -167,7 +167,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         grams_co2e=grams,
         saved_joules=saved.amount,
         saved_range=saved.range,
-        forecast=some_never_ran,
+        has_forecast=some_never_ran,
         folds_ran=len(folds),
         saved_percent=saved.percent,
         processor_seconds=processor_seconds,

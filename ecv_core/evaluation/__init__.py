@@ -116,7 +116,7 @@ def evaluate(
     ratings: csr_array | None = None,
     protocol: Protocol = FULL,
     metrics: Sequence[str] | None = None,
-    also: Sequence[str] = (),
+    extra_metrics: Sequence[str] = (),
     log_odds: bool = False,
 ) -> Evaluation:
     """Rank what each user with something held out has not seen, by one protocol.
@@ -134,7 +134,7 @@ def evaluate(
         protocol: Candidates, and negatives if sampled.
         metrics: Which to compute; by default all that apply and that cost little beside ranking:
             under full ranking, all but AUC.
-        also: Those to compute in any case.
+        extra_metrics: Those to compute in any case.
         log_odds: The model's scores are log-odds of an interaction.
 
     Raises:
@@ -151,7 +151,9 @@ def evaluate(
         train=train,
         ratings=ratings,
         protocol=protocol,
-        metrics=_metrics_to_compute(metrics, also, sampled=protocol.sampled, log_odds=log_odds),
+        metrics=_metrics_to_compute(
+            metrics, extra_metrics, sampled=protocol.sampled, log_odds=log_odds
+        ),
         progress=progress,
         compiled=load_compiled(seen.shape[0] * seen.shape[1]),
     )
@@ -170,10 +172,10 @@ def evaluate(
 
 
 def _metrics_to_compute(
-    metrics: Sequence[str] | None, also: Sequence[str], *, sampled: bool, log_odds: bool
+    metrics: Sequence[str] | None, extra_metrics: Sequence[str], *, sampled: bool, log_odds: bool
 ) -> tuple[str, ...]:
     """Ids of metrics, in the registry's order; arguments as of `evaluate`."""
-    wanted = [*(metrics or ()), *also]
+    wanted = [*(metrics or ()), *extra_metrics]
     for name in wanted:
         check_metric(name, sampled=sampled, log_odds=log_odds)
     if metrics is None:
@@ -224,7 +226,7 @@ def evaluate_lists(
     train: csr_array,
     ratings: csr_array | None = None,
     protocol: Protocol = FULL,
-    also: Sequence[str] = (),
+    extra_metrics: Sequence[str] = (),
 ) -> Evaluation:
     """The metrics of lists that some other program has made, as `evaluate` has them.
 
@@ -233,7 +235,7 @@ def evaluate_lists(
             shorter; shape (users, at least the longest cut-off).
         seen, held_out, cutoffs, train, ratings: as of `evaluate`.
         protocol: Candidates; that of full ranking.
-        also: Metrics that are not computed by default.
+        extra_metrics: Metrics that are not computed by default.
 
     Raises:
         InputError: For bad cut-offs, or nothing held out.
@@ -241,7 +243,7 @@ def evaluate_lists(
     metrics = []
     for name, entry in METRICS.items():
         is_default = entry.usual and not entry.is_custom
-        if entry.kind in OF_LISTS and (name in also or is_default):
+        if entry.kind in OF_LISTS and (name in extra_metrics or is_default):
             metrics.append(name)
     fold = _fold_to_evaluate(
         None,

@@ -742,7 +742,7 @@ def processor_words(facts: EnergyFacts) -> str:
     if facts.processor_seconds is None:
         return ""
     about = ""
-    if facts.forecast or facts.processor_assumed:
+    if facts.has_forecast or facts.processor_assumed:
         about = "about "
     words = f"processor time {about}{duration(facts.processor_seconds)}"
     if facts.processor_assumed:

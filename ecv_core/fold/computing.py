@@ -222,7 +222,7 @@ def evaluate_ranking(
         train=parts.train,
         ratings=needed_ratings(spec, parts),
         protocol=protocol_of(spec, index),
-        also=(spec.metric,),
+        extra_metrics=(spec.metric,),
         log_odds=log_odds,
     )
 
@@ -341,7 +341,7 @@ def sharing_key(spec: RunSpec) -> SharingKey | None:
     """
     if spec.tracked:  # Other code computes its folds, one run at a time.
         return None
-    common_params = models.algorithm(spec.algorithm).shares_with(spec.params)
+    common_params = models.algorithm(spec.algorithm).common_params_of(spec.params)
     if common_params is None:
         return None
     return SharingKey(spec.algorithm, common_params)

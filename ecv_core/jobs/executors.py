@@ -386,9 +386,8 @@ class Workers:
             process.task = None
             if message.process_is_gone:
                 self._kill(process)
-                self._max_processes = max(
-                    1, self._max_processes - 1
-                )  # most likely because memory ran out
+                # Memory has most likely run out, so fewer compute at once from now on.
+                self._max_processes = max(1, self._max_processes - 1)
             yield Ended(task=task, error=message.error)
 
     def cancel(self, task: FoldTask) -> None:

@@ -189,7 +189,7 @@ def _measure_lists(fold: TrackedFold, table: pd.DataFrame) -> Measured:
         train=fold.matrices.train,
         ratings=needed_ratings(spec, fold.matrices),
         protocol=protocol_of(spec, fold.index),
-        also=(spec.metric,),
+        extra_metrics=(spec.metric,),
     )
     return _measured(fold, scores, note)
 

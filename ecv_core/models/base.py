@@ -300,7 +300,7 @@ class Algorithm:
     sharing: Sharing | None = None
     """What configurations can share; None where each is fitted on its own."""
 
-    def shares_with(self, params: Params) -> Params | None:
+    def common_params_of(self, params: Params) -> Params | None:
         """What configurations that are fitted together have in common; None for one on its own.
 
         Args:

@@ -218,14 +218,14 @@ class History:
     """Within one user equal numbers are one basket, larger is later."""
 
     @classmethod
-    def of(cls, interactions: Interactions, chosen: Mask) -> Self:
+    def of(cls, interactions: Interactions, is_chosen: Mask) -> Self:
         """What is known of these interactions, in the order of users and then items.
 
         Args:
             interactions: The interactions of a dataset.
-            chosen: Which of them; shape (interactions,), no user and item twice among them.
+            is_chosen: Which of them; shape (interactions,), no user and item twice among them.
         """
-        rows = np.flatnonzero(chosen)
+        rows = np.flatnonzero(is_chosen)
         users = interactions.users[rows]
         items = interactions.items[rows]
         rows = rows[np.lexsort((items, users))]  # by user, then by item
@@ -264,12 +264,12 @@ class Pairs:
         return len(self.users)
 
     @classmethod
-    def of(cls, interactions: Interactions | Pairs, chosen: Mask) -> Self:
-        """These interactions without their ratings; `chosen` has shape (interactions,)."""
+    def of(cls, interactions: Interactions | Pairs, is_chosen: Mask) -> Self:
+        """These interactions without their ratings; `is_chosen` has shape (interactions,)."""
         return cls(
-            users=interactions.users[chosen],
-            items=interactions.items[chosen],
-            timestamps=_values_at(interactions.timestamps, chosen),
+            users=interactions.users[is_chosen],
+            items=interactions.items[is_chosen],
+            timestamps=_values_at(interactions.timestamps, is_chosen),
         )
 
 
@@ -306,12 +306,12 @@ class Ratings:
         return float(self.values.mean())
 
     @classmethod
-    def of(cls, interactions: Interactions, chosen: Mask, scale: tuple[float, float]) -> Self:
-        """Some of the ratings of a dataset; `chosen` has shape (interactions,)."""
+    def of(cls, interactions: Interactions, is_chosen: Mask, scale: tuple[float, float]) -> Self:
+        """Some of the ratings of a dataset; `is_chosen` has shape (interactions,)."""
         assert interactions.ratings is not None  # `check_ratings` has looked
         return cls(
-            pairs=Pairs.of(interactions, chosen),
-            values=interactions.ratings[chosen].astype(np.float64),
+            pairs=Pairs.of(interactions, is_chosen),
+            values=interactions.ratings[is_chosen].astype(np.float64),
             n_users=interactions.n_users,
             n_items=interactions.n_items,
             low=scale[0],

@@ -279,7 +279,7 @@ def _forecast_sentence(run: RunRecord, facts: EnergyFacts) -> str:
     """How what the stop saved is known; empty while there is no stop."""
     if facts.saved_joules is None:
         return ""
-    if not facts.forecast:
+    if not facts.has_forecast:
         return "What the stop would save is what the folds after it used. They ran to check it."
     counted_as = forecast_words([facts.folds_ran])
     return (

@@ -99,11 +99,11 @@ def test_what_is_saved_by_an_estimate_is_a_range_also_once_all_folds_ran():
 
     facts = energy_facts([estimated(joules) for joules in (10, 20, 40)], 3, 1)
     # 20 + 40 J after the stop, or half of it where the machine would have run idle
-    assert (facts.saved_joules, facts.saved_range, facts.forecast) == (60, (30, 60), False)
+    assert (facts.saved_joules, facts.saved_range, facts.has_forecast) == (60, (30, 60), False)
     forecast = energy_facts([estimated(joules) for joules in (10, 20, 40)], 4, 3)
     # After three folds: 30 % below 20 J, of which half may be idle, and 30 % above 40 J.
     assert forecast.saved_range == pytest.approx((10 * 0.7, 40 * 1.3))
-    assert forecast.forecast
+    assert forecast.has_forecast
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_nothing_held_out_is_refused():
 
 def test_auc_comes_only_when_it_is_asked_for():
     assert "auc" not in evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1]).means
-    result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2], also=["auc"])
+    result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2], extra_metrics=["auc"])
     # user 0: item 1 is above items 3 and 4 and below 2; user 1: 0 is above all three, 4 below all
     assert result.of("auc").tolist() == pytest.approx([2 / 3, 1 / 2])
     assert result.means["auc"] == pytest.approx(7 / 12)

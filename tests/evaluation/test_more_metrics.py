@@ -57,7 +57,7 @@ def evaluated(given_scores):
         if "list_lengths" not in given:
             model = given_scores(given["scores"])
             also = (*ASKED, "r-precision")
-            return evaluate(model, train, held_out, CUTOFFS, ratings=ratings, also=also)
+            return evaluate(model, train, held_out, CUTOFFS, ratings=ratings, extra_metrics=also)
         lists = np.full((len(given["scores"]), max(CUTOFFS)), -1)
         for user, scores in enumerate(given["scores"]):
             is_candidate = np.ones(ITEMS, dtype=bool)
@@ -65,7 +65,7 @@ def evaluated(given_scores):
             length = min(given["list_lengths"][user], max(CUTOFFS))
             lists[user, :length] = plain_list(scores, is_candidate, length)
         return evaluate_lists(
-            lists, train, held_out, CUTOFFS, train=train, ratings=ratings, also=ASKED
+            lists, train, held_out, CUTOFFS, train=train, ratings=ratings, extra_metrics=ASKED
         )
 
     return evaluation
@@ -206,7 +206,9 @@ def test_alone_against_all_others_a_held_out_item_is_its_own_ideal(
     seen[0] = 1  # so that each item is in training
     held_out[0] = 0
     protocol = Protocol(negatives=3, sampling=sampling)
-    asked = dict(ratings=csr_array(held_out), also=(*ASKED, "r-precision"), protocol=protocol)
+    asked = dict(
+        ratings=csr_array(held_out), extra_metrics=(*ASKED, "r-precision"), protocol=protocol
+    )
     held = csr_array(held_out != 0)
     result = evaluate(given_scores(scores), csr_array(seen), held, [1, 3], **asked)
     assert np.array_equal(result.of("graded-ndcg@3"), result.of("graded-ndcg-exponential@3"))

@@ -92,7 +92,7 @@ def evaluated(given_scores):
                 lists[user, : len(items)] = items[: max(CUTOFFS)]
             return evaluate_lists(lists, train, held_out, CUTOFFS, train=train)
         scores = given_scores(problem["scores"])
-        return evaluate(scores, train, held_out, CUTOFFS, also=("auc", "grouped-auc"))
+        return evaluate(scores, train, held_out, CUTOFFS, extra_metrics=("auc", "grouped-auc"))
 
     return evaluation
 

@@ -88,7 +88,7 @@ def test_all_other_items_as_negatives_give_full_ranking(given_scores, case, seed
     scores, seen, held_out = case
     items = seen.shape[1]
     lengths = sorted({1, 2, items})
-    full = evaluate(given_scores(scores), seen, held_out, lengths, also=["auc"])
+    full = evaluate(given_scores(scores), seen, held_out, lengths, extra_metrics=["auc"])
     left = int((items - 1) - np.diff(seen.indptr)[0])
     protocol = Protocol(negatives=left, seed=seed)
     short = evaluate(given_scores(scores), seen, held_out, lengths, protocol=protocol)
@@ -225,7 +225,7 @@ def test_pooled_with_very_many_negatives_is_full_ranking(given_scores, random_fo
     scores, seen, held_out = random_fold
     many = Protocol(negatives=2000, sampling="pooled")
     pooled = evaluate(given_scores(scores), seen, held_out, [1, 5], protocol=many)
-    full = evaluate(given_scores(scores), seen, held_out, [1, 5], also=["auc"])
+    full = evaluate(given_scores(scores), seen, held_out, [1, 5], extra_metrics=["auc"])
     for name in pooled.metrics:
         np.testing.assert_allclose(pooled.of(name), full.of(name), err_msg=name)
 

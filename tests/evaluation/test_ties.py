@@ -126,7 +126,7 @@ def check_full(problem, what):
                     clean(problem.train),
                     clean(problem.held_out),
                     problem.cutoffs,
-                    also=also,
+                    extra_metrics=also,
                 )
             of_these = {name: expected[name] for name in found.means}
             assert_same(found.means, of_these, f"{what}, {compiled=}, {also=}")
@@ -247,8 +247,8 @@ def test_lists_made_on_a_gpu_are_the_plain_ones():
         on_gpu = SimpleNamespace(score=lambda part: torch.from_numpy(scores.score(part)).cuda())  # noqa: B023
         matrices = clean(problem.train), clean(problem.held_out)
         for also in ([], ["auc"]):
-            here = evaluate(scores, *matrices, problem.cutoffs, also=also)
-            there = evaluate(on_gpu, *matrices, problem.cutoffs, also=also)
+            here = evaluate(scores, *matrices, problem.cutoffs, extra_metrics=also)
+            there = evaluate(on_gpu, *matrices, problem.cutoffs, extra_metrics=also)
             assert here.means == there.means, f"problem {seed}"
 
 

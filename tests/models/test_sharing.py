@@ -85,8 +85,8 @@ def test_neighbours_of_a_matrix_in_parts(
 def test_only_shared_parameters_may_differ() -> None:
     bpr = ALGORITHMS["bpr-mf"]
     one, other = bpr.resolve({"epochs": 4}), bpr.resolve({"epochs": 9})
-    assert bpr.shares_with(one) == bpr.shares_with(other) is not None
-    assert bpr.shares_with(bpr.resolve({"factors": 8})) != bpr.shares_with(one)
-    assert bpr.shares_with(bpr.resolve({"early_stopping": True})) is None
+    assert bpr.common_params_of(one) == bpr.common_params_of(other) is not None
+    assert bpr.common_params_of(bpr.resolve({"factors": 8})) != bpr.common_params_of(one)
+    assert bpr.common_params_of(bpr.resolve({"early_stopping": True})) is None
     popular = ALGORITHMS["popular"]
-    assert popular.shares_with(popular.resolve({})) is None
+    assert popular.common_params_of(popular.resolve({})) is None

@@ -164,7 +164,7 @@ def test_folds_never_run_are_saved_at_the_mean_of_the_others_without_the_first()
 def test_what_is_saved_is_a_range_from_below_the_lowest_to_above_the_highest():
     facts = energy_facts(folds(80, 20, 30), 6, 3)
     assert facts.saved_range == pytest.approx((42, 117))  # 3 x 20 x 0.7, 3 x 30 x 1.3
-    assert facts.forecast
+    assert facts.has_forecast
     assert saved_words(facts) == "12 to 32 mWh"  # 11.7 to 32.5
 
 
@@ -183,7 +183,7 @@ def test_folds_run_to_check_count_as_what_they_really_cost():
 def test_once_all_folds_ran_the_saving_is_known_and_no_range():
     facts = energy_facts(folds(10, 20, 30, 60), 4, 2)
     assert facts.saved_range == (90, 90)
-    assert not facts.forecast
+    assert not facts.has_forecast
     assert saved_words(facts) == "25 mWh"
 
 

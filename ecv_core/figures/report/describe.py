@@ -427,7 +427,7 @@ def _energy_saved_sentence(runs: Sequence[RunRecord]) -> str:
     if not saved_joules:
         return ""
     least, most = total_saved_range(energies)
-    folds_behind_forecasts = [energy.folds_ran for energy in energies if energy.forecast]
+    folds_behind_forecasts = [energy.folds_ran for energy in energies if energy.has_forecast]
     about = ""
     source = "the energy that the folds after the stop used when they were run to check"
     if folds_behind_forecasts:

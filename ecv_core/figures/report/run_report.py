@@ -156,7 +156,7 @@ def _saved_share_words(percent: float | None, k: int, energy: EnergyFacts) -> st
     if not percent:
         return ""
     words = f"{percent:.0f} % of all {k}"
-    if energy.forecast:
+    if energy.has_forecast:
         words = f"about {words}"
     return words
 

@@ -407,7 +407,7 @@ def begin(
     contenders: NamedSpecs,
     terms: Terms,
     *,
-    recorded: bool = False,
+    with_recorded: bool = False,
     started_by: str = "",
     compute_on: str = "",
 ) -> str:
@@ -415,7 +415,7 @@ def begin(
 
     Args:
         contenders: Name and spec of each; what decides the folds must be the same in all.
-        recorded: Whether folds of recorded runs are used, beside those of the database.
+        with_recorded: Whether folds of recorded runs are used, beside those of the database.
         started_by: The id of a person, who its runs belong to as well.
         compute_on: Where its runs are computed, as of `Store.compute_on`.
 
@@ -424,7 +424,7 @@ def begin(
     """
     planned = [PlannedRun(name=name, spec=spec) for name, spec in comparable_contenders(contenders)]
     selection_id = keep_plan(
-        store, SELECTION, planned, _terms_to_keep(terms, recorded), started_by=started_by
+        store, SELECTION, planned, _terms_to_keep(terms, with_recorded), started_by=started_by
     )
     store.compute_on(selection_id, compute_on)
     return selection_id
@@ -596,9 +596,9 @@ def _contenders_of(record: PlanRecord) -> list[Contender]:
     return [Contender(run.name, run.spec) for run in record.content.runs]
 
 
-def _terms_to_keep(terms: Terms, recorded: bool) -> dict[str, Any]:
+def _terms_to_keep(terms: Terms, with_recorded: bool) -> dict[str, Any]:
     """The terms as plain values by name, as `_stored_terms` reads them."""
-    values: dict[str, Any] = {_RECORDED: recorded}
+    values: dict[str, Any] = {_RECORDED: with_recorded}
     for name, value in asdict(terms).items():
         if value is not None:
             values[name] = value

@@ -117,6 +117,6 @@ def _time(runs: Sequence[RunRecord]) -> Amount:
 def _about_if_forecast(runs: Sequence[RunRecord]) -> str:
     """'about ' where some folds that were saved never ran, so that what they cost is a forecast."""
     for run in runs:
-        if energy_of(run).forecast:
+        if energy_of(run).has_forecast:
             return "about "
     return ""
