@@ -6,29 +6,25 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 
-def measured_afresh(module: str, *words: str, surroundings: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401  any JSON
+def measured_afresh(module: str, *words: str) -> Any:  # noqa: ANN401  any JSON
     """Run a module in a process of its own; returns the JSON that it prints last.
 
     Args:
         module: its name.
         words: what it is called with.
-        surroundings: what is set in its environment.
     Raises:
         SystemExit: where it fails; it has said why.
     """
     process = subprocess.run(
         [sys.executable, "-m", module, *words],
-        env=os.environ | dict(surroundings or {}),
         stdout=subprocess.PIPE,
         text=True,
         check=False,

@@ -30,6 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.fuzz import run_to_export
+from benchmarks.tables import print_head, print_row
 from ecv_core.analysis.score_files import read_contenders
 from ecv_core.dataset.own import add_file
 from ecv_core.dataset.plain import no_report
@@ -238,8 +239,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a part of the names in the table")
     options = parser.parse_args()
     faults = 0
-    print("| file | MB | s | processor s | MB here | MB in a child | outcome |")
-    print("|---" * 7 + "|")
+    print_head(["file", "MB", "s", "processor s", "MB here", "MB in a child", "outcome"])
     with tempfile.TemporaryDirectory(prefix="ecv-hostile-") as name:
         folder = Path(name)
         os.environ["ECV_DATA_DIR"] = name
@@ -248,7 +248,7 @@ def main() -> None:
             title = f"{reader}: {file_name}"
             if options.only in title:
                 cells = attack(read, make, folder / file_name)
-                print(f"| {title} | {cells} |", flush=True)
+                print_row([title, cells])
                 faults += FAULT in cells
     print(f"{faults} files took more than is asked")
     sys.exit(faults > 0)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -23,19 +23,20 @@ import optuna
 from numpy.typing import NDArray
 from scipy import stats
 
-from benchmarks.selection_batch import K, made_batch, select_many
 from benchmarks.tables import percent, print_head, print_row
 from ecv_core.analysis.replay import result_of
 from ecv_core.records.run import Scores
 from ecv_core.selection.contenders import recorded_contenders
-from ecv_core.selection.evidence import EverySubset
+from ecv_core.selection.evidence import EverySubset, PairedScores
 from ecv_core.selection.pruner import FoldPruner
-from ecv_core.selection.replay import play_computed_folds
+from ecv_core.selection.replay import SelectionProgress, play_computed_folds
 from ecv_core.selection.rounds import Terms
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold
 from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid
 
+K = 10
+"""Folds of every contender."""
 MOST_STUDIES = 60
 """Orders in which Optuna is measured, which takes longer than all others."""
 Floats = NDArray[np.float64]
@@ -304,19 +305,78 @@ multiple of what they contribute to the variance of its mean."""
 FOLD_NOISES = (0, 1, 3, 10, 46, 100)
 LOSS = 0.001
 """The expected loss that is asked for."""
+USERS = 40
+
+
+class MadeContenders(PairedScores):
+    """Contenders with made fold means, and what users would tell of their differences."""
+
+    def __init__(self, fold_means: Floats, user_variances: Floats) -> None:
+        """Of contenders that are of different algorithms.
+
+        Args:
+            fold_means: in running order; shape (contenders, folds).
+            user_variances: of a fold's difference as users tell it after 1, 2, ... folds; the same
+                for all pairs.
+        """
+        self.contenders = []
+        for place, scores in enumerate(fold_means):
+            self.contenders.append(Scores(name=f"c{place}", folds=scores))
+        super().__init__(self.contenders)
+        self.means = fold_means.mean(axis=1)
+        self._user_variances = user_variances
+
+    def user_variance(self, _contender: int, _other: int, folds: Sequence[int]) -> float:
+        return float(self._user_variances[len(folds) - 1])
+
+    def select(self, terms: Terms) -> SelectionProgress:
+        """Go through the selection; all of its folds are there."""
+        return play_computed_folds(self.contenders, range(K), terms, self)
+
+
+def made_contenders(
+    true_means: Sequence[float],
+    fold_noise: Sequence[float],
+    selections: int,
+    seed: int,
+    spread: float = 0.2,
+) -> Iterator[MadeContenders]:
+    """The contenders of one selection after the other, as of 40 users.
+
+    Args:
+        true_means: of the contenders.
+        fold_noise: of each contender, as of `EQUAL`.
+        selections: how many.
+        seed: of the draws.
+        spread: standard deviation of a user's score.
+    """
+    rng = np.random.default_rng(seed)
+    by_users = spread**2 / USERS
+    deviations = np.sqrt(by_users * (1 + np.array(fold_noise, dtype=float)))
+    noise = rng.standard_normal((selections, len(true_means), K)) * deviations[:, None]
+    freedom = (USERS - 1) * np.arange(1, K + 1)
+    user_variances = 2 * by_users * rng.chisquare(freedom, (selections, K)) / freedom
+    for noise_of_selection, variances in zip(noise, user_variances, strict=True):
+        yield MadeContenders(np.array(true_means)[:, None] + noise_of_selection, variances)
 
 
 def print_adversaries(selections: int) -> None:
     """How often another than the best is declared, or an equal one is called worse."""
     print_head(["equal contenders", "wrong winner", "called worse", "folds"])
     for name, fold_noise in EQUAL.items():
-        batch = made_batch([0.5] * len(fold_noise), fold_noise, selections, seed=1)
-        selected = select_many(batch)
-        means = batch.means.mean(axis=2)
-        winner_means = means[np.arange(selections), selected.winners]
-        wrong = bold_above(0.05, np.mean(winner_means < means.max(axis=1)))
-        worse = bold_above(0.05, selected.worse.any(axis=1).mean())
-        print_row([name, wrong, worse, percent(selected.folds.mean() / K, 0)])
+        equal_means = [0.5] * len(fold_noise)
+        wrong = 0
+        called_worse = 0
+        folds = 0
+        for made in made_contenders(equal_means, fold_noise, selections, seed=1):
+            progress = made.select(Terms(k=K))
+            assert progress.verdict is not None  # made contenders have all folds
+            wrong += bool(made.means[progress.verdict.winner] < made.means.max())
+            called_worse += len(progress.verdict.worse) > 0
+            folds += sum(map(len, progress.ran))
+        shares = [bold_above(0.05, count / selections) for count in (wrong, called_worse)]
+        all_folds = selections * len(fold_noise) * K
+        print_row([name, *shares, percent(folds / all_folds, 0)])
 
 
 def bold_above(most: float, share: float) -> str:
@@ -359,13 +419,11 @@ def mean_loss(contenders: int, spread: float, fold_noise: float, selections: int
     losses = []
     for seed in range(draws):
         true_means = 0.5 + np.random.default_rng(seed).normal(0, spread, contenders)
-        batch = made_batch(
-            true_means.tolist(), [fold_noise] * contenders, selections // draws, seed, 0.02
-        )
-        means = batch.means.mean(axis=2)
-        winners = select_many(batch, LOSS).winners
-        best = means.max(axis=1)
-        losses.append(np.mean(1 - means[np.arange(len(means)), winners] / best))
+        noises = [fold_noise] * contenders
+        for made in made_contenders(true_means.tolist(), noises, selections // draws, seed, 0.02):
+            verdict = made.select(Terms(k=K, expected_loss=LOSS)).verdict
+            assert verdict is not None  # as above
+            losses.append(1 - made.means[verdict.winner] / made.means.max())
     return float(np.mean(losses))
 
 
@@ -376,13 +434,14 @@ def main() -> None:
     )
     parser.add_argument("--adversaries", action="store_true")
     parser.add_argument("--orders", type=int, default=5000, help="of the recorded folds")
+    parser.add_argument("--selections", type=int, default=2000, help="of made contenders")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     if options.adversaries:
-        print_adversaries(2000)
+        print_adversaries(options.selections)
         print("\nLoss measured, as a multiple of the 0.1 % asked for\n")
-        print_losses(2000)
+        print_losses(options.selections)
     else:
         print("The recorded study (per dataset: folds, right)\n")
         print_ways(recorded_contenders(), options.orders)

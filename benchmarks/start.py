@@ -1,13 +1,12 @@
 """Where people wait: for a command.
 
-python -m benchmarks.start [--times 5] [--quiet-machine]
+python -m benchmarks.start [--times 5]
 
-The median of some times each, in turns, on the machine as it is and beside two busy programs. A
-limit holds for seconds by the clock on the machine as it is, which says something where nothing
-else runs; those of `import` are beyond Python's own start. Everything is done in a folder of its
-own, with compiled modules kept as where the package is installed; without ml-100k, which
-`python -m ecv_core download ml-100k` fetches, some commands are left out. Seconds of processor are
-those of a command and its children.
+The median of some times each, in turns. A limit holds for seconds by the clock, which say something
+where nothing else runs; those of `import` are beyond Python's own start. Everything is done in a
+folder of its own, with compiled modules kept as where the package is installed; without ml-100k,
+which `python -m ecv_core download ml-100k` fetches, some commands are left out. Seconds of
+processor are those of a command and its children.
 """
 
 from __future__ import annotations
@@ -19,18 +18,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.tables import print_head, print_row
 
 LIBRARIES = "import numpy, sqlalchemy.dialects.sqlite, pydantic.dataclasses; pydantic.TypeAdapter"
-BUSY = 2
-"""Programs that compute beside what is measured, of somebody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,83 +68,48 @@ CASES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """How long something took, each time."""
+class Wait(NamedTuple):
+    """How long something took once, in seconds."""
 
-    clock: list[float] = field(default_factory=list)
-    processor: list[float] = field(default_factory=list)
-
-    def add(self, clock: float, processor: float) -> None:
-        """Once more, in seconds."""
-        self.clock.append(clock)
-        self.processor.append(processor)
-
-    @property
-    def words(self) -> str:
-        """The medians, as cells of a table."""
-        clock = statistics.median(self.clock)
-        return f"{clock:.2f} | {statistics.median(self.processor):.2f}"
+    clock: float
+    processor: float
 
 
 def main() -> None:
     """Measure and print; exit code 1 where a limit is not kept."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--times", type=int, default=5)
-    parser.add_argument("--quiet-machine", action="store_true", help="not beside busy programs")
     options = parser.parse_args()
-    surroundings = [0]
-    if not options.quiet_machine:
-        surroundings.append(BUSY)
     with tempfile.TemporaryDirectory() as folder:
         run_id = _prepared(Path(folder))
         cases = _possible_cases(run_id)
-        waits: dict[tuple[str, int], Waits] = {}
-        for time_number in range(options.times + 1):
-            for busy in surroundings:
-                with _busy_programs(busy):
-                    for name, case in cases.items():
-                        clock, processor = _seconds(case.words, folder)
-                        if time_number:  # the first one compiles, and looks the processor up
-                            waits.setdefault((name, busy), Waits()).add(clock, processor)
-    sys.exit(_print_table(waits, surroundings))
+        for words in cases.values():
+            _seconds(words, folder)  # the first time compiles, and looks the processor up
+        waits: dict[str, list[Wait]] = {name: [] for name in cases}
+        for _ in range(options.times):
+            for name, words in cases.items():
+                waits[name].append(_seconds(words, folder))
+    sys.exit(_print_table(waits))
 
 
-def _print_table(waits: dict[tuple[str, int], Waits], surroundings: list[int]) -> bool:
+def _print_table(waits: dict[str, list[Wait]]) -> bool:
     """Print what was measured; whether a limit is not kept."""
     missed = False
-    columns = ["", "limit"]
-    for busy in surroundings:
-        columns += [f"s by the clock beside {busy}", "s of processor"]
-    print_head(columns)
-    bare = statistics.median(waits[BARE, 0].clock)
-    for name in dict.fromkeys(name for name, _ in waits):
-        cells = [waits[name, busy].words for busy in surroundings]
+    print_head(["", "limit", "s by the clock", "s of processor"])
+    bare = statistics.median(wait.clock for wait in waits[BARE])
+    for name, times in waits.items():
+        clock = statistics.median(wait.clock for wait in times)
+        processor = statistics.median(wait.processor for wait in times)
         limit = CASES[name].limit
         shown_limit = "-"
         if limit is not None:
             shown_limit = f"{limit:.3g}"
-            seconds = statistics.median(waits[name, 0].clock)
+            seconds = clock
             if name == IMPORT:
                 seconds -= bare
             missed |= seconds > limit
-        print_row([name, shown_limit, *cells])
+        print_row([name, shown_limit, f"{clock:.2f}", f"{processor:.2f}"])
     return missed
-
-
-@contextmanager
-def _busy_programs(count: int) -> Iterator[None]:
-    """So many programs that do nothing but compute."""
-    # They end when whoever started them does, however that ends.
-    script = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
-    command = [sys.executable, "-c", script]
-    programs = [subprocess.Popen(command) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for program in programs:
-            program.kill()
-            program.wait()
 
 
 def _prepared(folder: Path) -> str:
@@ -177,25 +138,27 @@ def _prepared(folder: Path) -> str:
     return begun.stdout.strip()
 
 
-def _possible_cases(run_id: str) -> dict[str, Case]:
-    """Those whose data are on disk, with the id of the tracked run; it is empty without ml-100k."""
+def _possible_cases(run_id: str) -> dict[str, list[str]]:
+    """The words of those whose data are on disk, with the id of the tracked run.
+
+    The id is empty without ml-100k.
+    """
     cases = {}
     for name, case in CASES.items():
         if run_id or not case.needs:
-            words = [run_id if word == "RUN" else word for word in case.words]
-            cases[name] = Case(words)
+            cases[name] = [run_id if word == "RUN" else word for word in case.words]
     return cases
 
 
-def _seconds(words: list[str], folder: str) -> tuple[float, float]:
-    """Seconds by the clock and of the processor, of one process and its children."""
+def _seconds(words: list[str], folder: str) -> Wait:
+    """How long one process and its children take."""
     before = os.times()
     begin = time.perf_counter()
     subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, check=False)
     clock = time.perf_counter() - begin
     after = os.times()
     user = after.children_user - before.children_user
-    return clock, user + after.children_system - before.children_system
+    return Wait(clock, user + after.children_system - before.children_system)
 
 
 if __name__ == "__main__":
