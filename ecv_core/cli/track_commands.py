@@ -213,7 +213,7 @@ def _reported_fold(options: argparse.Namespace) -> object:
 
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
-_LONGEST = 366 * 86400.0
+_LONGEST_LEASE = 366 * 86400.0
 
 
 def _seconds(text: str) -> float:
@@ -222,7 +222,7 @@ def _seconds(text: str) -> float:
     seconds = 0.0
     if parts:
         seconds = float(parts[1]) * _UNITS[parts[2]]
-    if not 0 < seconds <= _LONGEST:
+    if not 0 < seconds <= _LONGEST_LEASE:
         raise InputError(
             f"--lease takes a time of at most a year, such as 90s, 30min, 6h or 2d, not '{text}'"
         )

@@ -161,15 +161,15 @@ def winner_new_data(
     user_scores = winner.users[folds_of(played.rounds, played.verdict.winner)]
     error = 1 - terms.confidence
     try:
-        plain = new_data_interval(user_scores, terms.confidence, k=terms.k)
+        uncorrected = new_data_interval(user_scores, terms.confidence, k=terms.k)
         # Any of the contenders may be the one that looks best by chance (Bonferroni).
         corrected = new_data_interval(user_scores, 1 - error / len(contenders), k=terms.k)
     except InputError:  # a single user, or a fold without anybody
         return None
     # Chance has made the best look too good, so only the worse side reaches further.
-    interval = NewDataInterval(low=plain.low, high=corrected.high)
+    interval = NewDataInterval(low=uncorrected.low, high=corrected.high)
     if terms.higher_is_better:
-        interval = NewDataInterval(low=corrected.low, high=plain.high)
+        interval = NewDataInterval(low=corrected.low, high=uncorrected.high)
     return interval.within(*winner.metric_range)
 
 

@@ -425,6 +425,7 @@ def expected_excess(x: Floats, freedom: Floats) -> Floats:
     log_factor = gammaln((v + 1) / 2) - gammaln(v / 2) - 0.5 * np.log(v * np.pi)
     density = np.exp(log_factor - (v + 1) / 2 * np.log1p(x * x / v))
     with np.errstate(divide="ignore", invalid="ignore"):
+        # What T has above x on average, E[(T - x)+], by parts: density, less x times P(T > x).
         excess = (v + x * x) / (v - 1) * density - x * stdtr(v, -x)
     return np.where(v > 1, np.maximum(excess, 0.0), np.inf)
 

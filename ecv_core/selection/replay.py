@@ -208,10 +208,10 @@ def play_computed_folds(
     """
     walk = _SelectionWalk(contenders, terms, differences)
     rounds: list[Round] = []
-    missing = None
-    while not walk.selection.decided and missing is None:
-        missing = walk.run_until_look(order)
-        if missing is None:
+    missing_turn = None
+    while not walk.selection.decided and missing_turn is None:
+        missing_turn = walk.run_until_look(order)
+        if missing_turn is None:
             rounds.append(walk.selection.look(budget_is_spent=walk.budget_is_spent))
     verdict = None
     if rounds:
@@ -222,7 +222,7 @@ def play_computed_folds(
     return SelectionProgress(
         rounds=tuple(rounds),
         folds_ran=tuple(map(tuple, walk.folds_ran)),
-        missing_turn=missing,
+        missing_turn=missing_turn,
         still_in=tuple(walk.selection.still_in),
         verdict=verdict,
         spent=spent,

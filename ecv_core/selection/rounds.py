@@ -838,6 +838,6 @@ def _optimism(spread: Spread, k: int) -> float:
     deviations = np.append(errors, np.median(errors)) / np.sqrt(2)
     draws = np.random.default_rng(0).standard_normal((_DRAWS, len(behind_winner)))
     noise = draws * deviations
-    picked = (noise - behind_winner).argmax(axis=1)
-    noise_of_picked = noise[np.arange(_DRAWS), picked]
-    return float(noise_of_picked.mean())
+    winners = (noise - behind_winner).argmax(axis=1)
+    noise_of_winners = noise[np.arange(_DRAWS), winners]
+    return float(noise_of_winners.mean())

@@ -657,14 +657,15 @@ class FoldVariance:
         # By the finite population correction the distance of a set's mean to that of all k folds
         # has this share of the variance of one fold's mean.
         share_of_variance = np.maximum(1 / self.sizes - 1 / k, 0)
-        by_users = self._half_widths_by_users(k, error, share_of_variance)
+        half_widths_by_users = self._half_widths_by_users(k, error, share_of_variance)
         degrees = np.maximum(self.sizes - 1, 1)
         student_t = -scipy.special.stdtrit(degrees, error / 2)
-        by_fold_means = student_t * np.sqrt(self.of_fold_means * share_of_variance)
+        half_widths_by_folds = student_t * np.sqrt(self.of_fold_means * share_of_variance)
         # Beyond the largest effect of the prior only the fold means are left to go by. `fmax`
         # is the larger of both, or the one that is known.
         is_beyond_prior = self.ratios > _EFFECTS[-1]
-        half_widths = np.where(is_beyond_prior, np.fmax(by_users, by_fold_means), by_users)
+        larger = np.fmax(half_widths_by_users, half_widths_by_folds)
+        half_widths = np.where(is_beyond_prior, larger, half_widths_by_users)
         half_widths[self.sizes == k] = 0.0
         return half_widths
 

@@ -94,7 +94,9 @@ def _p_values_of_fold(scores: Floats) -> Floats:
         scores: Shape (configurations, users), finite; changed in place.
     """
     first, second = np.triu_indices(len(scores), 1)
-    scores -= scores.mean(axis=0)  # what is common to all falls out of every difference
+    # In place, for the caller's copy is not needed any more. What is common to all configurations
+    # falls out of every difference.
+    scores -= scores.mean(axis=0)
     means = scores.mean(axis=1)
     scores -= means[:, None]
     # The squared distance of two rows, |a - b|^2 = |a|^2 + |b|^2 - 2 ab, for all pairs at once.

@@ -203,7 +203,7 @@ def _proposed_by_optuna(
     higher_is_better: bool,
 ) -> Iterator[dict[str, ParamValue]]:
     """Configurations as Optuna draws them, each once; arguments as of `sampled`."""
-    study = _quiet_study(_sampler(space, sampler, seed), maximize=higher_is_better)
+    study = _create_study_quietly(_sampler(space, sampler, seed), maximize=higher_is_better)
     indices = {name: _indices(values) for name, values in space.items()}
     scores: dict[tuple[ParamValue, ...], float] = {}
     repeats = 0
@@ -234,7 +234,7 @@ def _indices(values: Sequence[ParamValue]) -> BaseDistribution:
     return CategoricalDistribution(range(len(values)))
 
 
-def _quiet_study(sampler: BaseSampler, *, maximize: bool) -> Study:
+def _create_study_quietly(sampler: BaseSampler, *, maximize: bool) -> Study:
     """A study of Optuna in memory, made without a word in the log."""
     import optuna
 
