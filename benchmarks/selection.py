@@ -373,7 +373,7 @@ def print_adversaries(selections: int) -> None:
             assert progress.verdict is not None  # made contenders have all folds
             wrong += bool(made.means[progress.verdict.winner] < made.means.max())
             called_worse += len(progress.verdict.worse) > 0
-            folds += sum(map(len, progress.ran))
+            folds += sum(map(len, progress.folds_ran))
         shares = [bold_above(0.05, count / selections) for count in (wrong, called_worse)]
         all_folds = selections * len(fold_noise) * K
         print_row([name, *shares, percent(folds / all_folds, 0)])
