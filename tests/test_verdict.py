@@ -9,7 +9,7 @@ import pytest
 
 from ecv_core import stopping
 from ecv_core.figures.words import (
-    arithmetic,
+    decision_reason,
     interval_lines,
     interval_words,
     new_data_cell,
@@ -147,7 +147,7 @@ def test_the_meaning_comes_first_and_the_rules_arithmetic_below(
     run = judged(scores, **settings)
     assert verdict(run) == sentence
     assert words_of_interval(run).partition("; ")[2] == of_folds
-    small = arithmetic(run)
+    small = decision_reason(run)
     assert small.endswith(below)
     assert bool(small) == bool(below)
 
@@ -176,7 +176,7 @@ def test_precision_says_that_what_was_asked_for_is_reached():
         "Stopped after 2 of 10 folds: the mean, 0.2980, is as precise as the tolerance requires."
     )
     assert words_of_interval(run).endswith("; at most 0.0059 from the 10-fold mean")
-    assert arithmetic(run) == "After 2 folds: known to within 2.0 %: stop."
+    assert decision_reason(run) == "After 2 folds: known to within 2.0 %: stop."
 
 
 def at_the_end(scores: tuple[float, ...], interval: Interval) -> list[Moment]:
@@ -288,7 +288,7 @@ def test_a_rule_from_outside_is_named_and_gives_its_reason(enough):
     assert verdict(run) == (
         "Stopped after 2 of 10 folds: the mean, 0.2980, satisfies the rule Two are enough."
     )
-    assert arithmetic(run) == "Two it is: stop."
+    assert decision_reason(run) == "Two it is: stop."
 
 
 def test_a_rule_that_is_not_known_here_is_named_by_its_id(enough):

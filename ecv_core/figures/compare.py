@@ -267,20 +267,20 @@ def _add_panel(
     """
     runs = runs.assign(place=range(len(runs)))
     _add_whole_means(figure, number, runs.dropna(subset=["k_fold_mean"]), colours)
-    scored = runs.dropna(subset=["mean"])
+    scored_runs = runs.dropna(subset=["mean"])
     looks = [("diamond", colours.mean), ("square", colours.width), ("triangle-up", colours.ink)]
     # A mean without an interval is drawn like the first kind: there is nothing to mistake.
-    kind_of_run = scored["interval"].replace("", interval_kinds[0])
+    kind_of_run = scored_runs["interval"].replace("", interval_kinds[0])
     for kind, (symbol, colour) in zip(interval_kinds, cycle(looks), strict=False):
-        _add_means_at_stop(figure, number, scored[kind_of_run == kind], kind, symbol, colour)
-    right_ends = scored[["mean", "high", "k_fold_mean"]].max(axis=1)
+        _add_means_at_stop(figure, number, scored_runs[kind_of_run == kind], kind, symbol, colour)
+    right_ends = scored_runs[["mean", "high", "k_fold_mean"]].max(axis=1)
     figure.add_scatter(
         row=number,
         col=1,
         x=right_ends,
-        y=scored["place"],
+        y=scored_runs["place"],
         mode="text",
-        text=[f"   {mean:.4f}" for mean in scored["mean"]],
+        text=[f"   {mean:.4f}" for mean in scored_runs["mean"]],
         textposition="middle right",
         cliponaxis=False,
         showlegend=False,
@@ -317,13 +317,13 @@ def _add_means_at_stop(
     name = AT_STOP
     if kind:
         name += f" and interval ({kind})"
-    above = (runs["high"] - runs["mean"]).clip(lower=0).fillna(0.0)
-    below = (runs["mean"] - runs["low"]).clip(lower=0).fillna(0.0)
+    reach_above = (runs["high"] - runs["mean"]).clip(lower=0).fillna(0.0)
+    reach_below = (runs["mean"] - runs["low"]).clip(lower=0).fillna(0.0)
     interval = {
         "type": "data",
         "symmetric": False,
-        "array": above,
-        "arrayminus": below,
+        "array": reach_above,
+        "arrayminus": reach_below,
         "color": colour,
         "thickness": 3,
         "width": 8,

@@ -69,21 +69,21 @@ def efold_figure(
     """
     colours = palette(dark)
     frame = history.frame()
-    used = frame[frame["used"]]
+    used_folds = frame[frame["used"]]
     figure = go.Figure()
     band_name = f"{percent_text(history.confidence, 'g')} {BAND} of the {history.interval_kind}"
-    _add_interval_band(figure, used, colours.band, name=band_name)
-    checked = frame[~frame["used"]]
+    _add_interval_band(figure, used_folds, colours.band, name=band_name)
+    checked_folds = frame[~frame["used"]]
     # What belongs to the folds that ran to check begins at the stop.
     after_stop = frame[frame["n"] >= (history.stopped_at or 0)]
-    if not checked.empty:
+    if not checked_folds.empty:
         _add_interval_band(figure, after_stop, colours.faint_band, showlegend=False)
         _add_checked_means(figure, after_stop, colours)
-    _add_scores(figure, used, colours, SCORES, "circle", 0.6)
-    _add_scores(figure, checked, colours, CHECKED, "circle-open", 0.5)
-    _add_means(figure, used, colours)
-    _add_widths(figure, used, colours, opacity=1.0)
-    if not checked.empty:
+    _add_scores(figure, used_folds, colours, SCORES, "circle", 0.6)
+    _add_scores(figure, checked_folds, colours, CHECKED, "circle-open", 0.5)
+    _add_means(figure, used_folds, colours)
+    _add_widths(figure, used_folds, colours, opacity=1.0)
+    if not checked_folds.empty:
         _add_widths(figure, after_stop, colours, opacity=0.4, showlegend=False, hoverinfo="skip")
     if history.early_stop is not None:
         _add_stop(figure, history, history.early_stop, colours)

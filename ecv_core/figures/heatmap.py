@@ -304,14 +304,14 @@ def cells_layout(table: pd.DataFrame, colours: Palette, height: int) -> dict[str
     tilt = -60
     if len(columns) <= _COLUMNS_OF_LITTLE_TILT:
         tilt = -35
-    across: dict[str, Any] = {"side": "top", "tickangle": tilt, "range": [-0.5, len(columns) - 0.5]}
-    down: dict[str, Any] = {"range": [len(rows) - 0.5, -0.5], "ticksuffix": " "}
+    x_axis: dict[str, Any] = {"side": "top", "tickangle": tilt, "range": [-0.5, len(columns) - 0.5]}
+    y_axis: dict[str, Any] = {"range": [len(rows) - 0.5, -0.5], "ticksuffix": " "}
     return base_layout(colours, height) | {
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
         "hovermode": "closest",
         "showlegend": False,
-        "xaxis": plain_axis("", tickvals=columns, **across, **looks),
-        "yaxis": plain_axis("", tickvals=rows, **down, **looks),
+        "xaxis": plain_axis("", tickvals=columns, **x_axis, **looks),
+        "yaxis": plain_axis("", tickvals=rows, **y_axis, **looks),
     }
 
 
@@ -338,14 +338,14 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
     colours = palette(dark)
     alpha = ranks["alpha"].iloc[0]
     (table,) = tables_by_alpha(ranks, "rank_e_fold", [alpha])
-    kept = _kept_shares(stability, alpha, table.index)
+    kept_shares = _kept_shares(stability, alpha, table.index)
     algorithms = len(table.columns)
     scale = rank_scale(algorithms)
     rank_looks = {"hovertemplate": _hover("rank %{text}")} | legend(scale)
     kept_looks = {"hovertemplate": _hover("in %{text} of orders"), "xaxis": "x2"}
     figure = go.Figure()
     figure.add_trace(cells_trace(table, scale, colours, **rank_looks))
-    figure.add_trace(cells_trace(kept, KEPT_SCALE, colours, **kept_looks))
+    figure.add_trace(cells_trace(kept_shares, KEPT_SCALE, colours, **kept_looks))
     _add_dashes(figure, table, colours)
     layout = cells_layout(table, colours, _height(table))
     # Columns of both parts are equally wide; the gap between the parts is 0.4 columns.
@@ -354,7 +354,7 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
     layout["xaxis2"] = layout["xaxis"] | {
         "domain": [width_of_ranks + 0.02, 1],
         "range": [-0.5, len(SHARE_TITLES) - 0.5],
-        "tickvals": kept.columns.tolist(),
+        "tickvals": kept_shares.columns.tolist(),
         "anchor": "y",
     }
     return lay_out(figure, layout)
@@ -365,21 +365,23 @@ def ranks_steps(
 ) -> list[Step]:
     """What both parts show at each alpha of a slider; frames as for `ranks_figure`."""
     # The ranks by all k folds are the same at every alpha.
-    (k_fold,) = tables_by_alpha(ranks, "rank_k_fold", alphas[:1])
+    (k_fold_ranks,) = tables_by_alpha(ranks, "rank_k_fold", alphas[:1])
     # Two algorithms that share the ranks 2 and 3 have 2.5 each, so that a rank may be a half.
-    k_fold_words = " (" + k_fold.map("{:g}".format, na_action="ignore") + ")"
+    k_fold_words = " (" + k_fold_ranks.map("{:g}".format, na_action="ignore") + ")"
     steps = []
-    for alpha, e_fold in zip(alphas, tables_by_alpha(ranks, "rank_e_fold", alphas), strict=True):
-        rank_words = e_fold.map("<b>{:.1f}</b>".format, na_action="ignore") + k_fold_words
-        kept = _kept_shares(stability, alpha, e_fold.index)
+    for alpha, e_fold_ranks in zip(
+        alphas, tables_by_alpha(ranks, "rank_e_fold", alphas), strict=True
+    ):
+        rank_words = e_fold_ranks.map("<b>{:.1f}</b>".format, na_action="ignore") + k_fold_words
+        kept_shares = _kept_shares(stability, alpha, e_fold_ranks.index)
         parts = []
-        for dataset, same_order, same_winner in kept.itertuples():
+        for dataset, same_order, same_winner in kept_shares.itertuples():
             parts.append(f"{dataset} order {same_order:.0f} %, winner {same_winner:.0f} %")
         text = f"alpha {alpha_text(alpha)}"
         step = Step(
             changes={
-                RANKS: {"z": _rounded(e_fold), "text": _texts(rank_words)},
-                KEPT: _numbers_in_cells(kept, "{:.0f} %".format),
+                RANKS: {"z": _rounded(e_fold_ranks), "text": _texts(rank_words)},
+                KEPT: _numbers_in_cells(kept_shares, "{:.0f} %".format),
             },
             alt=f"Ranks under e-CV at {text} beside k-fold ranks. Share of the orders that keep "
             f"the k-fold ranking: {'; '.join(parts)}.",

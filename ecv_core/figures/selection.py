@@ -40,16 +40,16 @@ def axis_range(lanes: pd.DataFrame) -> tuple[float, float]:
     Args:
         lanes: As `selection.document.lanes` makes them.
     """
-    last = lanes[lanes["step"] == lanes["step"].max()]
-    behind = last.loc[last["state"] != "leader", "behind"].dropna()
-    if behind.empty:  # nobody is behind yet, so that any length does
+    last_step = lanes[lanes["step"] == lanes["step"].max()]
+    distances = last_step.loc[last_step["state"] != "leader", "behind"].dropna()
+    if distances.empty:  # nobody is behind yet, so that any length does
         return -10.0, 30.0
     # Three of four contenders are on the axis, with room for their intervals, and the nearest one
     # is in its first half; a third of that length lies before the leader, at 0.
-    usual = 1.35 * float(behind.quantile(0.75, interpolation="lower"))
-    nearest = 2.5 * float(behind.min())
-    most = max(usual, nearest, 1.0)
-    return -0.35 * most, most
+    usual = 1.35 * float(distances.quantile(0.75, interpolation="lower"))
+    nearest = 2.5 * float(distances.min())
+    right_end = max(usual, nearest, 1.0)
+    return -0.35 * right_end, right_end
 
 
 def selection_figures(lanes: pd.DataFrame, *, dark: bool = False) -> list[go.Figure]:
@@ -120,8 +120,8 @@ def _interval_traces(
 ) -> list[_Trace]:
     """The intervals of those behind the leader."""
     traces = []
-    behind = rows[(rows["state"] != "leader") & rows["low"].notna()]
-    for _, row in behind.iterrows():
+    rows_behind = rows[(rows["state"] != "leader") & rows["low"].notna()]
+    for _, row in rows_behind.iterrows():
         width = 9
         opacity = 0.45
         if row["state"] in _STATES_NOT_EVALUATED:

@@ -71,9 +71,9 @@ def rank_table_words(ranks: pd.DataFrame) -> str:
     """What the table shows, in a sentence."""
     reference = ranks["split"].iloc[0]
     order = ", ".join(ranks.loc[ranks["split"] == reference, "algorithm"])
-    moved = ranks[ranks["up"] != 0]
+    moved_ranks = ranks[ranks["up"] != 0]
     changes = []
-    for split, rows in moved.groupby("split", sort=False):
+    for split, rows in moved_ranks.groupby("split", sort=False):
         arrows = rows["algorithm"] + " " + rows["up"].map(arrow)
         changes.append(f"{split}: {', '.join(arrows)}")
     conclusion = "No other split changes a rank."
@@ -124,18 +124,18 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
 
 def tau_words(taus: pd.DataFrame) -> str:
     """What the triangle shows, in a sentence."""
-    defined = taus.dropna(subset=["tau"]).sort_values("tau", kind="stable")
-    if defined.empty:
+    defined_taus = taus.dropna(subset=["tau"]).sort_values("tau", kind="stable")
+    if defined_taus.empty:
         return (
             "Kendall's tau is not defined for any pair of splits, because all algorithms share "
             "a rank."
         )
-    low = defined.iloc[0]
-    high = defined.iloc[-1]
+    lowest = defined_taus.iloc[0]
+    highest = defined_taus.iloc[-1]
     return (
-        f"Kendall's tau between {len(defined)} pairs of splits: from {low['tau']:.2f} "
-        f"({low['split']} and {low['other']}) to {high['tau']:.2f} ({high['split']} and "
-        f"{high['other']})."
+        f"Kendall's tau between {len(defined_taus)} pairs of splits: from {lowest['tau']:.2f} "
+        f"({lowest['split']} and {lowest['other']}) to {highest['tau']:.2f} ({highest['split']} "
+        f"and {highest['other']})."
     )
 
 

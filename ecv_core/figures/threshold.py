@@ -62,9 +62,9 @@ def threshold_figure(
         showlegend=False,
         hoverinfo="skip",
     )
-    reached = frame["number"] <= limit
-    _add_marks(figure, frame[~reached], "above the line: go on", "circle-open", colours)
-    _add_marks(figure, frame[reached], "at most the line", "circle", colours)
+    is_reached = frame["number"] <= limit
+    _add_marks(figure, frame[~is_reached], "above the line: go on", "circle-open", colours)
+    _add_marks(figure, frame[is_reached], "at most the line", "circle", colours)
     right = spec.max_folds + 0.5
     limit_words = rule.axis.in_words(limit)
     _add_named_line(figure, [0.5, right], [limit, limit], limit_words, "top left", colours.mean)

@@ -163,11 +163,11 @@ def _add_systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> 
             hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %",
         )
     # At the right, above the highest line, no other mark is in the way of their name.
-    highest = systems[systems["energy_percent"] >= 60].nlargest(1, "difference_percent")
+    highest_point = systems[systems["energy_percent"] >= 60].nlargest(1, "difference_percent")
     _add_rows(
         figure,
-        highest,
-        text=["each run"] * len(highest),
+        highest_point,
+        text=["each run"] * len(highest_point),
         mode="text",
         textposition="top right",
         textfont={"size": 15, "color": colours.muted},

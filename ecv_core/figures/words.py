@@ -191,17 +191,17 @@ def verdict(run: RunRecord) -> str:
 
 def _stopped_verdict(run: RunRecord, at_stop: Moment) -> str:
     """What a run says that its rule stopped, and how far it was off where that is known."""
-    stopped = f"Stopped after {at_stop.n} of {run.k} folds: the mean"
+    sentence = f"Stopped after {at_stop.n} of {run.k} folds: the mean"
     if run.doubt:
-        stopped += f" is {at_stop.mean:.4f}."
+        sentence += f" is {at_stop.mean:.4f}."
     else:
         meaning = _meaning_of_stop(run, at_stop.mean)
-        stopped += f", {at_stop.mean:.4f}, {meaning}."
+        sentence += f", {at_stop.mean:.4f}, {meaning}."
     if run.k_fold_mean is None:
-        return stopped
+        return sentence
     percent = difference_percent(at_stop.mean, run.k_fold_mean)
     return (
-        f"{stopped} Checked: the mean of all {run.k} folds is {run.k_fold_mean:.4f}, a difference "
+        f"{sentence} Checked: the mean of all {run.k} folds is {run.k_fold_mean:.4f}, a difference "
         f"of {percent:.2f} % from the {at_stop.mean:.4f} at the stop."
     )
 
@@ -239,7 +239,7 @@ def _unstopped_verdict(run: RunRecord, at_stop: Moment) -> str:
     return f"{text} The stopping rule was never met."
 
 
-def arithmetic(run: RunRecord) -> str:
+def decision_reason(run: RunRecord) -> str:
     """What the rule itself said at the moment that `verdict` is about; empty for k-fold."""
     if run.spec.rule == NEVER_STOPS or run.at_stop is None:
         return ""
@@ -528,34 +528,34 @@ def _machines_sentence(run: RunRecord) -> str:
 
 def _slurm_sentence(folds: Sequence[FoldResult]) -> str:
     """What SLURM measured beside our meter; empty where it measured nothing."""
-    measured = []
+    measured_folds = []
     slurm_joules = 0.0
     for fold in folds:
         if fold.node is not None and fold.node.slurm_joules is not None:
-            measured.append(fold)
+            measured_folds.append(fold)
             slurm_joules += fold.node.slurm_joules
-    if not measured:
+    if not measured_folds:
         return ""
     return (
-        f"SLURM measured {watt_hours(slurm_joules)} for {counted(len(measured), 'fold')}, this "
-        f"meter {_watt_hours_of(measured)}."
+        f"SLURM measured {watt_hours(slurm_joules)} for {counted(len(measured_folds), 'fold')}, "
+        f"this meter {_watt_hours_of(measured_folds)}."
     )
 
 
 def _gaps_sentence(folds: Sequence[FoldResult]) -> str:
     """For how long the meter that counts gave nothing; empty where it always did."""
-    gaps = []
+    readings_with_gap = []
     for fold in folds:
         for reading in fold.energy.readings[:1]:  # the first meter is the one that counts
             if reading.gap_seconds:
-                gaps.append(reading)
-    if not gaps:
+                readings_with_gap.append(reading)
+    if not readings_with_gap:
         return ""
-    seconds = sum(reading.gap_seconds for reading in gaps)
+    seconds = sum(reading.gap_seconds for reading in readings_with_gap)
     return (
-        f"In {counted(len(gaps), 'fold')} the meter {gaps[0].meter} gave no reading for "
-        f"{duration(seconds)} in all; the range includes the energy that may have been used in "
-        "this time."
+        f"In {counted(len(readings_with_gap), 'fold')} the meter {readings_with_gap[0].meter} gave "
+        f"no reading for {duration(seconds)} in all; the range includes the energy that may have "
+        "been used in this time."
     )
 
 
@@ -607,15 +607,16 @@ def _more_or_less(amount: float, reference: float) -> str:
 
 def shared_words(run: RunRecord) -> str:
     """What of a run's cost was shared with other configurations; empty where nothing was."""
-    shared = [fold.shared for fold in run.folds if fold.shared is not None]
-    if not shared:
+    shared_work = [fold.shared for fold in run.folds if fold.shared is not None]
+    if not shared_work:
         return ""
-    others = max(work.configurations for work in shared) - 1
-    alone = sum(fold.joules_if_computed_alone for fold in run.folds)
+    others = max(work.configurations for work in shared_work) - 1
+    joules_alone = sum(fold.joules_if_computed_alone for fold in run.folds)
     return (
-        f"{counted(len(shared), 'fold')} shared work with up to {counted(others, 'other run')}. "
-        "The energy of that work is divided equally among the runs. On its own, this run would "
-        f"have used about {watt_hours(alone)}."
+        f"{counted(len(shared_work), 'fold')} shared work with up to "
+        f"{counted(others, 'other run')}. The energy of that work is divided equally among the "
+        "runs. On its own, this run would "
+        f"have used about {watt_hours(joules_alone)}."
     )
 
 
@@ -681,7 +682,7 @@ def forecast_words(folds: Iterable[int]) -> str:
     return "; ".join(parts)
 
 
-def estimate(value: float) -> str:
+def estimate_text(value: float) -> str:
     """A number of which two digits are believed: '0.0021', '12', '340', '1,200'."""
     return small_number(float(f"{value:.{ESTIMATED_DIGITS}g}"), ESTIMATED_DIGITS)
 
@@ -780,7 +781,7 @@ def _amounts_text(unit: str, amounts: Sequence[float], in_thousandths: bool) -> 
     if in_thousandths:
         unit = f"m{unit}"
         amounts = [1000 * amount for amount in amounts]
-    return f"{' to '.join(dict.fromkeys(map(estimate, amounts)))} {unit}"
+    return f"{' to '.join(dict.fromkeys(map(estimate_text, amounts)))} {unit}"
 
 
 def duration(seconds: float) -> str:

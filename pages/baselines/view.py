@@ -66,38 +66,38 @@ def _is_rating_run(row: ListedRun, dataset: str) -> bool:
 
 def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
     """The whole message, in one sentence with its numbers."""
-    about = published(dataset)
+    benchmark = published(dataset)
     if dataset == "netflix":
-        _show_netflix_answer(about)
+        _show_netflix_answer(benchmark)
         return
     # Ours are recorded with this project, or were run again by Rendle et al.; the others are what
     # the inventors of a method reported, or the authors of other papers.
-    ours = _entries_by(("here", "rerun"), entries)
-    others = _entries_by(("inventors", "others"), about.entries)
-    if not ours:
-        st.markdown(f"No run of ours is recorded on {about.title}; what is published is below.")
+    our_entries = _entries_by(("here", "rerun"), entries)
+    published_entries = _entries_by(("inventors", "others"), benchmark.entries)
+    if not our_entries:
+        st.markdown(f"No run of ours is recorded on {benchmark.title}; what is published is below.")
         return
-    best = min(ours, key=attrgetter("rmse"))
-    best_of_others = min(others, key=attrgetter("rmse"))
+    our_best = min(our_entries, key=attrgetter("rmse"))
+    published_best = min(published_entries, key=attrgetter("rmse"))
     worse_results = 0
-    for entry in others:
-        if entry.rmse > best.rmse + _NEGLIGIBLE:
+    for entry in published_entries:
+        if entry.rmse > our_best.rmse + _NEGLIGIBLE:
             worse_results += 1
     folds = ""
     reservation = ""
     who = "run again by the paper's authors"
-    if best.runner == "here":
-        folds = f" ({counted(best.folds, 'fold')} of 10)"
-        reservation = _reservation(best, others)
+    if our_best.runner == "here":
+        folds = f" ({counted(our_best.folds, 'fold')} of 10)"
+        reservation = _reservation(our_best, published_entries)
         who = "run here"
-    lead = f"ahead of **{worse_results} of {len(others)}** published results"
-    headline = f"## {best.method}: RMSE {best.rmse:.4f}{folds}"
+    lead = f"ahead of **{worse_results} of {len(published_entries)}** published results"
+    headline = f"## {our_best.method}: RMSE {our_best.rmse:.4f}{folds}"
     st.markdown(
-        f"{headline}\nOn {about.title} this well-known method, {who}, is {lead}; the best of those "
-        f"is {best_of_others.method} with {best_of_others.rmse:.4f}.{reservation}"
+        f"{headline}\nOn {benchmark.title} this well-known method, {who}, is {lead}; the best of "
+        f"those is {published_best.method} with {published_best.rmse:.4f}.{reservation}"
     )
     if reservation:
-        st.caption(_protocol_note(others))
+        st.caption(_protocol_note(published_entries))
 
 
 def _entries_by(authors: Sequence[str], entries: Sequence[Entry]) -> list[Entry]:
@@ -115,30 +115,30 @@ def _show_netflix_answer(about: Published) -> None:
     )
 
 
-def _reservation(best: Entry, others: Sequence[Entry]) -> str:
+def _reservation(our_best: Entry, published_entries: Sequence[Entry]) -> str:
     """What forbids to read a lead as proof, beside the claim; empty where nothing does.
 
     Args:
-        best: A run of ours.
-        others: The published results that it is compared with.
+        our_best: A run of ours.
+        published_entries: The published results that it is compared with.
     """
-    on_our_split = [entry for entry in others if entry.protocol == NINETY_TEN]
-    if len(on_our_split) == len(others):
+    on_our_split = [entry for entry in published_entries if entry.protocol == NINETY_TEN]
+    if len(on_our_split) == len(published_entries):
         return ""
     single = ""
-    if best.folds == 1:
+    if our_best.folds == 1:
         single = ", and ours is a single fold"
     return (
-        f" **This is no proof yet:** only {len(on_our_split)} of the {len(others)} "
+        f" **This is no proof yet:** only {len(on_our_split)} of the {len(published_entries)} "
         f"{is_or_are(len(on_our_split))} confirmed to be on our split ({NINETY_TEN}){single}."
     )
 
 
-def _protocol_note(others: Sequence[Entry]) -> str:
+def _protocol_note(published_entries: Sequence[Entry]) -> str:
     """On which splits published results are, of which some are on another one or not known."""
     unknown = 0
     other_protocols = []
-    for entry in others:
+    for entry in published_entries:
         if not entry.protocol:
             unknown += 1
         elif entry.protocol != NINETY_TEN:
@@ -158,31 +158,31 @@ def _protocol_note(others: Sequence[Entry]) -> str:
 
 def show_board(dataset: str, entries: Sequence[Entry]) -> None:
     """The figure with its table, and where its numbers come from."""
-    about = published(dataset)
+    benchmark = published(dataset)
     frame = board_frame(entries)
     version = tuple((entry.method, entry.rmse, entry.runner) for entry in entries)
     plot(
         partial(board_figure, frame),
         version=version,
         key="baselines-board",
-        alt=f"RMSE of {len(entries)} results on {about.title}, best first, by who ran them.",
+        alt=f"RMSE of {len(entries)} results on {benchmark.title}, best first, by who ran them.",
         name=f"baselines on {dataset}",
         table=frame.copy,
     )
-    notes = f"Published: {about.source}; split: {about.protocol}."
-    ours = [entry for entry in entries if not entry.published]
-    if ours:
+    notes = f"Published: {benchmark.source}; split: {benchmark.protocol}."
+    our_entries = [entry for entry in entries if not entry.published]
+    if our_entries:
         notes += (
             " Ours: ten random folds, one held out at a time, and of each algorithm the run with "
             "the most folds (of your own, the newest). Bars are 95 % intervals: of the mean "
             "(Student's t), or, where only some folds have run, of the mean of all ten. The table "
             "has the command that repeats each run."
         )
-    partial_runs = [entry for entry in ours if entry.folds < 10]
+    partial_runs = [entry for entry in our_entries if entry.folds < 10]
     if partial_runs:
         runs = counted(len(partial_runs), "run")
         notes += f" {runs} here have fewer than ten folds: see the table."
-    if any(entry.defaults for entry in ours):
+    if any(entry.defaults for entry in our_entries):
         notes += " Runs marked 'defaults, not examined' have settings that nobody has tuned."
     st.caption(notes)
 

@@ -14,7 +14,7 @@ from ecv_core.analysis.score_tables import COLUMNS
 from ecv_core.energy.parts import inflated_energy_words
 from ecv_core.energy.savings import tallies
 from ecv_core.figures.report.describe import Description, describe_selection
-from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.report.pictures import printed_figure
 from ecv_core.figures.report.race import ContenderRace, last_round_figure, moving_race
 from ecv_core.figures.selection import selection_figures, selection_steps
 from ecv_core.figures.words import (
@@ -345,7 +345,7 @@ def _offer_to_keep(selection: ShownSelection) -> None:
         )
 
     def picture() -> Figure:
-        return printed(partial(last_round_figure, selection))
+        return printed_figure(partial(last_round_figure, selection))
 
     paper_panel(
         describe,

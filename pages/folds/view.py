@@ -26,7 +26,7 @@ from ecv_core.figures.report.advice import (
     way_out_sentence,
 )
 from ecv_core.figures.report.describe import Description, describe_advice
-from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.report.pictures import printed_figure
 from ecv_core.figures.tradeoff import (
     stops_at,
     stops_figure,
@@ -324,8 +324,8 @@ def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunR
         describe,
         key="folds",
         pictures={
-            "Trade-off": partial(printed, draw_tradeoff),
-            "Stops": partial(printed, draw_stops),
+            "Trade-off": partial(printed_figure, draw_tradeoff),
+            "Stops": partial(printed_figure, draw_stops),
         },
         title=f"{about}, alpha {alpha_text(alpha)}",
         specs=[run.spec for run in runs],

@@ -67,7 +67,7 @@ def show() -> None:
     game = _open_game()
     if game.warning:
         st.warning(game.warning, icon=":material/link_off:")
-    current = round_of(complete_runs(), game.number)
+    game_round = round_of(complete_runs(), game.number)
     if game.outcome:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
@@ -79,22 +79,22 @@ def show() -> None:
                 shortcut="N",
             )
             st.markdown(f"**{game.points} of {MOST_POINTS * game.rounds}** points")
-        st.markdown(f"{game.outcome} {_truth_words(current)}")
+        st.markdown(f"{game.outcome} {_truth_words(game_round)}")
         if game.bet_of_phone:
-            _show_hall(current, game.bet_of_phone)
-        _draw_picture(current, folds=current.k, stopped_at=current.stop)
+            _show_hall(game_round, game.bet_of_phone)
+        _draw_picture(game_round, folds=game_round.k, stopped_at=game_round.stop)
     else:
-        _ask_bets(current)
-        _draw_picture(current, folds=FIRST_STOP, stopped_at=None)
+        _ask_bets(game_round)
+        _draw_picture(game_round, folds=FIRST_STOP, stopped_at=None)
     st.caption(
-        f"Round {current.number}: a recorded run, its folds in random order. Its name comes at the "
-        f"end. The rule stops with alpha {alpha_text(current.alpha)}."
+        f"Round {game_round.number}: a recorded run, its folds in random order. Its name comes at "
+        f"the end. The rule stops with alpha {alpha_text(game_round.alpha)}."
     )
 
 
-def _ask_bets(current: GameRound) -> None:
+def _ask_bets(game_round: GameRound) -> None:
     """The two bets."""
-    k = current.k
+    k = game_round.k
     with st.container(horizontal=True, vertical_alignment="bottom", key="learn-bet"):
         stop = st.segmented_control(_stop_question(), _stops(k), key=_STOP_BET)
         difference = st.segmented_control(
@@ -106,14 +106,14 @@ def _ask_bets(current: GameRound) -> None:
             icon=":material/casino:",
             key="learn-bet-placed",
             on_click=_count_bet,
-            args=(current,),
+            args=(game_round,),
             disabled=stop is None or difference is None,
             shortcut="B",
         )
     if lecture() is not None:
         folds = list(map(str, _stops(k)))
         parts = [(_stop_question(), folds), (_difference_question(k), list(_BRACKETS))]
-        ask_phones(current.number, parts)
+        ask_phones(game_round.number, parts)
 
 
 def _stops(k: int) -> range:
@@ -129,29 +129,29 @@ def _difference_question(k: int) -> str:
     return f"Its mean then differs from that of all {k} by"
 
 
-def _count_bet(current: GameRound) -> None:
+def _count_bet(game_round: GameRound) -> None:
     """Count a bet; a second click on the same button comes too late."""
     game: Game = st.session_state[_GAME]
     stop = st.session_state.get(_STOP_BET)
     bracket = st.session_state.get(_DIFFERENCE_BET)
     # A second click on the button comes when the round has its outcome, or the next one is open.
-    if game.outcome or game.number != current.number or stop is None or bracket is None:
+    if game.outcome or game.number != game_round.number or stop is None or bracket is None:
         return
     who = "You"
     game.bet_of_phone = {}
     room = lecture()
     if room is not None:
         who = "The lecturer"
-        game.bet_of_phone = _bets_of_phones(room, current.k)
+        game.bet_of_phone = _bets_of_phones(room, game_round.k)
     verdict = ":red[**wrong**]"
-    if bracket == bracket_of(_difference_percent(current)):
+    if bracket == bracket_of(_difference_percent(game_round)):
         verdict = ":green[**right**]"
-    points = points_of(Bet(stop, bracket), current)
+    points = points_of(Bet(stop, bracket), game_round)
     game.points += points
     game.rounds += 1
     game.warning = ""
     game.outcome = (
-        f"{who} bet on fold **{stop}**, and the rule stopped after fold **{current.stop}**; on "
+        f"{who} bet on fold **{stop}**, and the rule stopped after fold **{game_round.stop}**; on "
         f"{bracket}, which is {verdict}: **{points} of {MOST_POINTS} points**."
     )
 
@@ -166,19 +166,19 @@ def _bets_of_phones(room: Room, k: int) -> dict[int, Bet]:
     return bets
 
 
-def points_of(bet: Bet, current: GameRound) -> int:
+def points_of(bet: Bet, game_round: GameRound) -> int:
     """Two for the fold of the stop, one for a fold beside it, one for the mean."""
-    points = max(2 - abs(bet.stop - current.stop), 0)
-    if bet.bracket == bracket_of(_difference_percent(current)):
+    points = max(2 - abs(bet.stop - game_round.stop), 0)
+    if bet.bracket == bracket_of(_difference_percent(game_round)):
         points += 1
     return points
 
 
-def _show_hall(current: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
+def _show_hall(game_round: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
     """How the hall bet and who was nearest; each phone is told its own points.
 
     Args:
-        current: The round.
+        game_round: The round.
         bet_of_phone: Number of a phone -> its bet; at least one.
     """
     bets_on_fold: Counter[int] = Counter()
@@ -188,12 +188,12 @@ def _show_hall(current: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
     for phone, bet in bet_of_phone.items():
         bets_on_fold[bet.stop] += 1
         bets_on_bracket[bet.bracket] += 1
-        points = points_of(bet, current)
+        points = points_of(bet, game_round)
         points_of_phone[phone] = points
         outcomes[phone] = (
             f"You bet on fold {bet.stop} and {bet.bracket}: {points} of {MOST_POINTS} "
-            f"points. The rule stopped after fold {current.stop}, off by "
-            f"{_difference_percent(current):.1f} %."
+            f"points. The rule stopped after fold {game_round.stop}, off by "
+            f"{_difference_percent(game_round):.1f} %."
         )
     st.markdown(_nearest_words(points_of_phone))
     fold_words = [f"fold {stop}: **{bets_on_fold[stop]}**" for stop in sorted(bets_on_fold)]
@@ -202,7 +202,7 @@ def _show_hall(current: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
         if bracket in bets_on_bracket:
             bracket_words.append(f"{bracket}: **{bets_on_bracket[bracket]}**")
     st.markdown(f"Bets on {', '.join(fold_words)}; on {', '.join(bracket_words)}.")
-    tell_phones(outcomes, f"The rule stopped after fold {current.stop}. You did not bet.")
+    tell_phones(outcomes, f"The rule stopped after fold {game_round.stop}. You did not bet.")
 
 
 def _nearest_words(points_of_phone: Mapping[int, int]) -> str:
@@ -227,49 +227,49 @@ def bracket_of(percent: float) -> str:
     return next(words for words, below in _BRACKETS.items() if percent < below)
 
 
-def _difference_percent(current: GameRound) -> float:
+def _difference_percent(game_round: GameRound) -> float:
     """Between the mean at the stop and that of all folds, in percent."""
-    at_stop = current.moments[current.stop - 1]
-    return difference_percent(at_stop.mean, current.moments[-1].mean)
+    at_stop = game_round.moments[game_round.stop - 1]
+    return difference_percent(at_stop.mean, game_round.moments[-1].mean)
 
 
-def _draw_picture(current: GameRound, *, folds: int, stopped_at: int | None) -> None:
+def _draw_picture(game_round: GameRound, *, folds: int, stopped_at: int | None) -> None:
     """The first folds, with the stop where it is known."""
-    version = (current.number, current.run.run_id, folds)
-    alpha = alpha_text(current.alpha)
+    version = (game_round.number, game_round.run.run_id, folds)
+    alpha = alpha_text(game_round.alpha)
     sentence = f"After which fold does the rule stop with alpha {alpha}?"
     if stopped_at is not None:
         sentence = f"With alpha {alpha}, the rule stopped after fold {stopped_at}."
     draw_figure_1(
-        current.moments[:folds],
-        current.run,
+        game_round.moments[:folds],
+        game_round.run,
         chapter="predict",
         sentence=sentence,
         stopped_at=stopped_at,
         title="A hidden run",
         version=version,
         key="learn-predict",
-        name=f"round {current.number}",
+        name=f"round {game_round.number}",
     )
 
 
-def _truth_words(current: GameRound) -> str:
+def _truth_words(game_round: GameRound) -> str:
     """Which run it was, and how right its rule was."""
-    k = current.k
-    stop = current.stop
-    name = f"It was **{run_title(current.run)}**."
+    k = game_round.k
+    stop = game_round.stop
+    name = f"It was **{run_title(game_round.run)}**."
     if stop == k:
         return f"{name} All {k} folds were used: nothing saved, and nothing lost."
-    at_stop = current.moments[stop - 1]
-    k_fold_mean = current.moments[-1].mean
+    at_stop = game_round.moments[stop - 1]
+    k_fold_mean = game_round.moments[-1].mean
     assert at_stop.interval is not None
     interval = "the interval **misses** it"
     if at_stop.interval.low <= k_fold_mean <= at_stop.interval.high:
         interval = "the interval holds it"
     return (
         f"{name} The rule said {at_stop.mean:.4f} after {stop} folds; the truth, the mean of all "
-        f"{k}, is **{k_fold_mean:.4f}**: a difference of **{_difference_percent(current):.1f} %**, "
-        f"and {interval}."
+        f"{k}, is **{k_fold_mean:.4f}**: a difference of "
+        f"**{_difference_percent(game_round):.1f} %**, and {interval}."
     )
 
 

@@ -10,9 +10,9 @@ from ecv_core.energy.parts import energy_lines, inflated_energy_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.words import (
     algorithm_title,
-    arithmetic,
     as_sentence,
     counted,
+    decision_reason,
     duration,
     forecast_words,
     half_width_words,
@@ -147,7 +147,7 @@ def details(run: RunRecord) -> str:
         return ""
     facts = energy_of(run)
     score = captions(
-        escaped(arithmetic(run)),
+        escaped(decision_reason(run)),
         escaped(_interval_sentence(run)),
         "Sure means: the rule has stopped or all folds have run, and the interval is within 10 % "
         "of the mean to each side.",

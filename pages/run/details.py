@@ -14,7 +14,7 @@ from ecv_core.energy.parts import UNDIVIDED
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import frame_of_run
 from ecv_core.figures.efold_plot import run_figure
-from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.report.pictures import printed_figure
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import metric_label, readings_words, run_name
 from ecv_core.records.errors import InputError
@@ -121,7 +121,7 @@ def figure_1(shown: RunRecord) -> Callable[[], Figure]:
     """What draws it for print, as the run is then."""
 
     def figure() -> Figure:
-        return printed(partial(run_figure, newest(shown)))
+        return printed_figure(partial(run_figure, newest(shown)))
 
     return figure
 

@@ -29,7 +29,7 @@ from ecv_core.figures.compare import (
     compare_frame,
     panels_of,
 )
-from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.report.pictures import printed_figure
 from ecv_core.figures.verdicts import comparison_sentence, p_words
 from ecv_core.figures.words import (
     algorithm_title,
@@ -85,7 +85,7 @@ def means_pictures(runs: Sequence[NamedRun]) -> dict[str, Callable[[], Figure]]:
     """For print, what `picture` shows: one for each dataset and metric."""
     pictures: dict[str, Callable[[], Figure]] = {}
     for title, panel in panels_of(compare_frame(runs)).items():
-        pictures[title] = partial(printed, partial(compare_figure, panel))
+        pictures[title] = partial(printed_figure, partial(compare_figure, panel))
     return pictures
 
 

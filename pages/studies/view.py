@@ -15,7 +15,7 @@ from ecv_core.analysis.tradeoff.rule_curves import curves_by_rule
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import difference_scale, stop_scale
 from ecv_core.figures.report.describe import Description, describe_study
-from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.report.pictures import printed_figure
 from ecv_core.figures.study_summary import Summary, scores_frame, summary, systems_of
 from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import RunRecord, Scores
@@ -191,11 +191,11 @@ def _pictures(
 
     def print_ranks() -> Figure:
         ranked = summary_of(systems)
-        return printed(partial(ranks_at, ranked.ranks, ranked.stability, alpha))
+        return printed_figure(partial(ranks_at, ranked.ranks, ranked.stability, alpha))
 
     pictures: dict[str, Callable[[], Figure]] = {
-        "Difference": partial(printed, draw_differences),
-        "Folds used": partial(printed, draw_stops),
+        "Difference": partial(printed_figure, draw_differences),
+        "Folds used": partial(printed_figure, draw_stops),
     }
     if len(systems) > study.cells["dataset"].nunique():  # some dataset has two algorithms
         pictures["Ranks"] = print_ranks

@@ -16,13 +16,13 @@ from ecv_core.stopping.base import AT_LEAST
 
 def promise_words(advice: FoldsAdvice) -> str:
     """'at most 2 % from the 10-fold mean in 95 % of orders'."""
-    whole = "k-fold"
+    k_fold = "k-fold"
     if advice.has_equal_k:
-        whole = f"{advice.k}-fold"
-    where = "in every order"
+        k_fold = f"{advice.k}-fold"
+    orders = "in every order"
     if advice.share < 1:
-        where = f"in {percent_text(advice.share, 'g')} of orders"
-    return f"at most {advice.within_percent:g} % from the {whole} mean {where}"
+        orders = f"in {percent_text(advice.share, 'g')} of orders"
+    return f"at most {advice.within_percent:g} % from the {k_fold} mean {orders}"
 
 
 def decision_sentence(advice: FoldsAdvice, cost: str) -> str:
@@ -101,10 +101,10 @@ def way_out_sentence(advice: FoldsAdvice) -> str:
     acceptable = math.ceil(10 * advice.needed_percent - 1e-9) / 10
     if acceptable <= advice.within_percent:
         return ""
-    fewer = "all folds but one"
+    enough_folds = "all folds but one"
     if advice.has_equal_k:
-        fewer = counted(advice.k - 1, "fold")
-    return f"With an acceptable difference of {acceptable:g} %, {fewer} would be enough."
+        enough_folds = counted(advice.k - 1, "fold")
+    return f"With an acceptable difference of {acceptable:g} %, {enough_folds} would be enough."
 
 
 def checked_sentence(advice: FoldsAdvice) -> str:

@@ -30,7 +30,7 @@ from ecv_core.figures.report.latex import (
     escaped,
     key_of,
     latex_table,
-    short,
+    short_citation,
     software,
 )
 from ecv_core.figures.report.runs_table import runs_latex
@@ -97,7 +97,7 @@ def as_text(marked: str) -> str:
 def _mark_as_text(mark: re.Match[str]) -> str:
     kind, content = mark.groups()
     if kind == "cite":
-        return f" ({short(content)})"
+        return f" ({short_citation(content)})"
     plain, _, _ = content.partition("::")
     return plain
 
@@ -180,11 +180,11 @@ def algorithm_sentence(specs: Sequence[RunSpec]) -> str:
     if len(algorithms) > 1:
         verb = "The algorithms were"
     sentences = f"{verb} {listed(algorithms)}."
-    outside = distinct([spec for spec in specs if spec.tracked], _algorithm_words)
-    if outside:
+    tracked_algorithms = distinct([spec for spec in specs if spec.tracked], _algorithm_words)
+    if tracked_algorithms:
         sentences += (
-            f" The folds of {listed(outside)} were computed by code outside e-fold, which reported "
-            "their scores."
+            f" The folds of {listed(tracked_algorithms)} were computed by code outside e-fold, "
+            "which reported their scores."
         )
     return sentences
 
@@ -380,18 +380,18 @@ def _runs_in_energy_sums(runs: Sequence[RunRecord]) -> list[RunRecord]:
 
 def energy_used_sentences(runs: Sequence[RunRecord]) -> str:
     """What the folds cost, and which runs are left out; as `energy_sentence`, without savings."""
-    started = [run for run in runs if run.folds]
+    started_runs = [run for run in runs if run.folds]
     summed_runs = _runs_in_energy_sums(runs)
     sources = [energy_of(run).source for run in summed_runs]
     if not sources or "none" in sources:
         return _NOT_MEASURED
-    if len(started) == len(summed_runs):
+    if len(started_runs) == len(summed_runs):
         # Either every run had the machine to itself, or none had: then the sums are too high.
-        used = _folds_used_sentence(started, sources, "that ran")
-        return joined(used, inflated_energy_words(started))
+        used_sentence = _folds_used_sentence(started_runs, sources, "that ran")
+        return joined(used_sentence, inflated_energy_words(started_runs))
     scope = f"of the other {counted(len(summed_runs), 'run')}"
-    used = _folds_used_sentence(summed_runs, sources, scope)
-    return f"{excluded_energy_words(started)} {used}"
+    used_sentence = _folds_used_sentence(summed_runs, sources, scope)
+    return f"{excluded_energy_words(started_runs)} {used_sentence}"
 
 
 def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], scope: str) -> str:

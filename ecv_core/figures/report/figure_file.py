@@ -22,8 +22,8 @@ from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, curves_by_rule, cu
 from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import difference_scale, stop_scale
-from ecv_core.figures.report.pictures import Make, printed
-from ecv_core.figures.report.saving import FORMS, Form, saved
+from ecv_core.figures.report.pictures import Make, printed_figure
+from ecv_core.figures.report.saving import FORMS, Form, figure_bytes
 from ecv_core.figures.study_summary import recorded_study, systems_of
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
 from ecv_core.figures.words import alpha_text, rule_words, run_title, runs_in_catalogue_order
@@ -113,7 +113,7 @@ def _check_kind(kind: str, kinds: Sequence[str], what: str) -> None:
 
 def write_chart(chart: TitledChart, form: Form, path: Path) -> None:
     """Write a chart to a file. Raises: RunError if it cannot be written."""
-    write_result(path, saved(partial(printed, chart.make), form, title=chart.title))
+    write_result(path, figure_bytes(partial(printed_figure, chart.make), form, title=chart.title))
 
 
 def form_of(path: Path) -> Form:

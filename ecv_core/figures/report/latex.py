@@ -145,7 +145,7 @@ def key_of(entry: str) -> str:
     return match[1]
 
 
-def short(entry: str) -> str:
+def short_citation(entry: str) -> str:
     """How text names a BibTeX entry: 'Harper and Konstan, 2015', 'Baumgart et al., 2024'."""
     authors = re.split(r"\s+and\s+", _field(entry, "author"))
     names = [_surname(author) for author in authors if author]

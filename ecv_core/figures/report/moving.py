@@ -16,7 +16,7 @@ from ecv_core.figures.efold import history_of_replay
 from ecv_core.figures.efold_plot import drawn_steps, efold_figures
 from ecv_core.figures.palette import DARK, Palette, palette
 from ecv_core.figures.report.html_templates import templates
-from ecv_core.figures.report.pictures import PIXELS_PER_INCH, printed
+from ecv_core.figures.report.pictures import PIXELS_PER_INCH, printed_figure
 from ecv_core.figures.report.saving import styled
 from ecv_core.figures.words import rule_words, run_title
 from ecv_core.records.run import RunRecord
@@ -251,7 +251,7 @@ def _image(figure: go.Figure, sentence: str, look: _Look) -> Image:
         return figure
 
     with styled({"axes.facecolor": look.ground}, colours=look.colours):
-        chart = printed(figure_of_step, width=_WIDTH, height=height)
+        chart = printed_figure(figure_of_step, width=_WIDTH, height=height)
         heading = _band(look.heading, size=9)
         words = _band(lines, size=8)
         parts = [_pixels(part, look.ground) for part in (heading, chart, words)]

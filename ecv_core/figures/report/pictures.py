@@ -63,7 +63,7 @@ _Trace = Mapping[str, Any]
 """A trace of a chart, as Plotly writes it to JSON."""
 
 
-def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -> Figure:
+def printed_figure(make: Make, *, width: float = COLUMN, height: float | None = None) -> Figure:
     """A chart of lines, marks and bars, or of cells, as it is on a page, in our sizes.
 
     Args:
@@ -249,20 +249,20 @@ def _draw_texts(axes: Axes, trace: _Trace, x: NDArray[np.float64], y: NDArray[np
     positions = trace.get("textposition", "top center")
     if isinstance(positions, str):
         positions = [positions] * len(x)
-    for across, up, text, position in zip(x, y, trace["text"], positions, strict=True):
+    for x_of_text, y_of_text, text, position in zip(x, y, trace["text"], positions, strict=True):
         # 'top right', or 'top' alone, whose side is then the centre; 'outside' a bar is above it.
-        upright, side = f"{position} center".replace("outside", "top").split()[:2]
-        points_up = 2
-        if upright == "bottom":
-            points_up = -2
-        points_across = {"left": -2, "center": 0, "right": 2}[side]
+        vertical, side = f"{position} center".replace("outside", "top").split()[:2]
+        points_upward = 2
+        if vertical == "bottom":
+            points_upward = -2
+        points_sideways = {"left": -2, "center": 0, "right": 2}[side]
         axes.annotate(
             _plain(text),
-            (across, up),
-            (points_across, points_up),
+            (x_of_text, y_of_text),
+            (points_sideways, points_upward),
             textcoords="offset points",
             ha=_SIDES[side],
-            va=_SIDES.get(upright, "center"),
+            va=_SIDES.get(vertical, "center"),
             size=SMALL,
             color=colour,
             zorder=12,
@@ -373,7 +373,7 @@ def _draw_note(
         bottom, top = domain
         y = (y - bottom) / (top - bottom)
         unit_of_y = "axes fraction"
-    words = axes.annotate(
+    annotation = axes.annotate(
         text,
         (share_across, y),
         (0, note.get("yshift", 0) * _SHIFT_SCALE),
@@ -386,7 +386,7 @@ def _draw_note(
         annotation_clip=False,
     )
     is_among_marks = unit_of_y == "data"
-    words.set_in_layout(not is_among_marks)  # among the marks they need no room of their own
+    annotation.set_in_layout(not is_among_marks)  # among the marks they need no room of their own
 
 
 def _middle_within_axis(axes: Axes, x: float, text: str, figure_width: float) -> float:

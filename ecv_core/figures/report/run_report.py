@@ -16,13 +16,13 @@ from ecv_core.figures.efold import history_of_run
 from ecv_core.figures.efold_plot import run_alt_text, run_figure
 from ecv_core.figures.report.describe import describe_methods, moment_numbers
 from ecv_core.figures.report.html_templates import templates
-from ecv_core.figures.report.pictures import printed
-from ecv_core.figures.report.saving import PAGE, inline
+from ecv_core.figures.report.pictures import printed_figure
+from ecv_core.figures.report.saving import PAGE, inline_svg
 from ecv_core.figures.words import (
-    arithmetic,
     counted,
+    decision_reason,
     duration,
-    estimate,
+    estimate_text,
     grams,
     interval_words,
     joined,
@@ -72,25 +72,25 @@ def run_report(
         made_with = environment()
     energy = energy_of(run)
     day = f"{run.finished_at or run.created_at:%Y-%m-%d}"
-    described = describe_methods([run], made_with)
+    description = describe_methods([run], made_with)
     template = templates().get_template("run.html")
     return template.render(
         title=run_title(run),
         subtitle=f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
         origin=origin,
         conclusion=conclusion(run),
-        arithmetic=arithmetic(run),
+        arithmetic=decision_reason(run),
         numbers=_key_numbers(run, energy),
         picture=_figure_1(run),
         fold_headers=_fold_headers(run),
         folds=_fold_rows(run),
         fold_caption=_fold_caption(run),
         used=run.stopped_at or len(run.moments),
-        methods=described.methods,
+        methods=description.methods,
         energy=_energy_words(run, energy),
         command=_command(run),
         machine=machine_words(made_with),
-        bibtex=described.bibtex,
+        bibtex=description.bibtex,
         made_at=datetime.now(UTC),
     )
 
@@ -180,8 +180,8 @@ def _figure_1(run: RunRecord) -> str:
     if not run.folds:
         return ""
     chart = partial(run_figure, run)
-    draw = partial(printed, chart, width=PAGE, height=_FIGURE_INCHES)
-    return inline(draw, alt=run_alt_text(run))
+    draw = partial(printed_figure, chart, width=PAGE, height=_FIGURE_INCHES)
+    return inline_svg(draw, alt=run_alt_text(run))
 
 
 # The table of the folds.
@@ -206,7 +206,7 @@ def _fold_rows(run: RunRecord) -> list[list[str]]:
             processor_seconds = f"{fold.processor_seconds:.2f}"
         milliwatt_hours = "-"
         if metered:
-            milliwatt_hours = estimate(fold.energy.joules / 3.6)  # 1 mWh is 3.6 J
+            milliwatt_hours = estimate_text(fold.energy.joules / 3.6)  # 1 mWh is 3.6 J
         rows.append(
             [
                 str(moment.n),

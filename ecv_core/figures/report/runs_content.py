@@ -134,7 +134,7 @@ def runs_content(
     if made_with is None:
         made_with = environment()
     rows = rows_of_runs(runs)
-    described = describe_methods(runs, made_with)
+    description = describe_methods(runs, made_with)
     sums = []
     for kind, name_of_run in (groups or {}).items():
         sums.append(TableOfSums(f"Energy by {kind}", _sums_rows(runs, name_of_run)))
@@ -147,9 +147,9 @@ def runs_content(
         pictures=_pictures(rows),
         sums=sums,
         energy=_energy_words(runs),
-        methods=described.methods,
+        methods=description.methods,
         machine=machine_words(made_with),
-        bibtex=described.bibtex,
+        bibtex=description.bibtex,
     )
 
 
@@ -200,13 +200,13 @@ def _period(runs: Sequence[RunRecord]) -> str:
 def _key_numbers(runs: Sequence[RunRecord]) -> list[KeyNumber]:
     """Runs, folds, energy and emissions of all together."""
     sums = sums_of(runs)
-    planned = sum(run.k for run in runs)
+    planned_folds = sum(run.k for run in runs)
     datasets = {run.spec.dataset for run in runs}
     countries = sorted({country_in_words(run.spec.country) for run in runs})
     used = watt_hours_range(*sums.used)
     saved = watt_hours_range(*sums.saved)
     numbers = [KeyNumber("Runs", str(sums.runs), f"on {counted(len(datasets), 'dataset')}")]
-    numbers.append(KeyNumber("Folds run", f"{sums.folds} of {planned}", ""))
+    numbers.append(KeyNumber("Folds run", f"{sums.folds} of {planned_folds}", ""))
     numbers.append(KeyNumber("Energy used", used, _range_note(sums.used)))
     numbers.append(KeyNumber("Energy saved by stopping", saved, _range_note(sums.saved)))
     emissions_note = f"CO2e, electricity of {listed(countries)}"
@@ -238,15 +238,15 @@ def _sums_rows(runs: Sequence[RunRecord], name_of_run: Mapping[str, str]) -> lis
 
 def _energy_words(runs: Sequence[RunRecord]) -> str:
     """How the energy is known, what is assumed, and which runs had the machine to themselves."""
-    started = [run for run in runs if run.folds]
-    undisturbed = with_own_joules(started)
-    disturbed_count = len(started) - len(undisturbed)
+    started_runs = [run for run in runs if run.folds]
+    undisturbed_runs = with_own_joules(started_runs)
+    disturbed_count = len(started_runs) - len(undisturbed_runs)
     other_work = ""
     if disturbed_count:
         other_work = (
             f"During {counted(disturbed_count, 'run')}, other programs used the machine too."
         )
-        if undisturbed:
+        if undisturbed_runs:
             other_work += " The sums above include their energy; the sentence at the top does not."
     common_folds = ""
     if len(distinct_folds(runs)) < sum(len(run.folds) for run in runs):

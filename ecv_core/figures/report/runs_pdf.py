@@ -13,7 +13,7 @@ from fpdf import FPDF
 from fpdf.enums import TableBordersLayout
 from fpdf.fonts import FontFace
 
-from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.report.pictures import printed_figure
 from ecv_core.figures.report.runs_content import (
     PICTURES_CAPTION,
     SUMS_HEADERS,
@@ -21,7 +21,7 @@ from ecv_core.figures.report.runs_content import (
     ReportPicture,
 )
 from ecv_core.figures.report.runs_table import HEADERS, TABLE_CAPTION, RunRow
-from ecv_core.figures.report.saving import PAGE, saved
+from ecv_core.figures.report.saving import PAGE, figure_bytes
 from ecv_core.records import __version__
 from ecv_core.untrusted.texts import visible
 
@@ -160,7 +160,7 @@ def _add_table(pdf: FPDF, headers: Sequence[str], rows: Sequence[Sequence[str]])
 
 def _add_picture(pdf: FPDF, picture: ReportPicture) -> None:
     """A figure across the page, on the next page where it has no room on this one."""
-    draw = partial(printed, picture.make, width=PAGE)
-    image = saved(draw, "png", title=picture.title)
+    draw = partial(printed_figure, picture.make, width=PAGE)
+    image = figure_bytes(draw, "png", title=picture.title)
     pdf.ln(2)
     pdf.image(io.BytesIO(image), w=pdf.epw, h=0, keep_aspect_ratio=True, alt_text=picture.alt)

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ecv_core.figures.report.html_templates import templates
-from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.report.pictures import printed_figure
 from ecv_core.figures.report.runs_content import (
     PICTURES_CAPTION,
     SUMS_HEADERS,
@@ -25,7 +25,7 @@ from ecv_core.figures.report.runs_table import (
     rows_of_runs,
     runs_latex,
 )
-from ecv_core.figures.report.saving import PAGE, inline
+from ecv_core.figures.report.saving import PAGE, inline_svg
 from ecv_core.records.run import RunRecord
 from ecv_core.untrusted.disarming import csv_of
 
@@ -67,8 +67,8 @@ def runs_html(content: ReportContent) -> str:
     """
     pictures = []
     for picture in content.pictures:
-        draw = partial(printed, picture.make, width=PAGE)
-        pictures.append(inline(draw, alt=picture.alt))
+        draw = partial(printed_figure, picture.make, width=PAGE)
+        pictures.append(inline_svg(draw, alt=picture.alt))
     facts = {field.name: getattr(content, field.name) for field in fields(content)}
     facts["pictures"] = pictures
     facts["pictures_caption"] = PICTURES_CAPTION

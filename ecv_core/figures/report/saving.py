@@ -39,7 +39,7 @@ _STYLE_FILE = Path(__file__).parent / "paper.mplstyle"
 _STYLE_IN_USE = Lock()
 
 
-def saved(draw: Draw, form: Form, *, title: str) -> bytes:
+def figure_bytes(draw: Draw, form: Form, *, title: str) -> bytes:
     """The figure as a file.
 
     A PGF picture is written without a TeX installation: its text is measured in our font, placed
@@ -70,7 +70,7 @@ def saved(draw: Draw, form: Form, *, title: str) -> bytes:
     return file.getvalue()
 
 
-def inline(draw: Draw, *, alt: str) -> Markup:
+def inline_svg(draw: Draw, *, alt: str) -> Markup:
     """The figure as an `<svg>` element for a page, with text that can be selected.
 
     Args:

@@ -72,8 +72,8 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
     colours = palette(dark)
     k = int(frame["n"].max())
     is_newest = frame["draw"] == frame["draw"].max()
-    newest = frame[is_newest]
-    earlier = frame[~is_newest]
+    newest_draw = frame[is_newest]
+    earlier_draws = frame[~is_newest]
     low = float(frame["score"].min())
     high = float(frame["score"].max())
     margin = (high - low) * 0.08 or 0.01  # where all scores are equal there is one, too
@@ -81,7 +81,7 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
     # One trace with gaps: a hundred lines cost as much as one.
     folds: list[float | None] = []
     means: list[float | None] = []
-    for _, rows in earlier.groupby("draw"):
+    for _, rows in earlier_draws.groupby("draw"):
         folds += [*rows["n"].tolist(), None]
         means += [*rows["mean"].tolist(), None]
     figure.add_scatter(
@@ -91,27 +91,27 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
         line={"color": colours.muted, "width": 1.5},
         opacity=0.55,
         name="earlier draws",
-        showlegend=not earlier.empty,
+        showlegend=not earlier_draws.empty,
         hoverinfo="skip",
     )
     figure.add_scatter(
-        x=newest["n"],
-        y=newest["score"],
+        x=newest_draw["n"],
+        y=newest_draw["score"],
         mode="markers",
         marker={"size": 13, "color": colours.muted, "symbol": "circle-open", "line": {"width": 3}},
         name="score of one fold",
         hovertemplate="fold %{x}: %{y:.4f}<extra></extra>",
     )
     figure.add_scatter(
-        x=newest["n"],
-        y=newest["mean"],
+        x=newest_draw["n"],
+        y=newest_draw["mean"],
         mode="lines+markers",
         line={"color": colours.mean, "width": 5},
         marker={"size": 14, "symbol": "diamond"},
         name="mean so far",
         hovertemplate="mean of %{x}: %{y:.4f}<extra></extra>",
     )
-    mean_of_all = float(newest["mean"].iloc[-1])
+    mean_of_all = float(newest_draw["mean"].iloc[-1])
     figure.add_hline(
         y=mean_of_all,
         line={"color": colours.ink, "width": 2},

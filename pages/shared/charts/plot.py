@@ -255,6 +255,6 @@ def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, tit
 
 
 def _file(draw: Callable[[], Figure], form: Form, title: str) -> bytes:
-    from ecv_core.figures.report.saving import saved
+    from ecv_core.figures.report.saving import figure_bytes
 
-    return saved(draw, form, title=title)
+    return figure_bytes(draw, form, title=title)

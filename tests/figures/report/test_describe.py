@@ -21,7 +21,14 @@ from ecv_core.figures.report.describe import (
     describe_study,
     rule_sentence,
 )
-from ecv_core.figures.report.latex import PAPER, escaped, key_of, latex_table, short, software
+from ecv_core.figures.report.latex import (
+    PAPER,
+    escaped,
+    key_of,
+    latex_table,
+    short_citation,
+    software,
+)
 from ecv_core.figures.report.race import ContenderRace
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -298,7 +305,7 @@ def test_a_selection_of_runs_names_data_metric_and_versions(a_run):
     ],
 )
 def test_how_text_names_an_entry(entry, key, words):
-    assert (key_of(entry), short(entry)) == (key, words)
+    assert (key_of(entry), short_citation(entry)) == (key, words)
 
 
 def test_special_characters_are_escaped():

@@ -20,8 +20,8 @@ from ecv_core.figures.efold import FoldHistory
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import CellScale
-from ecv_core.figures.report.pictures import printed
-from ecv_core.figures.report.saving import FORMS, SMALL, inline, saved, styled
+from ecv_core.figures.report.pictures import printed_figure
+from ecv_core.figures.report.saving import FORMS, SMALL, figure_bytes, inline_svg, styled
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
 from ecv_core.records.run import Decision, Interval, Moment
 
@@ -46,7 +46,7 @@ def moments(scores):
 
 def efold(scores, *, k=10, stopped_at=None, metric="nDCG@10"):
     history = FoldHistory(moments=moments(scores), k=k, metric=metric, stopped_at=stopped_at)
-    return partial(printed, partial(efold_figure, history))
+    return partial(printed_figure, partial(efold_figure, history))
 
 
 def cells(algorithms=("x", "y")):
@@ -57,7 +57,7 @@ def cells(algorithms=("x", "y")):
     )  # fmt: skip
     table.loc[table.index[-1], "value"] = math.nan
     scale = CellScale(best=0, worst=10, best_words="none", worst_words="ten", digits=1)
-    return partial(printed, partial(heatmap_at, table, 1e-4, value="value", scale=scale))
+    return partial(printed_figure, partial(heatmap_at, table, 1e-4, value="value", scale=scale))
 
 
 def ranks():
@@ -74,13 +74,13 @@ def ranks():
         {"dataset": ["two", "one"], "same_order_percent": [40.0, 75.2],
          "same_winner_percent": [45.0, 80.0]}
     ).assign(alpha=1e-4)  # fmt: skip
-    return partial(printed, partial(ranks_at, table, kept, 1e-4))
+    return partial(printed_figure, partial(ranks_at, table, kept, 1e-4))
 
 
 def stops():
     frame = pd.DataFrame({"alpha": [1e-4] * 3 + [1e-3] * 3, "n": [1, 2, 3] * 2,
                           "percent": [0, 25, 75, 0, 100, 0]})  # fmt: skip
-    return partial(printed, partial(stops_at, frame, 1e-4))
+    return partial(printed_figure, partial(stops_at, frame, 1e-4))
 
 
 def tradeoff():
@@ -93,7 +93,7 @@ def tradeoff():
     ]  # fmt: skip
     columns = ["kind", "system", "setting", "energy_percent", "difference_percent"]
     frame = pd.DataFrame(rows, columns=columns).reindex(columns=list(TRADEOFF_COLUMNS))
-    return partial(printed, partial(tradeoff_at, frame, 1e-4))
+    return partial(printed_figure, partial(tradeoff_at, frame, 1e-4))
 
 
 PICTURES = {
@@ -114,7 +114,7 @@ def drawn(draw):
 
 
 def words(draw):
-    svg = ElementTree.fromstring(inline(draw, alt="alt"))
+    svg = ElementTree.fromstring(inline_svg(draw, alt="alt"))
     return [one.text for one in svg.iter(f"{SVG}text")]
 
 
@@ -156,20 +156,20 @@ def test_nothing_reaches_beyond_the_picture(draw):
 @pytest.mark.parametrize("draw", [efold([0.3, 0.31]), ranks()])
 def test_the_three_files_have_the_same_size_in_inches(draw):
     width, height = drawn(draw).get_size_inches()
-    pdf = saved(draw, "pdf", title="a title")
+    pdf = figure_bytes(draw, "pdf", title="a title")
     assert pdf.startswith(b"%PDF-")
     assert pdf.rstrip().endswith(b"%%EOF")
     box = re.search(rb"/MediaBox \[ ([\d. ]+) \]", pdf)[1].split()
     assert [float(one) for one in box] == pytest.approx([0, 0, 72 * width, 72 * height], abs=0.1)
-    svg = ElementTree.fromstring(saved(draw, "svg", title="a title"))
+    svg = ElementTree.fromstring(figure_bytes(draw, "svg", title="a title"))
     assert svg.get("width") == f"{72 * width:g}pt"
-    pgf = saved(draw, "pgf", title="a title").decode()
+    pgf = figure_bytes(draw, "pgf", title="a title").decode()
     assert f"{{\\pgfqpoint{{{width:f}in}}{{{height:f}in}}}}" in pgf
 
 
 @pytest.mark.parametrize("draw", [efold([0.3, 0.31]), ranks()])
 def test_a_pdf_embeds_its_fonts_as_outlines_and_says_what_it_shows(draw):
-    text = decoded(saved(draw, "pdf", title="item-knn on ml-100k, alpha 1e-4"))
+    text = decoded(figure_bytes(draw, "pdf", title="item-knn on ml-100k, alpha 1e-4"))
     assert b"/FontFile2" in text
     assert b"/Subtype /CIDFontType2" in text or b"/Subtype /TrueType" in text
     assert b"/Type3" not in text
@@ -179,27 +179,27 @@ def test_a_pdf_embeds_its_fonts_as_outlines_and_says_what_it_shows(draw):
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_figure_gives_the_same_file(form):
     draw = PICTURES["efold"]
-    assert saved(draw, form, title="t") == saved(draw, form, title="t")
+    assert figure_bytes(draw, form, title="t") == figure_bytes(draw, form, title="t")
 
 
 def test_an_svg_needs_no_font_and_a_pgf_no_tex(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    assert b"<text" not in saved(PICTURES["efold"], "svg", title="t")
-    pgf = saved(PICTURES["efold"], "pgf", title="t").decode()
+    assert b"<text" not in figure_bytes(PICTURES["efold"], "svg", title="t")
+    pgf = figure_bytes(PICTURES["efold"], "pgf", title="t").decode()
     assert pgf.count(r"\begin{pgfscope}") == pgf.count(r"\end{pgfscope}")
     assert r"\sffamily\fontsize{8.000000}" in pgf
     assert "folds seen (n)" in pgf
 
 
 def test_names_are_text_and_never_commands_or_markup():
-    pgf = saved(efold([0.3, 0.31], metric=HOSTILE), "pgf", title=f"a\n{HOSTILE}").decode()
+    pgf = figure_bytes(efold([0.3, 0.31], metric=HOSTILE), "pgf", title=f"a\n{HOSTILE}").decode()
     lines = pgf.splitlines()
     assert lines[0].startswith("% a ")
     assert not [line for line in lines if r"\input{" in line and not line.startswith("%")]
     escaped = r"\textbackslash{}input\{/etc/passwd\} \$x\_1\$ 50\% \& \#"
     assert escaped in pgf
     assert HOSTILE in words(efold([0.3, 0.31], metric=HOSTILE))
-    svg = ElementTree.fromstring(inline(efold([0.3]), alt='"><script>alert(1)</script>'))
+    svg = ElementTree.fromstring(inline_svg(efold([0.3]), alt='"><script>alert(1)</script>'))
     assert svg.find(f"{SVG}title").text == '"><script>alert(1)</script>'
     assert not list(svg.iter(f"{SVG}script"))
 
@@ -229,7 +229,7 @@ def test_the_words_about_the_stop_stay_within_the_axes():
 )
 def test_any_run_gives_a_drawing_without_impossible_numbers(scores, stop):
     stopped_at = stop if 1 <= stop <= len(scores) else None
-    text = inline(efold(scores, k=25, stopped_at=stopped_at), alt="a")
+    text = inline_svg(efold(scores, k=25, stopped_at=stopped_at), alt="a")
     ElementTree.fromstring(text)
     assert not re.search(r"[\" ](nan|-?inf)", text)
 
@@ -286,7 +286,7 @@ def test_a_mean_has_its_interval_and_one_without_has_none():
         dataset="d", algorithm="a", metric="nDCG@10", best=False, interval=["95 %", ""],
         k_fold_mean=nan, folds_used=3, k=10,
     )  # fmt: skip
-    axes = drawn(partial(printed, partial(compare_figure, frame))).axes[0]
+    axes = drawn(partial(printed_figure, partial(compare_figure, frame))).axes[0]
     lines = [one.tolist() for one in axes.collections[0].get_segments()]
     assert lines == [[[pytest.approx(0.1), 0], [pytest.approx(0.4), 0]], [[0.4, 1], [0.4, 1]]]
     assert [one.get_text() for one in axes.get_yticklabels()] == ["A", "B"]
@@ -298,7 +298,7 @@ def test_a_line_across_the_whole_axis_is_drawn_at_its_height():
     figure = go.Figure(go.Scatter(x=[1, 10], y=[0.2, 0.4], mode="lines", line={"color": "#000"}))
     figure.add_hline(y=0.3, line={"color": "#000", "width": 2})
     figure.update_layout(height=400, xaxis={"range": [0, 11]})
-    across = printed(lambda: figure).axes[0].lines[-1]
+    across = printed_figure(lambda: figure).axes[0].lines[-1]
     assert list(across.get_ydata()) == [0.3, 0.3]
     assert list(across.get_xdata()) == [0, 1]  # from one end to the other
 
@@ -306,7 +306,7 @@ def test_a_line_across_the_whole_axis_is_drawn_at_its_height():
 def test_ticks_of_a_logarithmic_axis_are_numbers_not_tex():
     figure = go.Figure(go.Scatter(x=[1, 2], y=[1e-5, 1e-2], mode="lines", line={"color": "#000"}))
     figure.update_layout(height=400, yaxis={"type": "log", "range": [-6, -1]})
-    axes = drawn(partial(printed, lambda: figure)).axes[0]
+    axes = drawn(partial(printed_figure, lambda: figure)).axes[0]
     ticks = {tick.get_text() for tick in axes.get_yticklabels()}
     assert "0.0001" in ticks
     assert not [tick for tick in ticks if "$" in tick]
