@@ -91,7 +91,7 @@ def _set_box_from_address(labels: Mapping[str, str]) -> str:
     Args:
         labels: Selection -> its label; first the newest of one's own, where there is one.
     """
-    usual = next(iter(labels))
+    usual = next(iter(labels))  # the newest of one's own, where there is one
     if not is_own(usual) and FIRST_RECORDED in labels:
         usual = FIRST_RECORDED
     name_in_address = st.query_params.get(SELECTION)

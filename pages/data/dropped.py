@@ -346,7 +346,7 @@ def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
             )
             return
         about = _read_file(progress, token, plain, layout)
-    if about is None:  # the page says why
+    if about is None:  # it cannot be read, and the page says why
         return
     st.header("What can be used", anchor=False)
     if about.task is None:
