@@ -11,7 +11,7 @@ from ecv_core.papers.reproduction import PaperCell, papers
 
 DRAWN = "no number"
 """In place of a label where the paper has a picture: ours has nothing to be compared with."""
-_KINDS = {
+_WORDS_OF_LABEL = {
     "same": "the same here",
     "differs": "different",
     DRAWN: "ours alone, where the paper has a picture and no number",
@@ -25,12 +25,14 @@ def markdown(cells: Sequence[PaperCell]) -> str:
     if not cells:
         return "No row or value holds these words."
     labels = Counter(_label(cell) for cell in cells)
-    counts = [f"{labels[label]} {words}" for label, words in _KINDS.items() if labels[label]]
+    counts = [
+        f"{labels[label]} {words}" for label, words in _WORDS_OF_LABEL.items() if labels[label]
+    ]
     lines = [f"{counted(len(cells), 'cell')}: {', '.join(counts)}."]
-    for paper, of_paper in groupby(cells, lambda cell: cell.paper):
+    for paper, cells_of_paper in groupby(cells, lambda cell: cell.paper):
         lines.append(f"\n## {papers()[paper]}")
-        for _, of_part in groupby(of_paper, lambda cell: (cell.table, cell.part)):
-            lines += _part_lines(list(of_part))
+        for _, cells_of_part in groupby(cells_of_paper, lambda cell: (cell.table, cell.part)):
+            lines += _part_lines(list(cells_of_part))
     return "\n".join(lines)
 
 

@@ -66,7 +66,11 @@ _KINDS_WITH_ALPHA = OF_A_STUDY
 
 
 def write_figure(
-    subject: str | RunRecord, kind: str, path: Path, alpha: object = None, folder: Path = FOLDER
+    subject: str | RunRecord,
+    kind: str,
+    path: Path,
+    alpha: object = None,
+    recorded_folder: Path = FOLDER,
 ) -> str:
     """Draw a figure and write the file, in the form that its name says.
 
@@ -80,7 +84,7 @@ def write_figure(
             FILE.html, FILE.gif or FILE.webp, which play fold by fold.
         alpha: The alpha of the paper's rule, for 'difference', 'stops', 'ranks' and 'tradeoff';
             None for its usual one.
-        folder: The recorded runs.
+        recorded_folder: The recorded runs.
 
     Returns:
         What the figure shows.
@@ -96,17 +100,19 @@ def write_figure(
         )
     moving_form = moving_form_of(path)
     if moving_form is not None:
-        return _write_moving(subject, kind, moving_form, path, folder)
+        return _write_moving(subject, kind, moving_form, path, recorded_folder)
     form = form_of(path)
-    chart = _chart_of(subject, kind, alpha, folder)
+    chart = _chart_of(subject, kind, alpha, recorded_folder)
     write_chart(chart, form, path)
     return chart.title
 
 
-def _chart_of(subject: str | RunRecord, kind: str, alpha: object, folder: Path) -> TitledChart:
+def _chart_of(
+    subject: str | RunRecord, kind: str, alpha: object, recorded_folder: Path
+) -> TitledChart:
     """What `write_figure` draws where nothing moves; its arguments."""
     if kind == RACE:
-        race = _race_of(str(subject), folder)
+        race = _race_of(str(subject), recorded_folder)
         return TitledChart(partial(last_round_figure, race), f"{race.question} Last round")
     if kind in CURVES:
         return TitledChart(CURVES_BY_KIND[kind](str(subject)), f"{kind} of {subject}")
@@ -115,44 +121,44 @@ def _chart_of(subject: str | RunRecord, kind: str, alpha: object, folder: Path) 
         alpha = alpha_axis.default
     checked_alpha = float(alpha_axis.parse(alpha))
     if subject == STUDY:
-        return chart_of_study(kind, checked_alpha, folder)
-    return chart_of_run(_run_of(subject, folder), kind, checked_alpha, folder)
+        return chart_of_study(kind, checked_alpha, recorded_folder)
+    return chart_of_run(_run_of(subject, recorded_folder), kind, checked_alpha, recorded_folder)
 
 
-def _run_of(subject: str | RunRecord, folder: Path) -> RunRecord:
+def _run_of(subject: str | RunRecord, recorded_folder: Path) -> RunRecord:
     """A run, or the one with this id."""
     if isinstance(subject, RunRecord):
         return subject
-    return find_run(subject, folder=folder)
+    return find_run(subject, folder=recorded_folder)
 
 
 def _write_moving(
-    subject: str | RunRecord, kind: str, form: MovingForm, path: Path, folder: Path
+    subject: str | RunRecord, kind: str, form: MovingForm, path: Path, recorded_folder: Path
 ) -> str:
     """Write a figure that plays fold by fold; its title. Arguments as of `write_figure`."""
     check_folder(path)
     if kind == RACE:
-        return write_moving(moving_race(_race_of(str(subject), folder)), form, path)
+        return write_moving(moving_race(_race_of(str(subject), recorded_folder)), form, path)
     if kind != "efold" or subject == STUDY:
         raise InputError(
             f"only --kind efold of a run and --kind race of a selection play, so {kind} cannot be "
             f"written as {path}; use FILE.pdf, FILE.svg, FILE.pgf or FILE.png"
         )
-    run = _run_of(subject, folder)
+    run = _run_of(subject, recorded_folder)
     check_begun(run)
     title = write_moving(moving_run(run), form, path)
     return f"{title}, fold by fold"
 
 
-def _race_of(name: str, folder: Path) -> ContenderRace:
+def _race_of(name: str, recorded_folder: Path) -> ContenderRace:
     """The selection with this id, or that of all recorded runs of the dataset with this name.
 
     Raises:
         InputError: If there is neither, or its first round is not complete.
     """
-    runs = [run for run in recorded_runs(folder) if run.spec.dataset == name]
+    runs = [run for run in recorded_runs(recorded_folder) if run.spec.dataset == name]
     if len(runs) > 1:
-        return _recorded_race(runs, folder)
+        return _recorded_race(runs, recorded_folder)
     # No dataset of this name has runs to choose from, so it is the beginning of a selection's id.
     store = open_store()
     record = stored_plan(store, SELECTION, full_plan_id(store, SELECTION, name))
@@ -172,9 +178,9 @@ def _race_of(name: str, folder: Path) -> ContenderRace:
     )
 
 
-def _recorded_race(runs: Sequence[RunRecord], folder: Path) -> ContenderRace:
+def _recorded_race(runs: Sequence[RunRecord], recorded_folder: Path) -> ContenderRace:
     """Which of these recorded runs to use, played again from their folds."""
-    contenders = contenders_of(runs, Results(None, recorded_folder=folder))
+    contenders = contenders_of(runs, Results(None, recorded_folder=recorded_folder))
     terms = terms_for(runs[0].spec, expected_loss=USUAL_LOSS)
     return ContenderRace(
         contenders=contenders,

@@ -35,7 +35,7 @@ _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"PAR1")
 _ALLOCATOR_ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
 """Arrow's own allocator, mimalloc, reserves far more address space than it uses, which counts
 against the limit: a CSV of 40 MB was refused that takes 240 MB to read."""
-_PROGRAM = "from ecv_core.untrusted.bounded import answer; answer()"
+_PROGRAM = "from ecv_core.untrusted.bounded import serve_task; serve_task()"
 _DONE = "done"
 _REFUSED = "refused"
 _REPORT = "report"
@@ -228,7 +228,7 @@ def ending(code: int) -> str:
     return f"exit code {code}"
 
 
-def answer() -> None:
+def serve_task() -> None:
     """In the child: do what standard input says, and write what came of it to standard output."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
