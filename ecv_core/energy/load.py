@@ -35,7 +35,7 @@ class Load:
     clock_seconds: float
     machine_seconds: float
     """Processor seconds of all programs."""
-    own_seconds: float
+    own_processor_seconds: float
     """Processor seconds of this process and its children, those that have ended too."""
     program_seconds: float
     """Processor seconds of the program that this process works for."""
@@ -48,7 +48,7 @@ class Load:
         return cls(
             clock_seconds=time.perf_counter(),
             machine_seconds=sum(times) - idle,
-            own_seconds=own_seconds(),
+            own_processor_seconds=own_processor_seconds(),
             program_seconds=sum(map(_seconds_of, _program)),
         )
 
@@ -60,7 +60,7 @@ class Load:
         possible_seconds = self._processor_seconds_since(before)
         if possible_seconds < 10 * TICK_SECONDS:  # the two ticks below would be too much of it
             return None
-        own = self.own_seconds - before.own_seconds
+        own = self.own_processor_seconds - before.own_processor_seconds
         # The program that this process works for is no other one, either.
         program = self.program_seconds - before.program_seconds
         others = self.machine_seconds - before.machine_seconds - own - program
@@ -77,7 +77,7 @@ class Load:
         return (self.clock_seconds - before.clock_seconds) * (psutil.cpu_count() or 1)
 
 
-def own_seconds() -> float:
+def own_processor_seconds() -> float:
     """Processor seconds of this process and of its children, those that have ended too."""
     me = psutil.Process()
     times = me.cpu_times()
@@ -85,12 +85,12 @@ def own_seconds() -> float:
     return times.user + times.system + of_ended_children + sum(map(_seconds_of, _children(me)))
 
 
-def own_seconds_since(before: float) -> float:
-    """What `own_seconds` has grown by since it was `before`, at least 0.
+def own_processor_seconds_since(before: float) -> float:
+    """What `own_processor_seconds` has grown by since it was `before`, at least 0.
 
     A child that ended and was waited for by nobody, or whose parent ended, takes its seconds along.
     """
-    return max(own_seconds() - before, 0.0)
+    return max(own_processor_seconds() - before, 0.0)
 
 
 def own_pids() -> set[int]:

@@ -286,7 +286,7 @@ METERS: Registry[Callable[[str], Device]] = Registry(
 """What can be named: `shelly:ADDRESS`, `tapo:ADDRESS`, `slurm`, and what packages offer."""
 
 
-def device(text: str) -> Device:
+def device_from_text(text: str) -> Device:
     """The meter that is named; nothing is asked yet. Raises: InputError."""
     name, _, argument = text.strip().partition(":")
     if name in METERS:
@@ -325,7 +325,7 @@ def reading_now(meter: Device) -> tuple[float, str]:
 
 def checked(text: str) -> str:
     """The name of a meter that answers. Raises: InputError."""
-    meter = device(text)
+    meter = device_from_text(text)
     try:
         reading_now(meter)
     except InputError as error:
@@ -604,7 +604,7 @@ def _samplers(meter_names: Sequence[str]) -> list[Sampler]:
         if count_of_kind[kind]:
             name = f"{kind} {count_of_kind[kind] + 1}"
         try:
-            samplers.append(Sampler(name, device(meter_name)))
+            samplers.append(Sampler(name, device_from_text(meter_name)))
         except InputError as error:
             log.warning("a meter of %s is left out: %s", NAME, error)
         else:

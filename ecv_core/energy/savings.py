@@ -370,10 +370,10 @@ def expected_costs(
     metered_joules = [costs.joules for costs in costs_of_similar_runs if all(costs.joules)]
     joules = None
     if metered_joules:
-        joules = _range_of_runs(folds, metered_joules)
+        joules = _cost_range(folds, metered_joules)
     return Expected(
         folds=folds,
-        seconds=_range_of_runs(folds, seconds),
+        seconds=_cost_range(folds, seconds),
         joules=joules,
         runs=len(costs_of_similar_runs),
         same_parameters=costs_of_similar_runs[0].spec.params == spec.params,
@@ -390,7 +390,7 @@ def _most_alike(spec: RunSpec, runs: Iterable[KnownCosts]) -> list[KnownCosts]:
     return [costs for costs in alike if costs.spec.params == spec.params] or alike
 
 
-def _range_of_runs(folds: tuple[int, int], fold_costs: Sequence[Sequence[float]]) -> Range:
+def _cost_range(folds: tuple[int, int], fold_costs: Sequence[Sequence[float]]) -> Range:
     """The fewest folds at the lowest cost of a fold, to the most folds at the highest.
 
     Args:
@@ -451,7 +451,7 @@ PAPER_SOURCES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AtScale:
+class Workload:
     """How much is evaluated, and what one fold takes."""
 
     runs_per_week: float
@@ -476,11 +476,11 @@ class Yearly:
     hours: float
 
 
-def at_scale(work: AtScale, folds_per_run: float) -> Yearly:
+def yearly_cost(work: Workload, folds_per_run: float) -> Yearly:
     """What a year of runs with so many folds each takes.
 
     Args:
-        work: The workload; see `AtScale`.
+        work: The workload; see `Workload`.
         folds_per_run: `work.k` gives all of k-fold cross-validation, `work.folds_used` what e-fold
             takes, and `work.k - work.folds_used` what it saves.
 
@@ -501,7 +501,7 @@ def at_scale(work: AtScale, folds_per_run: float) -> Yearly:
     )
 
 
-def _check_workload(work: AtScale) -> None:
+def _check_workload(work: Workload) -> None:
     """Raises: InputError for a number that cannot be."""
     low_joules, high_joules = work.joules_per_fold
     _check_not_negative("runs per week", work.runs_per_week)

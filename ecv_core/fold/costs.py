@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ecv_core.energy.load import own_seconds, own_seconds_since
+from ecv_core.energy.load import own_processor_seconds, own_processor_seconds_since
 from ecv_core.records.run import Energy, Reading, Shared, one_source
 
 
@@ -27,7 +27,7 @@ class FoldClock:
 
     def __init__(self) -> None:
         self.began_at = time.perf_counter()
-        self._processor_seconds_before = own_seconds()
+        self._processor_seconds_before = own_processor_seconds()
 
     def spent(self, *, fit_began_at: float, fit_ended_at: float) -> dict[str, float]:
         """The seconds of a `FoldResult` whose evaluation ends now, by the names of its fields.
@@ -41,7 +41,7 @@ class FoldClock:
             "fit_seconds": fit_ended_at - fit_began_at,
             "evaluate_seconds": now - fit_ended_at,
             "total_seconds": now - self.began_at,
-            "processor_seconds": own_seconds_since(self._processor_seconds_before),
+            "processor_seconds": own_processor_seconds_since(self._processor_seconds_before),
         }
 
 
@@ -53,7 +53,7 @@ class Costs:
     """
 
     def __init__(self, configuration_count: int, *, steps_build_on_each_other: bool) -> None:
-        """Costs of no configuration yet; the clock starts for the first one.
+        """Costs of no configuration yet; `start_clock` comes next.
 
         Args:
             configuration_count: How many there will be.
@@ -69,13 +69,12 @@ class Costs:
             self._common_parts.add("step")
         self._spent: list[_Cost] = []
         """Of each configuration that is finished."""
-        self.start_clock()
 
     def start_clock(self) -> None:
         """Begin to count for the configuration that comes next."""
         self._seconds_of_part: Counter[str] = Counter()
         self._part_began_at = time.perf_counter()
-        self._processor_seconds_before = own_seconds()
+        self._processor_seconds_before = own_processor_seconds()
 
     def end_part(self, part: str) -> None:
         """Count the time since the part before as this part of the fold; the next one begins."""
@@ -85,7 +84,7 @@ class Costs:
 
     def finish_configuration(self, energy: Energy) -> None:
         """Keep what was counted since the clock started, with this energy."""
-        processor_seconds = own_seconds_since(self._processor_seconds_before)
+        processor_seconds = own_processor_seconds_since(self._processor_seconds_before)
         self._spent.append(
             _Cost(
                 seconds=self._seconds_of_part,

@@ -16,11 +16,11 @@ from ecv_core.energy.parts import inflated_energy_words
 from ecv_core.energy.savings import (
     PAPER_KG,
     PAPER_SOURCES,
-    AtScale,
     EnergyFacts,
+    Workload,
     Yearly,
-    at_scale,
     energy_of,
+    yearly_cost,
 )
 from ecv_core.figures.words import (
     counted,
@@ -70,8 +70,8 @@ def show_year(run: RunRecord) -> None:
         work = _pick_workload(run, facts, stops)
     with right:
         try:
-            saved = at_scale(work, work.k - work.folds_used)
-            whole = at_scale(work, work.k)
+            saved = yearly_cost(work, work.k - work.folds_used)
+            whole = yearly_cost(work, work.k)
         except EcvError as error:
             st.error(sentence(error), icon=":material/error:")
             return
@@ -111,7 +111,7 @@ def stops_of(runs: Sequence[RunRecord], k: int) -> Stops | None:
     return Stops(mean=fmean(stops), least=min(stops), most=max(stops), runs=len(stops))
 
 
-def year_sentence(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None = None) -> str:
+def year_sentence(work: Workload, saved: Yearly, whole: Yearly, stops: Stops | None = None) -> str:
     """The year in one sentence, with the range that the folds used would make of it.
 
     Args:
@@ -135,8 +135,8 @@ def year_sentence(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | No
             f"{counted(stops.runs, 'recorded run')}, {stops.mean:.1f} on average. For that range, "
             "the saving is"
         )
-    least_saved, _ = at_scale(work, work.k - most).kwh
-    _, most_saved = at_scale(work, work.k - fewest).kwh
+    least_saved, _ = yearly_cost(work, work.k - most).kwh
+    _, most_saved = yearly_cost(work, work.k - fewest).kwh
     return (
         f"By estimate, {small_number(saved.folds)} of {small_number(whole.folds)} folds a year "
         f"would not run ({percent:.0f} %). {why} {small_number(least_saved)} to "
@@ -144,7 +144,7 @@ def year_sentence(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | No
     )
 
 
-def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> AtScale:
+def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> Workload:
     """What runs in a year, as it is put in; what a fold of it takes is that of this run.
 
     Args:
@@ -177,7 +177,7 @@ def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> A
     seconds = run.seconds
     if facts.processor_seconds is not None:
         seconds = facts.processor_seconds
-    return AtScale(
+    return Workload(
         runs_per_week=float(runs),
         k=run.k,
         folds_used=folds_used,
@@ -242,7 +242,7 @@ def _range_words(ends: Sequence[float]) -> str:
     return " to ".join(dict.fromkeys(map(small_number, ends)))
 
 
-def lecture_sentence(papers: int, work: AtScale, stops: Stops | None = None) -> str:
+def lecture_sentence(papers: int, work: Workload, stops: Stops | None = None) -> str:
     """What a group's papers come to in a year and what stopping would save of it, with sources.
 
     The numbers are what others measured at a plug, whatever this run is.

@@ -13,7 +13,7 @@ from ecv_core import dataset as datasets
 from ecv_core import models, splits
 from ecv_core.access.roles import PersonRole
 from ecv_core.energy.meter import countries
-from ecv_core.energy.real_meters import device, meter_names, reading_now
+from ecv_core.energy.real_meters import device_from_text, meter_names, reading_now
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING
 from ecv_core.models import ALGORITHMS
 from ecv_core.models.base import Algorithm
@@ -524,7 +524,7 @@ def _readings(names: list[str]) -> None:
         st.rerun()
     for name in names:
         try:
-            value, unit = reading_now(device(name))
+            value, unit = reading_now(device_from_text(name))
         except InputError as error:
             st.error(f"`{name}`: {sentence(error)}", icon=":material/power_off:")
         else:

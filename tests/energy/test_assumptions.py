@@ -87,7 +87,7 @@ def machine(monkeypatch, tmp_path):
         return Load(
             clock_seconds=state["now"],
             machine_seconds=state["machine"],
-            own_seconds=0.0,
+            own_processor_seconds=0.0,
             program_seconds=0.0,
         )
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.energy.meter import carbon_source
-from ecv_core.energy.savings import AtScale, at_scale
+from ecv_core.energy.savings import Workload, yearly_cost
 from ecv_core.records.errors import InputError
 
 # 200 W for a minute a fold
-WORK = AtScale(
+WORK = Workload(
     runs_per_week=100,
     k=10,
     folds_used=4,
@@ -22,7 +22,7 @@ WORK = AtScale(
 
 
 def test_a_hundred_runs_a_week_by_hand():
-    saved = at_scale(WORK, 6)
+    saved = yearly_cost(WORK, 6)
     assert saved.folds == 31_200  # 100 x 52 x 6
     assert saved.kwh == pytest.approx((104, 104))  # 31,200 x 12 kJ = 374.4 MJ
     assert saved.kg_co2e == pytest.approx((41.6, 41.6))  # 104 kWh x 0.4 kg
@@ -33,8 +33,8 @@ def test_a_hundred_runs_a_week_by_hand():
 def test_what_is_used_and_what_is_saved_make_the_whole(used, runs, joules):
     work = replace(WORK, folds_used=used, runs_per_week=runs, joules_per_fold=(joules / 2, joules))
     for end in (0, 1):
-        parts = at_scale(work, used).kwh[end] + at_scale(work, work.k - used).kwh[end]
-        assert parts == pytest.approx(at_scale(work, work.k).kwh[end])
+        parts = yearly_cost(work, used).kwh[end] + yearly_cost(work, work.k - used).kwh[end]
+        assert parts == pytest.approx(yearly_cost(work, work.k).kwh[end])
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_is_used_and_what_is_saved_make_the_whole(used, runs, joules):
 )
 def test_what_cannot_be_is_a_sentence(change, words):
     with pytest.raises(InputError, match=words):
-        at_scale(replace(WORK, **change), 1)
+        yearly_cost(replace(WORK, **change), 1)
 
 
 def test_the_carbon_intensities_name_their_source():

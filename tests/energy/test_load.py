@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 import ecv_core as ecv
-from ecv_core.energy.load import Load, own_seconds, own_seconds_since
+from ecv_core.energy.load import Load, own_processor_seconds, own_processor_seconds_since
 from ecv_core.energy.meter import IdlePower, WatchedMeter
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
@@ -36,7 +36,10 @@ def fold(**more) -> FoldResult:
 
 def reading(seconds: float, machine: float, own: float, program: float = 0.0) -> Load:
     return Load(
-        clock_seconds=seconds, machine_seconds=machine, own_seconds=own, program_seconds=program
+        clock_seconds=seconds,
+        machine_seconds=machine,
+        own_processor_seconds=own,
+        program_seconds=program,
     )
 
 
@@ -57,9 +60,9 @@ def test_the_share_of_others_is_what_is_left_of_the_machine(monkeypatch):
 
 
 def test_children_are_ones_own_those_that_have_ended_too():
-    before = own_seconds()
+    before = own_processor_seconds()
     subprocess.run([sys.executable, "-c", BURN], check=True)
-    ended = own_seconds() - before
+    ended = own_processor_seconds() - before
     assert ended >= 0.28  # of 0.3, counted in ticks at both ends
     with subprocess.Popen(
         [sys.executable, "-c", f"{BURN}\nprint('done', flush=True)\ninput()"],
@@ -68,7 +71,7 @@ def test_children_are_ones_own_those_that_have_ended_too():
         text=True,
     ) as child:
         assert child.stdout.readline() == "done\n"
-        assert own_seconds() - before - ended >= 0.28  # it is alive
+        assert own_processor_seconds() - before - ended >= 0.28  # it is alive
 
 
 def test_no_fold_costs_less_than_nothing_when_a_child_takes_its_seconds_along():
@@ -76,10 +79,10 @@ def test_no_fold_costs_less_than_nothing_when_a_child_takes_its_seconds_along():
     between = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burns!r}])"
     with subprocess.Popen([sys.executable, "-c", between], stdout=subprocess.PIPE) as child:
         grandchild = int(child.stdout.readline())
-        before = own_seconds()
+        before = own_processor_seconds()
         child.kill()  # nobody here can wait for the grandchild any more
-    assert own_seconds() <= before - 0.2
-    assert own_seconds_since(before) == 0
+    assert own_processor_seconds() <= before - 0.2
+    assert own_processor_seconds_since(before) == 0
     os.kill(grandchild, signal.SIGKILL)
 
 

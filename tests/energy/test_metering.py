@@ -21,7 +21,7 @@ from ecv_core.energy.real_meters import (
     Sampler,
     Shelly,
     checked,
-    device,
+    device_from_text,
     meter_names,
 )
 from ecv_core.energy.savings import energy_facts
@@ -246,7 +246,7 @@ def test_an_answer_that_is_no_meters_is_refused():
 def test_a_command_says_watts_or_joules(tmp_path):
     for printed, read in [("47.3", (47.3, "W")), ("1e3 J", (1000, "J")), ("a\n5 W", (5, "W"))]:
         (path := tmp_path / "said it").write_text(printed)
-        assert device(f"cat '{path}'").read() == read
+        assert device_from_text(f"cat '{path}'").read() == read
 
 
 def test_meters_are_named_in_the_environment_one_a_line(monkeypatch):

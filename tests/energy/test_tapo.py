@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from ecv_core.energy import real_meters as metering
-from ecv_core.energy.real_meters import Sampler, checked, device
+from ecv_core.energy.real_meters import Sampler, checked, device_from_text
 from ecv_core.records.errors import InputError
 
 ACCOUNT = ("me@example.org", "correct horse")
@@ -122,7 +122,7 @@ def account(monkeypatch):
 def test_the_integral_of_a_tapo_plug_is_within_one_percent(account):
     plug = Plug()
     with serving(plug) as name:
-        one = device(name)
+        one = device_from_text(name)
         one.read()  # connects
         sampler = Sampler("tapo", one, 0.1)
         sampler.start()
@@ -152,10 +152,10 @@ def test_a_wrong_password_is_one_sentence_without_it(account, monkeypatch, caplo
 def test_without_an_account_or_the_library_it_is_said(monkeypatch):
     monkeypatch.setattr(metering, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'e-fold\[plugs\]'"):
-        device("tapo:10.0.0.9")
+        device_from_text("tapo:10.0.0.9")
     monkeypatch.setattr(metering, "find_spec", lambda name: object())
     monkeypatch.delenv("KASA_USERNAME", raising=False)
     with pytest.raises(InputError, match="KASA_USERNAME and KASA_PASSWORD"):
-        device("tapo:10.0.0.9")
+        device_from_text("tapo:10.0.0.9")
     with pytest.raises(InputError, match="is not the address of a Tapo plug"):
-        device("tapo:http://10.0.0.9")
+        device_from_text("tapo:http://10.0.0.9")

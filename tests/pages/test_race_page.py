@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.energy.savings import AtScale, at_scale
+from ecv_core.energy.savings import Workload, yearly_cost
 from ecv_core.records.run import RunState
 from pages.replay.race import race_data
 from pages.replay.year import Stops, lecture_sentence, stops_of, year_sentence
@@ -181,7 +181,7 @@ def test_the_folds_used_of_the_address_count_until_another_run_is_picked(app, a_
 
 
 def test_the_year_says_how_much_one_fold_more_or_less_would_change():
-    work = AtScale(
+    work = Workload(
         runs_per_week=100,
         k=10,
         folds_used=4,
@@ -189,12 +189,12 @@ def test_the_year_says_how_much_one_fold_more_or_less_would_change():
         seconds_per_fold=60,
         grams_per_kwh=400,
     )
-    said = year_sentence(work, at_scale(work, 6), at_scale(work, 10))
+    said = year_sentence(work, yearly_cost(work, 6), yearly_cost(work, 10))
     # 5,200 runs x 3.33 Wh = 17.33 kWh per fold: 5 folds 86.7, 7 folds 121
     assert "31,200 of 52,000 folds a year would not run (60 %)" in said
     assert "86.7 to 121 kWh" in said
     none = replace(work, runs_per_week=0)
-    assert "0 of 0 folds" in year_sentence(none, at_scale(none, 6), at_scale(none, 10))
+    assert "0 of 0 folds" in year_sentence(none, yearly_cost(none, 6), yearly_cost(none, 10))
 
 
 def test_at_scale_the_study_gives_the_average_and_the_range(a_run):
@@ -203,7 +203,7 @@ def test_at_scale_the_study_gives_the_average_and_the_range(a_run):
     assert stops == Stops(mean=pytest.approx(11 / 3), least=3, most=5, runs=3)
     assert stops_of(runs, 10) is None
     # 1 run a week of 5 folds of 1 kWh: 52 x 2 kWh are saved by stopping after 3, 0 after 5.
-    work = AtScale(
+    work = Workload(
         runs_per_week=1,
         k=5,
         folds_used=4,
@@ -211,13 +211,13 @@ def test_at_scale_the_study_gives_the_average_and_the_range(a_run):
         seconds_per_fold=1,
         grams_per_kwh=100,
     )
-    said = year_sentence(work, at_scale(work, 1), at_scale(work, 5), stops)
+    said = year_sentence(work, yearly_cost(work, 1), yearly_cost(work, 5), stops)
     assert "stopped after 3 to 5 folds in the 3 recorded runs, 3.7 on" in said
     assert said.endswith("0 to 104 kWh.")
 
 
 def test_a_research_groups_year_has_its_sources_and_its_range():
-    work = AtScale(
+    work = Workload(
         runs_per_week=1,
         k=10,
         folds_used=4,
