@@ -134,8 +134,8 @@ def _items_of(matrix: csr_array, user: np.intp) -> Codes:
 
 def _ones_at(matrix: csr_array) -> csr_array:
     """The same matrix with 1 wherever something is stored, a zero too."""
-    ones = np.ones(len(matrix.indices), dtype=np.int8)
-    return scipy.sparse.csr_array((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
+    entries = np.ones(len(matrix.indices), dtype=np.int8)
+    return scipy.sparse.csr_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _check_enough(fold: EvaluatedFold, drawable: Mask, wanted: int) -> None:
