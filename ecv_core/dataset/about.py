@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
-from ecv_core.dataset.bots import most_of_a_person
+from ecv_core.dataset.bots import most_interactions_of_a_person
 from ecv_core.records import codec
 from ecv_core.records.tasks import Task
 
@@ -56,7 +56,7 @@ class About:
     @property
     def busiest_words(self) -> str:
         """That one of many users has much of everything, as programs have; else empty."""
-        if self.busiest <= most_of_a_person(self.kept, self.raw_users):
+        if self.busiest <= most_interactions_of_a_person(self.kept, self.raw_users):
             return ""
         share = self.busiest / self.kept
         return (

@@ -9,7 +9,7 @@ _SHARE = 10
 """Of many users one who has more than a tenth of all interactions is hardly a person."""
 
 
-def most_of_a_person(interactions: int, users: int) -> int:
+def most_interactions_of_a_person(interactions: int, users: int) -> int:
     """How many of all interactions a person may have; of few users each may have all."""
     if users < _MANY_USERS:
         return interactions
@@ -27,5 +27,5 @@ def rows_of_bots(users: Codes, n_users: int) -> Mask:
         Shape (rows,).
     """
     counts = np.bincount(users, minlength=n_users)
-    is_bot = counts > most_of_a_person(len(users), n_users)
+    is_bot = counts > most_interactions_of_a_person(len(users), n_users)
     return is_bot[users]

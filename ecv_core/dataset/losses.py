@@ -33,7 +33,7 @@ MOST_LOST = 0.1
 """The share of rows that may be lost without a word: with more, something is read wrongly."""
 
 
-def no_time(unit: TimeUnit) -> str:
+def no_time_reason(unit: TimeUnit) -> str:
     """The reason where there is no time that is written so."""
     return f"no time, or not a time from 1700 to 2199 as {UNIT_TEXTS[unit]}"
 
@@ -46,7 +46,7 @@ _WAYS_OUT = {
     NO_OBJECT: "correct these lines",
 }
 for _unit in TimeUnit:
-    _WAYS_OUT[no_time(_unit)] = (
+    _WAYS_OUT[no_time_reason(_unit)] = (
         "set the format of the times, choose another column for them, or none"
     )
 
@@ -63,7 +63,7 @@ def count_lost(unused: Mapping[str, int]) -> int:
 
 def reason_of(role: str, unit: TimeUnit) -> str:
     """Why a row cannot be used that lacks what an optional role needs; empty for other roles."""
-    reasons = {"rating": NO_RATING, "timestamp": no_time(unit), "basket": NO_BASKET}
+    reasons = {"rating": NO_RATING, "timestamp": no_time_reason(unit), "basket": NO_BASKET}
     return reasons.get(role, "")
 
 

@@ -36,7 +36,7 @@ def for_task(dataset: DatasetEntry, task: Task) -> Interactions:
     return _load_for_task(_KeyedSource(key=source.key, task=task, source=source))
 
 
-def filtering(dataset: DatasetEntry, task: Task) -> str:
+def filtering_words(dataset: DatasetEntry, task: Task) -> str:
     """In words, what `for_task` makes of the rows of a dataset."""
     if task.of_table:
         return f"{dataset.target} is predicted for every row"

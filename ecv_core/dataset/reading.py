@@ -25,7 +25,7 @@ from ecv_core.dataset.losses import (
     OF_A_BOT,
     REPEATED,
     has_or_have,
-    no_time,
+    no_time_reason,
     way_out,
 )
 from ecv_core.dataset.plain import PlainFile, Report, check_limits, errors_as_dataset_error
@@ -268,7 +268,7 @@ def _read_column(
         reason = f"no {role}"
     else:
         numbers = read_seconds(written, layout.unit)
-        reason = no_time(layout.unit)
+        reason = no_time_reason(layout.unit)
     return numbers, {reason: np.isnan(numbers)}
 
 

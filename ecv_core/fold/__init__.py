@@ -16,7 +16,7 @@ import ecv_core.untrusted.bounded as bounded
 from ecv_core import dataset as datasets
 from ecv_core import splits, stopping
 from ecv_core.dataset import DatasetEntry
-from ecv_core.dataset.preparation import filtering, for_task
+from ecv_core.dataset.preparation import filtering_words, for_task
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, Interactions, Need
 from ecv_core.records.parameters import Params
@@ -149,7 +149,7 @@ def _dataset_facts(spec: RunSpec) -> list[tuple[str, str]]:
         ("Please cite", entry.citation),
         ("Licence of the data", entry.licence),
         ("Where from", entry.homepage),
-        ("Filtering", filtering(entry, spec.task)),
+        ("Filtering", filtering_words(entry, spec.task)),
     ]
     if spec.folds_sha256:
         facts.append(("Split file", f"SHA-256 {spec.folds_sha256}"))

@@ -130,7 +130,7 @@ def plan_of(
         from ecv_core.jobs.plans.select import SelectPlan, selection_runs
 
         # Runs of the selection that were taken out of the queue since this one was put there.
-        cancelled_ids = store.left_queue(record.plan_id, run.run_id)
+        cancelled_ids = store.runs_that_left_queue(record.plan_id, run.run_id)
         selection = SelectPlan.of(record, speculate=speculate)
         return selection, selection_runs(store, record, callbacks, cancelled_ids=cancelled_ids)
     runs = [run]

@@ -58,10 +58,10 @@ def as_settings(contenders: Sequence[object]) -> Iterator[list[NamedModel]]:
                 named.append(NamedModel(contender, {}))
                 continue
             check_model(contender)
-            name = _free_name(_shown(contender), names_in_memory)
+            name = _unused_name(_model_words(contender), names_in_memory)
             names_in_memory.add(name)
             # A spec has plain values alone: the model is held under a key, which is a parameter.
-            key = stack.enter_context(held(partial(_itself, contender)))
+            key = stack.enter_context(held(partial(_return_model, contender)))
             params = _settings_of(contender) | {PARAMETER: key}
             settings = {"algorithm": name_of(contender), "params": params, "tracked": True}
             named.append(NamedModel(name, settings))
@@ -109,7 +109,7 @@ def as_tuning_settings(
         yield {"algorithm": name_of(model), "params": {PARAMETER: key}, "tracked": True}
 
 
-def _itself(model: object, _configuration: Mapping[str, ParamValue]) -> object:
+def _return_model(model: object, _configuration: Mapping[str, ParamValue]) -> object:
     return model
 
 
@@ -142,7 +142,7 @@ def _settings_of(model: Any) -> dict[str, ParamValue]:  # noqa: ANN401  any obje
     return settings
 
 
-def _shown(model: object) -> str:
+def _model_words(model: object) -> str:
     """Such as 'Knob(alpha=1.0)'."""
     settings = [f"{name}={value}" for name, value in _settings_of(model).items()]
     if not settings:
@@ -150,7 +150,7 @@ def _shown(model: object) -> str:
     return f"{name_of(model)}({', '.join(settings)})"
 
 
-def _free_name(name: str, taken: set[str]) -> str:
+def _unused_name(name: str, taken: set[str]) -> str:
     """The name, numbered where another contender has it."""
     free = name
     number = 1

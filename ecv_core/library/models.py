@@ -62,11 +62,11 @@ def fold_computer(model: object, *, ranks: bool) -> ComputesFold:
     """
     check_model(model)
     if ranks:
-        return _way_of(model, _RANKING, f"cannot be used; {_MODELS}")
-    return _way_of(model, _RATING, f"predicts no ratings; {_RATING_MODELS}")
+        return _first_usable_way(model, _RANKING, f"cannot be used; {_MODELS}")
+    return _first_usable_way(model, _RATING, f"predicts no ratings; {_RATING_MODELS}")
 
 
-def _way_of(model: object, ways: Ways, otherwise: str) -> ComputesFold:
+def _first_usable_way(model: object, ways: Ways, otherwise: str) -> ComputesFold:
     """The first way that this model has. Raises: InputError with `otherwise` where it has none."""
     for can_be_used, compute in ways:
         if can_be_used(model):
@@ -87,7 +87,7 @@ def name_of(model: object) -> str:
 # What a model can do, by its methods.
 
 
-def _has(model: object, *methods: str) -> bool:
+def _has_methods(model: object, *methods: str) -> bool:
     return all(callable(getattr(model, method, None)) for method in methods)
 
 
@@ -96,34 +96,34 @@ def _arguments(model: Any, method: str) -> Mapping[str, Any]:  # noqa: ANN401  a
 
 
 def _is_of_lenskit(model: object) -> bool:
-    return _has(model, "train") and type(model).__module__.startswith("lenskit")
+    return _has_methods(model, "train") and type(model).__module__.startswith("lenskit")
 
 
 def _is_of_surprise(model: object) -> bool:
     """Whether it is fitted on Surprise's kind of data."""
-    return _has(model, "fit") and "trainset" in _arguments(model, "fit")
+    return _has_methods(model, "fit") and "trainset" in _arguments(model, "fit")
 
 
 def _is_of_cornac(model: object) -> bool:
     """Whether it is fitted on Cornac's kind of data."""
-    return _has(model, "fit") and "train_set" in _arguments(model, "fit")
+    return _has_methods(model, "fit") and "train_set" in _arguments(model, "fit")
 
 
-def _recommends(model: object) -> bool:
-    return _has(model, "fit", "recommend")
+def _can_recommend(model: object) -> bool:
+    return _has_methods(model, "fit", "recommend")
 
 
-def _predicts(model: object) -> bool:
-    return _has(model, "fit", "predict")
+def _can_predict(model: object) -> bool:
+    return _has_methods(model, "fit", "predict")
 
 
 def _scores_users(model: object) -> bool:
     """Whether it has `score(users)`; `score(X, y)` is an estimator's."""
-    return _has(model, "fit", "score") and len(_arguments(model, "score")) == 1
+    return _has_methods(model, "fit", "score") and len(_arguments(model, "score")) == 1
 
 
 def _is_function(model: object) -> bool:
-    return callable(model) and not _has(model, "fit")
+    return callable(model) and not _has_methods(model, "fit")
 
 
 # Models of users x items.
@@ -134,10 +134,10 @@ def _function_scores(model: Any, _spec: RunSpec, fold: TrackedFold) -> object:  
 
 
 def _scorer(model: Any, _spec: RunSpec, fold: TrackedFold) -> object:  # noqa: ANN401
-    return _fitted(model, fold.matrices.train, fold)
+    return _fit_copy(model, fold.matrices.train, fold)
 
 
-def _fitted(model: Any, matrix: Any, fold: TrackedFold) -> Any:  # noqa: ANN401  any object
+def _fit_copy(model: Any, matrix: Any, fold: TrackedFold) -> Any:  # noqa: ANN401  any object
     """A copy, fitted on a matrix; quietly, and with the fold's seed, if it can."""
     arguments = _arguments(model, "fit")
     options: dict[str, Any] = {}
@@ -150,13 +150,13 @@ def _fitted(model: Any, matrix: Any, fold: TrackedFold) -> Any:  # noqa: ANN401 
     return fitted
 
 
-def _recommended(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
+def _recommend_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
     """Lists of a model with `recommend(users, matrix, N=...)`, which gives items and scores."""
     import pandas as pd
 
     # implicit takes no csr_array, and some of its models no float32.
     train = csr_matrix(fold.matrices.train, dtype=np.float64)
-    fitted = _fitted(model, train, fold)
+    fitted = _fit_copy(model, train, fold)
     users = np.unique(fold.matrices.held_out.nonzero()[0])
     items, scores = fitted.recommend(users, train[users], N=_longest_list(spec))
     items = np.asarray(items)
@@ -219,15 +219,15 @@ def _held_out_items(fold: TrackedFold) -> NDArray[np.intp]:
     return fold.data.items[fold.matrices.tested].astype(np.intp)
 
 
-def _predicted(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
+def _predict_pairs(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
     """Ratings of a model with `predict(users, items)`."""
-    fitted = _fitted(model, _ratings(fold), fold)
+    fitted = _fit_copy(model, _ratings(fold), fold)
     return _predictions(fold, fitted.predict(_held_out_users(fold), _held_out_items(fold)))
 
 
 def _scored_ratings(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
     """Ratings of a model with `score(users)`."""
-    return _cells(fold, _fitted(model, _ratings(fold), fold))
+    return _cells(fold, _fit_copy(model, _ratings(fold), fold))
 
 
 def _function_ratings(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
@@ -260,7 +260,7 @@ def _surprise_ratings(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataF
     return _predictions(fold, predicted)
 
 
-def _fitted_on_cornac(model: Any, fold: TrackedFold, values: NDArray[Any]) -> Any:  # noqa: ANN401
+def _fit_copy_on_cornac(model: Any, fold: TrackedFold, values: NDArray[Any]) -> Any:  # noqa: ANN401
     """A copy of a model of Cornac, fitted on training interactions with these values."""
     from cornac.data import Dataset
 
@@ -290,7 +290,7 @@ def _everybody(count: int) -> OrderedDict[int, int]:
 def _cornac_ratings(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
     """Ratings of a model of Cornac; of whom it does not know what it takes by default."""
     assert fold.data.ratings is not None  # a run of RMSE or MAE is refused without
-    fitted = _fitted_on_cornac(model, fold, fold.data.ratings[fold.matrices.learnt])
+    fitted = _fit_copy_on_cornac(model, fold, fold.data.ratings[fold.matrices.learnt])
     predicted = []
     for user, item in zip(_held_out_users(fold), _held_out_items(fold), strict=True):
         predicted.append(fitted.rate(user, item))
@@ -303,7 +303,7 @@ class _CornacScores:
     def __init__(self, model: Any, _spec: RunSpec, fold: TrackedFold) -> None:  # noqa: ANN401
         """Fit a copy."""
         self._items = fold.data.n_items
-        self._fitted = _fitted_on_cornac(model, fold, np.ones(fold.matrices.learnt.sum()))
+        self._fitted = _fit_copy_on_cornac(model, fold, np.ones(fold.matrices.learnt.sum()))
 
     def score(self, users: NDArray[np.intp]) -> NDArray[np.float64]:
         """Scores of all items; shape (users, items), -inf of items that training does not know."""
@@ -336,7 +336,7 @@ def _longest_list(spec: RunSpec) -> int:
 _RANKING: Ways = (
     (_is_of_lenskit, _lenskit_lists),
     (_is_of_cornac, _CornacScores),
-    (_recommends, _recommended),
+    (_can_recommend, _recommend_lists),
     (_scores_users, _scorer),
     (_is_function, _function_scores),
 )
@@ -344,7 +344,7 @@ _RANKING: Ways = (
 _RATING: Ways = (
     (_is_of_surprise, _surprise_ratings),
     (_is_of_cornac, _cornac_ratings),
-    (_predicts, _predicted),
+    (_can_predict, _predict_pairs),
     (_scores_users, _scored_ratings),
     (_is_function, _function_ratings),
 )

@@ -241,7 +241,7 @@ class Tracked:
                     if index is None:
                         self._store.finish(run_id, RunState.FINISHED, owner=this_process())
                         return
-                    with self._metered(run_id, index) as fold:
+                    with self._measure_fold(run_id, index) as fold:
                         yield fold
         finally:
             self._loop = _no_loop
@@ -286,7 +286,7 @@ class Tracked:
         return True
 
     @contextmanager
-    def _metered(self, run_id: str, index: int) -> Iterator[TrackedFold]:
+    def _measure_fold(self, run_id: str, index: int) -> Iterator[TrackedFold]:
         fold = TrackedFold(self.spec, index)
         meter = meter_for(self.spec)
 

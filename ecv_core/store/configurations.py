@@ -121,11 +121,11 @@ def configuration_names(path: Path) -> list[str]:
     Raises:
         InputError: If the file is damaged.
     """
-    return list(_names_once(path, version_of(path)))
+    return list(_names_of_version(path, version_of(path)))
 
 
 @lru_cache(maxsize=8)
-def _names_once(path: Path, version: tuple[int, ...]) -> tuple[str, ...]:
+def _names_of_version(path: Path, version: tuple[int, ...]) -> tuple[str, ...]:
     """The names in a file, in their order, which is read again only when it has changed."""
     if not version:
         return ()

@@ -248,7 +248,7 @@ def waiting_for_database(say: Say) -> Iterator[None]:
         _SAY.reset(token)
 
 
-def _connected(engine: sa.Engine) -> sa.Connection:
+def _open_connection(engine: sa.Engine) -> sa.Connection:
     """A connection; waited for where `waiting_for_database` says so. Raises: SQLAlchemyError."""
     is_away = False
     while True:
@@ -283,7 +283,7 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
         StoreError.
     """
     try:
-        with _connected(engine) as connection, connection.begin():
+        with _open_connection(engine) as connection, connection.begin():
             _refuse_replaced_file(engine, connection)
             yield connection
     except (SQLAlchemyError, UnicodeError) as error:

@@ -249,11 +249,11 @@ def _rows(folder: Path) -> Mapping[str, _Row]:
         InputError: For a damaged file.
     """
     path = folder / RUNS
-    return _rows_once(path, version_of(path))
+    return _rows_of_version(path, version_of(path))
 
 
 @lru_cache(maxsize=64)
-def _rows_once(path: Path, version: tuple[int, ...]) -> Mapping[str, _Row]:
+def _rows_of_version(path: Path, version: tuple[int, ...]) -> Mapping[str, _Row]:
     """What a file holds, which is read again only when it has changed."""
     if not version:
         return {}

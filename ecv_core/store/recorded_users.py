@@ -34,11 +34,11 @@ def names_with_users(path: Path) -> frozenset[str]:
     Raises:
         InputError: If the file is damaged.
     """
-    return _names_once(path, version_of(path))
+    return _names_of_version(path, version_of(path))
 
 
 @lru_cache(maxsize=64)
-def _names_once(path: Path, version: tuple[int, ...]) -> frozenset[str]:
+def _names_of_version(path: Path, version: tuple[int, ...]) -> frozenset[str]:
     """The names in a file, which is read again only when it has changed."""
     if not version:
         return frozenset()

@@ -195,7 +195,7 @@ class ReadFolds(NamedTuple):
 def read_folds(fold_rows: Rows) -> ReadFolds:
     """The folds of one run from their rows; what is wrong with those that cannot be read."""
     read = ReadFolds([], [], {})
-    for row in _in_turn(fold_rows):
+    for row in _sort_by_turn(fold_rows):
         try:
             result = codec.read(FoldResult, row.result)
             if result.fold != row.fold:
@@ -213,7 +213,7 @@ def read_folds(fold_rows: Rows) -> ReadFolds:
     return read
 
 
-def _in_turn(fold_rows: Rows) -> list[Any]:
+def _sort_by_turn(fold_rows: Rows) -> list[Any]:
     """The folds of a run in the order in which its rule saw them.
 
     Those whose turn is not known come first, in the order in which they finished.
@@ -248,7 +248,7 @@ def checked_stop(stop: int | None, spec: RunSpec, damaged: Collection[int]) -> i
 def _kept_moments(fold_rows: Rows) -> Sequence[Moment] | None:
     """Where the run stood after each fold that the rule saw; None where one does not say so."""
     moments = []
-    for row in _in_turn(fold_rows):
+    for row in _sort_by_turn(fold_rows):
         if row.ahead:
             continue
         if row.moment is None:
@@ -336,12 +336,12 @@ def user_scores_row(scores: UserScores) -> dict[str, object]:
     """Columns of the user_scores table."""
     clusters = None
     if scores.clusters is not None:
-        clusters = _packed_codes(scores.clusters)
+        clusters = _compress_codes(scores.clusters)
     return {
         "metrics": json.dumps(scores.metrics),
-        "users": _packed_codes(scores.users),
+        "users": _compress_codes(scores.users),
         "clusters": clusters,
-        "scores": _packed(np.ascontiguousarray(scores.values, "<f4").tobytes()),
+        "scores": _compress(np.ascontiguousarray(scores.values, "<f4").tobytes()),
     }
 
 
@@ -349,11 +349,11 @@ def unpack_user_scores(row: Any) -> UserScores:  # noqa: ANN401  a row
     """What `user_scores_row` wrote. Raises: DamagedRun for a row that is damaged."""
     try:
         metrics = tuple(json.loads(row.metrics))
-        users = _unpacked_codes(row.users)
-        values = np.frombuffer(_unpacked(row.scores), "<f4")
+        users = _decompress_codes(row.users)
+        values = np.frombuffer(_decompress(row.scores), "<f4")
         clusters = None
         if row.clusters is not None:
-            clusters = _unpacked_codes(row.clusters)
+            clusters = _decompress_codes(row.clusters)
         return UserScores(
             users=users,
             metrics=metrics,
@@ -368,20 +368,20 @@ def unpack_user_scores(row: Any) -> UserScores:  # noqa: ANN401  a row
         ) from error
 
 
-def _packed_codes(codes: Codes) -> bytes:
+def _compress_codes(codes: Codes) -> bytes:
     """Steps from code to code, which mostly ascend, pack better than the codes."""
     steps = np.diff(np.ascontiguousarray(codes, "<i4"), prepend=np.int32(0))
-    return _packed(steps.tobytes())
+    return _compress(steps.tobytes())
 
 
-def _unpacked_codes(data: bytes) -> Codes:
-    steps = np.frombuffer(_unpacked(data), "<i4")
+def _decompress_codes(data: bytes) -> Codes:
+    steps = np.frombuffer(_decompress(data), "<i4")
     return np.cumsum(steps, dtype="<i4")
 
 
-def _packed(data: bytes) -> bytes:
+def _compress(data: bytes) -> bytes:
     return lzma.compress(data, lzma.FORMAT_RAW, filters=_FILTERS)
 
 
-def _unpacked(data: bytes) -> bytes:
+def _decompress(data: bytes) -> bytes:
     return lzma.decompress(data, lzma.FORMAT_RAW, filters=_FILTERS)

@@ -309,7 +309,7 @@ class Store:
             change = runs.update().filter_by(run_id=run_id)
             connection.execute(change.values(state=state, error=error, finished_at=now()))
 
-    def left_queue(self, group_id: str, since_of: str) -> list[str]:
+    def runs_that_left_queue(self, group_id: str, since_of: str) -> list[str]:
         """Runs of a group that were cancelled since another run was queued."""
         queued_at = sa.select(runs.c.queued_at).filter_by(run_id=since_of).scalar_subquery()
         query = sa.select(runs.c.run_id).filter_by(group_id=group_id, state=RunState.CANCELLED)

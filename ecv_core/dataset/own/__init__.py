@@ -92,7 +92,7 @@ def take_in(write: Callable[[Path], object], file_name: str) -> str:
         (folder / _FILE_NAME).write_text(file_name[:200], encoding="utf-8", errors="replace")
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise unwritable(error) from error
+        raise unwritable_error(error) from error
     return folder.name[1:]
 
 
@@ -103,7 +103,7 @@ def make_working_folder() -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True)
     except OSError as error:
-        raise unwritable(error) from error
+        raise unwritable_error(error) from error
     return folder
 
 
@@ -176,7 +176,7 @@ def _read_and_write(plain: PlainFile, layout: Layout, folder: Path, report: Repo
         _write_json(folder / ABOUT, about)
         _write_json(folder / _READ_LAYOUT, layout)
     except OSError as error:
-        raise unwritable(error) from error
+        raise unwritable_error(error) from error
     return about
 
 
@@ -306,7 +306,7 @@ def _read_layout(path: Path) -> Layout | None:
         return None
 
 
-def unwritable(error: OSError) -> DatasetError:
+def unwritable_error(error: OSError) -> DatasetError:
     """The sentence about a data folder that takes nothing."""
     return DatasetError(
         f"{data_dir()} cannot be written to ({error.strerror or error}); free some space, or "
@@ -384,7 +384,7 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
             raise InputError(f"there is a dataset '{name}' already; choose another name") from None
-        raise unwritable(error) from error
+        raise unwritable_error(error) from error
     # The file that the dataset was made of, and how it was read, are needed no more.
     for path in kept_folder.iterdir():
         if path.name not in (INTERACTIONS, ABOUT, _ADDED_BY):
@@ -412,7 +412,7 @@ def remove(name: str) -> None:
     try:
         _kept_folder(name).rename(discarded)
     except OSError as error:
-        raise unwritable(error) from error
+        raise unwritable_error(error) from error
     shutil.rmtree(discarded, ignore_errors=True)
 
 
