@@ -213,7 +213,7 @@ def _alpha_sentence(alpha: float) -> str:
     width = math.sqrt(10 * alpha)
     number = f"Alpha {scientific(alpha)}"
     if "e" in scientific(alpha):
-        number += f" is {alpha:.12f}".rstrip("0")
+        number += f" is {np.format_float_positional(alpha, trim='-')}"
     return (
         f"{number}: the rule stops once an interval {width:.2g} wide changes by no more than "
         f"{width / 10:.2g} from one fold to the next. A wider interval must be steadier."

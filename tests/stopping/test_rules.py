@@ -26,6 +26,7 @@ from ecv_core.stopping import (
     stop_of,
 )
 from ecv_core.stopping.base import Rule, Watched, check_numbers
+from ecv_core.stopping.efold import ALPHA
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular")
 scores = st.lists(st.integers(0, 1000).map(lambda n: n / 1000), min_size=3, max_size=8)
@@ -407,3 +408,18 @@ def test_the_picture_of_a_rule_knows_what_the_rule_is_set_to(fold_results):
 def test_a_range_without_an_end_is_said_plainly(low, value, message):
     with pytest.raises(InputError, match=message):
         Parameter("patience", 2, "In a row.", low=low).parse(value)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "number"),
+    [
+        (1e-4, "Alpha 1e-4 is 0.0001: "),
+        (0.01, "Alpha 0.01: "),
+        (1.5e-12, "Alpha 1.5e-12 is 0.0000000000015: "),
+        (1e-13, "Alpha 1e-13 is 0.0000000000001: "),
+        (1e20, "Alpha 1e+20 is 100000000000000000000: "),
+    ],
+)
+def test_an_alpha_is_written_out_as_it_is(alpha: float, number: str) -> None:
+    assert ALPHA.meaning is not None
+    assert ALPHA.meaning(alpha).startswith(number)
