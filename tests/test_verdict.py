@@ -25,7 +25,7 @@ from ecv_core.records.run import (
     RunState,
     UserScores,
 )
-from ecv_core.store.new_data import new_data_of
+from ecv_core.store.new_data import mean_on_new_data
 from tests.fake_folds import fold_result
 
 # Mean 0.30, deviation 0.01; t(2) = 4.3027: half the interval is 4.3027 * 0.01 / sqrt(3) = 0.0248.
@@ -37,7 +37,7 @@ FALLING = (0.30, 0.32, 0.31, 0.31)
 
 
 def words_of_interval(run):
-    return interval_words(run, new_data_of(run, run.user_scores))
+    return interval_words(run, mean_on_new_data(run, run.user_scores))
 
 
 def ended(scores, *, k=10, stopped_at=None, moments=(), **settings) -> RunRecord:
@@ -261,9 +261,9 @@ def test_the_interval_for_new_users_stands_first_and_that_of_the_folds_behind_it
     ]
     words = "95 % interval for new users 0.0000 to 0.5889; ± 0.6353 over these folds"
     assert words_of_interval(run) == words
-    assert new_data_cell(new_data_of(run, run.user_scores)) == "0.0000 to 0.5889"
+    assert new_data_cell(mean_on_new_data(run, run.user_scores)) == "0.0000 to 0.5889"
     del users[1]  # a fold whose users are not known: nothing is guessed from the other
-    assert new_data_cell(new_data_of(run, users)) == "-"
+    assert new_data_cell(mean_on_new_data(run, users)) == "-"
     assert interval_words(ended(()), None) == ""
     assert interval_lines(ended(())) == []
 

@@ -42,7 +42,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
 from ecv_core.stopping import Rule, StoppingRule, record_of
 from ecv_core.stopping.odd_folds import doubt
-from ecv_core.store.new_data import new_data_of
+from ecv_core.store.new_data import mean_on_new_data
 from ecv_core.store.ownership import this_process
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
@@ -76,7 +76,7 @@ class CrossValidated(dict[str, Any]):
         """Indices of the folds that ran, ascending, as the arrays have them."""
         self.run = _run_of(record)
         """The run: `mean`, `interval`, `stopped_at`, `frame()`, `figure()`, ..."""
-        self.new_data = new_data_of(record, record.user_scores)
+        self.new_data = mean_on_new_data(record, record.user_scores)
         """The mean score of new rows, or groups: `interval` with `low` and `high`, and `of`, which
         of the two. None where the folds do not tell it: a single one without values of its samples,
         several that score alike, and folds in the order of time."""

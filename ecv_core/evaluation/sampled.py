@@ -147,9 +147,9 @@ def _check_enough(fold: EvaluatedFold, drawable: Mask, wanted: int) -> None:
         wanted: Negatives of a user.
     """
     # An item that a user has seen and that is held out as well is taken only once.
-    taken = _ones_at(fold.seen) + _ones_at(fold.held_out)
-    drawable_taken = np.concatenate(([0], np.cumsum(drawable[taken.indices])))
-    taken_counts = np.diff(drawable_taken[taken.indptr])
+    seen_or_held_out = _ones_at(fold.seen) + _ones_at(fold.held_out)
+    drawable_taken = np.concatenate(([0], np.cumsum(drawable[seen_or_held_out.indices])))
+    taken_counts = np.diff(drawable_taken[seen_or_held_out.indptr])
     items_to_draw = drawable.sum() - taken_counts[fold.users]
     most = int(items_to_draw.min(initial=wanted))
     if most < wanted:

@@ -34,7 +34,7 @@ from ecv_core.stopping import (
     uncertainty_of,
 )
 from ecv_core.stopping.new_data import NewDataInterval
-from ecv_core.store.new_data import NewData, new_data_of, usual_units_of_new_data
+from ecv_core.store.new_data import MeanOnNewData, mean_on_new_data, usual_units_of_new_data
 
 _OfRuns = Literal["efold", "stops", "tradeoff", "difference", "ranks"]
 _Curves = Literal["p-values", "dimensions", "steps", "board", "spaces"]
@@ -299,7 +299,7 @@ def half_width_words(interval: Interval | None, k: int, note: str = "") -> str:
     return f"± {half} over these folds{note}"
 
 
-def interval_words(run: RunRecord, new_data: NewData | None) -> str:
+def interval_words(run: RunRecord, new_data: MeanOnNewData | None) -> str:
     """How uncertain the mean is, in short: for new users, and behind a word for these folds.
 
     '95 % interval for new users 0.2803 to 0.3081; ± 0.0116 over these folds, allowing for the early
@@ -307,7 +307,7 @@ def interval_words(run: RunRecord, new_data: NewData | None) -> str:
 
     Args:
         run: With its folds.
-        new_data: As `new_data_of` the run gives it.
+        new_data: As `mean_on_new_data` the run gives it.
     """
     if run.at_stop is None:
         return ""
@@ -322,7 +322,7 @@ def interval_words(run: RunRecord, new_data: NewData | None) -> str:
     return words
 
 
-def new_data_cell(new_data: NewData | None) -> str:
+def new_data_cell(new_data: MeanOnNewData | None) -> str:
     """The interval for new users, rows or clusters, as a table has it: its ends, or a dash."""
     if new_data is None:
         return "-"
@@ -361,14 +361,14 @@ def interval_allowing_for_stop(run: RunRecord) -> Interval | None:
     return interval
 
 
-def new_data_line(run: RunRecord, new_data: NewData | None) -> str:
+def new_data_line(run: RunRecord, new_data: MeanOnNewData | None) -> str:
     """Where the mean of new users is, or why that is not known; empty before the first fold.
 
     '95 % interval for new users: 0.2803 to 0.3081 (drawn from the same population)'
 
     Args:
         run: With its folds.
-        new_data: As `new_data_of` the run gives it.
+        new_data: As `mean_on_new_data` the run gives it.
     """
     if not run.folds:
         return ""
@@ -425,7 +425,7 @@ def interval_lines(run: RunRecord) -> list[str]:
     if not run.folds:
         return []
     level = percent_text(run.spec.confidence, "g")
-    lines = [new_data_line(run, new_data_of(run, run.user_scores))]
+    lines = [new_data_line(run, mean_on_new_data(run, run.user_scores))]
     t_interval = students_interval(run)
     if t_interval:
         ends = _interval_and_reason_words(t_interval, _students_t_words(run))
@@ -632,14 +632,14 @@ def setting_words(rule_id: str, value: float) -> str:
             compared by the share of the runs that it may stop, while the others use all folds. 0 is
             all folds.
     """
-    if value == 0:
+    if value == 0:  # whatever the rule, it stops no run
         return "all folds"
     axis = RULES[rule_id].axis
     if axis is not None:
         return axis.in_words(value, about=True)
     # A rule without an axis has nothing to set: what varies is in how many runs it may stop.
     share_of_runs = value
-    if share_of_runs == 1:
+    if share_of_runs == 1:  # in every run, so it is the rule as its author registered it
         return "as registered"
     return f"in {percent_text(share_of_runs, '.0f')} of the runs, otherwise all folds"
 

@@ -25,7 +25,7 @@ from ecv_core.store.document import run_document
 from ecv_core.store.listing import names_by_group
 from ecv_core.store.lookup import find_run
 from ecv_core.store.made_with import imported_sentence, made_with
-from ecv_core.store.new_data import new_data_of
+from ecv_core.store.new_data import mean_on_new_data
 from ecv_core.store.outputs import write_output
 from ecv_core.store.recorded import recorded_runs_under_splits
 from ecv_core.store.results import Results
@@ -196,7 +196,7 @@ class Run:
         facts = [("run", f"{run_name(self.record)} ({self.run_id})")]
         if self.mean is not None:
             scored = self._with_user_scores()
-            interval = interval_words(scored, new_data_of(scored, scored.user_scores))
+            interval = interval_words(scored, mean_on_new_data(scored, scored.user_scores))
             score = f"{self.mean:.4f} ({interval})"
             facts.append((metric_label(self.spec), score))
         used = self.record.folds_used

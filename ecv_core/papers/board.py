@@ -35,7 +35,7 @@ from ecv_core.records.interactions import Part
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.store.imports import read_run
-from ecv_core.store.new_data import new_data_of
+from ecv_core.store.new_data import mean_on_new_data
 from ecv_core.untrusted.files import DAMAGED, opened, read_at_most
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _row(entry: Checked, comparison_text: str) -> list[str]:
     return [
         _name(entry),
         f"{_mean(entry):.4f}",
-        new_data_cell(new_data_of(run, run.user_scores)),
+        new_data_cell(mean_on_new_data(run, run.user_scores)),
         interval_text,
         comparison_text,
         f"{run.folds_used} of {run.k}",

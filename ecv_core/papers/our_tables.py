@@ -249,7 +249,7 @@ def power_tables() -> Frames:
     return {
         "counts": rating_counts(),
         "power": pd.DataFrame(power_rows).T,
-        "with one set": _power_with_one_parameter_set(),
+        "with one set": _power_where_one_parameter_is_fixed(),
         "grid": _paper_grid(),
     }
 
@@ -272,17 +272,17 @@ def _power_row(p_values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _power_with_one_parameter_set() -> pd.DataFrame:
-    """DP of nDCG@10 among settings of bpr-mf that share the value of one parameter.
+def _power_where_one_parameter_is_fixed() -> pd.DataFrame:
+    """Discriminative power (DP) of nDCG@10 among settings of bpr-mf with one parameter in common.
 
     Empty where that tuning is not on this machine.
     """
     if not TUNINGS.exists():
         return pd.DataFrame()
     tuning = recorded_tuning("ml-1m--bpr-mf")
-    # Parameter -> its value -> DP of the pairs of settings that share this value.
-    dp_of_values = dominance(tuning.p_values["ndcg@10"], tuning.configurations)
-    return pd.DataFrame(dp_of_values).T.add_prefix("ml-1m, ", axis=0)
+    # Parameter -> its value -> discriminative power among the settings that share this value.
+    power_at_fixed_values = dominance(tuning.p_values["ndcg@10"], tuning.configurations)
+    return pd.DataFrame(power_at_fixed_values).T.add_prefix("ml-1m, ", axis=0)
 
 
 def _paper_grid() -> pd.DataFrame:

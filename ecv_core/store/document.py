@@ -41,7 +41,7 @@ from ecv_core.records.run import (
     UserScores,
 )
 from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec, Setting
-from ecv_core.store.new_data import new_data_of
+from ecv_core.store.new_data import mean_on_new_data
 from ecv_core.untrusted import limits
 
 FORMAT: Final = "e-fold run"
@@ -309,7 +309,7 @@ def _interval_for_new_data(
     run: RunRecord, users: Mapping[int, UserScores] | None
 ) -> dict[str, Any] | None:
     """Where the mean of new users is, at the stop or after the newest fold."""
-    new_data = new_data_of(run, users or {})
+    new_data = mean_on_new_data(run, users or {})
     if new_data is None:
         return None
     interval = new_data.interval

@@ -16,7 +16,7 @@ from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewData:
+class MeanOnNewData:
     """What the folds of a run say of the mean of new data."""
 
     interval: NewDataInterval
@@ -24,7 +24,7 @@ class NewData:
     """Its units: 'users', 'rows' of a table, or 'clusters' of users where the data name them."""
 
 
-def new_data_of(run: RunRecord, user_scores: Mapping[int, UserScores]) -> NewData | None:
+def mean_on_new_data(run: RunRecord, user_scores: Mapping[int, UserScores]) -> MeanOnNewData | None:
     """Where the mean score of new users is, by the folds that a run used up to its stop.
 
     Args:
@@ -44,12 +44,13 @@ def new_data_of(run: RunRecord, user_scores: Mapping[int, UserScores]) -> NewDat
         interval = _interval_by_fold_scores(run)
     if interval is None:
         return None
-    within_range = interval.within(*metric_of(run.spec).range)
-    return NewData(interval=within_range, of=_units_of_new_data(run, user_scores))
+    # An interval knows of no metric, so that an end may lie where the metric cannot be.
+    interval_of_mean = interval.within(*metric_of(run.spec).range)
+    return MeanOnNewData(interval=interval_of_mean, of=_units_of_new_data(run, user_scores))
 
 
 def usual_units_of_new_data(spec: RunSpec) -> str:
-    """As `NewData.of` of runs like this, where the data do not name users' clusters."""
+    """As `MeanOnNewData.of` of runs like this, where the data do not name users' clusters."""
     if spec.clustered:
         return "clusters"
     if spec.task.of_table:
@@ -58,7 +59,7 @@ def usual_units_of_new_data(spec: RunSpec) -> str:
 
 
 def _units_of_new_data(run: RunRecord, user_scores: Mapping[int, UserScores]) -> str:
-    """As `NewData.of` of a run; where it is of users, all its folds used have scores."""
+    """As `MeanOnNewData.of` of a run; where it is of users, all its folds used have scores."""
     units = usual_units_of_new_data(run.spec)
     if units != "users":
         return units

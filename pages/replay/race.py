@@ -26,7 +26,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.run import RunRecord
 from ecv_core.stopping import difference_percent
-from ecv_core.store.new_data import new_data_of
+from ecv_core.store.new_data import mean_on_new_data
 from pages.replay.choice import choose_run
 from pages.replay.year import show_year
 from pages.shared.address.link import write_into_link
@@ -139,7 +139,7 @@ def _two_digits(factor: float) -> float:
 def _new_data_words(run: RunRecord) -> str:
     """The interval for new data, of which the ± in the lane says nothing."""
     scored = results().with_user_scores(run)
-    line = escaped(new_data_line(scored, new_data_of(scored, scored.user_scores)))
+    line = escaped(new_data_line(scored, mean_on_new_data(scored, scored.user_scores)))
     return f"± is {glossary_link('confidence-interval', 'of these folds')}. At the stop: {line}."
 
 

@@ -30,7 +30,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.stopping import cheap_model_ids
-from ecv_core.store.new_data import NewData, new_data_of
+from ecv_core.store.new_data import MeanOnNewData, mean_on_new_data
 from ecv_core.store.results import Results, cheap_model_spec
 from pages.shared.base.glossary import glossary_line, glossary_link, metric_term, terms
 from pages.shared.charts.energy_parts import energy_words
@@ -52,7 +52,7 @@ def run_answer(run: RunRecord) -> Answer:
         run: Its folds carry their users' scores (`Results.with_user_scores`), where there are some.
     """
     stop = run.at_stop
-    new_data = new_data_of(run, run.user_scores)
+    new_data = mean_on_new_data(run, run.user_scores)
     headline = ""
     sentences = []
     if stop is not None:
@@ -69,7 +69,7 @@ def run_answer(run: RunRecord) -> Answer:
     )
 
 
-def _certainty(run: RunRecord, new_data: NewData | None) -> Certainty:
+def _certainty(run: RunRecord, new_data: MeanOnNewData | None) -> Certainty:
     """How sure the mean is, by its interval for new users (None where that is not known).
 
     It is sure once nothing is to come and its interval, for new users where that is known, is
@@ -86,7 +86,7 @@ def _certainty(run: RunRecord, new_data: NewData | None) -> Certainty:
     return Certainty.SURE
 
 
-def _is_wide(run: RunRecord, new_data: NewData | None, mean: float) -> bool:
+def _is_wide(run: RunRecord, new_data: MeanOnNewData | None, mean: float) -> bool:
     """Whether the interval leaves the mean uncertain, or is not known.
 
     It is the interval for new users, or of these folds where that one is not known.

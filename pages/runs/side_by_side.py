@@ -43,7 +43,7 @@ from ecv_core.figures.words import (
 from ecv_core.models import computed_here
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import RunRecord
-from ecv_core.store.new_data import new_data_of
+from ecv_core.store.new_data import mean_on_new_data
 from pages.runs.actions import check_stops
 from pages.runs.further_tests import offer_further_tests
 from pages.shared.base.glossary import glossary_link
@@ -140,7 +140,7 @@ def _new_data_text(run_id: str, folds_used: int, _run: RunRecord) -> str:
     """The ends of a run's interval for new data, kept until it has used more folds."""
     # Streamlit keeps the text by the run's id and its number of folds.
     scored = results().with_user_scores(_run)
-    return new_data_cell(new_data_of(scored, scored.user_scores))
+    return new_data_cell(mean_on_new_data(scored, scored.user_scores))
 
 
 def differing_settings(runs: Sequence[NamedRun]) -> None:

@@ -201,7 +201,7 @@ def decide(
             options.append(_option(candidate, outcome, systems, share))
     needed_percent = None
     if not options:
-        needed_percent = percent_needed(systems, share)
+        needed_percent = tolerance_for_k_minus_1_folds(systems, share)
     # Options of equal cost keep the order of the candidates: the simpler rule comes first.
     options.sort(key=lambda option: round(option.outcome.cost_percent, 6))
     options.append(_all_folds(systems, within_percent))
@@ -236,10 +236,11 @@ def _curve_with_row_for_each(settings: Floats, curve: Curve) -> Curve:
     return combine_curves([curve], settings, rows_of_curve)
 
 
-def percent_needed(systems: Sequence[Scores], share: float) -> float:
+def tolerance_for_k_minus_1_folds(systems: Sequence[Scores], share: float) -> float:
     """Find the least difference, in percent, that k - 1 folds keep in this share of orders; exact.
 
-    Averaged over systems, each counting the same.
+    It is what one would have to accept to save one fold. Averaged over systems, each counting the
+    same.
     """
     differences = []
     weights = []

@@ -153,7 +153,7 @@ def _tradeoff_maker(orders: _Orders, folder: Path) -> Make:
     cost = "energy"
     if any(system.source == "none" for system in orders.systems):
         cost = "folds"
-    frame = tradeoff_frame(orders.tradeoff, _other_rules(orders.runs, folder))
+    frame = tradeoff_frame(orders.tradeoff, _curves_of_rules_by_users(orders.runs, folder))
     return partial(tradeoff_at, frame, orders.alpha, cost=cost)
 
 
@@ -164,7 +164,7 @@ def _ranks_maker(orders: _Orders, folder: Path) -> Make:
     return partial(ranks_at, ranks_frame(ranked), stability_frame(ranked), orders.alpha)
 
 
-def _other_rules(runs: Sequence[RunRecord], folder: Path) -> list[RuleCurve]:
+def _curves_of_rules_by_users(runs: Sequence[RunRecord], folder: Path) -> list[RuleCurve]:
     """The rules that need users' scores, over the same runs; those without for any left out."""
     store = None
     if len(runs) == 1:
@@ -172,9 +172,11 @@ def _other_rules(runs: Sequence[RunRecord], folder: Path) -> list[RuleCurve]:
     results = Results(store, recorded_folder=folder)
     curves_of_runs = []
     for run in runs:
+        # What each setting of such a rule saves over all orders of folds, and how often its mean is
+        # within so many percent of the mean of all folds.
         curves_of_runs.append(curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT))
     rule_curves = []
     for rule, curves in curves_by_rule(curves_of_runs).items():
-        if len(curves) == len(runs):
+        if len(curves) == len(runs):  # each run has users' scores, and not too many folds for it
             rule_curves.append(RuleCurve(rule=rule, curves=curves))
     return rule_curves

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ecv_core import models
 from ecv_core.energy.load import memory_words
@@ -41,10 +41,7 @@ from ecv_core.records.errors import UnknownName
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.document import command_of
 from ecv_core.store.environment import environment
-from ecv_core.store.new_data import new_data_of
-
-if TYPE_CHECKING:
-    pass
+from ecv_core.store.new_data import mean_on_new_data
 
 MOST_ROWS = 20
 """Folds in the table; more would not fit on a page, and the run's CSV has them all."""
@@ -121,7 +118,7 @@ def _key_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
         KeyNumber(
             f"Mean {metric_label(run.spec)}",
             mean,
-            interval_words(run, new_data_of(run, run.user_scores)),
+            interval_words(run, mean_on_new_data(run, run.user_scores)),
         ),
         KeyNumber("Folds used", f"{run.folds_used} of {run.k}", rule_words(run.spec)),
         KeyNumber("Computing time", duration(run.seconds), f"{len(run.folds)} folds run"),

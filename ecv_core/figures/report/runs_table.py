@@ -27,7 +27,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.run import Interval, RunRecord
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.new_data import NewData, new_data_of
+from ecv_core.store.new_data import MeanOnNewData, mean_on_new_data
 
 TABLE_CAPTION = (
     "The best mean of each dataset comes first, in bold. New data: confidence interval of the mean "
@@ -53,7 +53,7 @@ class RunRow:
     """What it is called among these runs."""
     cells: Mapping[str, str]
     """Text under each of HEADERS; '-' where nothing is known."""
-    new_data: NewData | None
+    new_data: MeanOnNewData | None
     """The interval for new data, as the table has it."""
     is_best: bool
     """Whether it has the best mean of several runs on its dataset, by its metric."""
@@ -86,7 +86,7 @@ def rows_of_runs(runs: Sequence[RunRecord]) -> list[RunRow]:
                 p_text = ""  # it is not compared with itself
             elif run.run_id in tests:
                 p_text = _p_cell(tests[run.run_id].p_holm)
-            new_data = new_data_of(run, run.user_scores)
+            new_data = mean_on_new_data(run, run.user_scores)
             row = RunRow(
                 run=run,
                 name=name,
@@ -116,7 +116,9 @@ def _p_cell(p_value: float) -> str:
     return f"{p_value:.3f}"
 
 
-def _cells(run: RunRecord, name: str, new_data: NewData | None, p_text: str) -> dict[str, str]:
+def _cells(
+    run: RunRecord, name: str, new_data: MeanOnNewData | None, p_text: str
+) -> dict[str, str]:
     mean = "-"
     if run.at_stop:
         mean = f"{run.at_stop.mean:.4f}"

@@ -22,13 +22,13 @@ def user_rule_curves(system: Scores, within_percent: float) -> dict[str, Curve]:
     """
     if system.run_id is None:
         return {}
-    # Such a rule looks at the set of folds so far, so one walk through all sets gives its curve.
     rules = [rule for rule in RULES.values() if rule.decides_by_sets and rule.needs_user_scores]
     curves = curves_of_run(system, within_percent=within_percent)
     if len(curves) == len(rules):
         return curves
-    # The system has come without its users' scores: the curves of all rules are worked out of them,
-    # which takes seconds, and Streamlit keeps them by these arguments.
+    # Some curve is missing where the system has come without its users' scores. They are read, and
+    # all curves worked out of them, which takes seconds, so that Streamlit keeps the curves. The
+    # key has all rules, as a rule that is registered later has a curve of its own.
     return _worked_out_curves(
         store().url, system.fingerprint, tuple(RULES), within_percent, system.run_id
     )

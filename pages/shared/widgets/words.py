@@ -16,7 +16,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.listing import ListedRun
-from ecv_core.store.new_data import new_data_of
+from ecv_core.store.new_data import mean_on_new_data
 from ecv_core.store.plans import PlanRecord
 from pages.shared.base.states import STATES
 from pages.shared.live.state import results
@@ -38,7 +38,7 @@ def mean_sentences(run: RunRecord, subject: str) -> list[str]:
     if run.at_stop is None:
         return []
     scored = results().with_user_scores(run)
-    line = new_data_line(scored, new_data_of(scored, scored.user_scores))
+    line = new_data_line(scored, mean_on_new_data(scored, scored.user_scores))
     return [f"{subject} is {run.at_stop.mean:.4f}. {as_sentence(line)}"]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
-from ecv_core.analysis.tradeoff.decision import decide, fixed_folds, percent_needed
+from ecv_core.analysis.tradeoff.decision import decide, fixed_folds, tolerance_for_k_minus_1_folds
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -77,16 +77,16 @@ def test_nothing_but_all_folds_says_what_would_keep_it():
     ("share", "needed"), [(1.0, 500 / 17.5), (0.6, 500 / 22.5), (1 / 3, 0.0), (0.01, 0.0)]
 )
 def test_the_difference_that_would_have_to_be_accepted(share, needed):
-    assert percent_needed([system()], share) == pytest.approx(needed)
+    assert tolerance_for_k_minus_1_folds([system()], share) == pytest.approx(needed)
 
 
 def test_systems_count_the_same_whatever_their_number_of_folds():
     # (10, 30): one fold is 66.7 % or 40 % away, each in half of its orders, a quarter of all;
     # the other system has 28.57, 22.22 and 0 %, each in a sixth of all.
     two = [system(), system((10.0, 30.0), dataset="e")]
-    assert percent_needed(two, 1.0) == pytest.approx(1000 / 15)
-    assert percent_needed(two, 0.75) == pytest.approx(40)
-    assert percent_needed(two, 0.5) == pytest.approx(500 / 17.5)
+    assert tolerance_for_k_minus_1_folds(two, 1.0) == pytest.approx(1000 / 15)
+    assert tolerance_for_k_minus_1_folds(two, 0.75) == pytest.approx(40)
+    assert tolerance_for_k_minus_1_folds(two, 0.5) == pytest.approx(500 / 17.5)
     # With two folds the second system has all of its own, and never differs.
     second = of(two, 30, 1.0).best
     assert (second.outcome.setting, second.systems_keeping_promise) == (2, 2)
