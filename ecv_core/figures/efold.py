@@ -186,12 +186,16 @@ def alt_text(history: FoldHistory) -> str:
     last_used = newest
     if history.stopped_at is not None:
         last_used = history.moments[: history.stopped_at][-1]
-    text = f"{subject}after {last_used.n} of {k} folds the mean {history.metric} is "
-    text += f"{last_used.mean:.4f}"
+    text = (
+        f"{subject}after {last_used.n} of {k} folds the mean {history.metric} is "
+        f"{last_used.mean:.4f}"
+    )
     interval = last_used.interval
     if interval is not None:
-        text += f", confidence interval {interval.low:.4f} to {interval.high:.4f}"
-        text += f" ({interval.width:.4f} wide)"
+        text += (
+            f", confidence interval {interval.low:.4f} to {interval.high:.4f} "
+            f"({interval.width:.4f} wide)"
+        )
     if history.early_stop is not None:
         text += f"; the rule stopped here, {history.later_folds_words(history.early_stop)}"
         if history.has_all_folds:

@@ -42,16 +42,17 @@ def _show_chance() -> None:
         f"the mean). The mean of all {guide_run.k} is **{chance.times_too_narrow:.0f} times as far "
         "away** as that."
     )
-    title = run_title(guide_run.run)
-    stop_words = f"The rule stops after {stop.n} folds with {stop.mean:.4f}"
-    stop_words += f"; the mean of all {guide_run.k} is {moments[-1].mean:.4f}."
+    stop_sentence = (
+        f"The rule stops after {stop.n} folds with {stop.mean:.4f}; the mean of all "
+        f"{guide_run.k} is {moments[-1].mean:.4f}."
+    )
     draw_figure_1(
         moments,
         guide_run.run,
         chapter="misleading",
-        sentence=stop_words,
+        sentence=stop_sentence,
         stopped_at=stop.n,
-        title=title,
+        title=run_title(guide_run.run),
         version=(chance.order, guide_run.version),
         key="learn-chance",
         name="trap chance",

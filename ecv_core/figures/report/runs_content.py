@@ -205,13 +205,18 @@ def _key_numbers(runs: Sequence[RunRecord]) -> list[KeyNumber]:
     countries = sorted({country_in_words(run.spec.country) for run in runs})
     used = watt_hours_range(*sums.used)
     saved = watt_hours_range(*sums.saved)
-    numbers = [KeyNumber("Runs", str(sums.runs), f"on {counted(len(datasets), 'dataset')}")]
-    numbers.append(KeyNumber("Folds run", f"{sums.folds} of {planned_folds}", ""))
-    numbers.append(KeyNumber("Energy used", used, _range_note(sums.used)))
-    numbers.append(KeyNumber("Energy saved by stopping", saved, _range_note(sums.saved)))
+    datasets_note = f"on {counted(len(datasets), 'dataset')}"
     emissions_note = f"CO2e, electricity of {listed(countries)}"
-    numbers.append(KeyNumber("Emissions", grams(sums.grams_co2e), emissions_note))
-    return numbers
+    counts = [
+        KeyNumber("Runs", str(sums.runs), datasets_note),
+        KeyNumber("Folds run", f"{sums.folds} of {planned_folds}", ""),
+    ]
+    costs = [
+        KeyNumber("Energy used", used, _range_note(sums.used)),
+        KeyNumber("Energy saved by stopping", saved, _range_note(sums.saved)),
+        KeyNumber("Emissions", grams(sums.grams_co2e), emissions_note),
+    ]
+    return counts + costs
 
 
 def _range_note(ends: tuple[float, float]) -> str:
