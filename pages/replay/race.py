@@ -165,10 +165,10 @@ def race_data(run: RunRecord) -> dict[str, Any]:
     tally_after = tallies(run.folds, run.k)
     fold_seconds = []
     fold_titles = []
-    for n in range(1, run.k + 1):
-        seconds = tally_after[n].seconds - tally_after[n - 1].seconds
-        title = f"fold {n}: {duration(seconds)}"
-        if not tally_after[n].ran:
+    for fold in range(1, run.k + 1):
+        seconds = tally_after[fold].seconds - tally_after[fold - 1].seconds
+        title = f"fold {fold}: {duration(seconds)}"
+        if not tally_after[fold].ran:
             title += ", estimated: it never ran"
         fold_seconds.append(seconds)
         fold_titles.append(title)
@@ -176,12 +176,12 @@ def race_data(run: RunRecord) -> dict[str, Any]:
     e_fold = {
         "name": "e-fold",
         "end": run.stopped_at,
-        "says": [_e_fold_says(run, tally_after, n) for n in steps],
+        "says": [_e_fold_says(run, tally_after, folds_ran) for folds_ran in steps],
     }
     k_fold = {
         "name": f"{run.k}-fold",
         "end": run.k,
-        "says": [_k_fold_says(run, tally_after, n) for n in steps],
+        "says": [_k_fold_says(run, tally_after, folds_ran) for folds_ran in steps],
     }
     return {
         "slider": _SLIDER,
@@ -191,22 +191,22 @@ def race_data(run: RunRecord) -> dict[str, Any]:
         "ran": [tally.ran for tally in tally_after[1:]],
         "lanes": [e_fold, k_fold],
         "counters": _counters(run, tally_after),
-        "verdicts": [_verdict(run, tally_after, n) for n in steps],
+        "verdicts": [_verdict(run, tally_after, folds_ran) for folds_ran in steps],
     }
 
 
-def _verdict(run: RunRecord, tally_after: Sequence[Tally], n: int) -> str:
-    """The sentence below the lanes after n folds of the k-fold lane."""
+def _verdict(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> str:
+    """The sentence below the lanes after so many folds of the k-fold lane."""
     stop = run.stopped_at
     k = run.k
-    if n == 0:
+    if folds_ran == 0:
         return "Both run the same folds, but only e-fold may stop early."
-    if stop is None or n < stop:
+    if stop is None or folds_ran < stop:
         return "Neck and neck: both have the same folds so far, and the same score."
     if stop == k:
         return f"The rule did not stop early: e-fold used all {k} folds and saved nothing."
     mean = run.moments[stop - 1].mean
-    if n < k:
+    if folds_ran < k:
         return (
             f"e-fold has finished with {mean:.4f}. Everything that {k}-fold still spends is saved."
         )
@@ -230,11 +230,11 @@ def _verdict(run: RunRecord, tally_after: Sequence[Tally], n: int) -> str:
     )
 
 
-def _e_fold_says(run: RunRecord, tally_after: Sequence[Tally], n: int) -> str:
-    """The words beside the lane of e-fold after n folds."""
+def _e_fold_says(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> str:
+    """The words beside the lane of e-fold after so many folds."""
     stop = run.stopped_at
-    if stop is None or n < stop:
-        return _so_far(run, n)
+    if stop is None or folds_ran < stop:
+        return _so_far(run, folds_ran)
     how = "stopped"
     if stop == run.k:
         how = "done without an early stop"
@@ -245,10 +245,10 @@ def _e_fold_says(run: RunRecord, tally_after: Sequence[Tally], n: int) -> str:
     return f"{how} after {counted(stop, 'fold')}, {duration(tally_after[stop].seconds)}: {score}"
 
 
-def _k_fold_says(run: RunRecord, tally_after: Sequence[Tally], n: int) -> str:
-    """The words beside the lane of k-fold after n folds."""
-    if n < run.k:
-        return _so_far(run, n)
+def _k_fold_says(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> str:
+    """The words beside the lane of k-fold after so many folds."""
+    if folds_ran < run.k:
+        return _so_far(run, folds_ran)
     total = duration(tally_after[run.k].seconds)
     if not run.complete:
         return f"would be done after about {total}: its mean is not known"
@@ -256,11 +256,11 @@ def _k_fold_says(run: RunRecord, tally_after: Sequence[Tally], n: int) -> str:
     return f"done after all {run.k} folds, {total}: {score}"
 
 
-def _so_far(run: RunRecord, n: int) -> str:
+def _so_far(run: RunRecord, folds_ran: int) -> str:
     """How many folds are in, and their mean, where they ran."""
-    words = f"{n} of {run.k} folds"
-    if 0 < n <= len(run.moments):
-        words += f", mean {run.moments[n - 1].mean:.4f}"
+    words = f"{folds_ran} of {run.k} folds"
+    if 0 < folds_ran <= len(run.moments):
+        words += f", mean {run.moments[folds_ran - 1].mean:.4f}"
     return words
 
 

@@ -263,6 +263,7 @@ def lecture_sentence(papers: int, work: Workload, stops: Stops | None = None) ->
     year = _range_words((papers * low, papers * high))
     percent = 100 * (1 - used / work.k)
     stops_words = _range_words((fewest, most))
+    # The least is saved where papers take the least and stop last, the most the other way round.
     saved = _range_words(
         (papers * low * (1 - most / work.k), papers * high * (1 - fewest / work.k))
     )
