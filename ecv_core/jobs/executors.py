@@ -333,7 +333,7 @@ class Workers:
         self._niceness = niceness
         self._largest_bytes = 0
         """Memory that a process has had at most."""
-        self._began_at: float | None = None
+        self._first_submitted_at: float | None = None
         """When the first task was submitted, on the clock of `time.monotonic`."""
         self._processes_lock = threading.Lock()
         self._processes: list[_Process] = []
@@ -342,9 +342,9 @@ class Workers:
     @property
     def capacity(self) -> int:
         """One at first, then as many as processes; no more than are busy where memory is short."""
-        if self._max_processes == 1 or self._began_at is None:
+        if self._max_processes == 1 or self._first_submitted_at is None:
             return 1
-        if time.monotonic() - self._began_at < START_SECONDS:
+        if time.monotonic() - self._first_submitted_at < START_SECONDS:
             return 1
         busy = [process for process in self._processes if process.task is not None]
         for process in busy:
@@ -363,7 +363,7 @@ class Workers:
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
         """Give a process something to do; a new one if none is free, or the last one is gone."""
-        self._began_at = self._began_at or time.monotonic()
+        self._first_submitted_at = self._first_submitted_at or time.monotonic()
         try:
             self._idle_process().begin(self.compute, task, progress)
         except (OSError, ValueError):  # it died while it was idle; its input may be closed already

@@ -131,15 +131,15 @@ class PlanRuns:
         self._compute_every_fold = compute_every_fold
         self._initial_ids: list[str] = []
         """Ids of the runs that were there before."""
-        self._ids: dict[Hashable, str] = {}
-        """Ids of all runs, by what tells them apart, as of `_key`."""
-        self._queued: set[str] = set()
+        self._run_ids_by_key: dict[Hashable, str] = {}
+        """Ids of all runs, by what tells them apart, as of `_key_of_run`."""
+        self._queued_ids: set[str] = set()
         """Ids of the runs that waited in the queue before, and were not claimed yet."""
-        self._running: set[str] = set()
+        self._running_ids: set[str] = set()
         """Ids of the runs that are claimed now."""
         self._copies_in_memory: dict[str, KeptRun] = {}
         """By run id, what was computed here, in case that the database is damaged meanwhile."""
-        self._ended = dict.fromkeys(cancelled_ids, RunState.CANCELLED)
+        self._end_states = dict.fromkeys(cancelled_ids, RunState.CANCELLED)
         """By run id, the state of each run that has ended here, or that others have now."""
         self._rules: dict[str, StoppingRule] = {}
         """By run id, so that scores of cheap models are read once."""
@@ -150,27 +150,27 @@ class PlanRuns:
             runs = chain(store.group(plan_id), runs)
         for run in runs:
             self._initial_ids.append(run.run_id)
-            self._ids[_key(run.spec)] = run.run_id
+            self._run_ids_by_key[_key_of_run(run.spec)] = run.run_id
             if run.state is RunState.QUEUED:
-                self._queued.add(run.run_id)
+                self._queued_ids.add(run.run_id)
 
     # -- what a plan looks at -----------------------------------------------------------------
 
     def run(self, spec: RunSpec) -> RunRecord | None:
         with suppress(KeyError, InputError):  # not made yet, or deleted meanwhile
-            return self._current_run(self._ids[_key(spec)])
+            return self._current_run(self._run_ids_by_key[_key_of_run(spec)])
         return None
 
     def _current_run(self, run_id: str) -> RunRecord:
         """A run as it is; one that is claimed is read from the database once."""
         run = self._claimed_runs.get(run_id) or self.store.run(run_id)
-        if run_id in self._running:
+        if run_id in self._running_ids:
             self._claimed_runs[run_id] = run
         return run
 
     def has_ended_incomplete(self, spec: RunSpec) -> bool:
-        run_id = self._ids.get(_key(spec))
-        return self._ended.get(run_id or "", RunState.FINISHED) is not RunState.FINISHED
+        run_id = self._run_ids_by_key.get(_key_of_run(spec))
+        return self._end_states.get(run_id or "", RunState.FINISHED) is not RunState.FINISHED
 
     def folds(self, spec: RunSpec) -> Mapping[int, FoldResult]:
         return self.results.folds(spec)
@@ -185,7 +185,7 @@ class PlanRuns:
     @property
     def running(self) -> Collection[str]:
         """Ids of the runs that are claimed now."""
-        return self._running
+        return self._running_ids
 
     def start(self) -> None:
         """Claim what waits in the queue; finish what has all its folds and never said so.
@@ -220,8 +220,8 @@ class PlanRuns:
             model that it needs has failed; it has ended then.
         """
         for spec in task.specs:
-            run_id = self._ids.get(_key(spec))
-            if run_id in self._running:
+            run_id = self._run_ids_by_key.get(_key_of_run(spec))
+            if run_id in self._running_ids:
                 self._add_folds(run_id, spec.only_folds)
             else:
                 run_id = self._put_in_queue(spec)
@@ -253,11 +253,11 @@ class PlanRuns:
             (run_id,) = self.store.create(
                 [spec], owner=self.owner, started_by=self._started_by, plan_id=self._plan_id
             )
-            self._ids[_key(spec)] = run_id
+            self._run_ids_by_key[_key_of_run(spec)] = run_id
             return run_id
         # A run that was in the queue from the start is not put there again: where it is gone from
         # there, somebody has cancelled it.
-        if run.run_id not in self._queued:
+        if run.run_id not in self._queued_ids:
             self.store.requeue(run.run_id, _spec_to_go_on(run, spec), owner=self.owner)
         return run.run_id
 
@@ -271,19 +271,19 @@ class PlanRuns:
         if spec is not None:
             spec = _spec_to_go_on(self.store.run(run_id), spec)
         is_ours = self.store.start(run_id, spec, owner=self.owner)
-        self._queued.discard(run_id)
+        self._queued_ids.discard(run_id)
         if is_ours:
-            self._running.add(run_id)
-            self._ended.pop(run_id, None)
+            self._running_ids.add(run_id)
+            self._end_states.pop(run_id, None)
         else:
             self._note_run_of_others(run_id)
         return is_ours
 
     def _note_run_of_others(self, run_id: str) -> None:
         """Another program has the run by now and goes on with it, or nobody is to do so."""
-        self._running.discard(run_id)
+        self._running_ids.discard(run_id)
         self._claimed_runs.pop(run_id, None)
-        self._ended[run_id] = self.store.run(run_id).state
+        self._end_states[run_id] = self.store.run(run_id).state
 
     def _failed_cheap_model(self, spec: RunSpec) -> str | None:
         """Why a run cannot go on: a cheap model that it needs has ended without its folds."""
@@ -291,7 +291,7 @@ class PlanRuns:
             cheap = cheap_model_spec(spec, name)
             if not self.has_ended_incomplete(cheap):
                 continue
-            run = self.store.run(self._ids[_key(cheap)])
+            run = self.store.run(self._run_ids_by_key[_key_of_run(cheap)])
             ending = f"is {run.state}"
             if run.error:
                 ending = f"failed: {run.error}"
@@ -328,7 +328,7 @@ class PlanRuns:
             Whether the owner still has the run; if not, the fold is kept all the same.
         """
         spec = task.specs[spec_index]
-        run_id = self._ids[_key(spec)]
+        run_id = self._run_ids_by_key[_key_of_run(spec)]
         # So that a database that is damaged meanwhile takes no fold along.
         self._copies_in_memory.setdefault(run_id, KeptRun(spec=spec)).add(run_id, result)
         return self._write_fold(run_id, result)
@@ -413,7 +413,7 @@ class PlanRuns:
         Args:
             under_way: Tasks that are computed still, whose runs go on.
         """
-        run_ids = self._ids_of(specs) & self._running
+        run_ids = self._ids_of(specs) & self._running_ids
         for task in under_way:
             run_ids -= self._ids_of(task.specs)
         for run_id in run_ids:
@@ -427,7 +427,7 @@ class PlanRuns:
             under_way: Other tasks, as of `settle`.
         """
         self.note_node(task, None)
-        for run_id in self._ids_of(task.specs) & self._running:
+        for run_id in self._ids_of(task.specs) & self._running_ids:
             run = self._current_run(run_id)
             if next_fold(run) is not None and task.fold in run.spec.only_folds:
                 others = tuple(fold for fold in run.spec.only_folds if fold != task.fold)
@@ -441,7 +441,7 @@ class PlanRuns:
     ) -> None:
         """End these runs, or all that are claimed; those that need no more fold are finished."""
         self.finish_runs_without_missing_folds(specs)
-        for run_id in self._ids_of(specs) & self._running:
+        for run_id in self._ids_of(specs) & self._running_ids:
             self._end(run_id, state, error)
 
     def check_stored(self) -> None:
@@ -483,16 +483,16 @@ class PlanRuns:
 
     def has_ended(self, run_id: str) -> bool:
         """Whether a run was claimed here, and has ended or was lost since."""
-        return run_id in self._ended
+        return run_id in self._end_states
 
     @property
     def all_finished(self) -> bool:
         """Whether every run that has ended has done so by needing no more fold."""
-        return all(state is RunState.FINISHED for state in self._ended.values())
+        return all(state is RunState.FINISHED for state in self._end_states.values())
 
     def check_finished(self) -> None:
         """Raises: RunError for the first run that has ended otherwise."""
-        for run_id, state in self._ended.items():
+        for run_id, state in self._end_states.items():
             if state is not RunState.FINISHED:
                 error = self.store.run(run_id).error
                 raise RunError(error or f"the run was {state}; its finished folds are kept")
@@ -500,16 +500,16 @@ class PlanRuns:
     def _ids_of(self, specs: Iterable[RunSpec] | None) -> set[str]:
         """Of the runs of these specs, or of all that are claimed."""
         if specs is None:
-            return set(self._running)
-        return {self._ids[_key(spec)] for spec in specs}
+            return set(self._running_ids)
+        return {self._run_ids_by_key[_key_of_run(spec)] for spec in specs}
 
     def _end(self, run_id: str, state: RunState, error: str | None) -> None:
         """Finish a claimed run in the database, and say so: nothing more is computed for it."""
         finish = partial(self.store.finish, run_id, state, error=error, owner=self.owner)
         self._retry_until_written(finish)
-        self._running.discard(run_id)
+        self._running_ids.discard(run_id)
         self._claimed_runs.pop(run_id, None)
-        self._ended[run_id] = state
+        self._end_states[run_id] = state
         self.callbacks.ended(self.store.run(run_id))
 
     # -- what the driver asks -----------------------------------------------------------------
@@ -550,7 +550,7 @@ class PlanRuns:
 
     def progress_of(self, task: FoldTask, writer: ProgressWriter) -> Progress:
         """Tells where the task is; of several runs the first one tells it."""
-        write = writer.progress_for(self._ids[_key(task.specs[0])], task.fold)
+        write = writer.progress_for(self._run_ids_by_key[_key_of_run(task.specs[0])], task.fold)
 
         def tell(phase: str, step: int, steps: int, /) -> None:
             self.callbacks.progress(phase, step, steps)
@@ -647,7 +647,7 @@ def _moments_after_each(
 
 
 @lru_cache(maxsize=100_000)  # with 200 nodes asked for thousands of times a second
-def _key(spec: RunSpec) -> Hashable:
+def _key_of_run(spec: RunSpec) -> Hashable:
     """What tells the runs of one plan apart, which is all but the folds that they are to have."""
     spec_of_all_folds = replace(spec, only_folds=(), full=False)
     return tuple(spec_of_all_folds.part(*SCORES, Role.STOP).values())

@@ -242,11 +242,11 @@ class SelectPlan:
         name, spec = self.contenders[missing_turn.contender]
         if _is_computed_elsewhere(spec):
             raise missing_fold_error(name, spec, missing_turn.fold, results.folds(spec))
-        folds = folds_of(under_way)
+        begun_folds = folds_of(under_way)
         # Bets take long to work out, so each is worked out only when the driver asks for one more.
         for task in chain([sure_task], self._bets(standing, results)):
-            if folds.isdisjoint(task.folds):
-                folds |= task.folds
+            if begun_folds.isdisjoint(task.folds):
+                begun_folds |= task.folds
                 yield task
 
     def _bets(self, standing: Standing, results: PlanResults) -> Iterator[FoldTask]:

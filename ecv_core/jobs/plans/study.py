@@ -98,7 +98,7 @@ class StudyPlan:
         tasks_of_spec: dict[RunSpec, list[FoldTask]] = defaultdict(list)
         for task in under_way:
             tasks_of_spec[task.specs[0]].append(task)
-        folds = folds_of(under_way)  # two runs may need a fold of the same cheap model
+        begun_folds = folds_of(under_way)  # two runs may need a fold of the same cheap model
         bets: list[FoldTask] = []
         for run_plan in list(self._run_plans):
             own_tasks = tasks_of_spec[run_plan.spec]
@@ -110,8 +110,8 @@ class StudyPlan:
             for task in tasks:
                 if task.bet:
                     bets.append(task)
-                elif folds.isdisjoint(task.folds):
-                    folds |= task.folds
+                elif begun_folds.isdisjoint(task.folds):
+                    begun_folds |= task.folds
                     yield task
         yield from bets
 
