@@ -268,10 +268,10 @@ def _add_panel(
     runs = runs.assign(place=range(len(runs)))
     _add_whole_means(figure, number, runs.dropna(subset=["k_fold_mean"]), colours)
     scored_runs = runs.dropna(subset=["mean"])
-    looks = [("diamond", colours.mean), ("square", colours.width), ("triangle-up", colours.ink)]
+    styles = [("diamond", colours.mean), ("square", colours.width), ("triangle-up", colours.ink)]
     # A mean without an interval is drawn like the first kind: there is nothing to mistake.
     kind_of_run = scored_runs["interval"].replace("", interval_kinds[0])
-    for kind, (symbol, colour) in zip(interval_kinds, cycle(looks), strict=False):
+    for kind, (symbol, colour) in zip(interval_kinds, cycle(styles), strict=False):
         _add_means_at_stop(figure, number, scored_runs[kind_of_run == kind], kind, symbol, colour)
     right_ends = scored_runs[["mean", "high", "k_fold_mean"]].max(axis=1)
     figure.add_scatter(

@@ -436,7 +436,7 @@ def scores_figure(scores: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         colours,
         **texts_in_cells(cells, "dataset", "algorithm"),
         hovertemplate=_hover("%{customdata}"),
-        textfont={"size": number_size(len(behind.columns), 13), "color": colours.ink},
+        textfont={"size": number_size(len(behind.columns), least=13), "color": colours.ink},
     )
 
 

@@ -195,7 +195,7 @@ def _score_row(run: RunRecord) -> dict[str, object]:
     if run.at_stop is not None:
         row["score"] = run.at_stop.mean
         interval = run.at_stop.interval
-        # Only such an interval tells how far the score may be from those of whole runs.
+        # Only an interval of the k-fold mean tells how far the score is from that of all folds.
         if interval is not None and interval.kind is IntervalKind.K_FOLD_MEAN:
             row["low"] = interval.low
             row["high"] = interval.high

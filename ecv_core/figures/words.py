@@ -791,14 +791,14 @@ def duration(seconds: float) -> str:
         return f"{max(round(1000 * seconds), 1)} ms"
     if seconds < 9.95:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return _in_two_units(whole, "min", "s")
-    if whole < 360_000:
-        return _in_two_units(whole // 60, "h", "min")
-    return f"{whole // 3600:,} h"
+    whole_seconds = round(seconds)
+    if whole_seconds < 60:
+        return f"{whole_seconds} s"
+    if whole_seconds < 3600:
+        return _in_two_units(whole_seconds, "min", "s")
+    if whole_seconds < 360_000:
+        return _in_two_units(whole_seconds // 60, "h", "min")
+    return f"{whole_seconds // 3600:,} h"
 
 
 def _in_two_units(amount: int, large_unit: str, small_unit: str) -> str:

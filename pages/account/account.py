@@ -33,14 +33,14 @@ def _show_visitor(limits: Limits) -> None:
     Args:
         limits: What this dashboard allows visitors.
     """
-    used = used_by(store(), acting().actor.id)
+    usage = used_by(store(), acting().actor.id)
     algorithms = ", ".join(map(algorithm_title, limits.algorithms))
     datasets = "those that are on this machine"
     if limits.datasets:
         datasets = ", ".join(map(dataset_title, limits.datasets))
-    more = "no more"
-    if used.started < limits.quota.runs_per_hour:
-        more = counted(limits.quota.runs_per_hour - used.started, "more run")
+    runs_left = "no more"
+    if usage.started < limits.quota.runs_per_hour:
+        runs_left = counted(limits.quota.runs_per_hour - usage.started, "more run")
     st.markdown(
         "Look at everything, replay, learn, export, and start runs. Everybody sees the runs that "
         "you start, only you can cancel or resume them, and nobody can delete them."
@@ -50,9 +50,9 @@ def _show_visitor(limits: Limits) -> None:
         f"- **Datasets**: {escaped(datasets)}.\n"
         f"- **Time**: {duration(limits.seconds)} for a run; then it ends, and its finished folds "
         "are kept.\n"
-        f"- **Runs**: {limits.quota.runs_per_hour} an hour; you can start {more} now.\n"
+        f"- **Runs**: {limits.quota.runs_per_hour} an hour; you can start {runs_left} now.\n"
         f"- **Queue**: at most {counted(limits.quota.waiting, 'run')} of all visitors can wait; "
-        f"waiting now: {used.waiting}."
+        f"waiting now: {usage.waiting}."
     )
     st.caption(
         "A cookie with a random number, kept for 30 days, says which runs are yours; without it "

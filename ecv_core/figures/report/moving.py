@@ -130,9 +130,9 @@ def moving_html(chart: MovingChart) -> str:
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
-    light = chart.make(dark=False)
+    light_figures = chart.make(dark=False)
     steps = {
-        "light": _plain_figures(light),
+        "light": _plain_figures(light_figures),
         "dark": _plain_figures(chart.make(dark=True)),
         "sentences": list(chart.sentences),
         "names": list(chart.step_names),
@@ -145,8 +145,8 @@ def moving_html(chart: MovingChart) -> str:
         first_sentence=chart.sentences[chart.initial_step],
         initial_step=chart.initial_step,
         last=len(chart.sentences) - 1,
-        height=int(light[0].layout.height),
-        narrow_height=_narrow_height(light[0]),
+        height=int(light_figures[0].layout.height),
+        narrow_height=_narrow_height(light_figures[0]),
         least_width=chart.least_width,
         steps=script_json(steps),
         plotly=Markup(get_plotlyjs()),

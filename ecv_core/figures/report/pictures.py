@@ -465,6 +465,7 @@ def _draw_table(axes: Axes, heatmap: _Trace, top: float) -> None:
         shares = 1 - shares
     for (row, column), share in np.ndenumerate(shares):
         look = _cell_look(share)
+        # A cell is as large as 1 by 1, less a narrow gap around it.
         corner = (column + 0.02, top + row + 0.04)
         axes.add_patch(Rectangle(corner, 0.96, 0.92, fc=look.fill, lw=0))
         number = axes.text(

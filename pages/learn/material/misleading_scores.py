@@ -52,10 +52,11 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     stops_after_three = least_alphas(deviations, CONFIDENCE)[:, -1] <= alpha
     if not stops_after_three.any():
         raise InputError(f"no order of these folds stops after three at alpha {alpha}; raise it")
-    stopping = triples[stops_after_three]
+    stopping_triples = triples[stops_after_three]
     stop_means = means[stops_after_three, -1]
-    *_, half_width_of_deviation_1 = t_factors(3, CONFIDENCE)
-    half_widths = half_width_of_deviation_1 * deviations[stops_after_three, -1]
+    # Half the width of the interval after three folds, in standard deviations of their scores.
+    *_, half_width_in_deviations = t_factors(3, CONFIDENCE)
+    half_widths = half_width_in_deviations * deviations[stops_after_three, -1]
     distances = np.abs(stop_means - k_fold_mean)
     with np.errstate(divide="ignore", invalid="ignore"):  # three equal scores: no width at all
         times_too_narrow = np.where(half_widths > 0, distances / half_widths, np.inf)
@@ -64,11 +65,11 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     is_furthest = percents == percents.max()
     # Of the triples that are furthest off, the one whose interval is most too narrow.
     worst = int(np.argmax(np.where(is_furthest, times_too_narrow.round(9), -1.0)))
-    first_three = stopping[worst].tolist()
+    first_three = stopping_triples[worst].tolist()
     others = [fold for fold in range(k) if fold not in first_three]
     return Coincidence(
         order=(*first_three, *others),
-        share=len(stopping) / len(triples),
+        share=len(stopping_triples) / len(triples),
         share_wrong=int((distances > half_widths).sum()) / len(triples),
         times_too_narrow=float(times_too_narrow[worst]),
     )
