@@ -381,8 +381,8 @@ def _read_file(
 
     def report(step: str, done: int, total: int) -> None:
         nonlocal reported_at
-        if step == "write":  # pruned while it is written, which is a single step
-            bar.progress(1.0, text="Pruning ... 100 %")
+        if step == "write":  # in a single step, in which interactions are pruned too
+            bar.progress(1.0, text="Preparing the dataset ...")
         elif time.monotonic() - reported_at >= _SECONDS_BETWEEN_REPORTS:
             reported_at = time.monotonic()
             share = done / total
