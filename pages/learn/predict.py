@@ -188,11 +188,10 @@ def _show_hall(game_round: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
     for phone, bet in bet_of_phone.items():
         bets_on_fold[bet.stop] += 1
         bets_on_bracket[bet.bracket] += 1
-        points = points_of(bet, game_round)
-        points_of_phone[phone] = points
+        points_of_phone[phone] = points_of(bet, game_round)
         outcomes[phone] = (
-            f"You bet on fold {bet.stop} and {bet.bracket}: {points} of {MOST_POINTS} "
-            f"points. The rule stopped after fold {game_round.stop}, off by "
+            f"You bet on fold {bet.stop} and {bet.bracket}: {points_of_phone[phone]} of "
+            f"{MOST_POINTS} points. The rule stopped after fold {game_round.stop}, off by "
             f"{_difference_percent(game_round):.1f} %."
         )
     st.markdown(_nearest_words(points_of_phone))
