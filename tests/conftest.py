@@ -65,11 +65,10 @@ def own_surroundings(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyP
 def registries_as_they_were() -> Iterator[None]:
     """Rules, metrics and splits that a test registers are known to it alone."""
     from ecv_core.evaluation import METRICS
-    from ecv_core.evaluation.formulas import HIT_METRICS
     from ecv_core.splits import SPLITS
     from ecv_core.stopping import RULES
 
-    registries = (RULES, METRICS, HIT_METRICS, SPLITS)
+    registries = (RULES, METRICS, SPLITS)
     before = [dict(known) for known in registries]
     yield
     for known, entries in zip(registries, before, strict=True):

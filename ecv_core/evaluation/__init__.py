@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import Popularity, errors_by_user, linearized_by_user
-from ecv_core.evaluation.formulas import per_user as per_user
 from ecv_core.evaluation.full import full_ranking, metrics_of_lists
 from ecv_core.evaluation.metrics import METRICS as METRICS
 from ecv_core.evaluation.metrics import Kind as Kind

@@ -7,7 +7,7 @@ hit at each of its first min(n, held-out items) ranks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -117,27 +117,6 @@ HIT_METRICS: dict[str, Callable[[Ranked], Floats]] = {
     "f1": f1,
 }
 """Their kernels, by the metric's id: hits -> shape (users, cutoffs)."""
-
-
-def per_user(
-    hits: Mask,
-    held_out: Counts,
-    cutoffs: Sequence[int],
-    metrics: Iterable[str] = tuple(HIT_METRICS),
-) -> dict[str, Floats]:
-    """Metrics of hits for every user.
-
-    Args:
-        hits: Shape (users, n), True where the item at that rank is held out.
-        held_out: How many items each user has held out, at least 1; shape (users,).
-        cutoffs: List lengths, each from 1 to n.
-        metrics: The metrics of HIT_METRICS; by default all.
-
-    Returns:
-        Metric id -> shape (users, len(cutoffs)); the project's own are in [0, 1].
-    """
-    ranked = Ranked(hits=hits, held_out=held_out, cutoffs=tuple(cutoffs))
-    return {name: HIT_METRICS[name](ranked) for name in metrics}
 
 
 # Hits and the popularity of the recommended items -> how novel the hits are, per user.

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import (
     GAINS,
-    HIT_METRICS,
     NOVELTY_METRICS,
     POPULARITY_METRICS,
     Graded,
@@ -294,7 +293,7 @@ def _metrics_of_every_list(
     for name in fold.of_kind(Kind.HITS):
         # A custom metric is a function of somebody else, which need not give 0 without a hit.
         if METRICS[name].is_custom:
-            columns[name] = HIT_METRICS[name](ranked)
+            columns[name] = METRICS[name].at_cutoffs(ranked)
     for name in fold.of_kind(Kind.POPULARITY):
         columns[name] = POPULARITY_METRICS[name](items, fold.cutoffs, fold.popularity)
     return columns
@@ -314,7 +313,7 @@ def _metrics_of_lists_with_hits(
     columns = {}
     for name in fold.of_kind(Kind.HITS):
         if not METRICS[name].is_custom:  # custom ones are computed for every list
-            columns[name] = HIT_METRICS[name](ranked)
+            columns[name] = METRICS[name].at_cutoffs(ranked)
     for name in fold.of_kind(Kind.NOVELTY):
         columns[name] = NOVELTY_METRICS[name](ranked, items, fold.popularity)
     graded_metrics = fold.of_kind(Kind.GAINS)

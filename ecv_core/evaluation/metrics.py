@@ -160,6 +160,15 @@ class Metric:
         """`compute` for users' lists, checked; shape (users,)."""
         return self._computed("user", [held_out.shape], hits, held_out)
 
+    def at_cutoffs(self, ranked: Ranked) -> Floats:
+        """A metric of hits for every list length; shape (users, cutoffs)."""
+        if self.compute is None:
+            return HIT_METRICS[self.id](ranked)
+        columns = []
+        for n in ranked.cutoffs:
+            columns.append(self.of_hits(ranked.hits[:, :n], ranked.held_out))
+        return np.stack(columns, axis=1)
+
     def of_ratings(self, predicted: Floats, given: NDArray[np.floating]) -> Floats:
         """`compute` for predicted ratings, checked; shape (ratings,), or () for one number."""
         return self._computed("rating", [predicted.shape, ()], predicted, given)
@@ -273,21 +282,6 @@ _PROJECT_METRICS: dict[str, Metric] = {}
 def _define(metric: Metric) -> None:
     """Make a metric one of the project's own."""
     _PROJECT_METRICS[metric.id] = metric
-    _add_to_hit_metrics(metric)
-
-
-def _add_to_hit_metrics(metric: Metric) -> None:
-    """Have a metric's own function of hits, if it has one, computed at every cut-off."""
-    if metric.compute is None or metric.kind is not Kind.HITS:
-        return
-
-    def values_at_cutoffs(ranked: Ranked) -> Floats:
-        columns = []
-        for n in ranked.cutoffs:
-            columns.append(metric.of_hits(ranked.hits[:, :n], ranked.held_out))
-        return np.stack(columns, axis=1)
-
-    HIT_METRICS[metric.id] = values_at_cutoffs
 
 
 # A new metric of hits is an entry here, with its function as `compute`: (hits, held_out) -> a
@@ -730,7 +724,6 @@ def _from_entry_point(offered: object, name: str) -> tuple[str, Metric]:
     if callable(offered) and not isinstance(offered, Metric | type):  # a plain function
         offered = Metric(name, offered)
     metric = _checked_metric(offered)
-    _add_to_hit_metrics(metric)
     return metric.id, metric
 
 
@@ -750,7 +743,6 @@ def register_metric(own: Metric) -> Metric:
         InputError: For what is no metric, or has an id of the project's.
     """
     metric = _checked_metric(own)
-    _add_to_hit_metrics(metric)
     METRICS[metric.id] = metric
     return metric
 

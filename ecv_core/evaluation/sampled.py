@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy  # its parts load when they are used
 
-from ecv_core.evaluation.formulas import log_loss, per_user
+from ecv_core.evaluation.formulas import Ranked, log_loss
 from ecv_core.evaluation.full import full_ranking
-from ecv_core.evaluation.metrics import Kind
+from ecv_core.evaluation.metrics import METRICS, Kind
 from ecv_core.evaluation.pairs import ScoredPairs
 from ecv_core.evaluation.protocol import Columns, EvaluatedFold
 from ecv_core.evaluation.ranking import BLOCK_CELLS, check_finite
@@ -56,7 +56,7 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     item_weights = fold.candidates.astype(np.intp)  # 0 for an item that is no candidate
     if protocol.sampling == "popularity":
         item_weights *= fold.popularity.counts
-    _check_enough(fold, item_weights > 0, negative_count)
+    _check_enough_negatives(fold, item_weights > 0, negative_count)
     # The bag has each item as often as it weighs, so that what is drawn evenly from the bag is
     # drawn by the weights.
     bag = np.repeat(np.arange(len(item_weights), dtype=np.int32), item_weights)
@@ -138,7 +138,7 @@ def _ones_at(matrix: csr_array) -> csr_array:
     return scipy.sparse.csr_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _check_enough(fold: EvaluatedFold, drawable: Mask, wanted: int) -> None:
+def _check_enough_negatives(fold: EvaluatedFold, drawable: Mask, wanted: int) -> None:
     """Refuse more negatives than some user has items left to draw from. Raises: InputError.
 
     Args:
@@ -187,7 +187,7 @@ def pooled_ranking(fold: EvaluatedFold) -> Columns:
     """
     protocol = fold.protocol
     columns_of_blocks: list[Columns] = []
-    _check_enough(fold, fold.candidates, 1)
+    _check_enough_negatives(fold, fold.candidates, wanted=1)
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         users = fold.users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM_OF_NEGATIVES, start])
@@ -312,7 +312,7 @@ def sampled_hits(
     Args:
         comparisons: The comparisons of all held-out items.
         cutoffs: List lengths, in ascending order.
-        metrics: The metrics of `ranking.HIT_METRICS`.
+        metrics: Metrics of hits.
 
     Returns:
         Metric -> shape (users, cutoffs), in [0, 1].
@@ -322,7 +322,7 @@ def sampled_hits(
     n = max(cutoffs)
     hits_by_rank = np.eye(n + 1, n, dtype=np.bool_)
     one_held_out = np.ones(n + 1, dtype=np.intp)
-    values_by_rank = per_user(hits_by_rank, one_held_out, cutoffs, metrics)
+    ranked = Ranked(hits=hits_by_rank, held_out=one_held_out, cutoffs=tuple(cutoffs))
     # A user's value is the mean over the user's lists: that of each rank, times the share of the
     # user's held-out items that have the rank.
     rank_columns = np.minimum(comparisons.ranks, n + 1) - 1
@@ -330,7 +330,7 @@ def sampled_hits(
     np.add.at(counts, (comparisons.user_rows, rank_columns), 1)
     lists_of_users = counts.sum(axis=1, keepdims=True)
     shares = counts / lists_of_users
-    return {metric: shares @ values for metric, values in values_by_rank.items()}
+    return {name: shares @ METRICS[name].at_cutoffs(ranked) for name in metrics}
 
 
 def sampled_auc(comparisons: Comparisons) -> Floats:

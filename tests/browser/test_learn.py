@@ -9,7 +9,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from ecv_core.evaluation import per_user
+from ecv_core.evaluation import METRICS
+from ecv_core.evaluation.formulas import Ranked
 from pages.learn.course import CHAPTERS
 from tests.browser.dashboard import Dashboard
 from tests.browser.tab import drawn, followed
@@ -38,7 +39,8 @@ def shown_score(page: Page) -> float:
 
 def library_score(items: list[tuple[str, bool]]) -> float:
     hits = np.array([[hit for _, hit in items]])
-    return float(per_user(hits[:, :N], hits.sum(axis=1), [N])["ndcg"][0, 0])
+    ranked_hits = Ranked(hits=hits[:, :N], held_out=hits.sum(axis=1), cutoffs=(N,))
+    return float(METRICS["ndcg"].at_cutoffs(ranked_hits)[0, 0])
 
 
 def drag(page: Page, item: Locator, by: float) -> None:

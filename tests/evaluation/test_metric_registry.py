@@ -1,9 +1,20 @@
 from contextlib import suppress
 from math import inf
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from ecv_core.evaluation import METRICS, Kind, check_metric, column_title, sampled
+from ecv_core.evaluation import (
+    METRICS,
+    Kind,
+    Metric,
+    check_metric,
+    column_title,
+    evaluate_lists,
+    sampled,
+)
 from ecv_core.evaluation.formulas import GAINS, HIT_METRICS, NOVELTY_METRICS, POPULARITY_METRICS
 from ecv_core.evaluation.full import LIST_METRICS, RANK_METRICS
 from ecv_core.evaluation.pairs import PAIR_METRICS
@@ -104,3 +115,26 @@ def test_losses_of_any_size_have_no_bound_and_clipped_ratings_have_one():
     losses = {"log-loss", "calibrated-log-loss", "cross-entropy"}
     losses |= {"mean-absolute-error", "root-mean-squared-error"}
     assert unbounded == losses | {"r2", "average-popularity"}
+
+
+@pytest.mark.usefixtures("registries_as_they_were")
+def test_of_two_packages_with_a_metric_of_one_name_the_first_is_computed(monkeypatch):
+    def ones(hits, held_out):
+        return np.ones(len(hits))
+
+    def zeros(hits, held_out):
+        return np.zeros(len(hits))
+
+    points = []
+    for function in (ones, zeros):
+        point = Mock(load=Mock(return_value=Metric("twice", function)))
+        point.name = "twice"
+        points.append(point)
+    monkeypatch.setattr("ecv_core.records.plugins.entry_points", lambda group: points)
+    monkeypatch.setattr(METRICS, "added", {})
+    monkeypatch.setattr(METRICS, "_is_loaded", False)
+    matrix = csr_array(np.eye(2))
+    evaluation = evaluate_lists(
+        np.array([[0], [1]]), matrix, matrix, [1], train=matrix, extra_metrics=["twice"]
+    )
+    assert evaluation.means["twice@1"] == 1

@@ -5,8 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.evaluation.formulas import per_user
+from ecv_core.evaluation.formulas import HIT_METRICS, Ranked
 from ecv_core.evaluation.metrics import METRICS
+
+
+def per_user(hits, held_out, cutoffs):
+    """Every metric of hits; each of shape (users, cutoffs)."""
+    ranked = Ranked(hits=hits, held_out=held_out, cutoffs=tuple(cutoffs))
+    return {name: METRICS[name].at_cutoffs(ranked) for name in HIT_METRICS}
+
 
 D2, D3, D4 = 1 / log2(3), 1 / log2(4), 1 / log2(5)  # discounts of ranks 2, 3, 4; rank 1 has 1
 
