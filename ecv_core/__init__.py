@@ -28,7 +28,7 @@ __all__ = ["__version__", *_lazy_names]
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  of any public name
     """A public name, as it is first used. Raises: NotInstalled for one that needs an extra."""
-    with errors.extras_named():
+    with errors.explain_missing_extras():
         return _load_name(name)
 
 

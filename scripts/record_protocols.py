@@ -128,7 +128,7 @@ def record(dataset: str, algorithm: str) -> None:
     for name, one in found.items():
         kept[f"{dataset}--{algorithm}--{name}"] = one.of("ndcg@10").astype(np.float16)
     kept[f"{dataset}--{algorithm}--values"] = np.array(values, dtype=np.float32)
-    with replacing(FILE, for_others=True) as part, part.open("wb") as stream:
+    with replacing(FILE, readable_by_others=True) as part, part.open("wb") as stream:
         np.savez_compressed(stream, **kept)
     sys.stderr.write(f"{dataset} {algorithm}: {fitted:.1f} s to fit, {values[-1]:.1f} s to score\n")
 

@@ -70,7 +70,7 @@ def record_tuning(name: str, tests: PairedTests, path: Path = TUNINGS) -> None:
     tables = [own]
     if path.exists():
         tables.append(parquet.read_table(path, filters=[("name", "!=", name)]))
-    with replacing(path, for_others=True) as part:
+    with replacing(path, readable_by_others=True) as part:
         table = pa.concat_tables(tables).sort_by("name")
         parquet.write_table(table, part, compression="zstd", compression_level=LEVEL)
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ecv_core.jobs.executors import warm_up
-from ecv_core.records.plugins import load_modules
+from ecv_core.records.plugins import import_environment_plugins
 
 ROOT = Path(__file__).resolve().parents[1]
 PLUGINS = {"ECV_PLUGINS", "ECV_RULES"}
@@ -119,7 +119,7 @@ def _perform(words: list[str]) -> None:
     ]
     _forget_another_copy()
     if PLUGINS & os.environ.keys():  # read where registries are looked at, which was before
-        load_modules()
+        import_environment_plugins()
     if words[0] == "-c":
         sys.argv = ["-c", *words[2:]]
         exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__"})

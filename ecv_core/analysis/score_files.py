@@ -38,7 +38,7 @@ class Direction:
     higher_is_better: bool
     why: str
     """As a part of a sentence: "by the column 'rmse'"."""
-    bounded: bool = True
+    has_worst_score: bool = True
     """Whether the scores can be only so bad, as far as is known."""
 
     @property
@@ -61,7 +61,7 @@ class Direction:
         return Direction(
             higher_is_better=higher_is_better,
             why=f"as you set, although {self.words} {self.why}",
-            bounded=self.bounded and higher_is_better,
+            has_worst_score=self.has_worst_score and higher_is_better,
         )
 
 
@@ -230,7 +230,7 @@ def _direction(clues: Sequence[Clue], scores: Sequence[Floats]) -> Direction:
         return Direction(
             higher_is_better=True,
             why="because nothing in the file names a known metric",
-            bounded=not some_below_zero,
+            has_worst_score=not some_below_zero,
         )
     clue, metric = named_metrics[0]
     if metric.never_negative and some_below_zero and (every_score <= 0).all():
@@ -239,7 +239,7 @@ def _direction(clues: Sequence[Clue], scores: Sequence[Floats]) -> Direction:
             why=(
                 f"because scores of {clue.source} below zero are negated errors, as in scikit-learn"
             ),
-            bounded=metric.bounded,
+            has_worst_score=metric.has_worst_score,
         )
     why = f"by {clue.source}"
     if metric.never_negative and some_below_zero:
@@ -248,7 +248,9 @@ def _direction(clues: Sequence[Clue], scores: Sequence[Floats]) -> Direction:
         if other.sure and other_metric.higher_is_better != metric.higher_is_better:
             why += f", although {other.source} suggests the opposite"
             break  # A sentence needs no second contradiction.
-    return Direction(higher_is_better=metric.higher_is_better, why=why, bounded=metric.bounded)
+    return Direction(
+        higher_is_better=metric.higher_is_better, why=why, has_worst_score=metric.has_worst_score
+    )
 
 
 def _metrics_of(clues: Sequence[Clue]) -> list[tuple[Clue, NamedMetric]]:

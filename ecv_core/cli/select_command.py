@@ -319,7 +319,7 @@ def _select_from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]
     terms = Terms(
         k=len(scores.folds),
         higher_is_better=scores.direction.higher_is_better,
-        bounded=scores.direction.bounded,
+        has_worst_score=scores.direction.has_worst_score,
         **_terms(options),
     )
     if options.orders is None:

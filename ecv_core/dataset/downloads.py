@@ -43,7 +43,7 @@ def download(dataset: DatasetEntry, progress: Callable[[int, int], None]) -> Pat
     target = data_dir() / form.names[0]
     try:
         _remove_stale_parts(target)
-        with replacing(target, for_others=True) as part:
+        with replacing(target, readable_by_others=True) as part:
             _fetch(form.url, part, progress)
             read_file(FileSource(path=part, form=form), dataset.id)
     except Unreadable as error:

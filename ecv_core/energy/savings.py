@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import FoldResult, RunRecord, one_source
+from ecv_core.records.run import FoldResult, RunRecord, source_of_sum
 from ecv_core.records.spec import RunSpec
 
 
@@ -174,7 +174,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         processor_assumed=sum(fold.processor_seconds is None for fold in folds),
         saved_processor_percent=saved_processor.percent,
         gpu_seconds=sum_if_each_has_it(gpu_seconds),
-        source=one_source({fold.energy.source for fold in folds}),
+        source=source_of_sum({fold.energy.source for fold in folds}),
     )
 
 

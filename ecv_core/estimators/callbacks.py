@@ -59,7 +59,7 @@ class SearchCallbacks:
             subtasks = 2  # and the refit
         # The method looks private, but scikit-learn documents it for estimators of others.
         self._search_task = self._search._init_callback_context(max_subtasks=subtasks)
-        with self._reported(self._search_task, **self._samples()):
+        with self._reported(self._search_task, **self._all_samples()):
             yield
 
     @contextmanager
@@ -95,7 +95,10 @@ class SearchCallbacks:
             yield
             return
         task = self._search_task.subcontext(task_name="refit-with-best-params")
-        with task.propagate_callback_context(estimator), self._reported(task, **self._samples()):
+        with (
+            task.propagate_callback_context(estimator),
+            self._reported(task, **self._all_samples()),
+        ):
             yield
 
     @contextmanager
@@ -105,7 +108,7 @@ class SearchCallbacks:
         yield
         task.call_on_fit_task_end(estimator=self._search, **samples)
 
-    def _samples(self) -> dict[str, Any]:
+    def _all_samples(self) -> dict[str, Any]:
         return {"X": self._table.X, "y": self._table.y, "metadata": self._metadata}
 
     def _training_samples(self, fold: Fold) -> dict[str, Any]:

@@ -115,4 +115,5 @@ def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> 
     if squares == 0:
         return np.nan
     variance_of_sample = squares / (sizes - 1).sum()
+    # The variance of a fold's mean, in a fold of average size.
     return float(variance_of_sample / sizes.mean())

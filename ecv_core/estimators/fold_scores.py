@@ -206,6 +206,8 @@ class SplitSamples:
         held out in several; else 0. Of groups where these are dealt."""
         if self.held_out_once:
             return 0.0
+        # Folds that hold out the same samples overlap. How much that widens the interval of their
+        # mean follows from this ratio (Nadeau and Bengio 2003).
         ratios = []
         for train, test in self.folds:
             held_out_units = np.unique(self.units[test])

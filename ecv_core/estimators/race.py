@@ -69,7 +69,7 @@ class Race:
             except InputError as error:
                 raise InvalidInput(str(error)) from error
             self._selection_terms = replace(
-                terms, bounded=_is_bounded(table, scorer, certain=search.certain)
+                terms, has_worst_score=_has_worst_score(table, scorer, certain=search.certain)
             )
 
     @property
@@ -367,7 +367,7 @@ class Race:
         # One sample can change a score without a bound by any amount: less is promised of such a
         # score than was asked for.
         terms = self._selection_terms
-        if terms is not None and not terms.bounded:
+        if terms is not None and not terms.has_worst_score:
             sentences.append(withheld_sentence(terms))
         if self.folds_without_score:
             sentences.append(self._left_out_sentence())
@@ -382,7 +382,7 @@ class Race:
             return ""
         loss = terms.expected_loss
         if loss is not None:
-            if not terms.bounded:  # `withheld_sentence` says why nothing is promised
+            if not terms.has_worst_score:  # `withheld_sentence` says why nothing is promised
                 return ""
             return f"; at most {percent_text(loss)} is expected to be lost by taking it"
         promise = (
@@ -441,7 +441,7 @@ def _scores_text(fold: Scored) -> str:
     return text
 
 
-def _is_bounded(table: SplitSamples, scorer: Scoring, *, certain: bool) -> bool:
+def _has_worst_score(table: SplitSamples, scorer: Scoring, *, certain: bool) -> bool:
     """Whether a fold can be only so bad, as far as a search has to know.
 
     Of predicted numbers no error is too large. Of log loss it is known what one sample can do,
@@ -450,7 +450,7 @@ def _is_bounded(table: SplitSamples, scorer: Scoring, *, certain: bool) -> bool:
     metric = metric_named(scorer.name)
     if certain or metric is None:
         return table.classifies
-    return table.classifies and metric.bounded
+    return table.classifies and metric.has_worst_score
 
 
 _MOST_NAMED = 3

@@ -90,11 +90,11 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
 
     def _set_results_of_all_folds(self) -> None:
         """Say the same after scikit-learn's own search as after a race."""
-        candidates = len(self.cv_results_["params"])
-        self.n_folds_used_ = np.full(candidates, self.n_splits_)
+        candidate_count = len(self.cv_results_["params"])
+        self.n_folds_used_ = np.full(candidate_count, self.n_splits_)
         self.folds_saved_ = 0
         self.verdict_ = None
-        self.sentence_ = f"All {self.n_splits_} folds of {candidates} candidates were run."
+        self.sentence_ = f"All {self.n_splits_} folds of {candidate_count} candidates were run."
         if hasattr(self, "best_params_"):
             self.sentence_ += f" The best is {self.best_params_}"
             if hasattr(self, "best_score_"):
@@ -385,7 +385,7 @@ def _seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _checked_index(index: Any, candidates: int) -> int:
+def _checked_index(index: Any, candidate_count: int) -> int:
     """What a `refit` of somebody's own gives.
 
     Raises:
@@ -393,10 +393,10 @@ def _checked_index(index: Any, candidates: int) -> int:
     """
     if not isinstance(index, Integral):
         raise TypeError("best_index_ returned is not an integer")
-    place = int(index)
-    if not 0 <= place < candidates:
+    best_index = int(index)
+    if not 0 <= best_index < candidate_count:
         raise IndexError("best_index_ index out of range")
-    return place
+    return best_index
 
 
 def _draws(spaces: Any, draws: int, random_state: Any) -> Iterable[Mapping[str, Any]]:

@@ -370,8 +370,10 @@ def _chosen_rule(rule: StoppingRule | str | None, k: int) -> _ChosenRule:
         return _ChosenRule(settings | _resolved_settings(entry, settings, k), foreign_rule=None)
     # Settings cannot say what a class of the caller's own does, so the instance itself is kept.
     foreign_rule = cast("StoppingRule", instance_or_id)
-    rule_id = record_of(foreign_rule).id  # made of the name of its class
+    rule_id = record_of(foreign_rule).id
     settings = {"rule": rule_id}
+    # The id is made of the name of the class. Where a registered rule has the same id, the spec has
+    # to have parameters as that rule has them.
     if rule_id in stopping.RULES:
         settings |= _resolved_settings(stopping.RULES[rule_id], settings, k)
     return _ChosenRule(settings, foreign_rule)
@@ -478,6 +480,7 @@ def _result(spec: RunSpec, index: int, fold: Scored, energy: Energy) -> FoldResu
     if fold.results is not None:
         fit_seconds = float(fold.results["fit_time"][0])
         evaluate_seconds = float(fold.results["score_time"][0])
+    # What a run calls users is whatever its score is a mean over: here samples, or groups of them.
     user_scores = None
     users = 0
     if fold.samples is not None:

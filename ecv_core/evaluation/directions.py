@@ -90,7 +90,7 @@ class NamedMetric:
     higher_is_better: bool
     never_negative: bool
     """Whether no value of it is below zero, so that values below zero were turned round."""
-    bounded: bool = True
+    has_worst_score: bool = True
     """Whether it can be only so bad; of a name that is not known that is taken for so."""
 
 
@@ -173,15 +173,16 @@ def _metrics_by_words() -> dict[tuple[str, ...], NamedMetric]:
     table = {tuple(metric.words.split()): metric for metric in _metrics_of_other_programs()}
     for metric in METRICS.values():
         words = _words(metric.id)
-        bounded = metric.is_bounded
+        has_worst_score = metric.has_worst_score
         namesake = table.get(tuple(words))
-        if namesake is not None and not namesake.bounded:
-            bounded = False  # Of other programs' errors it is not known that ratings are clipped.
+        if namesake is not None and not namesake.has_worst_score:
+            # Of other programs' errors it is not known that ratings are clipped.
+            has_worst_score = False
         table[tuple(words)] = NamedMetric(
             words=" ".join(words),
             higher_is_better=metric.higher_is_better,
             never_negative=not metric.higher_is_better and not metric.is_custom,
-            bounded=bounded,
+            has_worst_score=has_worst_score,
         )
     return table
 
@@ -194,15 +195,20 @@ def _metrics_of_other_programs() -> Iterator[NamedMetric]:
             words=words,
             higher_is_better=True,
             never_negative=False,
-            bounded=words not in without_lowest,
+            has_worst_score=words not in without_lowest,
         )
     with_highest = _phrases(_WITH_HIGHEST)
     for words in _phrases(_LOWER_IS_BETTER):
         yield NamedMetric(
-            words=words, higher_is_better=False, never_negative=True, bounded=words in with_highest
+            words=words,
+            higher_is_better=False,
+            never_negative=True,
+            has_worst_score=words in with_highest,
         )
     for words in _phrases(_LOWER_OF_ANY_SIGN):
-        yield NamedMetric(words=words, higher_is_better=False, never_negative=False, bounded=False)
+        yield NamedMetric(
+            words=words, higher_is_better=False, never_negative=False, has_worst_score=False
+        )
 
 
 def _phrases(names: str) -> list[str]:

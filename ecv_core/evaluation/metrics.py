@@ -223,7 +223,7 @@ class Metric:
         return self.id not in WITHOUT_CUTOFF
 
     @property
-    def is_bounded(self) -> bool:
+    def has_worst_score(self) -> bool:
         """Whether it can be only so bad; predicted ratings are clipped to their scale."""
         if self.kind is Kind.RATINGS and not self.is_custom:
             return True

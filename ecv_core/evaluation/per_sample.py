@@ -65,7 +65,7 @@ class HeldOut:
         if (self.weights != 1).any():
             raise NoFormula("samples of different weights")
 
-    def positives(self) -> tuple[Mask, Floats]:
+    def positives_and_response(self) -> tuple[Mask, Floats]:
         """Of two classes: who is of the positive one, and how much the estimator thinks so.
 
         Raises:
@@ -209,7 +209,7 @@ def _pinball(held_out: HeldOut) -> Floats:
 def _brier(held_out: HeldOut) -> Floats:
     classes = held_out.known_classes()
     if len(classes) == 2:
-        is_positive, probability = held_out.positives()
+        is_positive, probability = held_out.positives_and_response()
         return (probability - is_positive) ** 2
     is_class = held_out.truth[:, None] == classes
     probabilities = held_out.response
@@ -282,7 +282,8 @@ def _roc_auc(held_out: HeldOut) -> Linearized:
     held_out.refuse_weights()
     classes = held_out.known_classes()
     if len(classes) == 2:
-        return _auc(*held_out.positives())
+        is_positive, response = held_out.positives_and_response()
+        return _auc(is_positive, response)
     average = held_out.options.get("average", "macro")
     if average != "macro" or held_out.options["multi_class"] != "ovr":
         raise NoFormula("another mean over classes")
@@ -307,7 +308,7 @@ def _average_precision(held_out: HeldOut) -> Linearized:
     every threshold below it.
     """
     held_out.refuse_weights()
-    is_positive, response = held_out.positives()
+    is_positive, response = held_out.positives_and_response()
     sample_count = len(response)
     positive_count = int(is_positive.sum())
     if positive_count == 0:

@@ -67,9 +67,9 @@ def candidate_scores(
     Raises:
         RunError: If a score is NaN or +inf.
     """
-    no_candidates = np.empty(0, np.intp)
+    excluded_items = np.empty(0, np.intp)
     if candidates is not None:
-        no_candidates = np.flatnonzero(~candidates)
+        excluded_items = np.flatnonzero(~candidates)
     size = max(1, BLOCK_CELLS // seen.shape[1])
     for start in range(0, len(users), size):
         part = users[start : start + size]
@@ -80,8 +80,8 @@ def candidate_scores(
         seen_of_part = seen[part]
         rows = np.repeat(np.arange(len(part)), np.diff(seen_of_part.indptr))
         scores[rows, seen_of_part.indices] = -np.inf
-        if len(no_candidates):
-            scores[:, no_candidates] = -np.inf
+        if len(excluded_items):
+            scores[:, excluded_items] = -np.inf
         yield part, scores
 
 

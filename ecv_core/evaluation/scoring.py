@@ -415,7 +415,7 @@ def _usual_score_method(estimator: Any, metadata: Mapping[str, Any]) -> Callable
     """The function that an estimator's own `score` is, where it is a key of `_METRIC_OF_METHOD`."""
     last_step = estimator
     # A pipeline scores by its last step. But metadata, such as weights, it hands on by rules of its
-    # own, so that there its own method is looked at.
+    # own: where there are any, the pipeline's own method counts.
     while isinstance(last_step, Pipeline) and not metadata:
         _, last_step = last_step.steps[-1]
     method = getattr(type(last_step), "score", None)
@@ -503,7 +503,9 @@ def _stratified_blocks(truth: NDArray[Any], units: Indices) -> Indices:
     is_grouped = len(np.unique(units)) < len(units)
     if rarest_size >= _MOST_BLOCKS or is_grouped:
         return units
-    # As many random groups as the rarest class has samples: so well its variance is known.
+    # Such a score varies most with the samples of the rarest class. Each block has one of them, so
+    # that there are as many blocks as tell how well the variance is known. Of too few it is not
+    # known at all, and all samples are one block.
     block_count = 1
     if rarest_size >= _LEAST_BLOCKS:
         block_count = rarest_size
@@ -511,7 +513,8 @@ def _stratified_blocks(truth: NDArray[Any], units: Indices) -> Indices:
     for label in range(len(class_sizes)):
         samples = np.flatnonzero(class_of_sample == label)
         block_of_sample[samples] = np.arange(len(samples)) % block_count  # dealt one by one
-    return _first_units(units, block_of_sample, block_count)[block_of_sample]
+    unit_of_block = _first_units(units, block_of_sample, block_count)
+    return unit_of_block[block_of_sample]
 
 
 def _first_units(units: Indices, block_of_sample: Indices, block_count: int) -> Indices:

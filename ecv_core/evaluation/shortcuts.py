@@ -43,14 +43,16 @@ def ranked_blocks(fold: EvaluatedFold, n: int) -> Iterator[tuple[Indices, Lists]
     if fold.compiled:
         ranker = shortcut(fold, n)
     if ranker is None:
-        yield from by_every_score(fold, fold.users, n)
+        yield from blocks_by_every_score(fold, fold.users, n)
         return
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         part = fold.users[start : start + USERS_AT_ONCE]
         yield part, ranker(part)
 
 
-def by_every_score(fold: EvaluatedFold, users: Indices, n: int) -> Iterator[tuple[Indices, Lists]]:
+def blocks_by_every_score(
+    fold: EvaluatedFold, users: Indices, n: int
+) -> Iterator[tuple[Indices, Lists]]:
     """Lists of these users, by a score for every item."""
     for part, scores in candidate_scores(fold.model.score, fold.seen, users, fold.candidates):
         yield part, best_items(scores, n, compiled=fold.compiled)
@@ -61,7 +63,7 @@ def shortcut(fold: EvaluatedFold, n: int) -> Ranker | None:
     # A model with `common` gives an item the same score for every user: shape (items,).
     common = getattr(fold.model, "common", None)
     if common is not None:
-        return by_common_scores(fold, common, n)
+        return ranker_by_common_scores(fold, common, n)
     # A model with `product` multiplies two matrices: of users by features, and features by items.
     product = getattr(fold.model, "product", None)
     if product is None or n > COMPILED_LENGTH:
@@ -69,14 +71,14 @@ def shortcut(fold: EvaluatedFold, n: int) -> Ranker | None:
     left, right = product
     is_sparse = hasattr(left, "indptr")
     if is_sparse:
-        return by_sparse_product(fold, left, right, n)
+        return ranker_by_sparse_product(fold, left, right, n)
     # Multiplying the longest items first pays only where there are many users and items.
     if left.shape[0] * right.shape[1] >= FACTOR_CELLS and LongestFirst.serves(fold, n):
         return LongestFirst(fold, n)
     return None
 
 
-def by_common_scores(fold: EvaluatedFold, common: NDArray[np.float32], n: int) -> Ranker:
+def ranker_by_common_scores(fold: EvaluatedFold, common: NDArray[np.float32], n: int) -> Ranker:
     """By scores that are the same for every user: one ranking, less what each user has.
 
     Args:
@@ -87,7 +89,7 @@ def by_common_scores(fold: EvaluatedFold, common: NDArray[np.float32], n: int) -
     check_finite(bool(common.max() < np.inf))
     ranking = np.argsort(-common, kind="stable")
     ranking = ranking[fold.candidates[ranking] & (common[ranking] > -np.inf)]
-    starts, columns, _ = _arrays(fold.seen)
+    starts, columns, _ = _csr_arrays(fold.seen)
 
     def rank_part(users: Indices) -> Lists:
         return first_unseen(users, ranking, starts, columns, len(common), n)
@@ -95,7 +97,7 @@ def by_common_scores(fold: EvaluatedFold, common: NDArray[np.float32], n: int) -
     return partial(on_every_core, rank_part)
 
 
-def by_sparse_product(
+def ranker_by_sparse_product(
     fold: EvaluatedFold, left: scipy.sparse.csr_array, right: scipy.sparse.csr_array, n: int
 ) -> Ranker:
     """By the product of two sparse matrices, of which one user's row is held at a time."""
@@ -103,8 +105,8 @@ def by_sparse_product(
 
     check_finite(bool(np.isfinite(left.data).all() and np.isfinite(right.data).all()))
     initial_scores = np.where(fold.candidates, 0, -np.inf).astype(np.float32)
-    seen_starts, seen_columns, _ = _arrays(fold.seen)
-    factors = (*_arrays(left), *_arrays(right))
+    seen_starts, seen_columns, _ = _csr_arrays(fold.seen)
+    factors = (*_csr_arrays(left), *_csr_arrays(right))
 
     def rank_part(users: Indices) -> Lists:
         return best_of_product(users, *factors, seen_starts, seen_columns, initial_scores, n)
@@ -112,7 +114,7 @@ def by_sparse_product(
     return partial(on_every_core, rank_part)
 
 
-def _arrays(
+def _csr_arrays(
     matrix: scipy.sparse.csr_array,
 ) -> tuple[Codes, Codes, NDArray[np.float32]]:
     """What it is made of, with the numbers that the kernels take."""
@@ -193,7 +195,7 @@ class LongestFirst:
             incomplete: Which rows of both.
         """
         done = 0
-        for part, part_lists in by_every_score(self._fold, users[incomplete], self._n):
+        for part, part_lists in blocks_by_every_score(self._fold, users[incomplete], self._n):
             lists[incomplete[done : done + len(part)]] = part_lists
             done += len(part)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ecv_core.energy.load import own_processor_seconds, own_processor_seconds_since
-from ecv_core.records.run import Energy, Reading, Shared, one_source
+from ecv_core.records.run import Energy, Reading, Shared, source_of_sum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +158,7 @@ def _weighted_sum(energies: Sequence[Energy], shares: Sequence[float]) -> Energy
     other_work = [energy.other_work for energy in energies if energy.other_work is not None]
     return Energy(
         **_totals(summed_fields, energies, shares),
-        source=one_source([energy.source for energy in energies]),
+        source=source_of_sum([energy.source for energy in energies]),
         other_work=max(other_work, default=None),
         machine_shared=any(energy.machine_shared for energy in energies),
         memory_basis=energies[-1].memory_basis,  # the same for all folds of a machine
@@ -177,7 +177,7 @@ def _sums_by_meter(energies: Sequence[Energy], shares: Sequence[float]) -> tuple
     summed_fields = ("joules", "low_joules", "high_joules", "gap_seconds")
     sums = []
     for meter, readings in readings_of.items():
-        source = one_source([reading.source for reading in readings])
+        source = source_of_sum([reading.source for reading in readings])
         totals = _totals(summed_fields, readings, shares_of[meter])
         sums.append(Reading(meter=meter, source=source, **totals))
     return tuple(sums)

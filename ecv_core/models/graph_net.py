@@ -13,7 +13,7 @@ from torch.nn.functional import leaky_relu, normalize
 
 from ecv_core.models.base import Indices
 from ecv_core.models.device import BinaryMatrix
-from ecv_core.models.pair_net import PairNet, SampledBatch, Vectors, bpr
+from ecv_core.models.pair_net import PairNet, SampledBatch, Vectors, bpr_loss
 from ecv_core.models.sampled_net import Layer, gradient_buffer
 from ecv_core.records.interactions import History
 
@@ -148,7 +148,7 @@ class GraphNet(PairNet):
         positive_indices = item_indices[: len(items)]
         negative_indices = item_indices[len(items) :].view(negatives.shape)
         batch = SampledBatch(user_indices, positive_indices, negative_indices)
-        loss = bpr(user_vectors, item_vectors, batch)  # fills in the gradients
+        loss = bpr_loss(user_vectors, item_vectors, batch)  # fills in the gradients
         # The loss's gradients by the final vectors are known; torch takes them back through the
         # layers. Given to `backward` they would make torch import sympy, half a second of the first
         # fold of a process: this sum has the same gradients.

@@ -33,24 +33,24 @@ class _LogLikelihood(torch.autograd.Function):
         logits: Tensor,
         rows: Tensor,
         columns: Tensor,
-        sizes: Tensor,
+        row_sizes: Tensor,
     ) -> Tensor:
-        """Sum of the log-probabilities of entries (rows, columns); `sizes` of them in each row.
+        """Sum of the log-probabilities of entries (rows, columns); `row_sizes` of them in each row.
 
         The log-probability of an entry is its logit less the row's log of the sum of exp(logits).
         """
         log_sums = torch.logsumexp(logits, dim=1)
-        ctx.save_for_backward(logits, log_sums, rows, columns, sizes)
-        return logits[rows, columns].sum() - (log_sums * sizes).sum()
+        ctx.save_for_backward(logits, log_sums, rows, columns, row_sizes)
+        return logits[rows, columns].sum() - (log_sums * row_sizes).sum()
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # noqa: ANN401
         """1 at each entry, less the row's probabilities times its number of entries."""
-        logits, log_sums, rows, columns, sizes = ctx.saved_tensors
+        logits, log_sums, rows, columns, row_sizes = ctx.saved_tensors
         # An entry's log-probability is its logit, whose gradient is 1, less the row's log of a sum,
         # whose gradient is the probabilities: that is taken off for each entry of the row.
         probabilities = torch.sub(logits, log_sums[:, None]).exp_()
-        logit_gradients = probabilities.mul_((-sizes * grad)[:, None])
+        logit_gradients = probabilities.mul_((-row_sizes * grad)[:, None])
         logit_gradients[rows, columns] += grad
         return logit_gradients, None, None, None
 

@@ -186,7 +186,9 @@ class Decay(NamedTuple):
 NO_DECAY = Decay()
 
 
-def bpr(users: Vectors, items: Vectors, batch: SampledBatch, decay: Decay = NO_DECAY) -> Tensor:
+def bpr_loss(
+    users: Vectors, items: Vectors, batch: SampledBatch, decay: Decay = NO_DECAY
+) -> Tensor:
     """Mean of -log sigmoid(positive's score - negative's score); adds up its gradients.
 
     By hand: autograd takes several times as long, most of it in batched products.
@@ -263,7 +265,7 @@ def add_gradients(
     """Add the gradients of a batch's loss by vectors and biases, given those by its scores.
 
     Args:
-        users, items, batch: as of `bpr`; their gradients are added to.
+        users, items, batch: as of `bpr_loss`; their gradients are added to.
         score_gradients: The score gradients of the loss by each negative's score; shape (negatives,
             batch).
         decay: The decay of each vector in the batch, added times the vector.
@@ -323,7 +325,8 @@ class BPRNet(PairNet):
             bias_gradients=gradient_buffer(self._bias)[:, 0],
         )
         batch = SampledBatch(users, items, negatives)
-        return bpr(user_vectors, item_vectors, batch, self._decay())
+        # It adds its gradients to those of the vectors, too.
+        return bpr_loss(user_vectors, item_vectors, batch, self._decay())
 
     def _decay(self) -> Decay:
         """The weights of the regularization; tied ones are those of Anelli et al. (2019)."""

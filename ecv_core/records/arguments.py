@@ -20,7 +20,7 @@ from typing import (
     get_type_hints,
 )
 
-from ecv_core.records.errors import InputError, extras_named
+from ecv_core.records.errors import InputError, explain_missing_extras
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,12 +61,12 @@ def kinds_checked(function: Callable[P, T]) -> Callable[P, T]:
             if name in hints.settings and isinstance(value, str | None):
                 continue
             hint = (hints.settings | hints.arguments).get(name, object)
-            if not _fits(value, hint):
+            if not _matches_hint(value, hint):
                 function_name = getattr(function, "__name__", "")
                 raise InputError(
                     f"{name} of {function_name} is {_type_words(hint)}, but is {value!r:.80}"
                 )
-        with extras_named():
+        with explain_missing_extras():
             return function(*positional, **named)
 
     return checked
@@ -96,11 +96,11 @@ def _hints_of(function: Callable[..., object]) -> _Hints:
     return _Hints(hints, settings)
 
 
-def _fits(value: Any, hint: Any) -> bool:  # noqa: ANN401  any object and annotation
+def _matches_hint(value: Any, hint: Any) -> bool:  # noqa: ANN401  any object and annotation
     kind = get_origin(hint) or hint
     parts = get_args(hint)
     if kind in (Union, UnionType):
-        return any(_fits(value, part) for part in parts)
+        return any(_matches_hint(value, part) for part in parts)
     if kind is Literal:
         return value in parts
     if kind in (Sequence, tuple):
@@ -117,7 +117,7 @@ def _is_list(value: Any, part_hint: Any) -> bool:  # noqa: ANN401  any object an
         return False
     if not all(hasattr(value, name) for name in ("__len__", "__getitem__", "__iter__")):
         return False
-    return all(_fits(part, part_hint) for part in value)
+    return all(_matches_hint(part, part_hint) for part in value)
 
 
 def _is_dict(value: object, value_hint: Any) -> bool:  # noqa: ANN401  any annotation
@@ -125,7 +125,7 @@ def _is_dict(value: object, value_hint: Any) -> bool:  # noqa: ANN401  any annot
         return False
     if get_origin(value_hint) is not Sequence:  # single values are the function's to judge
         return True
-    return all(_fits(part, value_hint) for part in value.values())
+    return all(_matches_hint(part, value_hint) for part in value.values())
 
 
 def _is_instance(value: object, kind: Any) -> bool:  # noqa: ANN401  any annotation

@@ -122,7 +122,7 @@ class NotInstalled(InputError, ImportError):
 
 
 @contextmanager
-def extras_named() -> Iterator[None]:
+def explain_missing_extras() -> Iterator[None]:
     """Turn the error of a package of an extra that is missing into its sentence.
 
     Raises:

@@ -229,6 +229,7 @@ class History:
         users = interactions.users[rows]
         items = interactions.items[rows]
         rows = rows[np.lexsort((items, users))]  # by user, then by item
+        # The history says for each interaction how late it was among those of its user.
         order = _values_at(interactions.history, rows)
         return cls(order=order, baskets=_values_at(interactions.baskets, rows))
 

@@ -112,7 +112,7 @@ class Parameter:
             InputError: If it is of the wrong type, out of range, or not among the choices.
         """
         error_name = self.error_name or f"parameter '{self.name}'"
-        if self.ids:
+        if self.ids:  # the value is a text of ids with commas between them
             return _joined_ids(number_or_text, error_name)
         value = converted(type(self.default), number_or_text, error_name)
         if self.choices and value not in self.choices:
@@ -122,7 +122,8 @@ class Parameter:
             return value
         if self.low is not None or self.high is not None:
             self.check_range(value, self.low, self.high, error_name, number_or_text)
-        if not self.open:  # a range without its ends has refused infinity above, and NaN
+        # A range without its ends has refused infinity and NaN already.
+        if not self.open:
             _check_size(value, error_name, number_or_text)
         return value
 

@@ -82,7 +82,7 @@ class Registry(MutableMapping[str, T]):
                 offered |= self._load(point)
             # All at once, so that another thread never sees a part of what packages offer.
             self._entries = self._entries | offered
-            load_modules()
+            import_environment_plugins()
             self._is_loaded = True
         finally:
             _loading.reset(loading_before)
@@ -110,7 +110,7 @@ class Registry(MutableMapping[str, T]):
         return {name: entry}
 
 
-def load_modules() -> None:
+def import_environment_plugins() -> None:
     """Import the modules that ECV_PLUGINS and ECV_RULES name, with commas between them.
 
     One that fails on import is left out, with a sentence in the log; the others are imported.

@@ -45,9 +45,10 @@ HOW_KNOWN = {
 """`Energy.source` -> how it is known, in a word or a few."""
 
 
-def one_source(sources: Collection[str]) -> str:
+def source_of_sum(sources: Collection[str]) -> str:
     """Of a sum over folds: 'none' where one of them is not metered, 'mixed' where they differ."""
     different = set(sources)
+    # A sum is not known where one of its parts is not.
     if not different or "none" in different:
         return "none"
     if len(different) > 1:

@@ -107,14 +107,14 @@ def _round_document(selection_round: Round, names: Sequence[str], terms: Terms) 
 
 def _expected_loss(selection_round: Round, terms: Terms) -> float | None:
     """What a round may say of the expected loss; None where nothing can be said of it."""
-    if not terms.bounded:
+    if not terms.has_worst_score:
         return None
     return finite_or_none(selection_round.expected_loss)
 
 
 def withheld_sentence(terms: Terms) -> str:
     """Why less is said than was asked for; empty where nothing is withheld."""
-    if terms.bounded:
+    if terms.has_worst_score:
         return ""
     reason = (
         "This score has no bound: a single sample can change it by any amount, and folds "
@@ -371,7 +371,7 @@ def _loss_words(terms: Terms, last: Round) -> str:
     within = ""
     if terms.budget is not None:
         within = f" within {terms.budget.text}"
-    if not terms.bounded:
+    if not terms.has_worst_score:
         return f"it has the best mean so far{within}. {withheld_sentence(terms)}"
     if not math.isfinite(last.expected_loss):
         return (
@@ -532,7 +532,7 @@ def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
     if terms.until == "order":
         return f"The places of {len(selection_round.still_in)} contenders are not certain yet."
     sentence = f"{counted(len(selection_round.still_in) - 1, 'other')} can still win."
-    if not terms.certain and terms.bounded:
+    if not terms.certain and terms.has_worst_score:
         sentence += f" Expected loss: {_loss(selection_round.expected_loss)}."
     return sentence
 

@@ -127,7 +127,7 @@ class Terms:
     best; None where it is to be certain who is best."""
     budget: Budget | None = None
     """The most that all folds may take; the best that can be said within it is the answer."""
-    bounded: bool = True
+    has_worst_score: bool = True
     """Whether a fold can be only so bad. Where it is not so, as of squared errors, folds without a
     bad sample look calm: nothing is certain before all have run, and no loss is expected."""
 
@@ -514,7 +514,7 @@ class Selection:
     def _half_widths(self, spread: Spread) -> Floats:
         """How far each k-fold difference can be from its mean; infinite where that has no bound."""
         half_widths = spread.half_widths(self._level, self._terms.k)
-        if self._terms.certain and not self._terms.bounded:
+        if self._terms.certain and not self._terms.has_worst_score:
             half_widths[spread.folds < self._terms.k] = np.inf
         return half_widths
 
@@ -551,7 +551,7 @@ class Selection:
         if self._terms.certain:
             return [contender for contender, gap in comparison.gaps.items() if gap.low > 0]
         passed_over = self._contenders_to_pass_over(comparison, comparison.expected_losses)
-        if self._terms.bounded:
+        if self._terms.has_worst_score:
             return passed_over
         # Scores without a bound, as squared errors, may turn: nobody with a better mean goes out.
         # Each mean is of all folds that the contender has, so a leader's bad later folds count.

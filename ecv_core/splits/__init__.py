@@ -101,7 +101,8 @@ def split(
             f"{interactions.dataset} has {LACKS[chosen.needs]}, which the split '{chosen.id}' "
             f"needs; it can be split by {', '.join(others)}"
         )
-    if chosen.least_k < 2:  # k-fold strategies say what the most is
+    # A strategy of at least 2 folds refuses a wrong k itself, by what these interactions allow.
+    if chosen.least_k < 2:
         chosen.check_k(k)
     return chosen.folds(interactions, k, seed, settings)
 

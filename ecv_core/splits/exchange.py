@@ -61,7 +61,7 @@ def store_folds(source: Path | bytes, folder: Path) -> str:
     for magic, suffix_of_packed in SUFFIXES.items():
         if content.startswith(magic):
             suffix = suffix_of_packed
-    write_bytes(folder / f"{sha256}{suffix}", content, for_others=False)
+    write_bytes(folder / f"{sha256}{suffix}", content, readable_by_others=False)
     return sha256
 
 
@@ -106,10 +106,10 @@ def read_bytes(path: Path, name: str) -> bytes:
         ) from error
 
 
-def write_bytes(path: Path, content: bytes, *, for_others: bool = True) -> None:
+def write_bytes(path: Path, content: bytes, *, readable_by_others: bool = True) -> None:
     """Write in one step: a reader sees the old file or the whole new one. Raises: FoldsError."""
     try:
-        with replacing(path, for_others=for_others) as part:
+        with replacing(path, readable_by_others=readable_by_others) as part:
             part.write_bytes(content)
     except OSError as error:
         raise FoldsError(
@@ -450,7 +450,7 @@ def _count_cells(counts: PartCounts, *, has_times: bool) -> list[str]:
     if counts.baskets is not None:
         cells.append(f"{counts.baskets:,}")
     if has_times:
-        cells += [day(counts.first) or "-", day(counts.last) or "-"]
+        cells += [day(counts.first_time) or "-", day(counts.last_time) or "-"]
     return cells
 
 

@@ -20,8 +20,8 @@ from ecv_core.splits.strategies import (
     Parts,
     Settings,
     Times,
-    by_users,
     order_by_user,
+    user_k_fold,
 )
 
 # Each user's interactions in an order, and per-user holdouts counted from the end of it.
@@ -374,7 +374,7 @@ def nested_k_fold(interactions: Interactions, k: int, seed: int, settings: Setti
         return draw_late_part
     early_rows = np.flatnonzero(~is_late)
     assignment = np.full(len(interactions), -1, dtype=np.int16)
-    assignment[early_rows] = by_users(interactions.take(early_rows), k, seed, settings)
+    assignment[early_rows] = user_k_fold(interactions.take(early_rows), k, seed, settings)
 
     def draw(index: int) -> Parts:
         is_held_out = assignment == index
@@ -421,9 +421,9 @@ SLIDING = "sliding"
 class Window(NamedTuple):
     """When the parts of a fold begin, in Unix seconds; each ends where the next begins."""
 
-    training: int
-    validation: int
-    test: int
+    train_start: int
+    validation_start: int
+    test_start: int
     end: int
     """The first moment that is no more tested."""
 
@@ -481,9 +481,9 @@ def _draw_from_windows(
         window = windows[index]
         times = np.asarray(interactions.timestamps)
         parts = np.full(len(times), Part.TRAIN, dtype=np.int8)
-        parts[times >= window.validation] = Part.VALIDATION
-        parts[times >= window.test] = Part.TEST
-        parts[(times < window.training) | (times >= window.end)] = Part.UNUSED
+        parts[times >= window.validation_start] = Part.VALIDATION
+        parts[times >= window.test_start] = Part.TEST
+        parts[(times < window.train_start) | (times >= window.end)] = Part.UNUSED
         if settings["unknown"] == DROP:
             is_learnt = parts == Part.TRAIN
             is_user_known = occurs_in_training(interactions.users, is_learnt)

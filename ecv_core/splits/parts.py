@@ -180,9 +180,9 @@ class PartCounts:
     items: int
     baskets: int | None
     """Distinct (user, basket) pairs; None where the dataset has no baskets."""
-    first: int | None
+    first_time: int | None
     """Time of the earliest interaction in Unix seconds; None without timestamps or interactions."""
-    last: int | None
+    last_time: int | None
     """Time of the latest interaction, likewise."""
 
 
@@ -252,19 +252,19 @@ def _part_counts(interactions: Interactions, is_in_part: Mask) -> PartCounts:
         # in the upper 32 bits, the number in the lower.
         numbers = interactions.baskets[is_in_part].astype(np.int64)
         baskets = len(np.unique(users.astype(np.int64) << 32 | numbers))
-    first = None
-    last = None
+    first_time = None
+    last_time = None
     if interactions.timestamps is not None and len(users):
         times = interactions.timestamps[is_in_part]
-        first = int(times.min())
-        last = int(times.max())
+        first_time = int(times.min())
+        last_time = int(times.max())
     return PartCounts(
         interactions=len(users),
         users=int(np.count_nonzero(np.bincount(users))),
         items=int(np.count_nonzero(np.bincount(items))),
         baskets=baskets,
-        first=first,
-        last=last,
+        first_time=first_time,
+        last_time=last_time,
     )
 
 
@@ -313,7 +313,9 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
     test_times = time_ranks[is_tested]
 
     def share_within(groups: Codes) -> float | None:
-        return later_share(groups[is_learnt], train_times, groups[is_tested], test_times)
+        return share_of_later_training(
+            groups[is_learnt], train_times, groups[is_tested], test_times
+        )
 
     of_same_user = share_within(interactions.users)
     if interactions.timestamps is None:  # an order of each user does not compare between users
@@ -332,7 +334,7 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
     )
 
 
-def later_share(
+def share_of_later_training(
     train_groups: Codes, train_times: Ranks, test_groups: Codes, test_times: Ranks
 ) -> float | None:
     """Share of the pairs within a group in which the training interaction is later.

@@ -145,7 +145,7 @@ _define(
         "with fewer than k has each one put into a random fold.",
         source="e-fold cross-validation for recommender systems, protocol section",
         ecv="The paper's own: every interaction is held out in exactly one of the k folds.",
-        make=strategies.by_users,
+        make=strategies.user_k_fold,
         least_k=2,
     )
 )
@@ -173,7 +173,7 @@ _define(
         "they are of.",
         source="plain k-fold cross-validation",
         ecv="e-CV applies: every interaction is held out in exactly one of the k folds.",
-        make=strategies.by_records,
+        make=strategies.record_k_fold,
         least_k=2,
     )
 )
@@ -306,7 +306,7 @@ _define(
         help="The samples of each class are shuffled and dealt evenly over the folds.",
         source="scikit-learn, StratifiedKFold with shuffle",
         ecv="e-CV applies: every sample is held out in exactly one of the k folds.",
-        make=strategies.by_classes,
+        make=strategies.stratified_k_fold,
         least_k=2,
         tasks=(Task.CLASSES,),
     )
@@ -319,7 +319,7 @@ _define(
         help="The samples are shuffled and dealt evenly over the folds.",
         source="scikit-learn, KFold with shuffle",
         ecv="e-CV applies: every sample is held out in exactly one of the k folds.",
-        make=strategies.by_samples,
+        make=strategies.sample_k_fold,
         least_k=2,
         tasks=(Task.CLASSES, Task.NUMBERS),
     )

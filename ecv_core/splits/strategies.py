@@ -40,7 +40,7 @@ MAX_K = int(np.iinfo(np.int16).max)
 """Folds are numbered in 16 bits."""
 
 
-def by_users(interactions: Interactions, k: int, seed: int, _: Settings) -> Assignment:
+def user_k_fold(interactions: Interactions, k: int, seed: int, _: Settings) -> Assignment:
     """Each user's interactions, shuffled and dealt evenly over the k folds.
 
     A user's fold sizes differ by at most one, and which folds get the extra one is random. A user
@@ -135,7 +135,7 @@ def _ranks_by_user(users: Codes, keys: Times | Counts) -> NDArray[np.int64]:
     return ranks
 
 
-def by_records(interactions: Interactions, k: int, seed: int, _: Settings) -> Assignment:
+def record_k_fold(interactions: Interactions, k: int, seed: int, _: Settings) -> Assignment:
     """All interactions, shuffled and dealt evenly; which folds get one more is random.
 
     Returns:
@@ -152,7 +152,7 @@ def by_records(interactions: Interactions, k: int, seed: int, _: Settings) -> As
     return assignment
 
 
-def by_classes(table: Interactions, k: int, seed: int, _: Settings) -> Assignment:
+def stratified_k_fold(table: Interactions, k: int, seed: int, _: Settings) -> Assignment:
     """Samples dealt over the folds so that each has about the same share of every class.
 
     Returns:
@@ -181,7 +181,7 @@ def by_classes(table: Interactions, k: int, seed: int, _: Settings) -> Assignmen
         return _assignment(splitter.split(table.features, table.targets), len(table))
 
 
-def by_samples(table: Interactions, k: int, seed: int, _: Settings) -> Assignment:
+def sample_k_fold(table: Interactions, k: int, seed: int, _: Settings) -> Assignment:
     """Samples, shuffled and dealt evenly: the folds of scikit-learn's KFold(k, shuffle=True).
 
     Returns:

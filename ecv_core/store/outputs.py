@@ -26,7 +26,7 @@ def write_output(path: Path, content: str | bytes) -> None:
     if path.exists() and not path.is_file():  # a device, such as /dev/stdout, is not replaced
         path.write_bytes(content)
         return
-    with replacing(path, for_others=True) as part:
+    with replacing(path, readable_by_others=True) as part:
         part.write_bytes(content)
 
 

@@ -331,8 +331,8 @@ def record(
         rows = dict(_rows(path.parent)) | {row.name: row}
         # The inner file, of the users' scores, is replaced first: without a run nobody looks there.
         with (
-            replacing(path.parent / RUNS, for_others=True) as runs_part,
-            replacing(path.parent / USERS, for_others=True) as users_part,
+            replacing(path.parent / RUNS, readable_by_others=True) as runs_part,
+            replacing(path.parent / USERS, readable_by_others=True) as users_part,
         ):
             _write_runs(rows, runs_part)
             write_users(path.parent / USERS, row.name, scores, users_part)

@@ -17,7 +17,14 @@ import numpy as np
 from ecv_core import models
 from ecv_core.evaluation import metric_of
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import FoldResult, RunRecord, Scores, UserScores, one_source, user_table
+from ecv_core.records.run import (
+    FoldResult,
+    RunRecord,
+    Scores,
+    UserScores,
+    source_of_sum,
+    user_table,
+)
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesCheapModels, cheap_model_ids, rule_for
 from ecv_core.stopping.adjustment import CheapModels
@@ -59,7 +66,7 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
         metric_range=metric.range,
     )
     if scores.costs is not None:  # the energy of every fold is known
-        scores = replace(scores, source=one_source({result.energy.source for result in results}))
+        scores = replace(scores, source=source_of_sum({result.energy.source for result in results}))
     return _with_users(scores, results)
 
 

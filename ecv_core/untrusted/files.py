@@ -76,14 +76,14 @@ def version_of(path: Path) -> tuple[int, ...]:
 
 
 @contextmanager
-def replacing(path: Path, *, for_others: bool = False) -> Iterator[Path]:
+def replacing(path: Path, *, readable_by_others: bool = False) -> Iterator[Path]:
     """A temporary file beside `path` that takes its place when the block ends well.
 
     Readers see the old file or the whole new one; after an error, or when the power goes, one of
     them is still there. Safe to use from several processes.
 
     Args:
-        for_others: Whether other people of this machine may read it; else its owner alone may.
+        readable_by_others: Whether other people of this machine may read it, or its owner alone.
 
     Returns:
         The temporary file, empty, to be written to by name.
@@ -97,7 +97,7 @@ def replacing(path: Path, *, for_others: bool = False) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        if for_others:
+        if readable_by_others:
             temporary.chmod(0o644)  # mkstemp's is 0600
         _sync(temporary, os.O_RDWR)
         when_nobody_reads(partial(temporary.replace, path))  # Windows refuses while somebody does

@@ -444,7 +444,7 @@ def show_scores_file(question: Question) -> None:
     terms = Terms(
         k=len(scores.folds),
         higher_is_better=scores.direction.higher_is_better,
-        bounded=scores.direction.bounded,
+        has_worst_score=scores.direction.has_worst_score,
         **question,
     )
     shown = ShownSelection(

@@ -191,11 +191,11 @@ def _counts_sentence(viewed: ViewedFold) -> str:
         f"{counted(train.users, 'user')} and is tested on {counted(test.interactions, 'other')} of "
         f"{counted(test.users, 'user')}."
     )
-    if train.first is None or test.first is None:
+    if train.first_time is None or test.first_time is None:
         return words
     return (
-        f"{words} Training data are from {day(train.first)} to {day(train.last)}, "
-        f"test data from {day(test.first)} to {day(test.last)}."
+        f"{words} Training data are from {day(train.first_time)} to {day(train.last_time)}, "
+        f"test data from {day(test.first_time)} to {day(test.last_time)}."
     )
 
 

@@ -166,7 +166,7 @@ def test_an_error_turned_round_has_no_bound_whatever_it_is_called():
     scoring = {"mae": "neg_mean_absolute_error"}
     result = ecv.cross_validate(LinearRegression(), X, y, rule="never", scoring=scoring)
     assert result.run.mean < 0
-    assert not metric_of(result.run.spec).is_bounded
+    assert not metric_of(result.run.spec).has_worst_score
     assert result.new_data.interval.low < result.run.mean < result.new_data.interval.high
 
 

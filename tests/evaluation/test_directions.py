@@ -69,7 +69,7 @@ def test_a_contender_with_a_metric_in_its_name_is_no_metric() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "bounded"),
+    ("name", "has_worst_score"),
     [
         ("accuracy", True),
         ("ndcg@10", True),
@@ -81,7 +81,9 @@ def test_a_contender_with_a_metric_in_its_name_is_no_metric() -> None:
         ("neg_mean_squared_error", False),
     ],
 )
-def test_a_name_says_whether_its_scores_can_be_only_so_bad(name: str, bounded: bool) -> None:
+def test_a_name_says_whether_its_scores_can_be_only_so_bad(
+    name: str, has_worst_score: bool
+) -> None:
     metric = metric_named(name)
     assert metric is not None
-    assert metric.bounded is bounded
+    assert metric.has_worst_score is has_worst_score

@@ -111,7 +111,7 @@ def test_the_range_of_a_metric_is_said_where_it_has_one():
 
 
 def test_losses_of_any_size_have_no_bound_and_clipped_ratings_have_one():
-    unbounded = {metric.id for metric in METRICS.values() if not metric.is_bounded}
+    unbounded = {metric.id for metric in METRICS.values() if not metric.has_worst_score}
     losses = {"log-loss", "calibrated-log-loss", "cross-entropy"}
     losses |= {"mean-absolute-error", "root-mean-squared-error"}
     assert unbounded == losses | {"r2", "average-popularity"}

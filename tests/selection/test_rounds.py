@@ -285,10 +285,10 @@ def test_over_orders_counts_right_winners_folds_and_joules() -> None:
 
 def test_nothing_is_certain_of_scores_without_a_bound_before_all_folds_have_run() -> None:
     contenders = made([0.5, 0.9, 0.1], spread=0.01)
-    played = play(contenders, Terms(k=10, bounded=False), range(10))
+    played = play(contenders, Terms(k=10, has_worst_score=False), range(10))
     assert played.folds_used == (10, 10, 10)
     assert played.verdict.winner == 1
-    ranked = play(contenders, Terms(k=10, bounded=False, until="order"), range(10))
+    ranked = play(contenders, Terms(k=10, has_worst_score=False, until="order"), range(10))
     assert ranked.folds_used == (10, 10, 10)
     assert ranked.verdict.order == (1, 0, 2)
 
@@ -308,6 +308,6 @@ def test_who_was_put_out_is_judged_anew_where_the_leader_turned_bad() -> None:
     trusting = play(turned_bad(), terms, range(6))
     assert trusting.folds_used[2] == 1
     assert trusting.verdict.winner != 2
-    wary = play(turned_bad(), replace(terms, bounded=False), range(6))
+    wary = play(turned_bad(), replace(terms, has_worst_score=False), range(6))
     assert wary.rounds[0].dropped == (2,)
     assert wary.verdict.winner == 2

@@ -25,13 +25,13 @@ def test_a_worked_example():
     )
     found = fold_parts(interactions, folds, 0)
     assert found.counts[Part.TRAIN] == PartCounts(
-        interactions=3, users=2, items=2, baskets=2, first=10, last=20
+        interactions=3, users=2, items=2, baskets=2, first_time=10, last_time=20
     )
     assert found.counts[Part.TEST] == PartCounts(
-        interactions=1, users=1, items=1, baskets=1, first=40, last=40
+        interactions=1, users=1, items=1, baskets=1, first_time=40, last_time=40
     )
     assert found.counts[Part.VALIDATION] == PartCounts(
-        interactions=0, users=0, items=0, baskets=0, first=None, last=None
+        interactions=0, users=0, items=0, baskets=0, first_time=None, last_time=None
     )
     assert (found.unknown_users, found.unknown_items, found.unknown_interactions) == (1, 1, 2)
     assert found.dropped == 1

@@ -63,6 +63,6 @@ def test_own_datasets_their_caches_and_stored_folds_are_of_their_owner_alone(tmp
 def test_what_a_command_writes_for_somebody_may_be_read(tmp_path):
     with replacing(tmp_path / "mine") as part:
         part.write_text("x")
-    with replacing(tmp_path / "yours", for_others=True) as part:
+    with replacing(tmp_path / "yours", readable_by_others=True) as part:
         part.write_text("x")
     assert open_to_others(tmp_path) == [str(tmp_path / "yours")]

@@ -40,7 +40,7 @@ def _rows_of_fold(index: int, fold: FoldParts) -> list[dict[str, object]]:
     every_count = fold.counts.values()
     total = sum(counts.interactions for counts in every_count)
     has_baskets = any(counts.baskets is not None for counts in every_count)
-    has_times = any(counts.first is not None for counts in every_count)
+    has_times = any(counts.first_time is not None for counts in every_count)
     rows = []
     for part, words in PART_WORDS.items():
         counts = fold.counts[part]
@@ -57,7 +57,7 @@ def _rows_of_fold(index: int, fold: FoldParts) -> list[dict[str, object]]:
         if has_baskets:
             row["baskets"] = counts.baskets
         if has_times:
-            row["from"] = day(counts.first)
-            row["to"] = day(counts.last)
+            row["from"] = day(counts.first_time)
+            row["to"] = day(counts.last_time)
         rows.append(row)
     return rows

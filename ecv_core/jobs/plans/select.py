@@ -554,7 +554,7 @@ def terms_for(spec: RunSpec, **terms: Any) -> Terms:  # noqa: ANN401  checked by
     return Terms(
         k=spec.k,
         higher_is_better=metric.higher_is_better,
-        bounded=metric.is_bounded,
+        has_worst_score=metric.has_worst_score,
         **terms,
     )
 

@@ -32,7 +32,7 @@ def race():
         contenders.append(
             Scores(name=name, folds=users.mean(axis=1), users=users, joules=np.full(4, 36.0))
         )
-    terms = Terms(k=4, higher_is_better=True, bounded=True, expected_loss=0.001)
+    terms = Terms(k=4, higher_is_better=True, has_worst_score=True, expected_loss=0.001)
     return ContenderRace(
         contenders=contenders, terms=terms, played=play(contenders, terms, range(4))
     )
