@@ -62,6 +62,8 @@ _BOOKKEEPING_FILLERS = frozenset(
 _UNITS_OF_TIME = frozenset({"s", "ms"})
 """They make a column of times of 'fit (s)', but not of one that is called 'S' alone."""
 _SPREADS = frozenset(_words("std stdv sd stdev stddev sem stderr se var variance deviation"))
+_DATA_OF_BOOSTING = frozenset(_words("train training valid test"))
+"""What `cv` of programs for boosting calls the samples that a column is of."""
 _CENTRES = frozenset(
     _words("mean avg average median total sum min max minimum maximum overall all count rank ø")
 )
@@ -69,7 +71,7 @@ _SUMMARY_FILLERS = frozenset(
     _words("dev standard error err score scores test of the fold folds cv and ci")
 )
 """Beside words of summaries these make no fold's name of a row: 'mean of all folds'."""
-_FOLD_NAME = re.compile(r"(fold|split|cv|run|repeat|rep)?[ _.#-]*\d+", re.IGNORECASE)
+_FOLD_NAME = re.compile(r"(?!-)(fold|split|cv|run|repeat|rep)?[ _.#-]*\d+", re.IGNORECASE)
 
 _A_FOLD = r"(?:fold|split|cv|run|repeat|rep)[ _.#-]*\d+"
 _METRIC_AND_FOLD = re.compile(rf"(?P<metric>.+?)[ _./:-]+{_A_FOLD}", re.IGNORECASE)
@@ -160,6 +162,25 @@ def is_spread(name: str, names: Iterable[str]) -> bool:
         return True
     measured = words[:-1]
     return any(_words(other)[:-1] == measured for other in names if other != name)
+
+
+def is_mean_of_boosting(name: str, names: Iterable[str]) -> bool:
+    """Whether a column is a mean over folds that has its spread beside it: 'test-rmse-mean'.
+
+    Args:
+        name: The name of the column.
+        names: The names of all columns.
+    """
+    words = _words(name)
+    if not words or words.pop() != "mean":
+        return False
+    if _DATA_OF_BOOSTING.isdisjoint(words) and metric_named(name) is None:
+        return False
+    for other in names:
+        *words_of_other, last = _words(other) or [""]
+        if words_of_other == words and last in _SPREADS:
+            return True
+    return False
 
 
 def is_end_of_range(name: str) -> bool:

@@ -17,8 +17,8 @@ _MLFLOW_METRIC = "metrics."
 _MLFLOW_PARAMETER = "params."
 _MLFLOW_RUN_NAME = "tags.mlflow.runName"
 """The column in which MLflow keeps how a run is called."""
-_OPTUNA_COLUMNS = {"number", "value", "state"}
-"""Columns that Optuna writes of every trial."""
+_OPTUNA_COLUMNS = ({"number", "value", "state"}, {"number", "values_0", "state"})
+"""Columns that Optuna writes of every trial, of a study with one objective or with several."""
 _OPTUNA_ATTRIBUTE = "user_attrs_"
 """Columns of what a user keeps with a trial begin with this."""
 
@@ -36,7 +36,7 @@ def normalise_export(table: pa.Table, file: str) -> TablePart:
     names = table.column_names
     if any(name.startswith(_MLFLOW_METRIC) for name in names):
         return _runs_of_mlflow(table)
-    if _OPTUNA_COLUMNS.issubset(names):
+    if any(columns.issubset(names) for columns in _OPTUNA_COLUMNS):
         return _trials_of_optuna(table, file)
     return TablePart(table, [])
 
@@ -63,7 +63,7 @@ def _trials_of_optuna(table: pa.Table, file: str) -> TablePart:
     folds = [name for name in table.column_names if _is_fold(name)]
     if not folds:
         raise InputError(
-            f"{file} has one value per trial of Optuna, and no folds; store the score of each "
+            f"{file} has the values of trials of Optuna, and no folds; store the score of each "
             'fold in its trial, such as trial.set_user_attr("fold_0", score), and export the '
             "trials again"
         )

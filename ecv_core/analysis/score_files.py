@@ -19,7 +19,7 @@ from ecv_core.analysis.score_cells import ParsedScores, parse_score_texts
 from ecv_core.analysis.score_columns import USER, is_summary, roles_of, summarises
 from ecv_core.analysis.score_exports import normalise_export
 from ecv_core.analysis.score_rows import Clue, ScoreRows, left_out_words, rows_of_long
-from ecv_core.analysis.score_searches import is_search, rows_of_search
+from ecv_core.analysis.score_searches import check_not_only_means, is_search, rows_of_search
 from ecv_core.analysis.score_tables import SHOWN, RowLabels, table_of
 from ecv_core.analysis.score_wide import rows_of_wide
 from ecv_core.evaluation.directions import NamedMetric, metric_named, same_metric
@@ -210,6 +210,7 @@ def _score_rows(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     """The rows of a table in any of its forms. Raises: InputError."""
     if is_search(table.column_names):
         return rows_of_search(table, file, metric)
+    check_not_only_means(table.column_names, file)
     roles = roles_of(table.column_names)
     if {"contender", "fold"} <= roles.keys() or USER in roles:
         return rows_of_long(table, roles, file, metric)
@@ -317,8 +318,10 @@ def _contenders(labels: dict[str, RowLabels], row_scores: Floats, file: str) -> 
 
 
 def _check_names(names: Sequence[str], file: str) -> None:
-    """Refuse names that are the same once they are cut to SHOWN characters."""
+    """Refuse names that are the same, or are once they are cut to SHOWN characters."""
     for name, count in Counter(names).items():
+        if count > 1 and len(name) < SHOWN:
+            raise InputError(f"{file} has two contenders called '{name}'; keep one, or rename one")
         if count > 1:
             raise InputError(
                 f"{file} has two contenders whose names begin with '{name}'; only {SHOWN} "
@@ -357,7 +360,9 @@ def _check_no_cell_twice(
     if len(repeated) == 0:
         return
     row = int(np.argmax(cells == repeated[0]))
-    way_out = f"; keep one, or add column '{USER}'"
+    way_out = (
+        f"; keep one, give each repetition and dataset folds of its own, or add column '{USER}'"
+    )
     if USER in labels:
         way_out = f", user {_label(labels, USER, row)}; keep one"
     raise InputError(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ecv_core.analysis.score_columns import is_fold_name
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ def is_json(head: bytes) -> bool:
 
 
 def table_of_json(text: str, file: str) -> pa.Table:
-    """A table of scores in one of four forms.
+    """A table of scores in one of five forms.
 
-    A list of rows; rows that each are a line; the columns of a table; or of each contender what
-    its folds scored, perhaps by metric.
+    A list of rows; rows that each are a line; rows by their numbers; the columns of a table; or of
+    each contender what its folds scored, perhaps by metric.
 
     Args:
         text: The JSON.
@@ -85,11 +86,37 @@ def _rows_of_any_form(value: object) -> Sequence[Row]:
     if all(isinstance(column, list) for column in value.values()):
         return _rows_of_columns(value)
     if all(isinstance(scores, dict) for scores in value.values()):
-        rows: list[Row] = []
-        for name, scores in value.items():
-            rows += _rows_of_contender(name, scores)
-        return rows
+        return _rows_of_objects(value)
     return []
+
+
+def _rows_of_objects(objects: Mapping[str, Row]) -> Sequence[Row]:
+    """The rows of objects that each are a row of a table, or what a contender scored."""
+    if _keys_are_rows(objects):
+        return _rows_of_numbered_rows(objects)
+    rows: list[Row] = []
+    for name, scores in objects.items():
+        rows += _rows_of_contender(name, scores)
+    return rows
+
+
+def _keys_are_rows(rows: Mapping[str, Row]) -> bool:
+    """Whether keys are the rows' numbers or folds, as pandas writes a table with orient="index"."""
+    if not all(map(is_fold_name, rows)):
+        return False
+    for row in rows.values():
+        for name, value in row.items():
+            if is_fold_name(name) or isinstance(value, list):
+                return False
+    return True
+
+
+def _rows_of_numbered_rows(numbered_rows: Mapping[str, Row]) -> Sequence[Row]:
+    """The rows, each with its number as its fold where it does not say its fold itself."""
+    rows = []
+    for number, row in numbered_rows.items():
+        rows.append({"fold": number, **row})
+    return rows
 
 
 def _rows_of_contender(name: str, scores: Mapping[str, Any]) -> Sequence[Row]:

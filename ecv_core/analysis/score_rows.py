@@ -164,9 +164,11 @@ def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> TableP
     from pyarrow import compute
 
     whole_table = TablePart(table, [])
-    if not is_text(table, fold_column):
-        return whole_table
     fold_labels = table[fold_column]
+    if is_whole(table, fold_column):  # -1 may stand for the mean of the others
+        fold_labels = fold_labels.cast(pa.string())
+    elif not is_text(table, fold_column):
+        return whole_table
     labels = [label for label in compute.unique(fold_labels).to_pylist() if label is not None]
     summaries = _labels_of_no_fold(labels)
     if not summaries:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ecv_core.analysis.score_rows import Clue, ScoreRows, chosen_metric, left_out_words
 from ecv_core.analysis.score_tables import SHOWN, in_blocks, numbers_of, repeated, texts_of
+from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +26,27 @@ Params = dict[str, object]
 def is_search(names: Sequence[str]) -> bool:
     """Whether columns of these names are what a search keeps."""
     return any(_SCORE.fullmatch(name) for name in names)
+
+
+def check_not_only_means(names: Sequence[str], file: str) -> None:
+    """Refuse a search of which the folds' columns are gone, such as a table of means for a paper.
+
+    Args:
+        names: The columns of what is not `is_search`.
+        file: How a sentence names it.
+
+    Raises:
+        InputError.
+    """
+    if "params" not in names:
+        return
+    for name in names:
+        metric = name.removeprefix("mean_test_")
+        if metric != name:
+            raise InputError(
+                f"{file} has only means of folds, such as {name}; keep the columns of the folds "
+                f"of scikit-learn's cv_results_ too, such as split0_test_{metric}"
+            )
 
 
 def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import re
 import zlib
@@ -96,6 +97,8 @@ def _csv(path: Path, head: bytes, file: str) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise _not_utf8(file)
     text = head.decode("utf-8", errors="replace")
     first_line = next((line for line in text.splitlines() if line.strip()), "")
     rows = text[text.index(first_line) + len(first_line) :]
@@ -104,6 +107,7 @@ def _csv(path: Path, head: bytes, file: str) -> pa.Table:
     number_with_comma = r"\d,\d"
     if separator == ",":  # a number in quotation marks alone can have one
         number_with_comma = r'"\d+,\d+"'
+        _check_no_thousands(rows, file)
     decimal_point = "."
     if re.search(number_with_comma, rows):
         decimal_point = ","
@@ -114,11 +118,39 @@ def _csv(path: Path, head: bytes, file: str) -> pa.Table:
             convert_options=csv.ConvertOptions(decimal_point=decimal_point),
         )
         "".join(table.column_names)  # refuses names that are no text
-        return table
     except UnicodeDecodeError:  # is a ValueError too, and says nothing to users
-        raise InputError(f"{file} is not text in UTF-8; save it as CSV or Parquet") from None
+        raise _not_utf8(file) from None
     except (OSError, EOFError, zlib.error, ValueError, pa.ArrowException) as error:
         raise _unreadable(file, error) from None
+    # Arrow gives bytes for a column of texts that are not all in UTF-8.
+    if any(pa.types.is_binary(field.type) for field in table.schema):
+        raise _not_utf8(file)
+    return table
+
+
+def _not_utf8(file: str) -> InputError:
+    return InputError(f"{file} is not text in UTF-8; save it as CSV in UTF-8, or as Parquet")
+
+
+def _check_no_thousands(rows: str, file: str) -> None:
+    """Refuse "1,001" between commas where no other number shows what its comma is.
+
+    Args:
+        rows: The first lines of a table that is separated by commas.
+        file: How a sentence names it.
+
+    Raises:
+        InputError.
+    """
+    numbers = re.findall(r'"(\d+,\d+)"', rows)
+    for number in numbers:
+        if re.fullmatch(r"[1-9]\d{0,2},\d{3}", number) is None:  # such as 0,81: it has decimals
+            return
+    if numbers:
+        raise InputError(
+            f"'{numbers[0]}' in {file} may be thousands or have decimals; write such numbers with "
+            "a decimal point and without a sign for thousands"
+        )
 
 
 def _parquet(path: Path, file: str) -> pa.Table:

@@ -18,6 +18,7 @@ from ecv_core.analysis.score_columns import (
     is_bookkeeping,
     is_end_of_range,
     is_fold_name,
+    is_mean_of_boosting,
     is_spread,
     is_summary,
     is_time_of,
@@ -92,6 +93,8 @@ def rows_of_wide(
     # One column may label the rows, be it with contenders or with folds; its values say which.
     label_column = roles.get("contender") or roles.get("fold") or _label_column(table)
     columns = _possible_score_columns(table, label_column, file)
+    if not roles:
+        _check_not_rounds_of_boosting(columns.names, table.column_names, file)
     if label_column is not None and _rows_are_contenders(table, roles, label_column, columns.names):
         rows = _rows_of_contender_rows(table, label_column, columns.names, file, metric)
     else:
@@ -184,6 +187,24 @@ def _possible_score_columns(table: pa.Table, label_column: str | None, file: str
     left_out += left_out_words(others, "settings, counts or spreads")
     # Row numbers are no scores, unless there is nothing else: then a contender is called so.
     return _ScoreNames(_without_row_numbers(table, scores) or scores, left_out, times=times)
+
+
+def _check_not_rounds_of_boosting(scores: Sequence[str], names: Sequence[str], file: str) -> None:
+    """Refuse what `cv` of XGBoost, LightGBM and CatBoost gives: rows are rounds, and no folds.
+
+    Args:
+        scores: The names of the columns that may have scores.
+        names: The names of all columns.
+        file: How a sentence names it.
+
+    Raises:
+        InputError.
+    """
+    if all(is_mean_of_boosting(name, names) for name in scores):
+        raise InputError(
+            f"{file} has means over folds, such as {scores[0]}, and a row per round of boosting; "
+            "give the score of each fold instead, with a column per contender and a row per fold"
+        )
 
 
 def _is_time_or_cost_among(names: Sequence[str], name: str) -> bool:

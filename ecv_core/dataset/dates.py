@@ -29,8 +29,9 @@ _PROGRAMS = (
     ),
     # 01 03, 2018, as Amazon writes it.
     (r"^(\d{1,2})\s+(\d{1,2}),\s*(\d{4})$", r"\3-\1-\2"),
-    # 20180103130509
+    # 20180103130509, and without seconds.
     (r"^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$", r"\1-\2-\3 \4:\5:\6"),
+    (r"^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)$", r"\1-\2-\3 \4:\5"),
 )
 """Whole forms of programs, and what is written for them, in Arrow's syntax."""
 _ZONES = (

@@ -169,7 +169,7 @@ def test_fold_scores_alone_that_differ_by_the_same_need_all_folds(
     [
         ("contender,fold,user\na,0,1\n", "the file scores.csv has no column 'score'"),
         ("model,system,fold,score\nx,a,0,1\n", "is not a number; .* the columns contender, fold"),
-        ("model,fold,score\na,0,1\na,0,2\n", "'a', fold 0; keep one, or add column 'user'"),
+        ("model,fold,score\na,0,1\na,0,2\n", "'a', fold 0; keep one, give .* or add column 'user'"),
         ("model,fold,score\na,0,1\na,1,2\nb,0,2\n", "no row for fold 1 of 'b'"),
         ("contender,fold,user,score\n", "no rows"),
         (GOOD + "a,3,x,0.9\n", "more than one row for contender 'a', fold 3, user x"),

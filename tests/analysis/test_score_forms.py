@@ -353,17 +353,64 @@ def test_an_export_of_wandb_has_a_contender_for_each_run(read_text) -> None:
     assert not scores.direction.higher_is_better
 
 
-@pytest.mark.parametrize(
-    ("header", "kept"),
-    [
-        (",train-rmse-mean,train-rmse-std,test-rmse-mean,test-rmse-std", ["test-rmse-mean"]),
-        (",valid l2-mean,valid l2-stdv,svd,knn", ["valid l2-mean", "svd", "knn"]),
-    ],
-    ids=["XGBoost", "LightGBM"],
-)
-def test_a_spread_beside_a_mean_is_no_contender(read_text, header, kept) -> None:
+def test_a_spread_beside_a_mean_is_no_contender(read_text) -> None:
+    header = ",valid l2-mean,valid l2-stdv,svd,knn"
     scores = read_text(f"{header}\n0,0.9,0.1,0.8,0.2\n1,0.91,0.11,0.81,0.21\n")
-    assert list(folds_of(scores)) == kept
+    assert list(folds_of(scores)) == ["valid l2-mean", "svd", "knn"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ",train-rmse-mean,train-rmse-std,test-rmse-mean,test-rmse-std",
+        "iterations,test-Logloss-mean,test-Logloss-std,train-Logloss-mean,train-Logloss-std",
+        ",valid l2-mean,valid l2-stdv,valid l1-mean,valid l1-stdv",
+        ",rmse-mean,rmse-stdv,auc-mean,auc-stdv",
+    ],
+    ids=["XGBoost", "CatBoost", "LightGBM", "LightGBM 3"],
+)
+def test_rounds_of_boosting_are_no_folds(read_text, header) -> None:
+    with pytest.raises(InputError, match="a row per round of boosting; give the score of each"):
+        read_text(f"{header}\n0,0.9,0.1,0.8,0.2\n1,0.91,0.11,0.81,0.21\n")
+
+
+def test_means_of_users_in_numbered_folds_are_scores(read_text) -> None:
+    scores = read_text("fold,rmse-mean,rmse-std\n1,0.9,0.1\n2,0.8,0.1\n")
+    assert folds_of(scores) == {"rmse-mean": [0.9, 0.8]}
+
+
+def test_a_row_of_fold_minus_one_is_no_fold(read_text) -> None:
+    scores = read_text("model,fold,acc\na,0,0.8\na,1,0.9\na,-1,0.85\n")
+    assert folds_of(scores) == {"a": [0.8, 0.9]}
+    assert "-1 (no folds)" in scores.left_out
+
+
+def test_a_search_without_its_folds_is_refused_with_what_to_keep(read) -> None:
+    search = GridSearchCV(LogisticRegression(max_iter=500), {"C": [0.1, 1]}, cv=3)
+    table = pd.DataFrame(search.fit(*load_iris(return_X_y=True)).cv_results_)
+    of_folds = [name for name in table if name.startswith("split")]
+    with pytest.raises(InputError, match=r"only means of folds, .* such as split0_test_score"):
+        read(table.drop(columns=of_folds))
+
+
+def test_candidates_of_the_same_name_are_said_to_be_so(read_text) -> None:
+    with pytest.raises(InputError, match="two contenders called 'a'; keep one, or rename one"):
+        read_text("model,fold,acc\na,0,0.8\na ,1,0.9\n")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_texts_in_another_encoding_are_refused(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("model,fold,acc\nh\xe4ufig,0,0.8\nh\xe4ufig,1,0.9\n".encode(encoding))
+    with pytest.raises(InputError, match="is not text in UTF-8; save it as CSV in UTF-8"):
+        read_contenders(path)
+
+
+def test_a_comma_that_may_be_of_thousands_is_refused(read_text) -> None:
+    head = 'model,fold,rmse\na,0,"1,001"\na,1,998\n'
+    with pytest.raises(InputError, match=r"'1,001' in .* may be thousands or have decimals"):
+        read_text(head)
+    assert folds_of(read_text(head.replace("998", '"0,998"'))) == {"a": [1.001, 0.998]}
 
 
 def test_a_column_metric_says_the_metric_of_rows_that_have_all_folds(read_text) -> None:
@@ -467,6 +514,13 @@ def test_trials_of_optuna_without_folds_are_refused_with_the_way_to_have_them(re
         read_text(OPTUNA.format("") + "0,0.3,2026-01-01,5,COMPLETE\n1,0.2,2026-01-01,9,COMPLETE\n")
 
 
+def test_trials_of_a_study_with_two_objectives_have_folds_too(read_text) -> None:
+    header = OPTUNA.format("user_attrs_fold_0,user_attrs_fold_1,")
+    header = header.replace("value", "values_0,values_1")
+    scores = read_text(header + "0,0.3,9,2026-01-01,5,0.30,0.31,COMPLETE\n")
+    assert folds_of(scores) == {"candidate 1": [0.3, 0.31]}
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -475,6 +529,7 @@ def test_trials_of_optuna_without_folds_are_refused_with_the_way_to_have_them(re
         '{"model": "A", "fold": 1, "ndcg": 0.3}\n{"model": "A", "fold": 2, "ndcg": 0.31}\n'
         '{"model": "B", "fold": 1, "ndcg": 0.2}\n{"model": "B", "fold": 2, "ndcg": 0.21}\n',
         '{"A": [0.3, 0.31], "B": [0.2, 0.21]}',
+        '{"0": {"A": 0.3, "B": 0.2}, "1": {"A": 0.31, "B": 0.21}}',
         '\n{"A": {"1": 0.3, "2": 0.31}, "B": {"1": 0.2, "2": 0.21}}',
         '{"A": {"ndcg": [0.3, 0.31], "mrr": [0, 0]}, "B": {"ndcg": [0.2, 0.21], "mrr": [0, 0]}}',
         '{"model": ["A", "A", "B", "B"], "fold": [1, 2, 1, 2], "ndcg": [0.3, 0.31, 0.2, 0.21]}',

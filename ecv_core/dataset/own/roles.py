@@ -53,9 +53,9 @@ _QUANTITIES = ("quantity", "qty", "menge", "anzahl", "units")
 _TIME_PARTS = ("date", "time", "datum", "zeit")
 
 _DAY = r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"
-_TIME_OF_DAY = r"([01]\d|2[0-3])[0-5]\d[0-5]\d"
+_TIME_OF_DAY = r"([01]\d|2[0-3])[0-5]\d([0-5]\d)?"
 _DAY_NUMBER = re.compile(f"{_DAY}({_TIME_OF_DAY})?")
-"""A day as 20180103, or a moment as 20180103130509."""
+"""A day as 20180103, or a moment as 201801031305 or 20180103130509."""
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?")
 _FRACTION = re.compile(r"[+-]?\d*[.,](\d+)([eE][+-]?\d{1,3})?")
 _UNIX_FROM = 1e8
@@ -302,9 +302,14 @@ def are_dates(values: Values) -> bool:
 
 
 def _is_rating(values: Values) -> bool:
-    """Whether values are few numbers on a grid, and not the same one in every row."""
+    """Whether values are few numbers on a grid, and neither the same in every row nor row numbers.
+
+    Where every row has another value, only those with decimals may be ratings, as Jester's are.
+    """
     different = {value for value in values if value}
     if not different or len(different) > _FEW or _never_changes(values):
+        return False
+    if _are_row_numbers(values) and all(map(str.isdecimal, different)):
         return False
     return all(map(_can_be_rating, different))
 

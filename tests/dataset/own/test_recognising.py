@@ -105,6 +105,7 @@ def test_a_date_before_the_ids_is_not_taken_for_one(read):
         ("1700000000123456", TimeUnit.MICROSECONDS, 1700000000),
         ("1700000000123456789", TimeUnit.NANOSECONDS, 1700000000),
         ("20231114221320", TimeUnit.ISO, 1700000000),
+        ("202311142213", TimeUnit.ISO, 1699999980),
         ("2023-11-14", TimeUnit.ISO, 1699920000),
         ("2023-11-14T22:13:20Z", TimeUnit.ISO, 1700000000),
         ("2023-11-14 22:13:20 UTC", TimeUnit.ISO, 1700000000),
@@ -192,6 +193,14 @@ def test_what_counts_measures_or_never_changes_is_neither_id_nor_rating():
 def test_few_numbers_are_a_rating_and_no_item():
     stars = [number % 5 + 1 for number in range(100)]
     assert roles_of([USERS, stars, ITEMS]) == {"user_id": 1, "item_id": 3, "rating": 2}
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_row_numbers_of_a_small_file_are_no_ratings(first):
+    numbers = range(first, first + 100)
+    stars = [number % 5 + 1 for number in range(100)]
+    expected = {"user_id": 2, "item_id": 3, "rating": 4}
+    assert roles_of([numbers, USERS, ITEMS, stars]) == expected
 
 
 def test_a_name_that_contains_user_or_item_tells(read):
