@@ -163,6 +163,7 @@ def evaluate(
     # Ranking has left the scored pairs of all users in the fold.
     for name in fold.of_kind(Kind.PAIRS):
         columns[name] = PAIR_METRICS[name](ScoredPairs.joined(fold.pairs), protocol.seed)
+    # So far it is the AUC of each user, and has to be weighted by how much the user has held out.
     if GROUPED_AUC in columns:
         columns[GROUPED_AUC] = _grouped_auc(columns[GROUPED_AUC], fold)
     for name in [*fold.of_kind(Kind.PAIRS), *fold.of_kind(Kind.PROBABILITIES)]:

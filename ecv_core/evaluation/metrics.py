@@ -162,7 +162,7 @@ class Metric:
 
     def at_cutoffs(self, ranked: Ranked) -> Floats:
         """A metric of hits for every list length; shape (users, cutoffs)."""
-        if self.compute is None:
+        if self.compute is None:  # one of the project's, which looks at every length at once
             return HIT_METRICS[self.id](ranked)
         columns = []
         for n in ranked.cutoffs:

@@ -244,6 +244,7 @@ def single_ranking(fold: EvaluatedFold) -> Columns:
 
 def _blocks_of_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     """The negatives of as many users as are scored at once; shape (users, negatives)."""
+    # Each draw is of USERS_AT_ONCE users. As many draws are joined as can be scored at once.
     draws = draw_negatives(fold)
     draws_at_once = max(1, BLOCK_CELLS // (fold.seen.shape[1] * USERS_AT_ONCE))
     block = list(islice(draws, draws_at_once))

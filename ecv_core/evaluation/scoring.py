@@ -501,6 +501,7 @@ def _stratified_blocks(truth: NDArray[Any], units: Indices) -> Indices:
     _, class_of_sample, class_sizes = np.unique(truth, return_inverse=True, return_counts=True)
     rarest_size = class_sizes.min()
     is_grouped = len(np.unique(units)) < len(units)
+    # Where every class has many samples, single ones tell the variance; and groups stay whole.
     if rarest_size >= _MOST_BLOCKS or is_grouped:
         return units
     # Such a score varies most with the samples of the rarest class. Each block has one of them, so

@@ -113,6 +113,7 @@ def _add_algorithms(
 
     if classifier:
         add_if_installed(id, title, classifier, Task.CLASSES, log_odds=log_odds)
+    # Of an algorithm for both tasks the regressor gets an id and a title of its own.
     if classifier and regressor:
         id += "-regressor"
         title += " (regression)"

@@ -57,7 +57,7 @@ def kinds_checked(function: Callable[P, T]) -> Callable[P, T]:
         hints = _hints_of(function)
         arguments = dict(zip(names, positional, strict=False)) | named
         for name, value in arguments.items():
-            # Of a setting of a run text is converted later, and None is its default.
+            # A text for a setting of a run is converted later, and None stands for its default.
             if name in hints.settings and isinstance(value, str | None):
                 continue
             hint = (hints.settings | hints.arguments).get(name, object)

@@ -92,6 +92,7 @@ def what_is_wrong(error: ValueError) -> str:
     if kind == "json_invalid":
         return "it is not JSON"
     path = list(details["loc"])
+    # The kinds 'int_type' and 'int_parsing' are both of what must be an int.
     must_be = _MUST_BE.get(kind.split("_")[0])
     # A parameter may be of several types, of which pydantic adds one to the path of the value.
     if path and path[-1] in ("int", "float", "str", "bool"):
@@ -123,7 +124,7 @@ def _path_words(path: Sequence[int | str]) -> str:
             words += f"[{part}]"
         else:
             words += f".{part}"
-    return f"its {shown(words[1:])}"
+    return f"its {shown(words.removeprefix('.'))}"
 
 
 _adapters: dict[Any, TypeAdapter[Any]] = {}

@@ -129,7 +129,8 @@ class Energy:
         bounds = [self.joules]
         if self.readings:
             first_reading = self.readings[0]  # of the meter that these joules are from
-            # Not where the energy is a sum over folds that other meters have measured too.
+            # A sum over folds that different meters measured has no single source, and a meter's
+            # reading bounds only a part of it.
             if first_reading.source == self.source:
                 bounds += [first_reading.low_joules, first_reading.high_joules]
         return min(bounds), max(bounds)

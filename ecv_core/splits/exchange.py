@@ -404,7 +404,7 @@ def readme(
     else:
         lines.append(f"- **Seed.** {folds.seed}")
     lines += ["", FILES_WORDS, "", "## What is in each part", ""]
-    lines += _statistics(interactions, folds)
+    lines += _statistics_lines(interactions, folds)
     return "\n".join([*lines, ""])
 
 
@@ -418,7 +418,7 @@ interactions that a fold does not use are left out. `python -m ecv_core run DATA
 """Of the README: what the other files hold."""
 
 
-def _statistics(interactions: Interactions, folds: Folds) -> list[str]:
+def _statistics_lines(interactions: Interactions, folds: Folds) -> list[str]:
     """A table of what is in each part, and a note for each fold, as lines of Markdown."""
     has_times = interactions.timestamps is not None
     columns = ["fold", "part", "users", "items", "interactions"]

@@ -250,8 +250,8 @@ def _part_counts(interactions: Interactions, is_in_part: Mask) -> PartCounts:
     if interactions.baskets is not None:
         # Each user's baskets are numbered from 0, so a basket is known by user and number: the user
         # in the upper 32 bits, the number in the lower.
-        numbers = interactions.baskets[is_in_part].astype(np.int64)
-        baskets = len(np.unique(users.astype(np.int64) << 32 | numbers))
+        basket_numbers = interactions.baskets[is_in_part].astype(np.int64)
+        baskets = len(np.unique(users.astype(np.int64) << 32 | basket_numbers))
     first_time = None
     last_time = None
     if interactions.timestamps is not None and len(users):
