@@ -94,15 +94,14 @@ def _check_same_users(first: Scores, other: Scores) -> None:
     if first.users is None or other.users is None:
         return
     both_ran = ~np.isnan(first.folds) & ~np.isnan(other.folds)
-    differs = np.isnan(first.users[both_ran]) != np.isnan(other.users[both_ran])
-    if not differs.any():
-        return
-    fold = np.flatnonzero(both_ran)[differs.any(axis=1)][0]
-    raise InputError(
-        f"fold {fold} of '{other.name}' has other users, or samples, than that of "
-        f"'{first.name}' ({differs.sum():,} differ); contenders must be scored on the same users, "
-        "or samples, so run both on the same folds"
-    )
+    for fold in np.flatnonzero(both_ran):
+        differs = np.isnan(first.users[fold]) != np.isnan(other.users[fold])
+        if differs.any():
+            raise InputError(
+                f"fold {fold} of '{other.name}' has other users, or samples, than that of "
+                f"'{first.name}' ({differs.sum():,} differ); contenders must be scored on the same "
+                "users, or samples, so run both on the same folds"
+            )
 
 
 def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Played:
