@@ -33,6 +33,7 @@ def add_tracking_options(parser: argparse.ArgumentParser, *, param_help: str) ->
         action="store_true",
         help="Start a new run, even if one with the same settings was interrupted.",
     )
+    # Without a length of lists the metric gives the cut-off, as ndcg@5 does.
     parser.set_defaults(tracked=True, n=None)
 
 

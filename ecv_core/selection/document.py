@@ -295,6 +295,7 @@ def verdict_sentence(
     if not last.decided:
         return _undecided_sentence(names, terms, last, on_dataset)
     if verdict.tied and terms.certain:
+        # With folds left to run, contenders are tied only because they are within the indifference.
         if any(played.folds_used[contender] < terms.k for contender in verdict.tied):
             return _indifferent_sentence(names, terms, played, on_dataset)
         return _tied_sentence(names, terms, verdict, on_dataset, brief=brief)

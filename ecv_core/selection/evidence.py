@@ -22,6 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,21 +214,21 @@ def folds_in(fold_bits: int) -> list[int]:
 class Prior:
     """What is taken for known of fold noise before folds have shown it."""
 
-    freedom: float
+    ratio_freedom: float
     """a: degrees of freedom with which it is known that folds add nothing to what users tell."""
-    other_algorithm: float
-    """d0 of contenders of different algorithms."""
-    same_algorithm: float
-    """d0 of configurations of one algorithm, whose folds behave much the same."""
+    user_freedom: float
+    """d0: degrees of freedom that the users' variance is worth at most."""
+    user_freedom_same_algorithm: float
+    """The same of configurations of one algorithm, whose folds behave much the same."""
 
 
-ANY_NOISE = Prior(freedom=2, other_algorithm=1.9, same_algorithm=8)
+ANY_NOISE = Prior(ratio_freedom=2, user_freedom=1.9, user_freedom_same_algorithm=8)
 """For what has to hold whatever folds add; see docs/selection.md for how far."""
-NEW_DATA = Prior(freedom=0.75, other_algorithm=2.2, same_algorithm=8)
+NEW_DATA = Prior(ratio_freedom=0.75, user_freedom=2.2, user_freedom_same_algorithm=8)
 """For what is said of new data, where nobody waits for more folds and so little may be supposed."""
-USUAL_NOISE = Prior(freedom=3.5, other_algorithm=8, same_algorithm=16)
+USUAL_NOISE = Prior(ratio_freedom=3.5, user_freedom=8, user_freedom_same_algorithm=16)
 """For what has to hold on average; its t has a mean, which an expected gain needs."""
-NO_NOISE = Prior(freedom=100, other_algorithm=100, same_algorithm=100)
+NO_NOISE = Prior(ratio_freedom=100, user_freedom=100, user_freedom_same_algorithm=100)
 """For whose turn it is: who is near if folds add nothing more than has been seen."""
 _ROUNDING = 1e-6
 """Share of a difference; fold scores that vary by less are taken for the same."""
@@ -288,6 +289,7 @@ class Spread:
             more_folds: As if so many more had been run and had shown the same means.
         """
         folds = np.minimum(self.folds + more_folds, k)
+        # By the finite population correction, for these folds are a part of all k.
         errors = np.sqrt(self.variances * (1 / folds - 1 / k))
         errors[folds == k] = 0.0
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -344,28 +346,34 @@ def moderated_spread(
     # show, enlarged by what folds add among the others, and what its own folds show.
     fold_freedom = folds - 1
     others = _ratios_of_others(user_variances, fold_variances, fold_freedom)
-    # q: by how much folds multiply the users' variance. The prior supposes 1, folds add nothing.
-    ratio_freedom = prior.freedom + others.freedom
-    ratios = (prior.freedom + others.freedom * others.mean) / ratio_freedom
-    # d: how many degrees of freedom the users' variance, so multiplied, is worth beside the folds'.
-    # It can be worth no more than the prior grants it, nor more than the ratio q is known to.
-    granted_freedom = np.where(same_algorithm, prior.same_algorithm, prior.other_algorithm)
-    user_freedom = 1 / (1 / granted_freedom + 1 / ratio_freedom)
+    # q: by how much folds multiply the users' variance. The prior supposes 1, folds add nothing,
+    # and the other contenders show another ratio: their mean, weighted by degrees of freedom.
+    ratio_freedom = prior.ratio_freedom + others.freedom
+    ratios = (prior.ratio_freedom + others.freedom * others.mean) / ratio_freedom
+    # Configurations of one algorithm train alike, so that folds add little to their difference: the
+    # prior trusts what users tell of it more.
+    most_user_freedom = np.where(
+        same_algorithm, prior.user_freedom_same_algorithm, prior.user_freedom
+    )
+    # d: how many degrees of freedom the users' variance, times q, is worth beside the folds' own.
+    # The errors of both factors add up, and an error is one over degrees of freedom.
+    user_freedom = 1 / (1 / most_user_freedom + 1 / ratio_freedom)
     without_users = np.isnan(user_variances)
     user_freedom[without_users] = 0.0
     freedom = user_freedom + fold_freedom
-    # The mean of both variances, weighted by their degrees of freedom.
+    # The mean of both variances, weighted by their degrees of freedom; without users, or with a
+    # single fold, one of them alone.
     from_users = np.where(without_users, 0.0, user_freedom * ratios * user_variances)
     with np.errstate(invalid="ignore", divide="ignore"):
         from_folds = np.where(fold_freedom > 0, fold_freedom * fold_variances, 0.0)
         variances = (from_users + from_folds) / freedom
-    # Fold scores alone that differ by the same in every fold tell nothing: a zero is not certain.
+    # Without users a difference that is the same in every fold, but for rounding, has a variance of
+    # 0, which a few folds do not show for certain: it is not known.
     variances[without_users & (fold_variances <= (_ROUNDING * means) ** 2)] = np.nan
     return Spread(means=means, variances=variances, freedom=freedom, folds=folds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Ratios:
+class _Ratios(NamedTuple):
     """What folds add to the variance that users show, as a ratio; shape (..., contenders)."""
 
     mean: Floats
@@ -392,13 +400,10 @@ def _ratios_of_others(
     weights_of_others = weights.sum(axis=-1, keepdims=True) - weights
     weighted_ratios = weights * ratios
     sums_of_others = weighted_ratios.sum(axis=-1, keepdims=True) - weighted_ratios
-    # Differences to one contender are correlated, so that their mean varies more than if each
-    # stood for itself: the variance of the weighted sum needs the covariance of every pair.
-    # A ratio of w degrees of freedom has a variance of 1 / w, up to a factor, so that weighted by w
-    # it has one of w.
-    covariances = np.minimum(weights[..., None], weights[..., None, :]) * _SQUARED_CORRELATION
-    diagonal = np.arange(weights.shape[-1])
-    covariances[..., diagonal, diagonal] = weights
+    # Differences to one contender are correlated, so that the mean of their ratios varies more than
+    # if each stood for itself.
+    covariances = _covariances_of_weighted_ratios(weights)
+    # Without the contender's own row and column, which have its weight, the diagonal, in common.
     variance_of_all = covariances.sum(axis=(-2, -1))[..., None]
     variance_of_others = variance_of_all - 2 * covariances.sum(axis=-1) + weights
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -409,6 +414,23 @@ def _ratios_of_others(
     mean[no_others] = 0.0
     freedom_of_mean[no_others] = 0.0
     return _Ratios(mean=mean, freedom=freedom_of_mean)
+
+
+def _covariances_of_weighted_ratios(weights: Floats) -> Floats:
+    """Of every two contenders; shape (..., contenders, contenders), in units common to all.
+
+    Args:
+        weights: Degrees of freedom of each contender's ratio, by which it is weighted.
+    """
+    # A sample variance of w degrees of freedom varies as 1 / w, so weighted by w as w. Two of them
+    # covary by the squared correlation of the differences that they are of, and only by the folds
+    # that both have, which are those of the one with fewer: v and w degrees of freedom as
+    # 1 / max(v, w), so weighted by v and w as min(v, w).
+    smaller_weights = np.minimum(weights[..., None], weights[..., None, :])
+    covariances = smaller_weights * _SQUARED_CORRELATION
+    diagonal = np.arange(weights.shape[-1])
+    covariances[..., diagonal, diagonal] = weights
+    return covariances
 
 
 def expected_excess(x: Floats, freedom: Floats) -> Floats:
@@ -490,8 +512,8 @@ def _chance_of_crossing(limit: float, times: Floats, point_count: int) -> float:
     weights = node_weights * (limit - lowest) / 2
     density = _normal_density(points, 1.0)
     chance = float(ndtr(-limit))
-    for before, after in itertools.pairwise(times):
-        correlation = np.sqrt(before / after)
+    for time_before, time in itertools.pairwise(times):
+        correlation = np.sqrt(time_before / time)
         deviation = np.sqrt(1 - correlation * correlation)
         # Of a path that was at each of the points one look before.
         chance_of_passing = ndtr((correlation * points - limit) / deviation)

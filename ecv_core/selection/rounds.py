@@ -350,6 +350,7 @@ class Selection:
         self._differences = differences
         self._terms = terms
         self._cost = cost
+        self._contender_count = contender_count
         self._level = terms.level(contender_count)
         self.still_in = list(range(contender_count))
         """Who may yet have to run, best first."""
@@ -435,7 +436,7 @@ class Selection:
 
     def verdict(self) -> Verdict:
         """What is found so far: the leader, and everybody's place; at least one look was taken."""
-        everybody = range(len(self._fold_bits))
+        everybody = range(self._contender_count)
         winner = self._leader
         if self._terms.until == "order":
             winner = max(everybody, key=self._wins.__getitem__)
@@ -520,7 +521,7 @@ class Selection:
 
     def _expected_loss(self, comparison: _Comparison) -> float:
         """See `Round.expected_loss`."""
-        everybody_ran = len(comparison.others) + 1 == len(self._fold_bits)
+        everybody_ran = len(comparison.others) + 1 == self._contender_count
         if not everybody_ran or not comparison.leader_mean:
             return math.inf
         return float(comparison.expected_losses.sum()) / comparison.leader_mean
@@ -603,7 +604,7 @@ class Selection:
         """
         margin = self._terms.indifference * comparison.leader_mean
         spread = self._spread(comparison.leader, comparison.others, ANY_NOISE)
-        level = self._terms.level_of_pairs(len(self._fold_bits))
+        level = self._terms.level_of_pairs(self._contender_count)
         largest_sizes = np.abs(spread.means) + spread.half_widths(level, self._terms.k)
         size_of = dict(zip(comparison.others, largest_sizes.tolist(), strict=True))
         return [(leader, rival) for leader, rival in self._ties if size_of[rival] <= margin]
@@ -762,14 +763,14 @@ class Selection:
             comparison: With the leader.
             expected_losses: By passing over each of the others, in units of the score.
         """
-        allowed = (self._terms.expected_loss or 0.0) * comparison.leader_mean
+        allowed_loss = (self._terms.expected_loss or 0.0) * comparison.leader_mean
         passed_over = []
         # Whoever of several is the best, no more is lost than their losses add up to.
-        total = 0.0
+        total_loss = 0.0
         least_first = np.argsort(expected_losses, kind="stable").tolist()
         for row in least_first:
-            total += expected_losses[row]
-            if total > allowed:
+            total_loss += expected_losses[row]
+            if total_loss > allowed_loss:
                 break
             passed_over.append(comparison.others[row])
         return passed_over
@@ -780,7 +781,8 @@ class Selection:
         New data are folds without end, so the distance varies by s2 / e. The error is divided by
         the number of contenders, any of whom may be the winner, and spread over all looks.
         """
-        error = (1 - self._terms.confidence) / len(self._fold_bits)  # any may be the winner
+        # Any of the contenders may be the winner, by luck (Bonferroni).
+        error = (1 - self._terms.confidence) / self._contender_count
         level = level_of_looks(error, self._terms.k, new_data=True)
         spread = self._spread(winner, others, NEW_DATA)
         half_widths = spread.half_widths(level, None)  # of the mean of endless folds

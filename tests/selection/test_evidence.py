@@ -14,7 +14,7 @@ from ecv_core.selection.evidence import (
     spread_of,
 )
 
-PRIOR = Prior(freedom=2, other_algorithm=2, same_algorithm=6)
+PRIOR = Prior(ratio_freedom=2, user_freedom=2, user_freedom_same_algorithm=6)
 
 
 def difference(users: float, own: float, folds: int, mean: float = 1.0) -> Difference:
