@@ -344,7 +344,7 @@ def usual_interval_kind(spec: RunSpec) -> IntervalKind:
     return rule.interval
 
 
-class MomentsAgain(Sequence[Moment]):
+class LazyMoments(Sequence[Moment]):
     """Where a run stood after each of its folds, worked out when it is first looked at.
 
     Of a rule that looks at every user's score no more is known than whether it said stop; its
@@ -379,19 +379,19 @@ class MomentsAgain(Sequence[Moment]):
         # rule that looks at nothing gives means and intervals, and the stop gives the decisions.
         moments_by_stop = []
         for moment in moments(Never(), self._folds, confidence, overlap):
-            moment_by_stop = replace(moment, decision=self._decision_by_stop(moment.n))
-            moments_by_stop.append(moment_by_stop)
+            decision = self._decision_told_by_stop(moment.n)
+            moments_by_stop.append(replace(moment, decision=decision))
         return tuple(moments_by_stop)
 
-    def _decision_by_stop(self, n: int) -> Decision:
+    def _decision_told_by_stop(self, n: int) -> Decision:
         """What the rule decided where the run was made, as far as the stop tells."""
-        at_stop = n == self._stopped_at
+        is_stop = n == self._stopped_at
         word = "go on"
-        if at_stop:
+        if is_stop:
             word = "stop"
         return Decision(
             # After the last fold a run ends without a stop.
-            stop=at_stop and n < self._spec.max_folds,
+            stop=is_stop and n < self._spec.max_folds,
             reason=(
                 f"After {n} folds: the rule decided {word} on the computer where the run was made."
             ),

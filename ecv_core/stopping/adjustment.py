@@ -155,16 +155,17 @@ def adjusted_means(
     """
     # Arrays have a row for each set of folds; deviations and what is predicted, a column per fold.
     # What the cheap models predict of each fold's mean (Z), by a regression in each set of folds.
+    # A covariance that is not known, as of a fold with a single user, predicts nothing.
     moments = _moments_with(cheap_models, values, sets)
     regression = _Regression.of(np.nan_to_num(moments.covariances))
-    predicted = regression.slopes @ cheap_models.fold_means
-    predicted_variance = _variance_beyond_users(predicted, regression.slopes, cheap_models)
+    predictions = regression.slopes @ cheap_models.fold_means
+    predicted_variance = _variance_beyond_users(predictions, regression.slopes, cheap_models)
 
     # How far the prediction counts: as far as folds deviate from their mean as predicted.
     plain_means = _set_means(scores, sets)
-    predicted_means = _set_means(predicted, sets)
+    predicted_means = _set_means(predictions, sets)
     deviations = np.where(sets, scores - plain_means[:, None], 0.0)
-    predicted_deviations = np.where(sets, predicted - predicted_means[:, None], 0.0)
+    predicted_deviations = np.where(sets, predictions - predicted_means[:, None], 0.0)
     weights = _weights(regression, predicted_variance, deviations, predicted_deviations)
     # A correction needs more degrees of freedom than slopes that were estimated.
     freedom_if_corrected = _residual_variance(moments, weights, regression.slopes).freedom
@@ -181,14 +182,15 @@ def adjusted_means(
     by_users = residual.variance * allowance_for_slopes + weights**2 * predicted_variance
 
     # A set of easy folds has a prediction above that of all folds, and is corrected downwards.
-    means = plain_means - weights * (predicted_means - predicted.mean(axis=1))
+    means = plain_means - weights * (predicted_means - predictions.mean(axis=1))
     sizes = sets.sum(axis=1)
     holds_all_folds = sizes == len(scores)
     means[holds_all_folds] = plain_means[holds_all_folds]
     corrected_deviations = deviations - weights[:, None] * predicted_deviations
     squared_deviations = (corrected_deviations**2).sum(axis=1)
+    # Equal means differ by rounding, a tiny part of their size, which is no variance.
     variance_of_means = variance_of_squared_deviations(
-        squared_deviations, sizes, np.abs(plain_means)
+        squared_deviations, sizes, size_of_means=np.abs(plain_means)
     )
     return AdjustedMeans(
         means=means,
@@ -253,23 +255,27 @@ class _Regression:
         )
 
 
-def _variance_beyond_users(predicted: Floats, slopes: Floats, cheap_models: CheapModels) -> Floats:
+def _variance_beyond_users(
+    predictions: Floats, slopes: Floats, cheap_models: CheapModels
+) -> Floats:
     """How much more Z varies from fold to fold than its users explain; shape (sets,).
 
     It is what all users of a fold share with the cheap models only.
 
     Args:
-        predicted: The fold means of Z; shape (sets, k).
+        predictions: The fold means of Z; shape (sets, k).
         slopes: Shape (sets, predictors).
         cheap_models: The cheap models.
     """
-    k = predicted.shape[1]
+    # Each set of folds (s) has its own slopes, and by them a prediction of every fold's mean.
+    _, k = predictions.shape
     # The prediction is the predictors times the slopes, so its variance is slopes' C slopes in
-    # each set (s), with the covariances C of the predictors.
+    # each set, with the covariances C of the predictors.
     by_users = np.einsum("si,ij,sj->s", slopes, cheap_models.covariances, slopes)
-    of_fold_means = predicted.var(axis=1, ddof=1)
-    # The variance of k fold means is uncertain. A moderated variance takes its place: the weighted
-    # mean of it and of what users explain.
+    of_fold_means = predictions.var(axis=1, ddof=1)
+    # The variance of k fold means is uncertain. A moderated variance takes its place: the mean of
+    # it and of what users explain, weighted by degrees of freedom, which are k - 1 of k folds and
+    # `_PRIOR_FOLDS` of users.
     moderated = (_PRIOR_FOLDS * by_users + (k - 1) * of_fold_means) / (_PRIOR_FOLDS + k - 1)
     return np.maximum(moderated - by_users, 0)
 

@@ -179,11 +179,11 @@ class SetRule(StoppingRule, Protocol):
 class OrderRule(StoppingRule, Protocol):
     """A rule that needs the whole history, and decides for many orders at once."""
 
-    def first_stops(self, shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
+    def first_stops(self, scores_of_orders: NDArray[np.float64]) -> NDArray[np.intp]:
         """The fold after which each order stops; k where it does not stop before.
 
         Args:
-            shuffled: The folds' scores in each order; shape (orders, k).
+            scores_of_orders: The folds' scores in each order; shape (orders, k).
         """
 
 
@@ -335,7 +335,8 @@ class Rule:
         Raises:
             InputError: For a value that no run can have, or more folds than the run has.
         """
-        # A recorded run may have values of parameters that the rule no longer has.
+        # A recorded run may have values of parameters that the rule no longer has. Of the others
+        # bad ones are refused here, where the answer of `resolve` is not needed.
         values = dict(spec.rule_params)
         names = [parameter.name for parameter in self.parameters if parameter.name in values]
         self.resolve({name: values[name] for name in names})

@@ -174,8 +174,9 @@ def least_alphas(deviations: NDArray[np.float64], confidence: float) -> NDArray[
         deviations: The deviations of the first 1 .. k scores of each order; shape (orders, k).
         confidence: The confidence of the intervals.
     """
-    k = deviations.shape[1]
-    first = EFold(alpha=1.0).first
+    # In each order of the folds (row) those of its first score, of the first two, and so on.
+    _, k = deviations.shape
+    first = EFold(alpha=1.0).first  # the first stop is the same for every alpha
     widths = 2 * t_factors(k, confidence) * deviations
     widths_before = widths[:, first - 2 : -1]  # one fold earlier
     least = np.full(deviations.shape, np.inf)

@@ -97,11 +97,13 @@ class UserMoments:
             weights: The weights of each model in each set; shape (sets, models).
         Source: Satterthwaite (1946) for the degrees of freedom of a sum of two variances.
         """
-        # The variance of a weighted sum is weights' C weights, in each set (s) of folds.
+        # The variance of a weighted sum is weights' C weights, in each set (s) of folds, with the
+        # covariances C within users and between users.
         within = np.einsum("si,sij,sj->s", weights, self.within, weights)
         between = np.einsum("si,sij,sj->s", weights, self.between, weights)
         within = _at_least_one_user_differs(within, self.freedom_within, self.span)
         between = _at_least_one_user_differs(between, self.freedom_between, self.span)
+        # As in `covariances`: what two folds have in common varies within users only.
         within *= self.share_within
         between *= self.share_between
         variance = within + between
@@ -138,6 +140,8 @@ def user_moments(values: NDArray[np.floating], sets: FoldsOfSets) -> UserMoments
         # Transposed, the sums of each set can be divided by that set's degrees of freedom.
         within = np.where(freedom_within > 0, sums.within.T / freedom_within, 0.0).T
         between = (sums.between.T / freedom_between).T
+    # Users whom two folds share differ within themselves only, the others between each other; and
+    # the mean of a fold's users varies by so much less as there are users.
     return UserMoments(
         within=within,
         between=between,
@@ -176,6 +180,8 @@ def _product_sums(
         patterns: The patterns of the users.
     """
     models, folds, _ = values.shape
+    # Deviations within users are from a user's own mean over the folds of a set, those between
+    # users from the mean of a fold.
     scores = _ScoresByPattern.of(values, is_scored, patterns)
     # Pairs of folds serve all sets at once; of many folds they take gigabytes, so that a few sets
     # are better gone through one by one.
@@ -232,6 +238,7 @@ def _sums_within_set_by_set(
         deviations = np.where(is_scored_in_set, scores - own_means, 0.0)
         # Of two models a and b the sum over the folds f and users u of the set.
         within[row] = np.einsum("afu,bfu->ab", deviations, deviations)
+        # A user in n folds is in n (n - 1) / 2 pairs of them.
         users_in_two_folds[row] = (folds_of_user * (folds_of_user - 1) / 2).sum()
     return within, users_in_two_folds
 
@@ -319,6 +326,7 @@ class _Pairs:
     @classmethod
     def of(cls, patterns: _Patterns) -> _Pairs:
         """Of all folds of these patterns."""
+        # A pattern is which folds a user is in: of each pair of folds, whether both are in it.
         first, second = np.triu_indices(patterns.in_fold.shape[1], 1)
         in_both = (patterns.in_fold[:, first] * patterns.in_fold[:, second]).T
         common_users = in_both @ patterns.user_counts
@@ -349,6 +357,7 @@ class _ScoresByPattern:
         cls, values: NDArray[np.floating], is_scored: NDArray[np.bool_], patterns: _Patterns
     ) -> _ScoresByPattern:
         """Of `values` as for `user_moments`."""
+        # A pattern is which folds a user is in; those of one pattern come to stand side by side.
         users_by_pattern = np.argsort(patterns.of_user, kind="stable")
         users_in_fold = is_scored.sum(axis=1)[:, None]
         fold_means = np.nansum(values, axis=2, dtype=np.float64, keepdims=True)
@@ -459,7 +468,9 @@ def _variance_of_unseen_users(scores: Floats, sets: FoldsOfSets, moments: UserMo
     highest = np.where(sets, highest_of_fold, -np.inf).max(axis=1)
     best_fold_mean = np.where(sets, fold_means, -np.inf).max(axis=1)
     mean = sets @ fold_means / sets.sum(axis=1)
-    # Errors and other scores without a bound at 1 have their farthest users above the mean.
+    # Only near a bound, here 1, may folds have missed the few users who differ: hardly anybody
+    # does, but by much. Scores without that bound, as errors, have their farthest users above the
+    # mean.
     is_bounded = (best_fold_mean <= 1 + _DIGITS) & (mean - lowest > highest - mean)
     is_near_bound = is_bounded & (mean >= NEAR_BOUND)
     scale = np.maximum(1.0, np.maximum(np.abs(lowest), np.abs(highest)))
@@ -661,8 +672,9 @@ class FoldVariance:
         degrees = np.maximum(self.sizes - 1, 1)
         student_t = -scipy.special.stdtrit(degrees, error / 2)
         half_widths_by_folds = student_t * np.sqrt(self.of_fold_means * share_of_variance)
-        # Beyond the largest effect of the prior only the fold means are left to go by. `fmax`
-        # is the larger of both, or the one that is known.
+        # Folds that differ by more than the largest effect of the prior may differ by more than
+        # the half width by users allows for: theirs counts if it is larger. `fmax` is the larger of
+        # both, or the one that is known.
         is_beyond_prior = self.ratios > _EFFECTS[-1]
         larger = np.fmax(half_widths_by_users, half_widths_by_folds)
         half_widths = np.where(is_beyond_prior, larger, half_widths_by_users)
@@ -693,9 +705,13 @@ class FoldVariance:
         if self.hits is None or self.samples is None:
             return np.asarray(half_widths, dtype=np.float64)
         # Shares of hits have an interval of their own, Wilson's, of as many standard errors as the
-        # normal distribution asks for. It is NaN where somebody is in two folds.
+        # normal distribution asks for, which is then widened as the Bayesian one is. It is NaN
+        # where somebody is in two folds.
         wilson_half_widths = wilson_half_width(
-            self.hits, self.samples, k / self.sizes, normal_quantile
+            self.hits,
+            self.samples,
+            population_ratio=k / self.sizes,
+            standard_errors=normal_quantile,
         )
         half_widths_of_shares = wilson_half_widths / divisor * bayes_quantiles
         return np.where(np.isnan(wilson_half_widths), half_widths, half_widths_of_shares)
@@ -740,8 +756,9 @@ def fold_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> FoldVarian
         sets: At least one fold in each; shape (sets, folds).
     """
     scores: Floats = np.asarray(values, dtype=np.float64)
-    moments = user_moments(scores[None], sets)  # of a single model
-    by_users, users_freedom = moments.variance_of(np.ones((len(sets), 1)))
+    moments = user_moments(scores[None], sets)
+    weight_of_only_model = np.ones((len(sets), 1))
+    by_users, users_freedom = moments.variance_of(weight_of_only_model)
     sizes = sets.sum(axis=1)
     hits = None
     samples = None
@@ -793,8 +810,10 @@ def _variance_of_fold_means(values: Floats, sets: FoldsOfSets) -> Floats:
     set_means = sets.astype(np.float64) @ centred_means / sizes
     deviations = centred_means - set_means[:, None]  # of every fold; those of a set count
     squared_deviations = (sets * deviations**2).sum(axis=1)
-    largest_mean = np.abs(fold_means).max()
-    return variance_of_squared_deviations(squared_deviations, sizes, largest_mean)
+    # Equal means differ by rounding, a tiny part of the largest, which is no variance.
+    return variance_of_squared_deviations(
+        squared_deviations, sizes, size_of_means=np.abs(fold_means).max()
+    )
 
 
 def variance_of_squared_deviations(

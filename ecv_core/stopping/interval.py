@@ -116,21 +116,21 @@ def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
 
 
 def running_means_and_deviations(
-    shuffled: NDArray[np.float64],
+    scores_of_orders: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation (n-1) of the first n scores, for every n.
 
     Args:
-        shuffled: Scores in order; shape (orders, k).
+        scores_of_orders: Scores in order; shape (orders, k).
 
     Returns:
         Both of shape (orders, k); the deviation of one score is NaN.
     """
     # Distances from the lowest, in units of the range: no square of a score vanishes or overflows.
-    low = shuffled.min(axis=1, keepdims=True)
-    unit = shuffled.max(axis=1, keepdims=True) - low
+    low = scores_of_orders.min(axis=1, keepdims=True)
+    unit = scores_of_orders.max(axis=1, keepdims=True) - low
     unit[unit == 0] = 1.0
-    distances = (shuffled - low) / unit
+    distances = (scores_of_orders - low) / unit
     means = np.empty_like(distances)
     squares = np.empty_like(distances)
     for place, (mean, squares_about_mean) in enumerate(running_moments(distances.T)):
@@ -203,15 +203,15 @@ def stop_interval(
     Source: repeated confidence intervals, Jennison & Turnbull (1989); with Student's t at each
         look, equally deep in its tails (1991). Assumes normal, independent scores, as t does.
     """
-    mean, deviation = mean_and_deviation(scores)
+    _, deviation = mean_and_deviation(scores)
     n = len(scores)
     first = max(first, 2)
+    # Equal scores do not tell how far others would be.
     if n < first or deviation == 0:
         return None
     # One look among several holds at a higher confidence, so that all of them hold together.
-    confidence_of_look = 1 - look_level(first, max(k, n), confidence)
-    reach = half_width(deviation, n, confidence_of_look, overlap)
-    return Interval(low=mean - reach, high=mean + reach)
+    confidence_of_look = 1 - look_level(first, k, confidence)
+    return mean_interval(scores, confidence_of_look, overlap)
 
 
 @lru_cache(maxsize=256)

@@ -115,29 +115,42 @@ def new_data_interval(
         raise InputError(f"k must be more than 1, but is {k}")
     table = _checked_scores(scores)
     fold_count, user_count = table.shape
-    is_scored = ~np.isnan(table)
-    # Rows of a table are held out once each, where users come back in every fold.
-    nobody_in_two_folds = int(is_scored.sum(axis=0).max()) == 1
+    users_of_folds = (~np.isnan(table)).sum(axis=1)
+    # Users come back in every fold, while a row of a table is held out once in each partition. The
+    # mean of a row's scores in repeated partitions varies less than its score in one of them. New
+    # rows are no more alike for that, so how rows vary within a fold limits each part below.
+    nobody_in_two_folds = int(users_of_folds.sum()) == user_count
     rows = rows or nobody_in_two_folds
     variance_of_row = 0.0
     if rows:
         variance_of_row = _variance_within_folds(table)
     spread = _spread_of_users(table, least_variance=LEAST_SHARE * variance_of_row)
-    by_users = spread.variance / user_count
     # The three parts of the variance of the mean: of users, of folds, and of training.
+    by_users = spread.variance / user_count
     by_folds = ONE_FOLD * by_users  # a single fold shows nothing of how folds vary
     if fold_count > 1:
         by_folds = _variance_beyond_users(table, variance_of_row) / fold_count
+    variance_of_fold_mean = by_users  # the users of every fold are the same
+    if rows:  # every fold has rows of its own
+        mean_of_inverse_sizes = float((1 / users_of_folds).mean())
+        variance_of_fold_mean = max(spread.variance, variance_of_row) * mean_of_inverse_sizes
     # A training set is k - 1 times as large as the test set of its fold, and its luck counts by so
     # much less (Nadeau and Bengio 2003).
-    by_training = by_users / (k - 1)
-    if rows:
-        mean_of_inverse_sizes = float((1 / is_scored.sum(axis=1)).mean())
-        by_training = max(spread.variance, variance_of_row) * mean_of_inverse_sizes / (k - 1)
-    t = t_quantile(user_count - 1, confidence)
-    # Score interval: its ends m solve (mean - m)^2 = t^2 (variance + slope (m - mean) / users).
+    by_training = variance_of_fold_mean / (k - 1)
     mean = float(np.nanmean(table, axis=1).mean())
-    squared_distance = t**2 * (by_users + by_folds + by_training)
+    variance = by_users + by_folds + by_training
+    return _score_interval(mean, variance, spread, user_count, confidence)
+
+
+def _score_interval(
+    mean: float, variance: float, spread: _UserSpread, user_count: int, confidence: float
+) -> NewDataInterval:
+    """The means from which the one seen is no farther than Student's t of their own errors."""
+    t = t_quantile(user_count - 1, confidence)
+    # Where the mean of all users is m, their variance is larger than the one seen by slope times
+    # (m - mean): hits, for example, vary by m (1 - m). So the ends m of the interval solve
+    # (m - mean)^2 = t^2 (variance + slope (m - mean) / users), which is quadratic in m - mean.
+    squared_distance = t**2 * variance
     shift_below = t**2 * spread.slope_below / (2 * user_count)
     shift_above = t**2 * spread.slope_above / (2 * user_count)
     return NewDataInterval(
@@ -152,7 +165,7 @@ class _UserSpread(NamedTuple):
     variance: float
     """Of the influence of one user, in the unit of the score squared."""
     slope_below: float
-    """The variance's growth with the mean, towards the lower end of the interval."""
+    """By how much the variance grows with the mean, towards the lower end of the interval."""
     slope_above: float
     """The same towards the upper end."""
 
@@ -166,13 +179,15 @@ def _spread_of_users(table: NDArray[np.float64], least_variance: float) -> _User
     """
     influence = _influence(table)
     variance = influence.var(ddof=1)
+    # By how much the variance of users grows with their mean.
     slope = _skewness_slope(influence, variance)
     variance = max(variance, least_variance)
     largest = float(np.nanmax(np.abs(table)))
     if variance > (_ROUNDING * largest) ** 2:
-        return _UserSpread(variance, slope, slope)
+        return _UserSpread(variance, slope_below=slope, slope_above=slope)
     # Users who all score alike do not show that none differs: one of them might have, by the
-    # whole scale (the rule of three, Hanley and Lippman-Hand 1983), and in either direction.
+    # whole scale (the rule of three, Hanley and Lippman-Hand 1983), and in either direction. So
+    # the variance grows with the distance from the mean, whichever way it goes.
     scale = max(1.0, largest)
     return _UserSpread(scale**2 / table.shape[1], slope_below=-scale, slope_above=scale)
 
@@ -270,7 +285,8 @@ def _variance_beyond_users(table: NDArray[np.float64], variance_of_row: float) -
     within_users = np.where(is_scored, deviations - user_means, 0.0)[:, is_in_several_folds]
     freedom = (folds_of_users[is_in_several_folds] - 1).sum()
     variance_of_user = (within_users**2).sum() / freedom
-    # The mean of n users varies 1 / n as much as one of them does.
+    # The mean of n users varies 1 / n as much as one of them does. Where folds have rows of their
+    # own, other rows explain at least as much as what rows vary within a fold.
     users_of_folds = is_scored.sum(axis=1)
     by_users = max(variance_of_user, variance_of_row) * (1 / users_of_folds).mean()
     return max(0.0, float(fold_means.var(ddof=1) - by_users))

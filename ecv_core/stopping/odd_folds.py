@@ -46,7 +46,7 @@ def far_fold_p_values(scores: ArrayLike, variance_by_users: ArrayLike) -> NDArra
     variance_of_others = np.maximum(squares - share_of_fold, 0) / (n - 2)
     # A fold minus the mean of n - 1 others varies n / (n - 1) times as much as one fold does.
     distance = np.abs(values - mean_of_others) * math.sqrt((n - 1) / n)
-    p_values = _p_value_of_effect(distance, variance_of_others, variance_by_users, n - 1)
+    p_values = _p_value_of_effect(distance, variance_of_others, variance_by_users, n - 2)
     return n * p_values  # Bonferroni: any of the n folds could have been the odd one
 
 
@@ -62,17 +62,19 @@ def drift_p_value(scores: ArrayLike, variance_by_users: ArrayLike) -> NDArray[np
     """
     values = np.asarray(scores, dtype=np.float64)
     n = values.shape[-1]
-    # Least squares of the scores on the places of their folds, which add up to 0.
+    # A line through each run's scores by least squares, over the places of its folds, whose mean
+    # is 0. The last axis stays, with a single slope for each run.
     places = np.arange(n) - (n - 1) / 2
-    slope = values @ places / (places @ places)
-    residuals = values - values.mean(axis=-1, keepdims=True) - slope[..., None] * places
-    variance_about_line = (residuals**2).sum(axis=-1, keepdims=True) / (n - 2)
-    # A slope has the variance of one fold's mean, divided by the sum of the squared places.
-    scaled_slope = np.abs(slope) * math.sqrt(places @ places)
-    # The line takes a second degree of freedom: n - 2 are left, as of the mean of n - 1 folds.
-    p_values = _p_value_of_effect(
-        scaled_slope[..., None], variance_about_line, variance_by_users, n - 1
-    )
+    squared_places = places @ places
+    slope = (values @ places / squared_places)[..., None]
+    residuals = values - values.mean(axis=-1, keepdims=True) - slope * places
+    # The mean and the slope take one degree of freedom each.
+    freedom = n - 2
+    variance_about_line = (residuals**2).sum(axis=-1, keepdims=True) / freedom
+    # A slope has the variance of one fold's mean divided by the sum of the squared places, so that
+    # times the root of that sum it has the variance of one fold's mean.
+    scaled_slope = np.abs(slope) * math.sqrt(squared_places)
+    p_values = _p_value_of_effect(scaled_slope, variance_about_line, variance_by_users, freedom)
     return p_values[..., 0]
 
 
@@ -80,21 +82,23 @@ def _p_value_of_effect(
     effect: NDArray[np.float64],
     variance: NDArray[np.float64],
     variance_by_users: ArrayLike,
-    folds: int,
+    freedom: int,
 ) -> NDArray[np.float64]:
     """How likely an effect is so large by chance.
 
     Args:
-        effect: At least 0, so scaled that its variance is that of one fold's mean.
+        effect: At least 0, so scaled that its variance is that of one fold's mean; shape (...,
+            effects).
         variance: The variance of the fold means without the effect.
         variance_by_users: As for `far_fold_p_values`.
-        folds: How many `variance` is of.
+        freedom: Degrees of freedom of `variance`.
     """
     variance_by_users = np.asarray(variance_by_users, dtype=np.float64)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
         effect_in_errors = effect / np.sqrt(variance_by_users)
-        p_with_users = p_value(effect_in_errors, variance / variance_by_users, folds)
-        p_of_folds_alone = 2 * scipy.special.stdtr(folds - 1, -effect / np.sqrt(variance))
+        # `p_value` asks for folds: the mean of so many more leaves this freedom to their variance.
+        p_with_users = p_value(effect_in_errors, variance / variance_by_users, freedom + 1)
+        p_of_folds_alone = 2 * scipy.special.stdtr(freedom, -effect / np.sqrt(variance))
     # No effect is never odd, even where equal folds make it 0 / 0.
     p_of_folds_alone = np.where(effect > 0, p_of_folds_alone, 1.0)
     # Where users tell nothing (NaN or 0), the other folds do alone, by Student's t.
@@ -108,12 +112,9 @@ def doubt(results: Sequence[FoldResult], metric: str) -> str:
         results: The folds so far in the order in which they ran.
         metric: The run's, as in UserScores.metrics; without users' scores the folds tell alone.
     """
-    variance_by_users = math.nan
-    if len(results) >= 3:  # with fewer folds `doubt_of` says nothing, whatever users explain
-        variance_by_users = _variance_by_users(results, metric)
     scores = [result.score for result in results]
     folds = [result.fold for result in results]
-    return doubt_of(scores, variance_by_users, folds)
+    return doubt_of(scores, _variance_by_users(results, metric), folds)
 
 
 def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:

@@ -207,7 +207,8 @@ class Precision:
 
     def _estimate(self, results: Sequence[FoldResult]) -> _Estimate:
         """What these folds tell, kept in `_newest` until others are asked about."""
-        # The newest estimate is kept, for mean, interval and decision ask for the same one.
+        # The newest estimate is kept, for mean, interval and decision ask for the same one. Fields
+        # of a rule cannot be set, so that it is kept in a list, of one at most.
         for folds, estimate in self._newest:
             if _are_the_same(folds, results):
                 return estimate

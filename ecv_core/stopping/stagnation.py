@@ -58,10 +58,10 @@ class StdStagnation:
         """The first fold that can stop."""
         return max(2 + IN_A_ROW, self.min_folds)
 
-    def first_stops(self, shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
+    def first_stops(self, scores_of_orders: NDArray[np.float64]) -> NDArray[np.intp]:
         """The fold after which each order stops; see `OrderRule`."""
-        _, deviations = running_means_and_deviations(shuffled)
-        may_stop = np.zeros(shuffled.shape, dtype=np.bool_)
+        _, deviations = running_means_and_deviations(scores_of_orders)
+        may_stop = np.zeros(scores_of_orders.shape, dtype=np.bool_)
         # One score has no deviation, so the first fold cannot stop.
         may_stop[:, 1:] = stagnates(deviations[:, 1:])
         may_stop[:, : self.first - 1] = False

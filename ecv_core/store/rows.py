@@ -28,7 +28,7 @@ from ecv_core.records.run import (
     other_work_words,
 )
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import MomentsAgain
+from ecv_core.stopping import LazyMoments
 from ecv_core.store.schema import folds, now, progress, runs
 
 OUTSIDE = "outside"
@@ -142,7 +142,7 @@ def _run_record(
     if not results.damaged:
         moments = _kept_moments(fold_rows)
     if moments is None:
-        moments = MomentsAgain(spec, results.seen, stopped_at)
+        moments = LazyMoments(spec, results.seen, stopped_at)
     return RunRecord(
         run_id=row.run_id,
         spec=spec,

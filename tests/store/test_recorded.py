@@ -13,7 +13,7 @@ import pytest
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import NEVER_STOPS, MomentsAgain
+from ecv_core.stopping import NEVER_STOPS, LazyMoments
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import read_run
 from ecv_core.store.recorded import (
@@ -42,7 +42,7 @@ def a_run(algorithm):
         spec=spec,
         state=RunState.FINISHED,
         folds=folds,
-        moments=MomentsAgain(spec, folds, 3),
+        moments=LazyMoments(spec, folds, 3),
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
         stopped_at=3,
     )

@@ -6,7 +6,7 @@ import pytest
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
-from ecv_core.stopping import MomentsAgain
+from ecv_core.stopping import LazyMoments
 
 
 def fold_result(index, score, source="cpu-load"):
@@ -37,7 +37,7 @@ def a_run():
             spec=spec,
             state=RunState.FINISHED,
             folds=folds,
-            moments=MomentsAgain(spec, folds, stopped_at),
+            moments=LazyMoments(spec, folds, stopped_at),
             created_at=datetime(2026, 3, 4, 5, 6, tzinfo=UTC),
             stopped_at=stopped_at,
         )
