@@ -174,7 +174,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from ecv_core.fold import computing
-from ecv_core.analysis.comparison.settings import differences
+from ecv_core.analysis.comparison.settings import compared_settings
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.figures.report.describe import score_sentence
@@ -214,7 +214,7 @@ def test_a_run_from_before_has_the_default_and_other_scores():
     before = RunSpec.from_json(json.dumps(stored))
     assert before.training_share == 1.0
     assert before.part(*SCORES) != HALF.part(*SCORES)
-    (differing,) = (one for one in differences([before, HALF]) if one.differs)
+    (differing,) = (one for one in compared_settings([before, HALF]) if one.differs)
     assert (differing.name, differing.values) == ("training share", ("1", "0.5"))
 
 

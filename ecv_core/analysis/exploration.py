@@ -40,11 +40,11 @@ def explore(
         InputError: If it has no setting to explore, the scores are bad or too many, or users are
             missing.
     """
-    registered = rule_named(rule)
+    registered_rule = rule_named(rule)
     if not 0 < confidence < 1:
         raise InputError(f"the confidence must be between 0 and 1, but is {confidence}")
-    # One walk through the sets of folds answers for every value of such a rule's parameter.
-    if not registered.decides_by_sets:
+    # Of a rule that decides by sets of folds, one walk through these answers for every setting.
+    if not registered_rule.decides_by_sets:
         explorable = " or ".join(other.id for other in RULES.values() if other.decides_by_sets)
         raise InputError(f"the rule '{rule}' has no parameter to explore; choose {explorable}")
     spec = RunSpec(
@@ -55,9 +55,9 @@ def explore(
         confidence=confidence,
         min_folds=min_folds,
     )
-    built = registered.build(spec)
-    assert isinstance(built, SetRule)
-    orders, _ = _orders_and_setting(scores, built)
+    set_rule = registered_rule.build(spec)
+    assert isinstance(set_rule, SetRule)
+    orders, _ = _orders_and_setting(scores, set_rule)
     return orders
 
 
@@ -137,7 +137,8 @@ def outcome(
         stop = float(_first_stop(rule, results))
         curve = fixed_stops(scores, confidence=confidence, within_percent=within_percent)
         at_stop = curve.at(stop)
-        if hasattr(rule, "min_folds"):  # what is set is after which fold it stops
+        # The setting of 'fixed' is the fold after which it stops; 'never' has no setting.
+        if hasattr(rule, "min_folds"):
             return at_stop
         return replace(at_stop, setting=None)
 

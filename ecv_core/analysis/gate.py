@@ -136,8 +136,8 @@ def gate(
             differences[:n],
             k=k or planned_folds,
             error_of_end=error_of_look,
-            of_rows=scored_unit == "rows",
-            is_last=n == planned_folds,
+            units_are_rows=scored_unit == "rows",
+            is_last_fold=n == planned_folds,
         )
 
     n = first_look
@@ -221,7 +221,7 @@ def margin_of(margin: float | str | None, baseline: ArrayLike) -> float:
 
 
 def _interval(
-    differences: Floats, *, k: float, error_of_end: float, of_rows: bool, is_last: bool
+    differences: Floats, *, k: float, error_of_end: float, units_are_rows: bool, is_last_fold: bool
 ) -> NewDataInterval:
     """Where the difference on new data is.
 
@@ -229,16 +229,18 @@ def _interval(
         differences: The differences of the folds so far; shape (folds,) or (folds, users).
         k: Into how many parts the data are split.
         error_of_end: The probability that it is beyond one end.
-        of_rows: Whether they are of rows of a table.
-        is_last: Whether no fold is to come.
+        units_are_rows: Whether rows of a table take the place of users.
+        is_last_fold: Whether no fold is to come.
     """
     confidence = 1 - 2 * error_of_end
     if differences.ndim == 2:
-        return new_data_interval(differences, confidence, k=k, rows=of_rows)
+        # A row is held out in one fold only, a user in several. The correction for training data
+        # that folds share depends on it.
+        return new_data_interval(differences, confidence, k=k, rows=units_are_rows)
     differ_alike = np.ptp(differences) <= _ROUNDING * np.abs(differences).max()
     if differ_alike:
         # Where all planned folds have the same score twice, a model was compared with itself.
-        if is_last and not differences.any():
+        if is_last_fold and not differences.any():
             return NewDataInterval(low=0.0, high=0.0)
         # Else differences without a spread do not tell how far those of other folds may be.
         return NewDataInterval(low=-math.inf, high=math.inf)

@@ -120,6 +120,7 @@ def _paired_scores(baseline: GateSide, candidate: GateSide) -> tuple[Floats, Flo
             f"{baseline.name} and {candidate.name} have no fold in common; run both with the "
             "same folds"
         )
+    # Within one dataset or file a number is the same user's on both sides.
     if baseline.users and candidate.users and baseline.user_source == candidate.user_source:
         numbers = np.union1d(baseline.users.numbers, candidate.users.numbers)
         first = _scores_of_users(baseline, baseline.users, folds, numbers)

@@ -114,7 +114,7 @@ def is_time_or_cost(name: str) -> bool:
     """Whether a column is of seconds or of energy, such as 'fit_time', and so of no scores."""
     words = _words(name)
     measured = _TIMES | _COSTS
-    if len(words) > 1:
+    if len(words) > 1:  # 's' in 'fit (s)' is a unit; alone it may be a contender's name
         measured |= _UNITS_OF_TIME
     return _consists_of(words, measured, _TIME_FILLERS)
 

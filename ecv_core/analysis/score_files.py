@@ -18,7 +18,7 @@ from ecv_core.analysis.orders.subsets import MAX_K
 from ecv_core.analysis.score_cells import ParsedScores, parse_score_texts
 from ecv_core.analysis.score_columns import USER, is_summary, roles_of, summarises
 from ecv_core.analysis.score_exports import normalise_export
-from ecv_core.analysis.score_rows import Clue, ScoreRows, left_out_words, rows_of_long
+from ecv_core.analysis.score_rows import MetricClue, ScoreRows, left_out_words, rows_of_long
 from ecv_core.analysis.score_searches import check_not_only_means, is_search, rows_of_search
 from ecv_core.analysis.score_tables import SHOWN, RowLabels, table_of
 from ecv_core.analysis.score_wide import rows_of_wide
@@ -170,12 +170,12 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
     left_out = [*export_part.left_out, *rows.left_out]
     left_out += left_out_words(summaries, "summaries of the others")
     stem = path.name.partition(".")[0]
-    clues = [*rows.clues, Clue(f"the file's name '{stem}'", stem, sure=False)]
+    clues = [*rows.clues, MetricClue(f"the file's name '{stem}'", stem, sure=False)]
     if metric is not None and not same_metric(metric, rows.metric):
         source = f"the metric '{metric}' that you chose"
         if metric_named(rows.metric) is not None:
             source += f", where the file has '{rows.metric}'"
-        clues.insert(0, Clue(source, metric))
+        clues.insert(0, MetricClue(source, metric))
     direction = _direction(clues, [contender.folds for contender in kept])
     return ScoreFile(
         contenders=tuple(
@@ -217,7 +217,7 @@ def _score_rows(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     return rows_of_wide(table, roles, file, metric)
 
 
-def _direction(clues: Sequence[Clue], scores: Sequence[Floats]) -> Direction:
+def _direction(clues: Sequence[MetricClue], scores: Sequence[Floats]) -> Direction:
     """The direction of the first name that is a metric's; one that contradicts it is told.
 
     Args:
@@ -254,7 +254,7 @@ def _direction(clues: Sequence[Clue], scores: Sequence[Floats]) -> Direction:
     )
 
 
-def _metrics_of(clues: Sequence[Clue]) -> list[tuple[Clue, NamedMetric]]:
+def _metrics_of(clues: Sequence[MetricClue]) -> list[tuple[MetricClue, NamedMetric]]:
     """The metric that each clue names; without those that name none."""
     named_metrics = []
     for clue in clues:

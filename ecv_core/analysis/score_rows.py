@@ -38,8 +38,8 @@ _MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Clue:
-    """What may say whether higher or lower is better."""
+class MetricClue:
+    """What may name the metric, and so say whether higher or lower is better."""
 
     source: str
     """As a part of a sentence: "the column 'rmse'"."""
@@ -61,7 +61,7 @@ class OneMetric(NamedTuple):
     """What of a table is of one metric."""
 
     table: pa.Table
-    metric_clue: Clue | None
+    metric_clue: MetricClue | None
     """What names the metric; None where no column does, so that all of the table is used."""
     left_out: list[str]
     """The other metrics, as in `TablePart`."""
@@ -77,7 +77,7 @@ class ScoreRows:
     """Of each row; NaN where one is missing."""
     metric: str = ""
     """What the table calls its scores; empty where it does not."""
-    clues: Sequence[Clue] = ()
+    clues: Sequence[MetricClue] = ()
     """What may name the metric, the surest first."""
     left_out: Sequence[str] = ()
     """What of the table is not in these rows, as in `TablePart`."""
@@ -177,6 +177,7 @@ def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> TableP
         raise InputError(f"{file} has only {listed(summaries)}, and no folds; give a row per fold")
     is_summary_row = compute.is_in(fold_labels, pa.array(summaries))
     folds = table.filter(compute.invert(is_summary_row))
+    # A summary such as '0.30 ± 0.01' had made texts of a column of numbers.
     for name in table.column_names:
         if name != fold_column:
             folds = _with_texts_as_numbers(folds, name)
@@ -241,7 +242,7 @@ def rows_of_long(
         metric = None
     other_columns = _columns_without_role(table, roles)
     score = _score_column(table, roles.get("score"), other_columns, file, metric)
-    clues.append(Clue(f"the column '{score}'", score))
+    clues.append(MetricClue(f"the column '{score}'", score))
     surest_clue = clues[0]
     # A column called 'score' is not used either, where another is called after the metric.
     unused = {*other_columns, roles.get("score")} - {score}
@@ -291,7 +292,7 @@ def rows_of_one_metric(
         others = [name for name in metrics if name != chosen]
         if others:
             table = table.filter(compute.equal(table[column], chosen))
-        clue = Clue(f"'{chosen}' in the column '{column}'", chosen)
+        clue = MetricClue(f"'{chosen}' in the column '{column}'", chosen)
         left_out = left_out_words(others, "other metrics")
         return OneMetric(table.drop_columns([column]), clue, left_out)
     return OneMetric(table, None, [])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ecv_core.analysis.score_rows import Clue, ScoreRows, chosen_metric, left_out_words
+from ecv_core.analysis.score_rows import MetricClue, ScoreRows, chosen_metric, left_out_words
 from ecv_core.analysis.score_tables import SHOWN, in_blocks, numbers_of, repeated, texts_of
 from ecv_core.records.errors import InputError
 
@@ -70,11 +70,12 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     folds = list(fold_columns[chosen])
     scores = [numbers_of(table, column, file) for column in fold_columns[chosen].values()]
     clues = [
-        Clue(f"the metric '{chosen}' of the search", chosen),
-        Clue("scikit-learn, whose searches rank the highest score first", "higher is better"),
+        MetricClue(f"the metric '{chosen}' of the search", chosen),
+        # In place of a metric it names the direction of its scores.
+        MetricClue("scikit-learn, whose searches rank the highest score first", "higher is better"),
     ]
-    # The name in a clue says which way scores go, and the first clue counts. Scores of zero and
-    # below are errors that a scorer has negated: higher is better, whatever the metric is called.
+    # The first clue decides the direction. Where no score is above zero, the scores are errors that
+    # a scorer has negated: higher is better, whatever the metric is called.
     if all((scores_of_fold <= 0).all() for scores_of_fold in scores):
         clues.reverse()
     others = [name for name in fold_columns if name != chosen]

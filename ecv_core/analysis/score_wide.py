@@ -27,7 +27,7 @@ from ecv_core.analysis.score_columns import (
     names_row_numbers,
 )
 from ecv_core.analysis.score_rows import (
-    Clue,
+    MetricClue,
     ScoreRows,
     SeveralMetrics,
     chosen_metric,
@@ -65,7 +65,7 @@ class _ScoreNames(NamedTuple):
     names: list[str]
     left_out: list[str]
     """What the others are, as parts of a sentence."""
-    metric_clue: Clue | None = None
+    metric_clue: MetricClue | None = None
     """What names the metric of the scores, if anything does."""
     times: Sequence[str] = ()
     """The columns beside these that have times or costs."""
@@ -185,7 +185,8 @@ def _possible_score_columns(table: pa.Table, label_column: str | None, file: str
         raise InputError(f"{file} has times or costs and no scores; give a column of scores")
     left_out = left_out_words(times, "times or costs")
     left_out += left_out_words(others, "settings, counts or spreads")
-    # Row numbers are no scores, unless there is nothing else: then a contender is called so.
+    # Whole numbers under a name such as 'n' number the rows. Where no other column is left, they
+    # are the scores of a contender of that name.
     return _ScoreNames(_without_row_numbers(table, scores) or scores, left_out, times=times)
 
 
@@ -267,7 +268,8 @@ def _label_column(table: pa.Table) -> str | None:
     first = table.column_names[0]
     if len(table.column_names) < 2 or not is_text(table, first):
         return None
-    # Numbers among the texts are scores, of which another one is misspelt, or they number the rows.
+    # A column of texts with a number among them has scores, one of which is misspelt, unless its
+    # name says that it numbers the rows.
     has_number = any(is_numeric(text) for text in texts_of(table, first))
     if has_number and not names_row_numbers(first):
         return None
@@ -280,9 +282,9 @@ def _rows_are_contenders(
     """Whether a row is a contender and a column a fold, and not the other way round."""
     if roles:  # the column of labels is called after what a row is
         return "contender" in roles
-    # A column of a fold and a metric is a fold's by that; all others have to be.
-    columns = [name for name in names if not metric_of_fold(name)]
-    columns_are_folds = not columns or _are_folds(columns)
+    # 'rmse_fold_1' names a fold, and its metric. Every other column must be called after a fold.
+    columns_without_metric = [name for name in names if not metric_of_fold(name)]
+    columns_are_folds = not columns_without_metric or _are_folds(columns_without_metric)
     return columns_are_folds and not _are_folds(texts_of(table, label_column))
 
 
@@ -342,7 +344,7 @@ def _fold_columns_of_one_metric(names: Sequence[str], file: str, wanted: str | N
     metrics = list(dict.fromkeys(filter(None, metric_of.values())))
     chosen = chosen_metric(metrics, wanted, file)
     folds, others = divided(names, lambda name: metric_of[name] == chosen)
-    clue = Clue(f"'{chosen}' in the columns' names", chosen)
+    clue = MetricClue(f"'{chosen}' in the columns' names", chosen)
     return _ScoreNames(folds, left_out_words(others, "other metrics, or no folds"), clue)
 
 
@@ -376,7 +378,7 @@ def _contender_names(
         return every_name
     chosen = chosen_metric(list(contenders_by_metric), wanted, file)
     contenders, others = divided(names, lambda name: metric_words[name] == chosen)
-    clue = Clue(f"'{chosen}' in the contenders' names", chosen)
+    clue = MetricClue(f"'{chosen}' in the contenders' names", chosen)
     return _ScoreNames(contenders, left_out_words(others, "other metrics"), clue)
 
 
@@ -409,4 +411,6 @@ def _metric_of_only_contender(
         chosen = choices[0]
     others = [name for name in metrics if name != chosen]
     left_out = left_out_words(others, "other metrics, or scores of training")
-    return _ScoreNames([chosen], left_out, Clue(f"the name '{chosen}'", chosen))
+    # The name of the only contender is that of its metric too, which says whether higher is better.
+    clue = MetricClue(f"the name '{chosen}'", chosen)
+    return _ScoreNames([chosen], left_out, clue)

@@ -91,7 +91,7 @@ def t_tests_over_users(
         test = _paired_test(
             differences,
             over=unit,
-            error=_standard_deviation(differences) / math.sqrt(len(differences)),
+            standard_error=_standard_deviation(differences) / math.sqrt(len(differences)),
             interval=(float(low), float(high)),
         )
         tests.append(test)
@@ -122,11 +122,11 @@ def corrected_t_test_over_folds(
     """
     scores = _finite_scores(np.array([first, second]), "folds")
     differences = scores[0] - scores[1]
-    error = corrected_error(differences, k)
-    half_width = t_quantile(len(differences) - 1, confidence) * error
+    standard_error = corrected_error(differences, k)
+    half_width = t_quantile(len(differences) - 1, confidence) * standard_error
     mean = float(differences.mean())
     interval = (mean - half_width, mean + half_width)
-    return _paired_test(differences, over="folds", error=error, interval=interval)
+    return _paired_test(differences, over="folds", standard_error=standard_error, interval=interval)
 
 
 def corrected_error(differences: Floats, k: float) -> float:
@@ -185,20 +185,20 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def _paired_test(
-    differences: Floats, *, over: str, error: float, interval: tuple[float, float]
+    differences: Floats, *, over: str, standard_error: float, interval: tuple[float, float]
 ) -> PairedTest:
     """Put a test together.
 
     Args:
         differences: The differences of the pairs, first minus second; shape (pairs,).
         over: What is paired.
-        error: Standard error of the mean difference.
+        standard_error: That of the mean difference.
         interval: The interval of the mean difference, its low and high end.
     """
     mean = float(differences.mean())
     deviation = _standard_deviation(differences)
-    if error > 0:
-        p = min(1.0, 2 * float(stdtr(len(differences) - 1, -abs(mean) / error)))
+    if standard_error > 0:
+        p = min(1.0, 2 * float(stdtr(len(differences) - 1, -abs(mean) / standard_error)))
     elif mean:
         p = 0.0  # every pair has the same difference, which leaves no doubt
     else:

@@ -60,12 +60,13 @@ class Load:
         possible_seconds = self._processor_seconds_since(before)
         if possible_seconds < 10 * TICK_SECONDS:  # the two ticks below would be too much of it
             return None
-        own = self.own_processor_seconds - before.own_processor_seconds
+        own_seconds = self.own_processor_seconds - before.own_processor_seconds
         # The program that this process works for is no other one, either.
-        program = self.program_seconds - before.program_seconds
-        others = self.machine_seconds - before.machine_seconds - own - program
+        program_seconds = self.program_seconds - before.program_seconds
+        all_seconds = self.machine_seconds - before.machine_seconds
+        seconds_of_others = all_seconds - own_seconds - program_seconds
         # Each of the two readings may be a tick off.
-        return min(max(others - 2 * TICK_SECONDS, 0.0) / possible_seconds, 1.0)
+        return min(max(seconds_of_others - 2 * TICK_SECONDS, 0.0) / possible_seconds, 1.0)
 
     def is_idle_since(self, before: Load) -> bool:
         """Whether next to nothing was done on the machine between two readings."""

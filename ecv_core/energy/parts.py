@@ -32,8 +32,10 @@ GPU = "GPU, measured"
 MEASURED = frozenset({CPU_PARTS["rapl"], GPU, UNDIVIDED["plug"], UNDIVIDED["slurm"]})
 REPORTED = frozenset({UNDIVIDED["command"], UNDIVIDED["plugin"], UNDIVIDED["told"]})
 """Parts that a meter of one's own reported; MEASURED are those that a meter of known kind read."""
-_IN_ORDER = [CPU_PARTS["rapl"], GPU, *UNDIVIDED.values(), IN_NO_PART, *CPU_PARTS.values(), MEMORY]
-"""The names of all parts, as they are shown; one that is here twice counts where it comes first."""
+_NAMES_IN_ORDER = dict.fromkeys(
+    [CPU_PARTS["rapl"], GPU, *UNDIVIDED.values(), IN_NO_PART, *CPU_PARTS.values(), MEMORY]
+)
+"""The names of all parts, as they are shown; one that is given twice stays where it is first."""
 _BASES = {
     CPU_PARTS["cpu-load"]: "; each second P x (0.1 + 0.9 x load³), with P at full load assumed",
     MEMORY: "; the same power for each module, whatever it does",
@@ -160,7 +162,7 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
             joules[IN_NO_PART] += round(max(energy.joules - joules_of_parts, 0.0), 6)
     all_joules = sum(joules.values())
     parts = []
-    for name in dict.fromkeys(_IN_ORDER):
+    for name in _NAMES_IN_ORDER:
         if joules[name] > 0:
             watts = 0.0
             if seconds:

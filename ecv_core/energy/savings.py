@@ -367,6 +367,7 @@ def expected_costs(
     if not costs_of_similar_runs:
         return None
     seconds = [costs.seconds for costs in costs_of_similar_runs]
+    # A run with 0 joules for some fold had no meter there, and tells nothing of energy.
     metered_joules = [costs.joules for costs in costs_of_similar_runs if all(costs.joules)]
     joules = None
     if metered_joules:

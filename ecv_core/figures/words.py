@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from math import floor, log10
-from typing import Literal, NamedTuple, Protocol, get_args
+from typing import Literal, NamedTuple, Protocol
 
 from ecv_core import dataset as datasets
 from ecv_core.energy.savings import EnergyFacts, margin_after
@@ -36,12 +36,20 @@ from ecv_core.stopping import (
 from ecv_core.stopping.new_data import NewDataInterval
 from ecv_core.store.new_data import MeanOnNewData, mean_on_new_data, usual_units_of_new_data
 
-_OfRuns = Literal["efold", "stops", "tradeoff", "difference", "ranks"]
-_Curves = Literal["p-values", "dimensions", "steps", "board", "spaces"]
-FigureKind = Literal[_OfRuns, "race", _Curves]
+FigureKind = Literal[
+    "efold",
+    "stops",
+    "tradeoff",
+    "difference",
+    "ranks",
+    "race",
+    "p-values",
+    "dimensions",
+    "steps",
+    "board",
+    "spaces",
+]
 """What a file for a paper can show; here, so that a command line knows it without Plotly."""
-CURVES = get_args(_Curves)
-"""Kinds of a recorded tuning, or of a dataset with recorded rating predictions or spaces."""
 
 alpha_text = scientific
 """An alpha as it is written everywhere: '1e-4'."""

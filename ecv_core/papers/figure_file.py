@@ -24,7 +24,6 @@ from ecv_core.figures.report.moving import (
 )
 from ecv_core.figures.report.pictures import Make
 from ecv_core.figures.report.race import ContenderRace, last_round_figure, moving_race
-from ecv_core.figures.words import CURVES
 from ecv_core.jobs.plans.select import SelectPlan, results_of, terms_for
 from ecv_core.papers.published import published, published_datasets, recorded_entries
 from ecv_core.papers.rating_figures import (
@@ -114,8 +113,9 @@ def _chart_of(
     if kind == RACE:
         race = _race_of(str(subject), recorded_folder)
         return TitledChart(partial(last_round_figure, race), f"{race.question} Last round")
-    if kind in CURVES:
-        return TitledChart(CURVES_BY_KIND[kind](str(subject)), f"{kind} of {subject}")
+    if kind in CHARTS_OF_RECORDS:  # the subject is the name of a recorded dataset or tuning
+        chart_of_record = CHARTS_OF_RECORDS[kind]
+        return TitledChart(chart_of_record(str(subject)), f"{kind} of {subject}")
     alpha_axis = axis_of(PAPERS_RULE)
     if alpha is None:
         alpha = alpha_axis.default
@@ -245,10 +245,11 @@ def _check_name(what: str, name: str, names: Sequence[str]) -> None:
         raise UnknownName(what, name, names)
 
 
-CURVES_BY_KIND = {
+CHARTS_OF_RECORDS = {
     "p-values": _p_values_chart,
     "dimensions": _dimensions_chart,
     "steps": _steps_chart,
     "board": _board_chart,
     "spaces": _spaces_chart,
 }
+"""Kind of figure -> the function that draws it from the name of a recorded dataset or tuning."""

@@ -125,14 +125,14 @@ def dimension_frame(runs: Sequence[RunRecord], algorithms: Sequence[str]) -> pd.
     """One row per algorithm and dimension: the RMSE of the first fold, which all of them have."""
     rows = []
     for run in runs:
-        first = _fold_0(run)
-        if run.spec.algorithm in algorithms and first is not None:
-            rows.append((run.spec.algorithm, dimension_of(run), first.score))
+        first_fold = _first_fold(run)
+        if run.spec.algorithm in algorithms and first_fold is not None:
+            rows.append((run.spec.algorithm, dimension_of(run), first_fold.score))
     frame = pd.DataFrame(rows, columns=["algorithm", "dimension", "rmse"])
-    return frame.sort_values(["algorithm", "dimension"]).drop_duplicates(["algorithm", "dimension"])
+    return frame.sort_values(["algorithm", "dimension"])
 
 
-def _fold_0(run: RunRecord) -> FoldResult | None:
+def _first_fold(run: RunRecord) -> FoldResult | None:
     """The fold that every recorded run has, where it is finished."""
     for fold in run.folds:
         if fold.fold == 0:
@@ -144,9 +144,9 @@ def steps_frame(runs: Sequence[RunRecord]) -> pd.DataFrame:
     """One row per algorithm and step of its fit: the RMSE of the first fold after it."""
     rows = []
     for run in runs:
-        first = _fold_0(run)
-        if first is not None:
-            for step, rmse in enumerate(first.inner_curve, start=1):
+        first_fold = _first_fold(run)
+        if first_fold is not None:
+            for step, rmse in enumerate(first_fold.inner_curve, start=1):
                 rows.append((run.spec.algorithm, step, rmse))
     return pd.DataFrame(rows, columns=["algorithm", "step", "rmse"])
 
@@ -193,12 +193,13 @@ def spaces_figure(space: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
     # Split -> the score of each configuration under it.
     scores_by_split = space["scores"]
     first, *others = scores_by_split
+    # Two splits -> Kendall's tau between their scores of the configurations.
     tau_of_splits = {}
     for agreement in space["agreements"]:
         tau_of_splits[tuple(agreement["splits"])] = agreement["tau"]
-    # Each split takes the next mark of those that tell runners apart elsewhere: there are enough.
-    marks = zip(others, _SYMBOL_OF_RUNNER.values(), colours.series, strict=False)
-    for other, symbol, colour in marks:
+    # The symbols of the board's runners serve for splits too. A space has fewer splits than these.
+    symbols = _SYMBOL_OF_RUNNER.values()
+    for other, symbol, colour in zip(others, symbols, colours.series, strict=False):
         figure.add_scatter(
             x=scores_by_split[first],
             y=scores_by_split[other],

@@ -19,7 +19,7 @@ from ecv_core.analysis.comparison.paired_runs import (
     compare_runs,
     comparison_frame,
 )
-from ecv_core.analysis.comparison.settings import differences
+from ecv_core.analysis.comparison.settings import compared_settings
 from ecv_core.analysis.ranking import place_by_mean
 from ecv_core.energy.parts import excluded_energy_words
 from ecv_core.figures.compare import (
@@ -146,7 +146,7 @@ def _new_data_text(run_id: str, folds_used: int, _run: RunRecord) -> str:
 def differing_settings(runs: Sequence[NamedRun]) -> None:
     """A row per setting that is not the same in all runs, and a column per run."""
     st.header("Settings that differ", anchor=False)
-    fields = differences([run.spec for _, run in runs])
+    fields = compared_settings([run.spec for _, run in runs])
     differing = [field for field in fields if len(set(field.values)) > 1]
     if not differing:
         st.markdown("**All settings are the same**: such runs should have the same scores.")

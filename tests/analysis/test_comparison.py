@@ -10,7 +10,7 @@ from scipy import stats
 from ecv_core.analysis.comparison.fairness import why_unfair
 from ecv_core.analysis.comparison.names import names
 from ecv_core.analysis.comparison.paired_runs import compare_runs, comparison_frame, user_means
-from ecv_core.analysis.comparison.settings import ABSENT, differences
+from ecv_core.analysis.comparison.settings import ABSENT, compared_settings
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 
@@ -250,17 +250,17 @@ def test_folds_that_are_not_k_fold_are_not_paired():
 
 def test_settings_that_differ_come_first_and_those_of_one_algorithm_next():
     specs = [SPEC, replace(SPEC, algorithm="popular", params=(), seed=7)]
-    fields = differences(specs)
+    fields = compared_settings(specs)
     assert [one.name for one in fields if one.differs] == ["algorithm", "seed"]
     assert [one.name for one in fields[:3]] == ["algorithm", "seed", "item-knn: neighbours"]
     assert fields[2].values == ("100", ABSENT)
-    assert [one.name for one in fields if one.lacks_runs] == ["item-knn: neighbours"]
-    assert not any(one.differs or one.lacks_runs for one in differences([SPEC, SPEC]))
+    assert [one.name for one in fields if one.some_runs_lack_it] == ["item-knn: neighbours"]
+    assert not any(one.differs or one.some_runs_lack_it for one in compared_settings([SPEC, SPEC]))
 
 
 def test_a_setting_that_the_rule_does_not_use_is_no_difference():
     never = replace(SPEC, rule="never")
-    fields = differences([never, replace(never, min_folds=5)])
+    fields = compared_settings([never, replace(never, min_folds=5)])
     assert not any(one.differs for one in fields)
 
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ecv_core import cli
-from ecv_core.figures.words import CURVES
+from ecv_core.papers.figure_file import CHARTS_OF_RECORDS
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -33,7 +33,7 @@ def test_a_file_is_a_column_wide_and_is_what_was_asked_for(subject, kind, form, 
     assert cli.main(["figure", subject, "--kind", kind, "--out", str(target)]) == 0
     said = capsys.readouterr().out
     assert said.startswith(f"{target}: ")
-    assert "alpha 1e-4" in said or kind in ("efold", *CURVES)
+    assert "alpha 1e-4" in said or kind in ("efold", *CHARTS_OF_RECORDS)
     content = target.read_bytes()
     match form:
         case "pdf":

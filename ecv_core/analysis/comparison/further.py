@@ -102,9 +102,8 @@ def _further_tests(
 
 def _user_differences(first: ScoredRun, second: ScoredRun, folds: tuple[int, ...]) -> Floats:
     """First minus second, of each user who has a mean in both; shape (users,)."""
-    differences = first.signed_user_means(folds) - second.signed_user_means(
-        folds
-    )  # NaN for users of one alone
+    differences = first.signed_user_means(folds) - second.signed_user_means(folds)
+    # A user who has a mean in one run only has the difference NaN.
     return differences.dropna().to_numpy()
 
 
@@ -158,6 +157,7 @@ def _ranks_by_metric(
                 left_out.append(
                     f"{learner} on {dataset}: this learner did not run on every dataset"
                 )
+    # Friedman's test needs three learners, and two datasets that have scores of all of them.
     if len(learners) < 3:
         return None
     scores = {}

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from ecv_core.analysis.comparison.fairness import dataset_and_metric
-from ecv_core.analysis.comparison.settings import differences, rule_parameter_fields
+from ecv_core.analysis.comparison.settings import compared_settings, rule_parameter_fields
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import RULES
@@ -37,7 +37,7 @@ def names(runs: Sequence[RunRecord], title: Callable[[str], str] = str) -> list[
             names_of_algorithm = _names_of_algorithm(
                 [runs[number] for number in numbers],
                 title(algorithm),
-                is_only_one=len(numbers_by_algorithm) == 1,
+                is_only_algorithm=len(numbers_by_algorithm) == 1,
             )
             for number, name in zip(numbers, names_of_algorithm, strict=True):
                 names[number] = name
@@ -45,21 +45,21 @@ def names(runs: Sequence[RunRecord], title: Callable[[str], str] = str) -> list[
 
 
 def _names_of_algorithm(
-    runs: Sequence[RunRecord], algorithm: str, *, is_only_one: bool
+    runs: Sequence[RunRecord], algorithm_title: str, *, is_only_algorithm: bool
 ) -> list[str]:
     """Names of the runs of one algorithm on a dataset by a metric.
 
     Args:
         runs: The runs of the algorithm.
-        algorithm: Its title.
-        is_only_one: Whether no other algorithm ran there, so that this one goes without saying.
+        algorithm_title: The title of the algorithm.
+        is_only_algorithm: Whether no other ran there, so that this one goes without saying.
     """
     descriptions = _descriptions([run.spec for run in runs])
-    if is_only_one and all(descriptions):
-        algorithm = ""
+    if is_only_algorithm and all(descriptions):
+        algorithm_title = ""
     names = []
     for run, description in zip(runs, descriptions, strict=True):
-        name = ", ".join(filter(None, (algorithm, description)))
+        name = ", ".join(filter(None, (algorithm_title, description)))
         if descriptions.count(description) > 1:
             name += f" ({run.run_id[:6]})"
         names.append(name)
@@ -74,7 +74,7 @@ def _descriptions(specs: Sequence[RunSpec]) -> list[str]:
         settings_of_rules |= rule_parameter_fields(spec).keys()
     not_in_names = settings_of_rules | _SETTINGS_IN_NO_NAME
     fields = []
-    for field in differences(specs):
+    for field in compared_settings(specs):
         if field.differs and field.name not in not_in_names:
             fields.append(field)
     descriptions = []

@@ -257,19 +257,19 @@ def _test_over_folds(pair: _Pair) -> _TestedPair:
     return _TestedPair(pair, corrected_t_test_over_folds(first, second, k=pair.first.spec.k))
 
 
-def _test_learners(fitted_models: _TestedPair) -> _TestedPair:
+def _test_learners(tested_over_samples: _TestedPair) -> _TestedPair:
     """Test the learners over folds, and keep the test of their fitted models beside it.
 
     Args:
-        fitted_models: The fitted models of a pair on a table, tested over its samples.
+        tested_over_samples: A pair on a table: its test is of the models as they were fitted.
     """
-    learners = _test_over_folds(fitted_models.pair)
-    test_of_fitted = fitted_models.test
+    tested_over_folds = _test_over_folds(tested_over_samples.pair)
+    test_of_fitted = tested_over_samples.test
     # Each test has the better run first. Where folds differ in size, one run can have the better
     # mean of folds and the other that of samples.
-    if learners.pair.first is not fitted_models.pair.first:
+    if tested_over_folds.pair.first is not tested_over_samples.pair.first:
         test_of_fitted = test_of_fitted.reversed()
-    return learners._replace(test_of_fitted=test_of_fitted)
+    return tested_over_folds._replace(test_of_fitted=test_of_fitted)
 
 
 def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:

@@ -29,13 +29,13 @@ class Field:
         return len(set(self.values) - {ABSENT}) > 1
 
     @property
-    def lacks_runs(self) -> bool:
-        """Whether only some runs have it, such as a parameter of another algorithm."""
+    def some_runs_lack_it(self) -> bool:
+        """Whether others have it, such as a parameter of another algorithm."""
         return ABSENT in self.values and len(set(self.values)) > 1
 
 
-def differences(specs: Sequence[RunSpec]) -> list[Field]:
-    """Every setting of any of the specs: first those that differ, then those only some have."""
+def compared_settings(specs: Sequence[RunSpec]) -> list[Field]:
+    """Every setting of any spec; those that differ come first, then those that only some have."""
     tables = [spec_fields(spec) for spec in specs]
     # A dict, not a set: the settings stay in their order.
     names: dict[str, None] = {}
@@ -45,7 +45,8 @@ def differences(specs: Sequence[RunSpec]) -> list[Field]:
     for name in names:
         values = [table.get(name, ABSENT) for table in tables]
         fields.append(Field(name=name, values=tuple(values)))
-    return sorted(fields, key=lambda field: (not field.differs, not field.lacks_runs))
+    # False sorts before True, so the fields that differ come first.
+    return sorted(fields, key=lambda field: (not field.differs, not field.some_runs_lack_it))
 
 
 def spec_fields(spec: RunSpec) -> dict[str, str]:

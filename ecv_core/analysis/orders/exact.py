@@ -43,7 +43,7 @@ class SetMeasures:
         """
         self.subsets = subsets
         with np.errstate(invalid="ignore"):
-            self.covers_k_fold_mean = np.abs(subsets.means - subsets.mean) <= half_widths
+            self.covers_k_fold_mean = np.abs(subsets.means - subsets.k_fold_mean) <= half_widths
         if costs is None:
             costs = np.ones(subsets.k)
         fold_costs = np.asarray(costs, dtype=np.float64)

@@ -74,18 +74,18 @@ def lattice(k: int) -> Lattice:
 
 
 def _sets_without_a_fold(
-    masks: NDArray[np.int32], n: int, set_of_mask: NDArray[np.int32]
+    masks: NDArray[np.int32], set_size: int, set_of_mask: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """`Lattice.smaller_sets` of the sets of n folds that have these masks; shape (n, sets).
+    """`Lattice.smaller_sets` of the sets that have these masks; shape (set_size, sets).
 
     Args:
         masks: The masks of the sets; shape (sets,).
-        n: How many bits are set in each.
+        set_size: How many folds each of them has, and so how many bits are set.
         set_of_mask: Mask -> number of its set; shape (2^k,).
     """
     remaining = masks.copy()
-    smaller_sets = np.empty((n, len(masks)), dtype=np.int32)
-    for j in range(n):
+    smaller_sets = np.empty((set_size, len(masks)), dtype=np.int32)
+    for j in range(set_size):
         lowest = remaining & -remaining  # the lowest bit that is set: the j-th fold of the set
         smaller_sets[j] = set_of_mask[masks ^ lowest]
         remaining ^= lowest
@@ -153,7 +153,7 @@ class FoldSubsets:
         has_spread = sizes >= 2
         variances = squared_deviations[masks][has_spread] / (sizes[has_spread] - 1.0)
         self.deviations[has_spread] = score_range * np.sqrt(variances)
-        self.differences = differences_percent(self.means, self.means[-1])
+        self.differences = differences_percent(self.means, self.k_fold_mean)
 
     def with_means(self, means: Floats) -> FoldSubsets:
         """The same sets, with these estimates of the k-fold mean in place of their plain means.
@@ -161,9 +161,9 @@ class FoldSubsets:
         Args:
             means: Shape (2^k,); that of all folds must be the k-fold mean.
         """
-        subsets = copy(self)
+        subsets = copy(self)  # its scores and their deviations stay as they are
         subsets.means = means
-        subsets.differences = differences_percent(means, means[-1])
+        subsets.differences = differences_percent(means, subsets.k_fold_mean)
         return subsets
 
     @property
@@ -172,9 +172,9 @@ class FoldSubsets:
         return len(self.scores)
 
     @property
-    def mean(self) -> float:
-        """The k-fold mean, which every set is compared with."""
-        return float(self.means[-1])
+    def k_fold_mean(self) -> float:
+        """The mean of all folds, which every set is compared with."""
+        return float(self.means[-1])  # the set of all folds comes last
 
     def half_widths(self, confidence: float) -> Floats:
         """Half the width of each set's confidence interval, Student's t; NaN below two folds.

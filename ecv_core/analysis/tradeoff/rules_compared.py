@@ -91,8 +91,8 @@ class Line:
             cost_error=_error_of_mean(cost_weights, cost_errors),
             difference_error=_error_of_mean(equal_weights, difference_errors),
         )
-        # The setting of a rule that decides by sets is a threshold, and the line of a threshold
-        # ends at 0, where no order stops early, even if none did at the last setting tried.
+        # A rule that decides by sets has a threshold for its setting, at 0 of which no order stops
+        # early. Its line ends there, even where all folds are used at a higher threshold already.
         if _uses_all_folds(rule, order[-1]) and not RULES[rule.rule].decides_by_sets:
             return line
         # The line goes on to all folds, at setting 0: a share of them in the mix makes any rule as
@@ -183,6 +183,7 @@ def rules_frame(
     Returns:
         Without the weighting by joules where some system has no energy.
     """
+    # In the average of the energy in percent each system counts the same, or by its joules.
     weightings = {CELLS: np.ones(len(explored.systems))}
     joules = joules_of(explored.systems)
     if joules is not None:
@@ -227,6 +228,7 @@ def _rows_of_rule(
         if rule.rule != PAPERS_RULE:
             equal_energy = line.at_cost(float(energy))
             equal_difference = line.at_difference(float(difference))
+        # Setting, value and error of each mix, in the order of RULES_COLUMNS.
         rows.append((alpha, energy, difference, *equal_energy, *equal_difference))
     columns = [name for name in RULES_COLUMNS if name not in _SAME_IN_EVERY_ROW]
     frame = pd.DataFrame(rows, columns=columns)
