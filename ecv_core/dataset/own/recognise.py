@@ -305,7 +305,8 @@ def _has_quotes(lines: Sequence[str], layout: Layout) -> bool:
     """Whether fields may stand in quotation marks; else these are signs like any other.
 
     They are such signs where a quotation mark is not closed, or where all lines agree without
-    quotation marks, and some of them vanish in a quoted field with them.
+    quotation marks, and some of them vanish in a quoted field with them. Lines that agree because
+    each row is cut in two have fewer fields than the rows.
     """
     quoted = _split_into_fields(lines, layout)
     if quoted is None:
@@ -314,10 +315,12 @@ def _has_quotes(lines: Sequence[str], layout: Layout) -> bool:
     if len(plain) == len(quoted):  # No field has a line end in it, so that no line vanishes.
         return True
     # A field in quotation marks has swallowed lines: whole rows, if these agree without the marks.
-    fitting_quoted = _usual_width(quoted).row_count
-    fitting_plain = _usual_width(plain).row_count
-    agree_without_marks = fitting_plain >= _MOST_AGREE * len(plain)
-    return not (agree_without_marks and fitting_plain > fitting_quoted)
+    usual_quoted = _usual_width(quoted)
+    usual_plain = _usual_width(plain)
+    if usual_plain.width < usual_quoted.width:
+        return True
+    agree_without_marks = usual_plain.row_count >= _MOST_AGREE * len(plain)
+    return not (agree_without_marks and usual_plain.row_count > usual_quoted.row_count)
 
 
 class _UsualWidth(NamedTuple):
@@ -366,7 +369,28 @@ def _count_titles(rows: Sequence[Sequence[str]]) -> int:
     table = rows[above_table:]
     if above_table and _can_be_names(rows[above_table - 1], width) and not _has_header(table):
         return above_table - 1  # The last of them names the columns, and is no title.
-    return above_table
+    return above_table + _count_titles_of_full_width(table)
+
+
+def _count_titles_of_full_width(table: Sequence[Sequence[str]]) -> int:
+    """How many of the first rows are titles with as many fields as the rows below the names.
+
+    A spreadsheet fills its titles up with empty fields, and a comment may have commas.
+    """
+    count = 0
+    while count < len(table) - 1 and _may_be_title(table[count]):
+        count += 1
+    if _has_header(table[count:]):
+        return count
+    return 0
+
+
+def _may_be_title(fields: Sequence[str]) -> bool:
+    """Whether a row is a comment or ends in an empty field, and does not name columns."""
+    role_names = list(filter(is_role_name, fields))
+    if len(role_names) > 1:
+        return False
+    return _is_comment(fields) or not fields[-1].strip()
 
 
 def _is_comment(fields: Sequence[str]) -> bool:

@@ -163,14 +163,35 @@ def _columns_without_role(roles: Mapping[str, int], rows: Rows, width: int) -> d
 
 def roles_by_names(names: Sequence[str]) -> dict[str, int]:
     """Role -> column, for those whose names tell."""
-    plain = [plain_name(name) for name in names]
+    plain = [plain_name(name) for name in _names_in_object_of_row(names)]
     roles: dict[str, int] = {}
     for role, words in _WORDS.items():
         for word in words:  # likeliest first
             if word in plain:
                 roles[role] = plain.index(word)
                 break
+    if "month" in plain and "timestamp" in roles and plain[roles["timestamp"]] == "day":
+        del roles["timestamp"]  # the day of a month alone tells no order
     return roles
+
+
+def _names_in_object_of_row(names: Sequence[str]) -> list[str]:
+    """The names in the object of JSON that has a user and an item, without its path.
+
+    Elasticsearch writes such rows: '_source.user_id' and '_source.rating' beside its own '_id'.
+    """
+    children: dict[str, set[str]] = {}  # path of an object -> names in it, as they are compared
+    for name in names:
+        path, dot, child = name.rpartition(".")
+        if dot:
+            children.setdefault(path + dot, set()).add(plain_name(child))
+    prefix = ""
+    for path, names_in_object in children.items():
+        has_user = not names_in_object.isdisjoint(_WORDS["user_id"])
+        has_item = not names_in_object.isdisjoint(_WORDS["item_id"])
+        if has_user and has_item:
+            prefix = path
+    return [name.removeprefix(prefix) for name in names]
 
 
 def _likeliest_id(role: str, names: Sequence[str], columns: Mapping[int, Values]) -> int:

@@ -209,6 +209,46 @@ def test_a_name_that_contains_user_or_item_tells(read):
     assert named(layout) == {"user_id": "USER_MD5", "item_id": "movie_code"}
 
 
+@pytest.mark.parametrize(
+    "titles",
+    [
+        "Report,,,\nDate,2024-01-01,,\n,,,\n",  # as a spreadsheet fills lines up
+        "# comment, with, commas, here\n",
+        "# of 2024\n# a, b, c, d\n",
+    ],
+)
+def test_titles_of_as_many_fields_as_rows_are_no_names(read, titles):
+    rows = "".join(f"u{number % 3},i{number % 4},{number % 5},{number}\n" for number in range(12))
+    layout, reading = read(f"{titles}user,item,rating,time\n{rows}")
+    assert layout.names == ("user", "item", "rating", "time")
+    assert len(rows_of(reading)) == 12
+
+
+def test_names_before_a_column_without_one_stay_names(read):
+    layout, reading = read("user,item,\nann,x,good\nbob,y,\ncid,z,bad\n")
+    assert named(layout) == {"user_id": "user", "item_id": "item"}
+    assert len(rows_of(reading)) == 3
+
+
+def test_line_breaks_that_cut_rows_in_halves_of_one_width_are_in_fields(read):
+    rows = [f'u{number % 3},i{number % 4},"good\nor bad, {number}",4\n' for number in range(12)]
+    layout, reading = read("user,item,review,rating\n" + "".join(rows))
+    assert layout.quotes
+    assert len(rows_of(reading)) == 12
+
+
+def test_a_day_of_a_month_is_no_time(read):
+    layout, _ = read("userID,artistID,day,month,year\n1,2,1,4,2009\n1,3,2,3,2009\n")
+    assert named(layout) == {"user_id": "userID", "item_id": "artistID"}
+
+
+def test_the_object_that_has_user_and_item_names_the_columns(read):
+    line = '{"_id": "%d", "_source": {"user_id": 1, "item_id": %d, "rating": 4}}\n'
+    layout, _ = read("".join(line % (number, number) for number in range(12)))
+    names = {"user_id": "_source.user_id", "item_id": "_source.item_id"}
+    assert named(layout) == {**names, "rating": "_source.rating"}
+
+
 def test_a_date_that_is_not_read_is_said(tmp_path):
     path = tmp_path / "shop.csv"
     path.write_text("user,item,date_added\na,x,gestern\nb,y,heute\n")
