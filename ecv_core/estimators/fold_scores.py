@@ -69,6 +69,7 @@ class Scored:
             return self.error_score
         keys = [key for key in self.results if key.startswith("test_")]
         key = keys[0]
+        # A single score decides whatever name it is asked by, as in scikit-learn.
         if self.deciding_name is not None and keys != ["test_score"]:
             key = f"test_{self.deciding_name}"
         if key not in keys:

@@ -342,6 +342,7 @@ class Race:
         ranks = np.full(len(self.candidates), len(self.best_first) + 1, np.int32)
         for rank, index in enumerate(self.best_first, start=1):
             ranks[index] = rank
+        # Candidates tie whose means are equal and of the same folds.
         for better, index in itertools.pairwise(self.best_first):
             same_folds = self.folds[index].keys() == self.folds[better].keys()
             if same_folds and means[index] == means[better]:

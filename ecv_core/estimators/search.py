@@ -367,7 +367,7 @@ class EFoldRandomizedSearchCV(_EarlySearch, RandomizedSearchCV):  # type: ignore
         self.energy = energy
 
     def _drawn_candidates(self) -> Iterable[Mapping[str, Any]]:
-        return _draws(self.param_distributions, self.n_iter, self.random_state)
+        return _draw_candidates(self.param_distributions, self.n_iter, self.random_state)
 
 
 def _fit(estimator: Any, table: SplitSamples, fit_params: Mapping[str, Any]) -> None:
@@ -399,14 +399,14 @@ def _checked_index(index: Any, candidate_count: int) -> int:
     return best_index
 
 
-def _draws(spaces: Any, draws: int, random_state: Any) -> Iterable[Mapping[str, Any]]:
+def _draw_candidates(spaces: Any, count: int, random_state: Any) -> Iterable[Mapping[str, Any]]:
     """Candidates that are drawn from a space, or from several in turn.
 
     Raises:
         scikit-learn's errors for what is no space.
     """
-    if not isinstance(draws, Integral) or draws < 1:
-        raise InvalidInput(f"n_iter candidates are drawn, at least 1, but it is {draws!r}")
+    if not isinstance(count, Integral) or count < 1:
+        raise InvalidInput(f"n_iter candidates are drawn, at least 1, but it is {count!r}")
     list_of_spaces = spaces
     if isinstance(spaces, Mapping):
         list_of_spaces = [spaces]
@@ -418,8 +418,8 @@ def _draws(spaces: Any, draws: int, random_state: Any) -> Iterable[Mapping[str, 
         seed = None
         if random_state is not None:
             seed = _seed_of(random_state)
-        return _drawn_by_optuna(optuna, list_of_spaces, draws, seed)
-    return ParameterSampler(spaces, draws, random_state=random_state)
+        return _draw_by_optuna(optuna, list_of_spaces, count, seed)
+    return ParameterSampler(spaces, count, random_state=random_state)
 
 
 def _optuna_if_used(values: Iterable[Any]) -> Any:
@@ -432,12 +432,12 @@ def _optuna_if_used(values: Iterable[Any]) -> Any:
     return None
 
 
-def _drawn_by_optuna(
-    optuna: Any, spaces: Sequence[Mapping[str, Any]], draws: int, seed: int | None
+def _draw_by_optuna(
+    optuna: Any, spaces: Sequence[Mapping[str, Any]], count: int, seed: int | None
 ) -> Iterator[Mapping[str, Any]]:
     """Draws from Optuna's distributions and from lists, from each space in turn."""
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
-    for draw in range(draws):
+    for draw in range(count):
         distributions = {}
         for name, values in spaces[draw % len(spaces)].items():
             distributions[name] = values

@@ -162,6 +162,7 @@ def cross_validate(
     _check_folds(chosen_rule.settings["rule"], table)
     spec = _spec(chosen_rule.settings, table, score_name, name or type(estimator).__name__, dataset)
     stopping_rule = chosen_rule.foreign_rule or stopping.rule_for(spec)
+    # The database has runs only of rules that their spec can name.
     in_database = keep and chosen_rule.foreign_rule is None
     if in_database:
         spec = _with_identity(spec, estimator, table)
@@ -456,6 +457,7 @@ def _with_identity(spec: RunSpec, estimator: Any, table: SplitSamples) -> RunSpe
     """The same with what tells it from others in a database: content, folds and parameters."""
     content = joblib.hash((table.X, table.y))
     dataset = spec.dataset
+    # A dataset that the caller has not named is named by its content.
     if dataset.endswith(" in memory"):
         dataset = f"table-{content[:12]}"
     params: dict[str, Any] = {}
@@ -514,9 +516,10 @@ def _columns(
         estimator: Not fitted.
         error_score: What counts where a fit failed.
     """
-    fitted = next(fold.results for fold in folds.values() if fold.results is not None)
+    # There is one, for where all fits fail `report_failed_fits` has raised an error.
+    results_of_a_fold = next(fold.results for fold in folds.values() if fold.results is not None)
     columns: dict[str, Any] = {}
-    for key, example in fitted.items():
+    for key, example in results_of_a_fold.items():
         values = [_value(folds[index], key, estimator, error_score) for index in indices]
         columns[key] = values
         if isinstance(example, np.ndarray):
@@ -528,6 +531,7 @@ def _value(fold: Scored, key: str, estimator: Any, error_score: Any) -> Any:
     """What scikit-learn has under a key for a fold, also where the fit failed."""
     if fold.results is not None:
         return fold.results[key][0]
+    # Of a fit that failed scikit-learn gives an estimator that is not fitted, and no scoring time.
     if key == "estimator":
         return clone(estimator)
     if key == "fit_time":

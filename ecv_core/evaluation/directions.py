@@ -130,7 +130,8 @@ def _metric_in(name: str) -> NamedMetric | None:
             if words[: len(metric_words)] == metric_words:
                 return _with_other_direction(metric)
     # Names join their words in ways such as 'test_rmse', 'testRMSE' and 'testrmse', in this order.
-    for words in (_words(name), _words_of_capitals(name), _words_apart(name)):
+    # Of several metrics the last counts: 'ndcg_loss' is a loss.
+    for words in (_words(name), _words_of_capitals(name), _words_without_prefixes(name)):
         metric = _last_metric(words, table)
         if metric is not None:
             return metric
@@ -153,7 +154,7 @@ def _words_with_metric(name: str) -> list[str]:
     for words in (_words(name), _words_of_capitals(name)):
         if _last_metric(words, table) is not None:
             return words
-    return _words_apart(name)
+    return _words_without_prefixes(name)
 
 
 def _is_qualifier(word: str) -> bool:
@@ -252,7 +253,7 @@ def _words(name: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", name.lower())
 
 
-def _words_apart(name: str) -> list[str]:
+def _words_without_prefixes(name: str) -> list[str]:
     """'testrmse' as rmse, 'train-mlogloss-mean' as train, logloss, mean."""
     words = []
     for word in _words(name):

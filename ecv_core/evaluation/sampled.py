@@ -67,7 +67,7 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
         users = fold.users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM_OF_NEGATIVES, start])
         bag_indices = rng.integers(0, len(bag), (len(users), draw_count), dtype=np.int32)
-        draws = bag[bag_indices[:, ::-1]]  # the last first: so a seed has always meant it
+        draws = bag[bag_indices[:, ::-1]]  # reversed, as the negatives of a seed have always been
         taken = []
         for user in users:
             seen = _items_of(fold.seen, user)

@@ -299,7 +299,8 @@ class Voting:
         voters = self._voters[users]
         if not self._dense_votes:
             return torch.from_numpy((voters @ self._votes).toarray())
-        # Votes are dense only where each voter counts once, so that ones say all of the voters.
+        # There are dense votes only where every voter has the weight 1, which is all that a binary
+        # matrix can hold.
         binary_voters = BinaryMatrix.from_csr(voters, torch.device("cpu"))
         return torch.cat([binary_voters.times(block) for block in self._dense_votes], dim=1)
 

@@ -1,8 +1,10 @@
 """Records survive JSON, and derive what they promise."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecv_core.records import codec
 from ecv_core.records.run import Energy, Interval
 from ecv_core.records.spec import RunSpec
 
@@ -43,6 +45,12 @@ def test_parameters_of_a_split_survive_json() -> None:
     spec = RunSpec(dataset="d", algorithm="a", split="s", split_params=(("test", 0.2), ("x", "y")))
     assert RunSpec.from_json(spec.to_json()) == spec
     assert '"split_params":{"test":0.2,"x":"y"}' in spec.to_json()
+
+
+def test_an_error_names_the_place_of_a_value_in_a_list() -> None:
+    with pytest.raises(ValueError, match="int") as error:
+        codec.read(tuple[int, ...], '[1, "x"]')
+    assert codec.what_is_wrong(error.value) == "its [1] must be a whole number, but is x"
 
 
 def test_fold_order_is_all_folds_or_the_chosen_ones() -> None:
