@@ -161,7 +161,7 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
                 failures.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
 
         with executor_of(options, no_energy=options.no_energy) as executor:
-            studies.compute(
+            studies.compute_study(
                 store,
                 cells,
                 executor=executor,

@@ -211,7 +211,7 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
             shown_rounds = len(standing.played.rounds)
 
         with executor_of(options, no_energy=options.no_energy) as executor:
-            selection_id, standing = selections.compute(
+            selection_id, standing = selections.compute_selection(
                 store,
                 contenders,
                 selections.terms_for(spec, **_terms(options)),

@@ -153,7 +153,7 @@ def ask_command(options: argparse.Namespace) -> None:
         full_id(store, options.run_id),
         options.folder,
         fold=options.fold,
-        seconds=_seconds(options.lease),
+        lease_seconds=_seconds(options.lease),
     )
     until = None
     if reply.until is not None:

@@ -56,7 +56,9 @@ def run_fold(
     clock = FoldClock()
     try:
         computed = _COMPUTATIONS[spec.task].compute(work, index, model, progress)
-        spent = clock.spent(fit_began_at=computed.fit_begin, fit_ended_at=computed.fit_end)
+        seconds = clock.seconds_until_now(
+            fit_began_at=computed.fit_begin, fit_ended_at=computed.fit_end
+        )
     finally:
         energy = meter.stop()
     return _result(
@@ -65,7 +67,7 @@ def run_fold(
         computed.evaluation,
         inner_curve=tuple(computed.inner_curve),
         energy=energy,
-        **spent,
+        **seconds,
     )
 
 

@@ -29,7 +29,7 @@ class FoldClock:
         self.began_at = time.perf_counter()
         self._processor_seconds_before = own_processor_seconds()
 
-    def spent(self, *, fit_began_at: float, fit_ended_at: float) -> dict[str, float]:
+    def seconds_until_now(self, *, fit_began_at: float, fit_ended_at: float) -> dict[str, float]:
         """The seconds of a `FoldResult` whose evaluation ends now, by the names of its fields.
 
         Args:

@@ -57,7 +57,7 @@ def drive(
     plan_runs: PlanRuns,
     executor: Executor | None = None,
     *,
-    closing: Callable[[], bool] = lambda: False,
+    is_closing: Callable[[], bool] = lambda: False,
     seconds: float | None = None,
     gives_way: bool = False,
 ) -> None:
@@ -67,7 +67,7 @@ def drive(
         plan: Says which folds come next.
         plan_runs: Keeps them; its runs say how they ended, and `check_finished` raises what failed.
         executor: Computes them; by default this very process, here and now.
-        closing: Whether this program is about to end; what goes is interrupted then.
+        is_closing: Whether this program is about to end; what goes is interrupted then.
         seconds: By the clock, that all folds of a run may take together, those that were cut off
             too; then it is cancelled. A worker's start and waiting for the machine do not count.
         gives_way: Return as soon as none of the plan's runs is claimed, though it is not done, so
@@ -82,22 +82,22 @@ def drive(
     executor = executor or Here()
     with (
         signs_of_life(plan_runs.store),
-        _ending(plan_runs, closing),
+        _ending(plan_runs, is_closing),
         waiting_for_database(plan_runs.callbacks.trouble),
         closed_after(ProgressWriter(plan_runs.store)) as writer,
     ):
         plan_runs.start()
-        drive_of_plan = _Drive(plan, plan_runs, executor, writer, closing, seconds)
+        drive_of_plan = _Drive(plan, plan_runs, executor, writer, is_closing, seconds)
         try:
             drive_of_plan.run_to_end(gives_way=gives_way)
         finally:
-            drive_of_plan.cancel_under_way()
+            drive_of_plan.cancel_submitted_tasks()
         plan_runs.end(RunState.INTERRUPTED)
         plan_runs.check_stored()
 
 
-class _UnderWay:
-    """A task that the executor has, and how long."""
+class _Submission:
+    """A task while the executor has it: what came of it, and how long it takes."""
 
     def __init__(self, seconds_allowed: float, progress: Progress) -> None:
         """Nothing of it is done yet.
@@ -157,15 +157,16 @@ def _seconds_since(time_before: float | None) -> float:
 
 @dataclass
 class _Drive:
-    """What is under way of one plan."""
+    """A plan, with those of its tasks that the executor has."""
 
     _plan: Plan
     _plan_runs: PlanRuns
     _executor: Executor
     _writer: ProgressWriter
-    _closing: Callable[[], bool]
+    _is_closing: Callable[[], bool]
     _seconds_per_run: float | None
-    _under_way: dict[FoldTask, _UnderWay] = field(default_factory=dict)
+    _submissions: dict[FoldTask, _Submission] = field(default_factory=dict)
+    """Of the tasks that the executor has."""
     _failed_tries: Counter[tuple[RunSpec, int]] = field(default_factory=Counter)
     """How often folds were computed in vain."""
 
@@ -175,29 +176,30 @@ class _Drive:
             self._raise_if_ending()
             if self._begin_more():
                 continue
-            if not self._under_way:
+            if not self._submissions:
                 break
             self._take_messages()
             if gives_way and not self._plan_runs.running:
                 break
 
-    def cancel_under_way(self) -> None:
-        """End what is still under way."""
-        for task in list(self._under_way):
+    def cancel_submitted_tasks(self) -> None:
+        """End what the executor still has."""
+        for task in list(self._submissions):
             self._cancel_task(task)
 
     def _begin_more(self) -> bool:
-        """Begin with the plan's next folds, if there is a free place; whether there were any."""
-        free_capacity = self._executor.capacity - len(self._under_way)
+        """Begin with the plan's next folds, if there is a free place; whether to ask it again."""
+        free_capacity = self._executor.capacity - len(self._submissions)
         if free_capacity <= 0:  # below 0 where a node has left
             return False
-        next_tasks = self._plan.next(self._plan_runs, tuple(self._under_way))
+        next_tasks = self._plan.next(self._plan_runs, tuple(self._submissions))
         tasks = list(islice(next_tasks, free_capacity))
         for task in tasks:
+            # Where a run has ended, or has a fold more, the plan may want other tasks than these.
             if not self._plan_runs.claim(task):
-                return True  # its run has ended, so the plan is asked again
+                return True
             if self._plan_runs.reuse(task):  # another run has computed the fold already
-                self._plan_runs.finish_runs_without_missing_folds(task.specs, self._under_way)
+                self._plan_runs.finish_runs_without_missing_folds(task.specs, self._submissions)
                 self._cancel_needless_tasks()
                 return True
             self._begin(task)
@@ -208,10 +210,10 @@ class _Drive:
         seconds_allowed = math.inf
         if self._seconds_per_run is not None:
             seconds_allowed = self._plan_runs.seconds_left(task, self._seconds_per_run)
-        under_way = _UnderWay(seconds_allowed, self._plan_runs.progress_of(task, self._writer))
-        if not self._cancel_runs_if_due(task, under_way):
-            self._executor.submit(task, under_way.report)
-            self._under_way[task] = under_way
+        submission = _Submission(seconds_allowed, self._plan_runs.progress_of(task, self._writer))
+        if not self._cancel_runs_if_due(task, submission):
+            self._executor.submit(task, submission.report)
+            self._submissions[task] = submission
 
     def _take_messages(self) -> None:
         """Keep what has come of the tasks, then end those that were cancelled or take too long."""
@@ -221,56 +223,57 @@ class _Drive:
                     self._take_begin(message)
                 elif isinstance(message, Computed):
                     self._take_result(message)
-                elif message.task in self._under_way:
+                elif message.task in self._submissions:
                     self._take_end(message)
         is_any_cancelled = self._plan.independent and self._plan_runs.cancelled()
-        for task, under_way in list(self._under_way.items()):
-            may_have_to_end = is_any_cancelled or under_way.is_out_of_time
-            if may_have_to_end and self._cancel_runs_if_due(task, under_way):
+        for task, submission in list(self._submissions.items()):
+            may_have_to_end = is_any_cancelled or submission.is_out_of_time
+            if may_have_to_end and self._cancel_runs_if_due(task, submission):
                 self._cancel_task(task)
 
     def _take_begin(self, message: Begun) -> None:
         """Note which node has begun with a task."""
         node = shown(message.node)
-        if message.task in self._under_way:
-            self._under_way[message.task].node = f"the node {node}"
+        if message.task in self._submissions:
+            self._submissions[message.task].node = f"the node {node}"
         self._plan_runs.note_node(message.task, node)
 
     def _take_result(self, computed: Computed) -> None:
         """Keep a result; one that cannot be of its task ends this try of it."""
-        under_way = self._under_way.get(computed.task)
-        if under_way is None:  # nobody needs it any more, and it is kept all the same
-            under_way = _UnderWay(seconds_allowed=math.inf, progress=no_progress)
+        submission = self._submissions.get(computed.task)
+        if submission is None:  # it was cancelled, but its result is kept all the same
+            submission = _Submission(seconds_allowed=math.inf, progress=no_progress)
         try:
-            check_answer(computed, under_way.answered, under_way.node)
+            check_answer(computed, submission.answered, submission.node)
         except WrongAnswer as error:
-            if computed.task in self._under_way:
+            if computed.task in self._submissions:
                 self._cancel_task(computed.task)
-                self._count_failed_try(computed.task, under_way, error)
+                self._count_failed_try(computed.task, submission, error)
                 self._cancel_needless_tasks()
             return
-        self._writer.drop_reports()  # a fold that is kept says more than how far it was
+        # The fold is kept: how far it was is not to be written after it.
+        self._writer.drop_reports()
         self._plan_runs.commit(computed.task, computed.spec_index, computed.result)
-        under_way.note_kept(computed.spec_index)
+        submission.note_kept(computed.spec_index)
         self._raise_if_ending()
 
     def _cancel_needless_tasks(self) -> None:
         """Cancel bets that the plan would not make any more, and tasks whose runs have failed."""
         wanted_folds: set[tuple[RunSpec, int]] = set()
-        if any(task.bet for task in self._under_way):
+        if any(task.bet for task in self._submissions):
             wanted_folds = folds_of(self._plan.next(self._plan_runs, ()))
-        for task in list(self._under_way):
+        for task in list(self._submissions):
             is_needless = task.bet and wanted_folds.isdisjoint(task.folds)
             if is_needless or all(
                 self._plan_runs.has_ended_incomplete(spec) for spec in task.specs
             ):
                 self._cancel_task(task)
-                self._plan_runs.withdraw(task, self._under_way)
+                self._plan_runs.withdraw(task, self._submissions)
 
     def _cancel_task(self, task: FoldTask) -> None:
         """End a task that is under way; what it has taken so far counts all the same."""
         self._executor.cancel(task)
-        self._plan_runs.add_lost_seconds(task, self._under_way.pop(task).lost_seconds)
+        self._plan_runs.add_lost_seconds(task, self._submissions.pop(task).lost_seconds)
 
     def _take_end(self, ended: Ended) -> None:
         """Finish the runs of a task that has ended, or do what its error asks for.
@@ -279,34 +282,34 @@ class _Drive:
             Terminated.
             Cancelled: Where the whole plan ends with the task.
         """
-        under_way = self._under_way.pop(ended.task)
+        submission = self._submissions.pop(ended.task)
         error = ended.error
-        missing_specs = under_way.missing_specs(ended.task)
+        missing_specs = submission.missing_specs(ended.task)
         if error is None and missing_specs:
-            error = missing_answer(missing_specs, ended.task, under_way.node)
+            error = missing_answer(missing_specs, ended.task, submission.node)
         if error is None:
-            self._plan_runs.finish_runs_without_missing_folds(ended.task.specs, self._under_way)
+            self._plan_runs.finish_runs_without_missing_folds(ended.task.specs, self._submissions)
             self._cancel_needless_tasks()
             return
-        self._plan_runs.add_lost_seconds(ended.task, under_way.lost_seconds)
-        if self._closing():  # the worker has ended with this program
+        self._plan_runs.add_lost_seconds(ended.task, submission.lost_seconds)
+        if self._is_closing():  # the worker has ended with this program
             raise Terminated
         elif isinstance(error, Cancelled):
             self._cancel_runs(ended.task, error)
         elif isinstance(error, WorkerDied | WrongAnswer):
-            self._count_failed_try(ended.task, under_way, error)
+            self._count_failed_try(ended.task, submission, error)
         else:
             if not isinstance(error, EcvError):
                 log.error("fold %d failed", ended.task.fold, exc_info=error)
             self._plan_runs.end(RunState.FAILED, failure_sentence(error), ended.task.specs)
         self._cancel_needless_tasks()
 
-    def _count_failed_try(self, task: FoldTask, under_way: _UnderWay, error: RunError) -> None:
+    def _count_failed_try(self, task: FoldTask, submission: _Submission, error: RunError) -> None:
         """Note that folds were computed in vain; after the last try their runs end."""
         log.warning("fold %d: %s", task.fold, error)
-        specs = under_way.missing_specs(task)
+        specs = submission.missing_specs(task)
         if not specs:  # what went wrong came after the last result
-            self._plan_runs.finish_runs_without_missing_folds(task.specs, self._under_way)
+            self._plan_runs.finish_runs_without_missing_folds(task.specs, self._submissions)
             return
         folds = FoldTask(specs=specs, fold=task.fold).folds
         self._failed_tries.update(folds)
@@ -317,12 +320,12 @@ class _Drive:
 
     def _raise_if_ending(self) -> None:
         """Raises: Terminated where this program ends, Cancelled where the whole plan was."""
-        if self._closing():
+        if self._is_closing():
             raise Terminated
         if not self._plan.independent and self._plan_runs.cancelled():
             raise Cancelled
 
-    def _cancel_runs_if_due(self, task: FoldTask, under_way: _UnderWay) -> bool:
+    def _cancel_runs_if_due(self, task: FoldTask, submission: _Submission) -> bool:
         """End the runs of a task that somebody has cancelled, or that has had its time; whether so.
 
         Raises:
@@ -330,7 +333,7 @@ class _Drive:
         """
         if self._plan.independent and self._plan_runs.cancelled(task.specs):
             reason = Cancelled()
-        elif under_way.is_out_of_time:
+        elif submission.is_out_of_time:
             reason = Cancelled(
                 f"a run may take {self._seconds_per_run:g} s here, and this run has taken that long"
             )
@@ -347,7 +350,7 @@ class _Drive:
 
 
 @contextmanager
-def _ending(plan_runs: PlanRuns, closing: Callable[[], bool]) -> Iterator[None]:
+def _ending(plan_runs: PlanRuns, is_closing: Callable[[], bool]) -> Iterator[None]:
     """However the block ends, whoever looks at the runs is told. Raises: as `drive`."""
     try:
         yield
@@ -358,13 +361,15 @@ def _ending(plan_runs: PlanRuns, closing: Callable[[], bool]) -> Iterator[None]:
         raise
     except Terminated:
         plan_runs.end(RunState.INTERRUPTED, GONE)
-        if not closing():
+        if not is_closing():
             raise
     except Exception as error:  # noqa: BLE001  it is raised again, or the program ends anyway
-        _end_after(error, plan_runs, closing)
+        _end_runs_after_error(error, plan_runs, is_closing)
 
 
-def _end_after(error: Exception, plan_runs: PlanRuns, closing: Callable[[], bool]) -> None:
+def _end_runs_after_error(
+    error: Exception, plan_runs: PlanRuns, is_closing: Callable[[], bool]
+) -> None:
     """Keep the folds that an error would lose, and have the runs say why they ended.
 
     Raises:
@@ -377,7 +382,7 @@ def _end_after(error: Exception, plan_runs: PlanRuns, closing: Callable[[], bool
             with suppress(StoreError, RunError):  # the database may be gone
                 plan_runs.end(RunState.FAILED, str(where_saved))
             raise where_saved from error
-    if closing():
+    if is_closing():
         plan_runs.end(RunState.INTERRUPTED, GONE)
         return
     plan_runs.end(RunState.FAILED, failure_sentence(error))

@@ -347,6 +347,7 @@ class Workers:
         if time.monotonic() - self._first_submitted_at < START_SECONDS:
             return 1
         busy = [process for process in self._processes if process.task is not None]
+        # The largest memory is remembered: one more process may come to need as much.
         for process in busy:
             with suppress(psutil.Error):  # it may have ended by now
                 used_bytes = psutil.Process(process.popen.pid).memory_info().rss
@@ -561,21 +562,23 @@ def _write_message(file: IO[bytes], message: object) -> None:
 class Throttled:
     """Progress, not more of it than anybody looks at: another phase at once, steps now and then."""
 
-    def __init__(self, report: Callable[[str, int, int], object], step_seconds: float) -> None:
+    def __init__(
+        self, report: Callable[[str, int, int], object], seconds_between_steps: float
+    ) -> None:
         """Nothing is reported yet.
 
         Args:
             report: Called with what is passed on.
-            step_seconds: Between two steps that are passed on, at least.
+            seconds_between_steps: Between two steps that are passed on, at least.
         """
         self._report = report
-        self._step_seconds = step_seconds
+        self._seconds_between_steps = seconds_between_steps
         self._phase = ""
         self._reported_at = 0.0
 
     def __call__(self, phase: str, step: int, steps: int, /) -> None:
         now = time.monotonic()
-        if phase != self._phase or now - self._reported_at >= self._step_seconds:
+        if phase != self._phase or now - self._reported_at >= self._seconds_between_steps:
             self._phase = phase
             self._reported_at = now
             self._report(phase, step, steps)

@@ -44,7 +44,7 @@ class OwnerWatch:
         """By owner."""
         self._looked_at = monotonic()
 
-    def find_gone(self) -> set[str]:
+    def find_gone_owners(self) -> set[str]:
         """The owners of active runs that have ended.
 
         One of another machine has ended when its sign of life stays the same for `GONE_SECONDS`.
@@ -55,6 +55,8 @@ class OwnerWatch:
         """
         beat_of_owner = active_owners(self._store)
         now = monotonic()
+        # Whoever could not look for so long knows no sign that was given meanwhile, and the owners
+        # could perhaps give none: their silence is counted from now on.
         if now - self._looked_at > 2 * BEAT_SECONDS:
             self._newest_signs = {}
         self._looked_at = now
@@ -92,7 +94,9 @@ def interrupt_abandoned_runs(store: Store, *, takes_over_queues: bool = False) -
     Raises:
         StoreError.
     """
-    _interrupt_runs(store, OwnerWatch(store).find_gone(), takes_over_queues=takes_over_queues)
+    _interrupt_runs(
+        store, OwnerWatch(store).find_gone_owners(), takes_over_queues=takes_over_queues
+    )
 
 
 def abandoned_runs(store: Store) -> set[str]:
@@ -101,8 +105,8 @@ def abandoned_runs(store: Store) -> set[str]:
     Raises:
         StoreError.
     """
-    gone = OwnerWatch(store).find_gone()
-    return {run.run_id for run in current_activity(store).runs if run.owner in gone}
+    gone_owners = OwnerWatch(store).find_gone_owners()
+    return {run.run_id for run in current_activity(store).runs if run.owner in gone_owners}
 
 
 def interrupt_run_if_abandoned(store: Store, run_id: str) -> None:
@@ -121,7 +125,7 @@ def interrupt_run_if_abandoned(store: Store, run_id: str) -> None:
     log.info("waits for a sign of life of the program that has run %s", run_id)
     watch = OwnerWatch(store)
     while active_owners(store).get(owner, ENDED) == first_beats[owner]:  # no new sign yet
-        if owner in watch.find_gone():
+        if owner in watch.find_gone_owners():
             _interrupt_runs(store, {owner})
             return
         sleep(LOOK_SECONDS)
@@ -176,7 +180,7 @@ class Heartbeat:
         self._store = store
         self._is_dashboard = is_dashboard
         self._on_takeover = on_takeover
-        _heartbeat_counts[store.url] += 1
+        _heartbeat_counts[store.url] += 1  # so that `signs_of_life` starts no second thread
         self._stop = threading.Event()
         self._wake = threading.Event()
         """Set for a sign of life at once, before its time."""
@@ -204,7 +208,7 @@ class Heartbeat:
                 if owner in active_owners(self._store):  # a process without runs writes nothing
                     beat(self._store, owner, is_dashboard=self._is_dashboard)
                 if _interrupt_runs(
-                    self._store, watch.find_gone(), takes_over_queues=self._is_dashboard
+                    self._store, watch.find_gone_owners(), takes_over_queues=self._is_dashboard
                 ):
                     self._on_takeover()
             except StoreError as error:  # a database comes and goes

@@ -313,7 +313,7 @@ class RunManager(Queue):
             plan,
             plan_runs,
             executor,
-            closing=lambda: self._closing,
+            is_closing=lambda: self._closing,
             seconds=self._seconds_per_run,
             gives_way=True,
         )

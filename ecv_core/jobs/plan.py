@@ -44,9 +44,11 @@ def folds_of(tasks: Iterable[FoldTask]) -> set[tuple[RunSpec, int]]:
     return set().union(*(task.folds for task in tasks))
 
 
-def not_under_way(tasks: Sequence[FoldTask], under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
+def without_submitted(
+    tasks: Sequence[FoldTask], submitted_tasks: Collection[FoldTask]
+) -> Sequence[FoldTask]:
     """Those of the tasks whose folds nobody computes yet."""
-    folds = folds_of(under_way)
+    folds = folds_of(submitted_tasks)
     return [task for task in tasks if folds.isdisjoint(task.folds)]
 
 
@@ -74,14 +76,16 @@ class Plan(Protocol):
     independent: bool
     """Whether cancelling one of its runs ends only that run, and not the plan."""
 
-    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterable[FoldTask]:
+    def next(
+        self, results: PlanResults, submitted_tasks: Collection[FoldTask]
+    ) -> Iterable[FoldTask]:
         """Folds to compute now, the most urgent first; asked again while there is a free place.
 
         A driver with one place takes the first only, so bets come last. A bet under way that the
         plan would not make any more is cancelled; to see that it is asked as if nothing were.
 
         Args:
-            under_way: Tasks that are being computed; they are not to be given again.
+            submitted_tasks: Tasks that are being computed; they are not to be given again.
 
         Returns:
             Empty while there is nothing to do but to wait for what is under way; the plan is done

@@ -47,25 +47,25 @@ _Done = TypeVar("_Done")
 class SaveAttempts:
     """For a command: says once that the database cannot be used, and gives up in the end."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        """Nothing has failed yet. Args: say: called with the first sentence of each trouble."""
-        self._announce = say
+    def __init__(self, announce: Callable[[str], None]) -> None:
+        """Nothing has failed yet. Args: announce: called with each trouble, the first time."""
+        self._announce = announce
         self._failing_since: float | None = None
         """On the clock of `time.monotonic`; None while the database can be used."""
         self.error: RunError | None = None
         """What was raised; None before anything was."""
 
-    def __call__(self, sentence: str | None) -> None:
+    def __call__(self, trouble: str | None) -> None:
         """As `Callbacks.trouble`. Raises: RunError after SAVE_SECONDS without success."""
-        if not sentence:
+        if not trouble:  # what waited is saved
             self._failing_since = None
             return
         if self._failing_since is None:
             self._failing_since = time.monotonic()
-            self._announce(sentence)
+            self._announce(trouble)
         waited_seconds = time.monotonic() - self._failing_since
         if self.error is None and waited_seconds >= SAVE_SECONDS:
-            reason = sentence.removesuffix(WAITING_TO_BE_SAVED)
+            reason = trouble.removesuffix(WAITING_TO_BE_SAVED)
             self.error = RunError(f"gave up after {waited_seconds:.0f} s: {reason}")
         if self.error is not None:
             raise self.error
@@ -321,20 +321,19 @@ class PlanRuns:
         self.commit(task, spec_index=0, result=replace(result, energy=energy, reused=True))
         return True
 
-    def commit(self, task: FoldTask, spec_index: int, result: FoldResult) -> bool:
+    def commit(self, task: FoldTask, spec_index: int, result: FoldResult) -> None:
         """Keep a fold and what the rule makes of it; a full disk delays this, but loses nothing.
 
-        Returns:
-            Whether the owner still has the run; if not, the fold is kept all the same.
+        Where another program has the run by now, the fold is kept all the same.
         """
         spec = task.specs[spec_index]
         run_id = self._run_ids_by_key[_key_of_run(spec)]
         # So that a database that is damaged meanwhile takes no fold along.
         self._copies_in_memory.setdefault(run_id, KeptRun(spec=spec)).add(run_id, result)
-        return self._write_fold(run_id, result)
+        self._write_fold(run_id, result)
 
-    def _write_fold(self, run_id: str, result: FoldResult) -> bool:
-        """Write a fold, and where the run stands after it; whether the owner still has the run."""
+    def _write_fold(self, run_id: str, result: FoldResult) -> None:
+        """Write a fold, and where the run stands after it if no other program has it by now."""
         run = self._current_run(run_id)
         rule = self._rule_of(run)
         results = self._results_with(run, rule, result)
@@ -363,12 +362,11 @@ class PlanRuns:
         self._claimed_runs.pop(run_id, None)
         if not is_ours:
             self._note_run_of_others(run_id)
-            return False
+            return
         run_now = self._current_run(run_id)
         # Several folds may have had their turn with this one.
         for fold_count in range(len(run.folds) + 1, len(run_now.folds) + 1):
             self.callbacks.fold(_run_after(run_now, fold_count))
-        return True
 
     def _results_with(
         self, run: RunRecord, rule: StoppingRule, result: FoldResult
@@ -400,31 +398,33 @@ class PlanRuns:
     # -- how they end -------------------------------------------------------------------------
 
     def finish_if_no_fold_is_missing(self, run_id: str) -> None:
-        """Finish a running run that needs no more fold, whoever has claimed it."""
+        """Finish a running run that needs no more fold, unless another program has it by now."""
+        if self.has_ended(run_id):
+            return
         run = self.store.run(run_id)
         if run.state is RunState.RUNNING and next_fold(run) is None:
             self._end(run_id, RunState.FINISHED, None)
 
     def finish_runs_without_missing_folds(
-        self, specs: Iterable[RunSpec] | None = None, under_way: Iterable[FoldTask] = ()
+        self, specs: Iterable[RunSpec] | None = None, submitted_tasks: Iterable[FoldTask] = ()
     ) -> None:
         """Finish those of these runs, or of all that are claimed, that need no more fold.
 
         Args:
-            under_way: Tasks that are computed still, whose runs go on.
+            submitted_tasks: Tasks that are computed still, whose runs go on.
         """
         run_ids = self._ids_of(specs) & self._running_ids
-        for task in under_way:
+        for task in submitted_tasks:
             run_ids -= self._ids_of(task.specs)
         for run_id in run_ids:
             if next_fold(self._current_run(run_id)) is None:
                 self._end(run_id, RunState.FINISHED, None)
 
-    def withdraw(self, task: FoldTask, under_way: Iterable[FoldTask]) -> None:
+    def withdraw(self, task: FoldTask, submitted_tasks: Iterable[FoldTask]) -> None:
         """The task's fold is not computed: nobody needs it any more.
 
         Args:
-            under_way: Other tasks, as of `settle`.
+            submitted_tasks: Other tasks, as of `settle`.
         """
         self.note_node(task, None)
         for run_id in self._ids_of(task.specs) & self._running_ids:
@@ -434,7 +434,7 @@ class PlanRuns:
                 self._set_folds(run_id, others)
                 if run.ahead:  # the turn of folds that finished early may have come with this
                     self._write_fold(run_id, run.ahead[0])
-        self.finish_runs_without_missing_folds(task.specs, under_way)
+        self.finish_runs_without_missing_folds(task.specs, submitted_tasks)
 
     def end(
         self, state: RunState, error: str | None = None, specs: Iterable[RunSpec] | None = None

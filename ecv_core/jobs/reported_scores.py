@@ -265,6 +265,7 @@ def _scores_by_user(
     ids = [user for user, _ in reported]
     user_codes = codes_of(ids, fold.data.user_ids, "user", fold.data.dataset)
     _check_every_user_once(fold, user_codes)
+    # The check leaves no user with held-out items without a score; other entries stay unset.
     scores = np.empty(fold.data.n_users)
     for code, (user, score) in zip(user_codes, reported, strict=True):
         _check_score(metric, score, f"the score of user {user}")

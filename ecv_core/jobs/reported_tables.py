@@ -97,7 +97,7 @@ class _Pairs:
 
     users: NDArray[np.int64]
     items: NDArray[np.int64]
-    numbers: NDArray[np.int64]
+    pair_numbers: NDArray[np.int64]
     """One number for each pair, by which pairs are compared."""
 
 
@@ -108,24 +108,24 @@ def _pairs(fold: TrackedFold, table: pd.DataFrame) -> _Pairs:
         raise InputError(f"the table of fold {fold.index} has no rows")
     users = codes_of(table["user_id"], data.user_ids, "user", data.dataset).astype(np.int64)
     items = codes_of(table["item_id"], data.item_ids, "item", data.dataset).astype(np.int64)
-    numbers = users * data.n_items + items
-    _, first_rows = np.unique(numbers, return_index=True)
-    if len(first_rows) < len(numbers):
-        repeated = np.delete(numbers, first_rows)
+    pair_numbers = users * data.n_items + items
+    _, first_rows = np.unique(pair_numbers, return_index=True)
+    if len(first_rows) < len(pair_numbers):
+        repeated = np.delete(pair_numbers, first_rows)
         raise InputError(
             f"{_pair_words(fold, repeated[0])} is listed twice in the table; leave one out"
         )
-    return _Pairs(users=users, items=items, numbers=numbers)
+    return _Pairs(users=users, items=items, pair_numbers=pair_numbers)
 
 
-def _numbers_in(fold: TrackedFold, *parts: Part) -> NDArray[np.int64]:
-    """The number of each pair in these parts of the fold, as `_Pairs.numbers` has it."""
+def _pair_numbers_in(fold: TrackedFold, *parts: Part) -> NDArray[np.int64]:
+    """The number of each pair in these parts of the fold, as `_Pairs.pair_numbers` has it."""
     rows = np.isin(fold.parts, parts)
     return fold.data.users[rows].astype(np.int64) * fold.data.n_items + fold.data.items[rows]
 
 
 def _pair_words(fold: TrackedFold, number: np.int64) -> str:
-    """The pair of this number, as of `_Pairs.numbers`, for a sentence."""
+    """The pair of this number, as of `_Pairs.pair_numbers`, for a sentence."""
     user, item = divmod(int(number), fold.data.n_items)
     return f"item '{fold.data.item_ids[item]}' for user '{fold.data.user_ids[user]}'"
 
@@ -173,20 +173,21 @@ def check_lengths(fold: TrackedFold, lists: NDArray[np.int64]) -> str:
     """
     users = np.flatnonzero(fold.held_out_counts)
     lengths = np.count_nonzero(lists >= 0, axis=1)
-    listed = users[lengths[users] > 0]
-    if not len(listed):
+    users_with_list = users[lengths[users] > 0]
+    if not len(users_with_list):
         raise InputError(
             f"no user with held-out items in fold {fold.index} has a list; recommend to the "
             "users of fold.test"
         )
     n = fold.spec.n
     candidate_counts = fold.data.n_items - np.diff(fold.matrices.seen.indptr)
-    if (lengths[listed] < np.minimum(n, candidate_counts[listed])).all():
+    if (lengths[users_with_list] < np.minimum(n, candidate_counts[users_with_list])).all():
         raise InputError(
-            f"the longest list has {lengths[listed].max()} items, but {fold.spec.metric_name} "
-            f"looks at {n}; recommend {n} items to each user, or track with a shorter n"
+            f"the longest list has {lengths[users_with_list].max()} items, but "
+            f"{fold.spec.metric_name} looks at {n}; recommend {n} items to each user, or track "
+            "with a shorter n"
         )
-    count_without_list = len(users) - len(listed)
+    count_without_list = len(users) - len(users_with_list)
     if not count_without_list:
         return ""
     return (
@@ -221,13 +222,15 @@ def _order_by_user_and_rank(fold: TrackedFold, table: pd.DataFrame, pairs: _Pair
 
 def _check_candidates(fold: TrackedFold, pairs: _Pairs) -> None:
     """Refuse recommendations of what the protocol does not rank. Raises: InputError."""
-    is_in_training = np.isin(pairs.numbers, _numbers_in(fold, Part.TRAIN, Part.VALIDATION))
+    is_in_training = np.isin(
+        pairs.pair_numbers, _pair_numbers_in(fold, Part.TRAIN, Part.VALIDATION)
+    )
     if is_in_training.any():
         raise InputError(
-            f"{is_in_training.sum():,} of {len(pairs.numbers):,} recommendations are of items that "
-            "the user has in training, such as "
-            f"{_pair_words(fold, pairs.numbers[is_in_training][0])}; leave out what a user already "
-            "has: it is not a candidate"
+            f"{is_in_training.sum():,} of {len(is_in_training):,} recommendations are of items "
+            "that the user has in training, such as "
+            f"{_pair_words(fold, pairs.pair_numbers[is_in_training][0])}; leave out what a user "
+            "already has: it is not a candidate"
         )
     item_counts = np.bincount(fold.matrices.train.indices, minlength=fold.data.n_items)
     is_candidate = protocol_of(fold.spec, fold.index).candidates_by(item_counts)
@@ -263,9 +266,9 @@ def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> Floats:
             "user_id, item_id and prediction for every row of fold.test"
         )
     # Each pair of a user and an item is looked up by its number.
-    reported_pairs = _pairs(fold, table).numbers
+    reported_pairs = _pairs(fold, table).pair_numbers
     predicted = pd.Series(finite_column(table, column), index=reported_pairs)
-    held_out = _numbers_in(fold, Part.TEST)
+    held_out = _pair_numbers_in(fold, Part.TEST)
     without_prediction = np.setdiff1d(held_out, predicted.index)
     _refuse_ratings(
         fold,
@@ -281,16 +284,16 @@ def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> Floats:
     return np.asarray(predicted[held_out], dtype=np.float64)
 
 
-def _refuse_ratings(fold: TrackedFold, numbers: NDArray[np.int64], what: str) -> None:
+def _refuse_ratings(fold: TrackedFold, pair_numbers: NDArray[np.int64], what: str) -> None:
     """Refuse predictions where some pairs are wrong. Raises: InputError.
 
     Args:
         fold: The fold of which ratings are predicted.
-        numbers: The numbers of the wrong pairs, as of `_Pairs.numbers`.
+        pair_numbers: The numbers of the wrong pairs, as of `_Pairs.pair_numbers`.
         what: Is wrong with them, for a sentence that begins with their number.
     """
-    if len(numbers):
+    if len(pair_numbers):
         raise InputError(
-            f"{len(numbers):,} {what}, such as that of {_pair_words(fold, numbers[0])}; predict "
-            "every row of fold.test, and no others"
+            f"{len(pair_numbers):,} {what}, such as that of {_pair_words(fold, pair_numbers[0])}; "
+            "predict every row of fold.test, and no others"
         )

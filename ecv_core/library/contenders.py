@@ -199,7 +199,9 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> executo
             reported = compute_fold(spec, fold)
             fit_ended_at = time.perf_counter()
             measured = measure(fold, reported)
-            spent = clock.spent(fit_began_at=clock.began_at, fit_ended_at=fit_ended_at)
+            seconds = clock.seconds_until_now(
+                fit_began_at=clock.began_at, fit_ended_at=fit_ended_at
+            )
         except EcvError:
             raise
         except Exception as error:
@@ -211,4 +213,4 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> executo
     if measured.note:
         log.warning("%s", measured.note)
     spec_index = 0  # Nothing is shared with other configurations, so there is one spec.
-    yield spec_index, measured.result(index, energy=energy, **spent)
+    yield spec_index, measured.result(index, energy=energy, **seconds)

@@ -272,7 +272,7 @@ def study(
             cells_to_compute = [
                 cell for cell in cells_with_earlier_runs if not cell.has_every_score
             ]
-            computed_cells = studies.compute(
+            computed_cells = studies.compute_study(
                 store, cells_to_compute, executor=executor, callbacks=callbacks
             )
     return _runs_of(cells, [*cells_with_earlier_runs, *computed_cells])
@@ -387,7 +387,7 @@ def select(
         in_memory = any(model.settings for model in named_models)
         callbacks = _callbacks()
         with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
-            _, standing = selections.compute(
+            _, standing = selections.compute_selection(
                 store,
                 contenders_with_specs,
                 terms,

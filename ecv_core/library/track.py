@@ -186,12 +186,12 @@ class Tracked:
             current.fold, reported, rule=self._rule, has_named_metric=self._has_named_metric
         )
         clock = current.clock
-        spent = clock.spent(fit_began_at=clock.began_at, fit_ended_at=fit_ended_at)
+        seconds = clock.seconds_until_now(fit_began_at=clock.began_at, fit_ended_at=fit_ended_at)
         energy = current.meter.stop()
         current.is_reported = True
         if measured.note:
             log.warning("%s", measured.note)
-        self._save(measured.result(index, energy=energy, **spent))
+        self._save(measured.result(index, energy=energy, **seconds))
 
     def _save(self, result: FoldResult) -> None:
         """Commit a fold, and end the run if its rule says stop or all folds are in."""
@@ -204,9 +204,8 @@ class Tracked:
             callbacks=Callbacks(trouble=raise_unsaved_fold),
         )
         task = FoldTask(specs=(run.spec,), fold=result.fold)
-        is_saved = plan_runs.commit(task, spec_index=0, result=result)
-        if is_saved:  # it may be the last that the rule waited for
-            plan_runs.finish_if_no_fold_is_missing(run.run_id)
+        plan_runs.commit(task, spec_index=0, result=result)
+        plan_runs.finish_if_no_fold_is_missing(run.run_id)
 
     def close(self) -> None:
         """End the loop where it is, if there is one; the same `track` goes on there."""

@@ -283,7 +283,7 @@ def _check_cost(cost: float, contender: Scores, fold: int, terms: Terms) -> None
         )
 
 
-def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:
+def likely_turns(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:
     """All that a selection, once looked at, may run; the likeliest first.
 
     The folds that are missing are drawn several times, and the selection is played on each draw.

@@ -247,7 +247,7 @@ def leases(store: Store, run_id: str) -> Mapping[int, Lease]:
         return _leases(connection, run_id)
 
 
-def expire(store: Store, run_id: str, fold: int | None = None) -> None:
+def expire_leases(store: Store, run_id: str, fold: int | None = None) -> None:
     """Let a fold of a run, or every one, be asked for again."""
     change = fold_leases.update().filter_by(run_id=run_id)
     if fold is not None:

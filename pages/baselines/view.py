@@ -207,14 +207,15 @@ def show_spread(dataset: str, entries: Sequence[Entry]) -> None:
 
 _BAYESIAN = [algorithm.id for algorithm in BAYESIAN]
 _DIMENSION_OF_STEPS = {"ml-100k": 16}
-"""Dataset -> dimension of the run whose steps are shown; elsewhere 32."""
+"""Dataset -> dimension of the runs whose steps are shown, where it is not the usual one."""
+_USUAL_DIMENSION_OF_STEPS = 32
 
 
 def show_curves(dataset: str) -> None:
     """The three figures, each where runs for it are recorded."""
     runs = recorded(dataset)
     # The curve over sampling steps is of one dimension; runs of all dimensions are recorded.
-    dimension = _DIMENSION_OF_STEPS.get(dataset, 32)
+    dimension = _DIMENSION_OF_STEPS.get(dataset, _USUAL_DIMENSION_OF_STEPS)
     runs_of_dimension = []
     for run in runs:
         if run.spec.algorithm in _BAYESIAN and dict(run.spec.params)["dimension"] == dimension:

@@ -37,7 +37,7 @@ def show() -> None:
         name="seen and held out",
         alt=grades_words(frame, graded_data),
     )
-    _save(frame, graded_data)
+    _draw_save_menu(frame, graded_data)
     by_algorithm = {model.algorithm: model for model in models}
     memoriser = by_algorithm[MEMORISER]
     if graded_data == HELD_OUT:
@@ -57,7 +57,7 @@ def show() -> None:
     )
 
 
-def _save(frame: pd.DataFrame, graded_data: str) -> None:
+def _draw_save_menu(frame: pd.DataFrame, graded_data: str) -> None:
     """The menu that saves both pictures, as steps; the one that is graded on now comes first."""
 
     def draw(*, dark: bool) -> list[go.Figure]:

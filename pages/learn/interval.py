@@ -13,7 +13,7 @@ from ecv_core.figures.efold import FoldHistory
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.palette import FIGURE_1_SCALE, Step
 from pages.learn.material.dealing import MeanInterval, mean_intervals
-from pages.learn.material.recorded_runs import CONFIDENCE, replayed
+from pages.learn.material.recorded_runs import CONFIDENCE, moments_in_order
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT_IN_ADDRESS
@@ -63,7 +63,10 @@ def _draw_picture(
     k = guide_run.k
     metric = guide_run.metric
     history = FoldHistory(
-        moments=replayed(guide_run.scores, range(k)), k=k, metric=metric, confidence=CONFIDENCE
+        moments=moments_in_order(guide_run.scores, range(k)),
+        k=k,
+        metric=metric,
+        confidence=CONFIDENCE,
     )
     span = _span(guide_run, intervals)
     # Figures and steps of figure 1 begin before the first fold, where there is no interval yet:

@@ -14,7 +14,7 @@ from pages.learn.material.misleading_scores import (
     coverage_by_stop,
     scaled_stops,
 )
-from pages.learn.material.recorded_runs import replayed
+from pages.learn.material.recorded_runs import moments_in_order
 from pages.learn.parts import draw_figure_1, guide, show_takeaway
 from pages.shared.widgets.choices import switch
 
@@ -33,7 +33,7 @@ def show() -> None:
 def _show_chance() -> None:
     guide_run = guide()
     chance = coincidence(guide_run.scores, ALPHA)
-    moments = replayed(guide_run.scores, chance.order)
+    moments = moments_in_order(guide_run.scores, chance.order)
     stop = moments[2]  # after three folds
     assert stop.interval is not None
     show_takeaway(

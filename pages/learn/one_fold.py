@@ -38,15 +38,15 @@ def show() -> None:
         st.button("Start again", key="learn-draw-0", type="tertiary", on_click=_begin_anew)
     draws = asked_draws()
     frame = draws_frame(guide_run.scores, draws)
-    half = k // 2
+    half_of_k = k // 2
     low_of_one, high_of_one = _lowest_and_highest_mean(frame, 1)
-    low_of_half, high_of_half = _lowest_and_highest_mean(frame, half)
+    low_of_half, high_of_half = _lowest_and_highest_mean(frame, half_of_k)
     newest_draw = frame[frame["draw"] == draws]
     first_score = float(newest_draw["score"].iloc[0])
     k_fold_mean = float(guide_run.scores.mean())
     alt = (
         f"Mean {guide_run.metric} so far against the number of folds drawn, {draws} draws. "
-        f"After one fold it lies between {low_of_one} and {high_of_one}, after {half} between "
+        f"After one fold it lies between {low_of_one} and {high_of_one}, after {half_of_k} between "
         f"{low_of_half} and {high_of_half}; all draws end at {k_fold_mean:.4f}."
     )
     plot(
@@ -56,7 +56,7 @@ def show() -> None:
         name="means of draws",
         alt=alt,
     )
-    _save(guide_run, draws)
+    _draw_save_menu(guide_run, draws)
     percent = 100 * abs(first_score - k_fold_mean) / k_fold_mean
     if draws == 1:
         show_takeaway(
@@ -67,7 +67,7 @@ def show() -> None:
         show_takeaway(
             f"This time the first fold says **{first_score:.4f}**, {percent:.1f} % from the mean "
             f"of all. Over {draws} draws **one** fold says anything from {low_of_one} to "
-            f"{high_of_one}, the mean of **{half}** from {low_of_half} to {high_of_half}."
+            f"{high_of_one}, the mean of **{half_of_k}** from {low_of_half} to {high_of_half}."
         )
     st.caption(
         f"{guide_run.note} All draws meet in the end because by then all {k} folds are "
@@ -75,17 +75,17 @@ def show() -> None:
     )
 
 
-def _save(guide_run: Guide, draws: int) -> None:
+def _draw_save_menu(guide_run: Guide, draws: int) -> None:
     """The menu that saves the draws, one after the other, as steps."""
     saved_draws = max(draws, _SAVED_DRAWS)
     frame = draws_frame(guide_run.scores, saved_draws)
     k_fold_mean = float(guide_run.scores.mean())
     first_means = frame.loc[frame["n"] == 1, "mean"]
-    names = []
+    step_names = []
     sentences = []
     for draw, first_mean in enumerate(first_means, start=1):
         percent = 100 * abs(first_mean - k_fold_mean) / k_fold_mean
-        names.append(f"draw {draw}")
+        step_names.append(f"draw {draw}")
         sentences.append(
             f"Draw {draw}: the first fold says {first_mean:.4f}, {percent:.1f} % from the mean of "
             f"all {guide_run.k}, {k_fold_mean:.4f}."
@@ -94,8 +94,8 @@ def _save(guide_run: Guide, draws: int) -> None:
     def draw_all(*, dark: bool) -> list[go.Figure]:
         figures = []
         for draw in range(1, saved_draws + 1):
-            drawn = frame[frame["draw"] <= draw]
-            figures.append(wander_figure(drawn, metric=guide_run.metric, dark=dark))
+            draws_so_far = frame[frame["draw"] <= draw]
+            figures.append(wander_figure(draws_so_far, metric=guide_run.metric, dark=dark))
         return figures
 
     save_chart(
@@ -103,7 +103,7 @@ def _save(guide_run: Guide, draws: int) -> None:
         draw_all,
         subtitle=f"{guide_run.note} {guide_run.metric}, k = {guide_run.k}",
         sentences=sentences,
-        step_names=names,
+        step_names=step_names,
         initial_step=draws - 1,
     )
 

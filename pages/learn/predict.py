@@ -211,7 +211,10 @@ def _nearest_words(points_of_phone: Mapping[int, int]) -> str:
         points: Number of a phone -> its points.
     """
     most = max(points_of_phone.values())
-    nearest = [str(phone) for phone in sorted(points_of_phone) if points_of_phone[phone] == most]
+    nearest = []
+    for phone in sorted(points_of_phone):
+        if points_of_phone[phone] == most:
+            nearest.append(str(phone))
     noun = "phone"
     if len(nearest) > 1:
         noun = "phones"

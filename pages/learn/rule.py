@@ -17,7 +17,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
 from ecv_core.stopping.efold import least_alpha, least_alpha_after_folds
 from ecv_core.stopping.interval import difference_percent
-from pages.learn.material.recorded_runs import CONFIDENCE, replayed, stops_at
+from pages.learn.material.recorded_runs import CONFIDENCE, moments_in_order, stops_at
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.sliders import USUAL_ALPHA, alpha_slider, slider_numbers
@@ -37,11 +37,11 @@ _LABELS = [
 def show() -> None:
     """The slider, the rule in numbers, the falling points."""
     guide_run = guide()
-    played = replayed(guide_run.scores, range(guide_run.k))
+    all_moments = moments_in_order(guide_run.scores, range(guide_run.k))
     alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
-    numbers = _rule_numbers(played)
+    numbers = _rule_numbers(all_moments)
     slider_numbers(SLIDER, key="learn-rule-numbers-said", sentences=numbers.sentences)
-    _draw_picture(guide_run, played, numbers.sentences)
+    _draw_picture(guide_run, all_moments, numbers.sentences)
     slider_numbers(
         SLIDER,
         key="learn-rule-numbers-counted",
@@ -57,19 +57,21 @@ def show() -> None:
     )
 
 
-def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequence[str]) -> None:
+def _draw_picture(
+    guide_run: Guide, all_moments: Sequence[Moment], sentences: Sequence[str]
+) -> None:
     """Width times change after each fold, against the line alpha; a figure for every alpha.
 
     Args:
         guide_run: The run.
-        played: Its moments, whatever the alpha.
+        all_moments: Its moments, whatever the alpha.
         sentences: What happens at each alpha.
     """
     folds = guide_run.run.folds_in_order
     # All figures have the same axis: it spans every alpha and, after each fold, the product of the
     # interval's width and its last change.
     axis_numbers = [ALPHAS[0], ALPHAS[-1]]
-    for product in least_alpha_after_folds(played):
+    for product in least_alpha_after_folds(all_moments):
         if product is not None:
             axis_numbers.append(product)
 
@@ -117,16 +119,18 @@ def _spec_of(run: RunRecord, alpha: float) -> RunSpec:
     return replace(run.spec, rule=PAPERS_RULE, rule_params=(("alpha", alpha),))
 
 
-def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
+def _rule_numbers(all_moments: Sequence[Moment]) -> SliderNumbers:
     """The numbers of the rule where it stops, or after the last fold, at each alpha."""
     numbers = SliderNumbers()
-    stops = stops_at(played, np.array(ALPHAS)).tolist()
+    stops = stops_at(all_moments, np.array(ALPHAS)).tolist()
     for alpha, stop in zip(ALPHAS, stops, strict=True):
-        text = alpha_text(alpha)
-        width_before = _width(played[stop - 2])
-        width = _width(played[stop - 1])
+        text_of_alpha = alpha_text(alpha)
+        width_before = _width(all_moments[stop - 2])
+        width = _width(all_moments[stop - 1])
+        # The width times its last change, which the rule compares with alpha. Where the rule never
+        # stops, the fold is the last one, and the product may still be above alpha.
         product = least_alpha(width_before, width)
-        comparison = "is still above alpha"  # after the last fold
+        comparison = "is still above alpha"
         decision = "go on"
         if product <= alpha:
             comparison = "is at most alpha"
@@ -136,28 +140,28 @@ def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
                 f"{width:.4f}",
                 f"{abs(width_before - width):.4f}",
                 alpha_text(float(f"{product:.1e}")),
-                text,
+                text_of_alpha,
             ]
         )
         numbers.notes.append(
             [f"after fold {stop}", f"from {width_before:.4f}", comparison, decision]
         )
-        numbers.sentences.append(_stop_sentence(played, stop, text))
+        numbers.sentences.append(_stop_sentence(all_moments, stop, text_of_alpha))
     return numbers
 
 
-def _stop_sentence(played: Sequence[Moment], stop: int, alpha: str) -> str:
+def _stop_sentence(all_moments: Sequence[Moment], stop: int, alpha: str) -> str:
     """What the rule saves and how far its mean is from that of all folds.
 
     Args:
-        played: All moments of the run.
+        all_moments: All moments of the run.
         stop: The fold after which the rule stops.
         alpha: As it is written.
     """
-    k = len(played)
+    k = len(all_moments)
     if stop == k:
         return f"With alpha {alpha}, the rule needs all {k} folds, and nothing is saved."
-    percent = difference_percent(played[stop - 1].mean, played[-1].mean)
+    percent = difference_percent(all_moments[stop - 1].mean, all_moments[-1].mean)
     return (
         f"With alpha {alpha}, the rule stops after fold {stop} and saves {k - stop} of {k} folds. "
         f"Its mean differs by {percent:.1f} % from the mean of all {k}."

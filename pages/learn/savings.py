@@ -37,11 +37,11 @@ def show() -> None:
 def _show_at_alpha(study: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
     show_headline(study, [run.spec for run in runs])
     show_stops(study, scores_frame(runs))
-    _save(study, runs, alpha)
+    _draw_save_menu(study, runs, alpha)
     show_energy_sources(study, runs)
 
 
-def _save(study: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
+def _draw_save_menu(study: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
     """The menu that saves the stops at each alpha, as steps."""
     scale = stop_scale(study.k)
 

@@ -64,13 +64,13 @@ class Liar:
         self.computed: list[int] = []
         self._answers = answers
         self._ending = ending
-        self._under_way: list[FoldTask] = []
+        self._submitted_tasks: list[FoldTask] = []
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
-        self._under_way.append(task)
+        self._submitted_tasks.append(task)
 
     def finished(self, seconds: float) -> Finished:
-        task = self._under_way.pop()
+        task = self._submitted_tasks.pop()
         self.computed.append(task.fold)
         yield Begun(task=task, node="n7")
         if task.fold != LIED:

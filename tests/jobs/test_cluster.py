@@ -37,20 +37,20 @@ class LastFirst:
         self.capacity = places
         self.given: list[FoldTask] = []
         self.cancelled: list[FoldTask] = []
-        self._under_way: list[FoldTask] = []
+        self._submitted_tasks: list[FoldTask] = []
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
         self.given.append(task)
-        self._under_way.append(task)
+        self._submitted_tasks.append(task)
 
     def finished(self, seconds: float) -> Finished:
-        task = self._under_way.pop()
+        task = self._submitted_tasks.pop()
         yield Computed(task=task, spec_index=0, result=fold_result(task.fold, SCORES[task.fold]))
         yield Ended(task=task)
 
     def cancel(self, task: FoldTask) -> None:
         self.cancelled.append(task)
-        self._under_way.remove(task)
+        self._submitted_tasks.remove(task)
 
     def close(self) -> None:
         pass
@@ -94,9 +94,9 @@ def test_a_rule_sees_folds_in_the_order_of_the_run_whichever_ends_first(store: S
 def test_a_bet_that_nobody_needs_any_more_is_cancelled(store: Store) -> None:
     class FirstFirst(LastFirst):
         def finished(self, seconds: float) -> Finished:
-            self._under_way.reverse()
+            self._submitted_tasks.reverse()
             yield from super().finished(seconds)
-            self._under_way.reverse()
+            self._submitted_tasks.reverse()
 
     nodes = FirstFirst(4)
     done = run_on(store, nodes)
@@ -151,7 +151,7 @@ def test_any_order_of_ends_gives_the_run_of_one_place(tmp_path: Path) -> None:
             self._random = random
 
         def finished(self, seconds: float) -> Finished:
-            self._random.shuffle(self._under_way)
+            self._random.shuffle(self._submitted_tasks)
             yield from super().finished(seconds)
 
     specs = [replace(SPEC, algorithm=name) for name in ("popular", "item-knn", "ease")]

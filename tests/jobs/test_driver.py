@@ -263,7 +263,9 @@ def test_with_three_places_a_tuning_and_its_selection_are_those_of_one(tmp_path:
             dataset="synthetic", algorithm="item-knn", own_values=grid, k=5, all_folds=True
         )
         tuned = tune(store, tuning, executor=executor)
-        found.append((tuned.best, tuned.standing.folds, tuned.standing.played.verdict))
+        found.append(
+            (tuned.best_index, tuned.selection.folds_needed, tuned.selection.played.verdict)
+        )
         assert {len(run.folds) for run in store.runs()} == {5}
     assert found[0] == found[1]
 
@@ -304,8 +306,8 @@ def test_a_fold_of_a_cheap_model_that_is_under_way_is_not_asked_for_again() -> N
         def folds_with_users(self, spec: RunSpec) -> dict[int, FoldResult]:
             return {1: drawn(spec, 1)}
 
-    under_way = [FoldTask(specs=(cheap,), fold=fold) for fold in (0, 2)]
-    asked = StudyPlan(specs).next(Known(), under_way)
+    submitted_tasks = [FoldTask(specs=(cheap,), fold=fold) for fold in (0, 2)]
+    asked = StudyPlan(specs).next(Known(), submitted_tasks)
     assert [(task.specs[0].algorithm, task.fold) for task in asked] == [
         ("popular", 3),
         ("popular", 4),
@@ -549,13 +551,13 @@ def test_a_run_a_study_a_selection_and_a_tuning_use_each_others_folds(
     own = make_spec(dataset="synthetic", algorithm="item-knn", k=5, rule="never")
     run(store, own, counting)
     named = [("item-knn", own), ("ease", make_spec(dataset="synthetic", algorithm="ease", k=5))]
-    select.compute(store, named, Terms(k=5, until="order"), executor=here)
+    select.compute_selection(store, named, Terms(k=5, until="order"), executor=here)
     assert [one for one in counting.asked if one[0] == "item-knn"] == [
         ("item-knn", index) for index in range(5)
     ]
     before = len(counting.asked)
     cells = planned_cells(["synthetic"], ["item-knn", "ease"], k=5, full=True, folder=tmp_path)
-    done = study.compute(store, cells, executor=here)
+    done = study.compute_study(store, cells, executor=here)
     assert [cell.run.state for cell in done] == [RunState.FINISHED] * 2
     new = counting.asked[before:]
     assert not [one for one in new if one[0] == "item-knn"]

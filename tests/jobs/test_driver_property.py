@@ -115,7 +115,10 @@ def test_every_fold_is_computed_once_and_kept(stops, programs, places, as_study,
         for plan in plans:
             plan_runs = PlanRuns(store, runs=store.runs(), callbacks=Callbacks(fold=said))
             drive(
-                plan, plan_runs, Drawn(computing(fold), places, random), closing=lambda: told_to_end
+                plan,
+                plan_runs,
+                Drawn(computing(fold), places, random),
+                is_closing=lambda: told_to_end,
             )
         assert not store.active()
         every = [(run, fold) for run in store.runs() for fold in (*run.folds, *run.ahead)]
@@ -175,7 +178,7 @@ def test_of_shared_work_every_result_is_computed_once_and_kept(programs, places,
             FoldsPlan(GRID, range(K)),
             PlanRuns(store, callbacks=Callbacks(fold=said)),
             Drawn(computing(fold), places, random),
-            closing=lambda: event == "ends" and count >= after,
+            is_closing=lambda: event == "ends" and count >= after,
         )
         assert not store.active()
         kept = {

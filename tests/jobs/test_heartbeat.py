@@ -66,10 +66,10 @@ def signed_at(store: Store, whose: str, moment: datetime, *, is_dashboard: bool 
 
 def gone_after(watch: OwnerWatch, clock: Clock, seconds: int) -> set[str]:
     """Who is gone when one has looked every second for so long."""
-    gone = watch.find_gone()
+    gone = watch.find_gone_owners()
     for _ in range(seconds):
         clock.seconds += 1
-        gone = watch.find_gone()
+        gone = watch.find_gone_owners()
     return gone
 
 
@@ -126,9 +126,9 @@ def test_a_sign_that_nobody_could_give_while_the_database_was_away_is_waited_for
     running(store, ELSEWHERE)
     signed_at(store, ELSEWHERE, datetime.now(UTC))
     watch = OwnerWatch(store)
-    assert watch.find_gone() == set()
+    assert watch.find_gone_owners() == set()
     clock.seconds += 60
-    assert watch.find_gone() == set()
+    assert watch.find_gone_owners() == set()
     assert gone_after(watch, clock, 10) == {ELSEWHERE}
 
 

@@ -21,13 +21,13 @@ class Threads:
         """How many were under way at once."""
         self._compute = compute
         self._said: queue.SimpleQueue[Computed | Ended] = queue.SimpleQueue()
-        self._under_way: set[FoldTask] = set()
+        self._submitted_tasks: set[FoldTask] = set()
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
-        assert task not in self._under_way, "a task was given twice"
-        assert len(self._under_way) < self.capacity, "more tasks than places"
-        self._under_way.add(task)
-        self.most = max(self.most, len(self._under_way))
+        assert task not in self._submitted_tasks, "a task was given twice"
+        assert len(self._submitted_tasks) < self.capacity, "more tasks than places"
+        self._submitted_tasks.add(task)
+        self.most = max(self.most, len(self._submitted_tasks))
         threading.Thread(target=self._run, args=(task, progress), daemon=True).start()
 
     def finished(self, seconds: float) -> Finished:
@@ -35,18 +35,18 @@ class Threads:
         with suppress(queue.Empty):
             while True:
                 said = self._said.get(timeout=max(0.0, end - time.monotonic()))
-                if said.task not in self._under_way:
+                if said.task not in self._submitted_tasks:
                     continue  # cancelled
                 if isinstance(said, Ended):
-                    self._under_way.remove(said.task)
+                    self._submitted_tasks.remove(said.task)
                 yield said
                 end = time.monotonic()  # only for the first
 
     def cancel(self, task: FoldTask) -> None:
-        self._under_way.discard(task)
+        self._submitted_tasks.discard(task)
 
     def close(self) -> None:
-        self._under_way.clear()
+        self._submitted_tasks.clear()
 
     def _run(self, task: FoldTask, progress: Progress) -> None:
         error: Exception | None = None

@@ -149,7 +149,7 @@ IDLE_SECONDS = 30.0
 
 
 @dataclass(kw_only=True)
-class _UnderWay:
+class _Submission:
     """A task, from its submission to its end."""
 
     task: FoldTask
@@ -215,8 +215,10 @@ class DaskExecutor:
         self._topic = f"ecv-{database_id}"
         self._scheduler_stays = cluster is None
         """Whether the scheduler goes on after this program, and so what it computes for us."""
-        self._tasks: dict[FoldTask, _UnderWay] = {}
-        self._events: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
+        self._tasks: dict[FoldTask, _Submission] = {}
+        self._events: queue.SimpleQueue[tuple[_Submission, Future[Any] | None]] = (
+            queue.SimpleQueue()
+        )
         """Tasks that have ended, with their future, or begun on a node, without one."""
         self._sent_data_names: set[str] = set()
         """Names of the data that were sent."""
@@ -246,39 +248,39 @@ class DaskExecutor:
         # Named after what it computes, so that another program finds it on the scheduler again.
         specs = " ".join(spec.to_json() for spec, _ in sorted(task.folds, key=str))
         name = hashlib.sha256(f"{specs} {task.fold}".encode()).hexdigest()[:32]
-        under_way = _UnderWay(
+        submission = _Submission(
             task=task,
             progress=progress,
             name=name,
             content=content_of(task.specs[0]),
             submitted_at=datetime.now().astimezone(),
         )
-        self._tasks[task] = under_way
+        self._tasks[task] = submission
         self._request_nodes()
-        self._take_over_or_submit_to_dask(under_way)
+        self._take_over_or_submit_to_dask(submission)
 
     def finished(self, seconds: float) -> Finished:
         self._request_nodes_and_report_waiting()
         end = time.monotonic() + seconds
         while self._tasks:
             try:
-                under_way, future = self._events.get(timeout=max(0.0, end - time.monotonic()))
+                submission, future = self._events.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 return
-            if self._tasks.get(under_way.task) is not under_way:
+            if self._tasks.get(submission.task) is not submission:
                 continue  # it was cancelled meanwhile
             if future is None:
-                yield Begun(task=under_way.task, node=under_way.begun_on)
-            elif under_way.future is future:  # else it was given to another node since
-                yield from self._outcome(under_way, future)
+                yield Begun(task=submission.task, node=submission.begun_on)
+            elif submission.future is future:  # else it was given to another node since
+                yield from self._outcome(submission, future)
                 end = time.monotonic()  # only the first outcome is waited for
 
     def cancel(self, task: FoldTask) -> None:
-        under_way = self._tasks.pop(task, None)
-        if under_way is not None and under_way.future is not None and self._scheduler_answers:
+        submission = self._tasks.pop(task, None)
+        if submission is not None and submission.future is not None and self._scheduler_answers:
             with suppress(OSError):
-                self._client.cancel(under_way.future, force=True)
-                self._release_future(under_way)
+                self._client.cancel(submission.future, force=True)
+                self._release_future(submission)
         self._schedule_giving_back()
 
     def close(self) -> None:
@@ -295,57 +297,59 @@ class DaskExecutor:
 
     # -- a task -------------------------------------------------------------------------------
 
-    def _submit_to_dask(self, under_way: _UnderWay) -> None:
+    def _submit_to_dask(self, submission: _Submission) -> None:
         # The key is new each time: Dask would answer a key that it knows with the earlier outcome.
-        key = f"ecv-{under_way.name}-{time.time_ns()}"
+        key = f"ecv-{submission.name}-{time.time_ns()}"
         call = Call(
             key=key,
             topic=self._topic,
-            task=under_way.task,
+            task=submission.task,
             compute=self._compute,
-            content=under_way.content,
+            content=submission.content,
             versions=self._versions,
             node_use=self._node_use,
         )
-        under_way.begun_on = ""
+        submission.begun_on = ""
         future = self._client.submit(
             packed_answer,
             self._run,
             call,
             key=key,
             resources={"node": 1},
-            priority=-int(under_way.task.bet),
+            priority=-int(submission.task.bet),  # a bet, 1, comes after what is sure, 0
             pure=False,
         )
         # Published, the task outlasts this program, and a later one can take it over by its name.
         if self._scheduler_stays:
             with suppress(OSError):  # a scheduler that goes now loses the task, too
-                self._client.publish_dataset(future, name=self._published_name(under_way))
-        self._await(under_way, future)
+                self._client.publish_dataset(future, name=self._published_name(submission))
+        self._await(submission, future)
 
-    def _await(self, under_way: _UnderWay, future: Future[Any]) -> None:
+    def _await(self, submission: _Submission, future: Future[Any]) -> None:
         """Have `finished` see when the future of a task is done."""
-        under_way.future = future
-        future.add_done_callback(lambda done: self._events.put((under_way, done)))
+        submission.future = future
+        future.add_done_callback(lambda done: self._events.put((submission, done)))
 
-    def _outcome(self, under_way: _UnderWay, future: Future[Any]) -> Finished:
+    def _outcome(self, submission: _Submission, future: Future[Any]) -> Finished:
         """What has become of a task that has ended; nothing where it was lost and goes on."""
         error: Exception | None = None
         try:
-            results = self._results(under_way, future)
+            results = self._results(submission, future)
         except Exception as raised:  # noqa: BLE001  the driver says what it was
             error = raised
         else:
             if results is None:  # it is computed or sent again, so it has no outcome yet
                 return
             for spec_index, result in results:
-                yield Computed(task=under_way.task, spec_index=spec_index, result=result)
-        self._tasks.pop(under_way.task, None)
-        self._release_future(under_way)
+                yield Computed(task=submission.task, spec_index=spec_index, result=result)
+        self._tasks.pop(submission.task, None)
+        self._release_future(submission)
         self._schedule_giving_back()
-        yield Ended(task=under_way.task, error=error)
+        yield Ended(task=submission.task, error=error)
 
-    def _results(self, under_way: _UnderWay, future: Future[Any]) -> list[tuple[Any, Any]] | None:
+    def _results(
+        self, submission: _Submission, future: Future[Any]
+    ) -> list[tuple[Any, Any]] | None:
         """Indices of specs, each with its result; None where the task was lost and goes on.
 
         Raises:
@@ -354,18 +358,18 @@ class DaskExecutor:
         from distributed import KilledWorker
 
         try:
-            return read_answer(future.result(timeout=SEND_SECONDS), under_way.node)
+            return read_answer(future.result(timeout=SEND_SECONDS), submission.node)
         except TimeoutError:  # the result was lost on its way, and is computed again
-            under_way.progress(f"wait for the result of {under_way.node}", 0, 0)
-            self._await(under_way, future)
+            submission.progress(f"wait for the result of {submission.node}", 0, 0)
+            self._await(submission, future)
             return None
         except KilledWorker:
-            raise _lost_with_nodes(under_way) from None
+            raise _lost_with_nodes(submission) from None
         except DataMissing as missing:
-            if self._resend(under_way):
+            if self._resend(submission):
                 return None
             raise RunError(
-                f"the dataset {missing} did not reach {under_way.node}; resume the run to send it "
+                f"the dataset {missing} did not reach {submission.node}; resume the run to send it "
                 "again"
             ) from None
         except EcvError:
@@ -373,25 +377,25 @@ class DaskExecutor:
         except Exception:  # of Dask, or of what nobody expected
             if not future.cancelled() and future.status != "lost":
                 raise
-            under_way.progress("wait for the Dask scheduler to come back", 0, 0)
+            submission.progress("wait for the Dask scheduler to come back", 0, 0)
             if self._wait_for_scheduler():
-                self._take_over_or_submit_to_dask(under_way)
+                self._take_over_or_submit_to_dask(submission)
                 return None
             raise RunError(
                 "the Dask scheduler is gone; finished folds are kept: start it again, then resume"
             ) from None
 
-    def _resend(self, under_way: _UnderWay) -> bool:
+    def _resend(self, submission: _Submission) -> bool:
         """Send the data of a task, and submit it once more; False after too many attempts."""
-        under_way.attempt += 1
-        if under_way.attempt > MAX_RESENDS:
+        submission.attempt += 1
+        if submission.attempt > MAX_RESENDS:
             return False
-        self._sent_data_names.add(under_way.content.name)
+        self._sent_data_names.add(submission.content.name)
         # Where the scheduler is lost now, so are the data, and the task fails as before.
         with suppress(OSError):
-            send(self._client, under_way.task.specs[0], under_way.content)
-        self._release_future(under_way)
-        self._submit_to_dask(under_way)
+            send(self._client, submission.task.specs[0], submission.content)
+        self._release_future(submission)
+        self._submit_to_dask(submission)
         return True
 
     @property
@@ -413,23 +417,23 @@ class DaskExecutor:
 
     # -- found again after this program was restarted or cut off ------------------------------
 
-    def _published_name(self, under_way: _UnderWay) -> str:
+    def _published_name(self, submission: _Submission) -> str:
         """Under which the scheduler keeps a task's future for whoever goes on with it."""
-        return f"ecv/{self._database_id}/{this_process()}/{under_way.name}"
+        return f"ecv/{self._database_id}/{this_process()}/{submission.name}"
 
-    def _take_over_or_submit_to_dask(self, under_way: _UnderWay) -> None:
+    def _take_over_or_submit_to_dask(self, submission: _Submission) -> None:
         """Go on with what the scheduler computes already, or give it the task."""
-        if not self._take_over(under_way):
-            self._submit_to_dask(under_way)
+        if not self._take_over(submission):
+            self._submit_to_dask(submission)
 
-    def _take_over(self, under_way: _UnderWay) -> bool:
+    def _take_over(self, submission: _Submission) -> bool:
         """Await what this program, or one that is gone, has begun for this database, if anything.
 
         Returns:
             Whether there is such a task on the scheduler.
         """
         for published in self._published_before:
-            match = re.fullmatch(f"ecv/{self._database_id}/(.+)/{under_way.name}", str(published))
+            match = re.fullmatch(f"ecv/{self._database_id}/(.+)/{submission.name}", str(published))
             if match is None:
                 continue
             owner = match[1]
@@ -437,18 +441,18 @@ class DaskExecutor:
                 with suppress(KeyError, OSError):  # then it is given anew
                     future = self._client.get_dataset(published)
                     self._client.unpublish_dataset(published)
-                    self._client.publish_dataset(future, name=self._published_name(under_way))
-                    self._await(under_way, future)
+                    self._client.publish_dataset(future, name=self._published_name(submission))
+                    self._await(submission, future)
                     return True
         return False
 
-    def _release_future(self, under_way: _UnderWay) -> None:
+    def _release_future(self, submission: _Submission) -> None:
         """Have the scheduler keep nothing of a task any more."""
-        if under_way.future is not None:
-            under_way.future.release()
+        if submission.future is not None:
+            submission.future.release()
         if self._scheduler_stays and self._scheduler_answers:
             with suppress(OSError):
-                self._client.unpublish_dataset(self._published_name(under_way))
+                self._client.unpublish_dataset(self._published_name(submission))
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -514,15 +518,15 @@ class DaskExecutor:
         Raises:
             AttributeError, KeyError, TypeError or ValueError: For any other message.
         """
-        for under_way in list(self._tasks.values()):
-            if under_way.future is None or under_way.future.key != message["key"]:
+        for submission in list(self._tasks.values()):
+            if submission.future is None or submission.future.key != message["key"]:
                 continue
             if "begun" in message:
-                under_way.begun_on = shown(message["begun"])
-                self._events.put((under_way, None))
+                submission.begun_on = shown(message["begun"])
+                self._events.put((submission, None))
             else:
                 phase, step, steps = message["at"]
-                under_way.progress(shown(phase), int(step), int(steps))
+                submission.progress(shown(phase), int(step), int(steps))
 
     def _request_nodes_and_report_waiting(self) -> None:
         """Now and then, say which tasks wait for a node, and ask again for nodes that are gone."""
@@ -530,11 +534,11 @@ class DaskExecutor:
             return
         self._waiting_reported_at = time.monotonic()
         self._request_nodes()
-        for under_way in self._tasks.values():
-            waited = datetime.now().astimezone() - under_way.submitted_at
-            if not under_way.begun_on and waited.total_seconds() >= LOOK_SECONDS:
-                since = f"{under_way.submitted_at:%H:%M}"
-                under_way.progress(f"wait for a node since {since}{self._slurm_position()}", 0, 0)
+        for submission in self._tasks.values():
+            waited = datetime.now().astimezone() - submission.submitted_at
+            if not submission.begun_on and waited.total_seconds() >= LOOK_SECONDS:
+                since = f"{submission.submitted_at:%H:%M}"
+                submission.progress(f"wait for a node since {since}{self._slurm_position()}", 0, 0)
 
     def _request_nodes(self) -> None:
         """Ask a site that gives nodes out for as many as there are tasks, lost ones among them."""
@@ -568,10 +572,10 @@ class DaskExecutor:
         return ""
 
 
-def _lost_with_nodes(under_way: _UnderWay) -> RunError:
+def _lost_with_nodes(submission: _Submission) -> RunError:
     """What to say of a task that was lost too often."""
     return RunError(
-        f"fold {under_way.task.fold} was lost {MAX_RESENDS + 1} times with the node that "
-        f"computed it, the last time with {under_way.node}; finished folds are kept: find out what "
-        "ends the nodes (memory, walltime, preemption), then resume"
+        f"fold {submission.task.fold} was lost {MAX_RESENDS + 1} times with the node that "
+        f"computed it, the last time with {submission.node}; finished folds are kept: find out "
+        "what ends the nodes (memory, walltime, preemption), then resume"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ecv_core.jobs.plan import FoldTask, PlanResults, folds_done, next_fold, not_under_way
+from ecv_core.jobs.plan import FoldTask, PlanResults, folds_done, next_fold, without_submitted
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import cheap_model_ids, folds_planned
@@ -30,7 +30,9 @@ class RunPlan:
         self._speculate = speculate
         self._has_cheap_models = False  # to see that they are there takes long, and is done once
 
-    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
+    def next(
+        self, results: PlanResults, submitted_tasks: Collection[FoldTask]
+    ) -> Sequence[FoldTask]:
         """The folds before which the rule cannot stop, then so many more as bets."""
         if results.has_ended_incomplete(self.spec):
             return []
@@ -38,8 +40,8 @@ class RunPlan:
             cheap = tasks_of_cheap_models(self.spec, results)
             self._has_cheap_models = not cheap
             if cheap and not results.has_ended_incomplete(cheap[0].specs[0]):
-                return not_under_way(cheap, under_way)
-        return not_under_way(self._own_tasks(results.run(self.spec)), under_way)
+                return without_submitted(cheap, submitted_tasks)
+        return without_submitted(self._own_tasks(results.run(self.spec)), submitted_tasks)
 
     def _own_tasks(self, run: RunRecord | None) -> list[FoldTask]:
         """The run's next folds: none once its rule has stopped it, or it has all of them."""

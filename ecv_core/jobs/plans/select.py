@@ -34,7 +34,7 @@ from ecv_core.selection.replay import (
     Played,
     check_contenders,
     finite_or_none,
-    likely_folds,
+    likely_turns,
     play_computed_folds,
     played_so_far,
 )
@@ -76,8 +76,8 @@ class Standing:
     """Of each contender, over the same users."""
     played: Played | None
     """So far; None before the first round is complete."""
-    folds: tuple[int, ...]
-    """That each contender has needed so far, with those of the round that is going."""
+    folds_needed: tuple[int, ...]
+    """How many folds each contender has needed so far, with those of the round that is going."""
     still_in: tuple[int, ...]
     """Who may yet have to run, best first."""
     missing_turn: Turn | None
@@ -102,7 +102,8 @@ class Standing:
             on: The dataset, likewise.
         """
         if self.played is None:
-            return f"Every contender needs its first fold: {sum(self.folds)} of {len(titles)} ran."
+            ran = sum(self.folds_needed)
+            return f"Every contender needs its first fold: {ran} of {len(titles)} ran."
         return verdict_sentence(titles, self.terms, self.played, dataset=on)
 
 
@@ -226,7 +227,9 @@ class SelectPlan:
         """The plan that was kept."""
         return cls(_contenders_of(record), _stored_terms(record), speculate=speculate)
 
-    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
+    def next(
+        self, results: PlanResults, submitted_tasks: Collection[FoldTask]
+    ) -> Iterator[FoldTask]:
         """The first is sure, the others are bets; contenders that share work are in one task.
 
         Raises:
@@ -242,7 +245,7 @@ class SelectPlan:
         name, spec = self.contenders[missing_turn.contender]
         if _is_computed_elsewhere(spec):
             raise missing_fold_error(name, spec, missing_turn.fold, results.folds(spec))
-        begun_folds = folds_of(under_way)
+        begun_folds = folds_of(submitted_tasks)
         # Bets take long to work out, so each is worked out only when the driver asks for one more.
         for task in chain([sure_task], self._bets(standing, results)):
             if begun_folds.isdisjoint(task.folds):
@@ -263,7 +266,7 @@ class SelectPlan:
         # Before the first round is complete there are no scores from which to guess what comes.
         has_scores_to_guess_from = standing.played is not None
         if self._speculate and has_scores_to_guess_from:
-            return likely_folds(standing.scores, self.terms)
+            return likely_turns(standing.scores, self.terms)
         assert standing.missing_turn is not None
         # In the current round each contender that is still in needs the same fold.
         fold = standing.missing_turn.fold
@@ -298,6 +301,7 @@ class SelectPlan:
         """
         scores = tuple(self._scores_of_all(results))
         check_contenders(scores)
+        # The pairs are kept for the next call, which then pairs only the scores of new folds.
         self._paired = PairedScores(scores, before=self._paired)
         # The rounds are played with the folds that are there, up to the first that is missing.
         progress = play_computed_folds(scores, range(self.terms.k), self.terms, self._paired)
@@ -307,7 +311,7 @@ class SelectPlan:
             terms=self.terms,
             scores=scores,
             played=played_so_far(scores, progress, joules_of_all_folds),
-            folds=tuple(map(len, progress.folds_ran)),
+            folds_needed=tuple(map(len, progress.folds_ran)),
             still_in=progress.still_in,
             missing_turn=progress.missing_turn,
         )
@@ -468,7 +472,7 @@ def go_on(store: Store, selection_id: str) -> list[str]:
     return selection_runs(store, record).queue_next(SelectPlan.of(record))
 
 
-def compute(
+def compute_selection(
     store: Store,
     contenders: NamedSpecs,
     terms: Terms,

@@ -93,12 +93,14 @@ class StudyPlan:
         self._run_plans = [RunPlan(spec, speculate=speculate) for spec in specs]
         """Of the runs that are not done."""
 
-    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
+    def next(
+        self, results: PlanResults, submitted_tasks: Collection[FoldTask]
+    ) -> Iterator[FoldTask]:
         """What the first run is sure to need, then the second, and so on; then what are bets."""
         tasks_of_spec: dict[RunSpec, list[FoldTask]] = defaultdict(list)
-        for task in under_way:
+        for task in submitted_tasks:
             tasks_of_spec[task.specs[0]].append(task)
-        begun_folds = folds_of(under_way)  # two runs may need a fold of the same cheap model
+        begun_folds = folds_of(submitted_tasks)  # two runs may need a fold of the same cheap model
         bets: list[FoldTask] = []
         for run_plan in list(self._run_plans):
             own_tasks = tasks_of_spec[run_plan.spec]
@@ -350,7 +352,7 @@ def _queue_missing(queue: RunQueue, study_id: str, cells: Sequence[Cell]) -> Non
 # -- on the command line ------------------------------------------------------------------------
 
 
-def compute(
+def compute_study(
     store: Store,
     cells: Iterable[Cell],
     *,
@@ -379,30 +381,32 @@ def compute(
     interrupt_abandoned_runs(store)
     import_rescued_runs(store)
     unrecorded = [cell for cell in cells if not cell.recorded]
-    ended: list[Cell] = []
+    ended_cells: list[Cell] = []
 
-    def record_ended(run: RunRecord) -> None:
+    def record_and_tell(run: RunRecord) -> None:
         for cell in unrecorded:
             if not cell.spec.same_run(run.spec):
                 continue  # a cheap model, whose scores adjust the run of a cell, may end as well
             ended_cell = replace(cell, run=run)
             _record(ended_cell, store, more_metrics)
-            ended.append(ended_cell)
+            ended_cells.append(ended_cell)
             on_end(ended_cell)
 
-    begun = []
+    runs_to_go_on = []
     for cell in unrecorded:
         run = _run_to_go_on(cell, store)
         if run is not None:
-            begun.append(run)
+            runs_to_go_on.append(run)
             if _is_complete(run, cell):
-                record_ended(run)
+                record_and_tell(run)
     plan_runs = PlanRuns(
-        store, runs=begun, callbacks=replace(callbacks or Callbacks(), ended=record_ended)
+        store,
+        runs=runs_to_go_on,
+        callbacks=replace(callbacks or Callbacks(), ended=record_and_tell),
     )
     plan = StudyPlan([cell.spec for cell in unrecorded], speculate=speculate)
     drive(plan, plan_runs, executor)
-    return ended
+    return ended_cells
 
 
 def _run_to_go_on(cell: Cell, store: Store) -> RunRecord | None:

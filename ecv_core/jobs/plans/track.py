@@ -26,7 +26,7 @@ from ecv_core.records.run import LARGEST_AMOUNT, Energy, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import (
     Lease,
-    expire,
+    expire_leases,
     leases,
     one_at_a_time,
     owner_of,
@@ -116,7 +116,8 @@ def go_on(store: Store, run: RunRecord, *, owner: str, full: bool = False) -> st
     is_ours = store.requeue(run.run_id, spec, owner=owner) and store.start(run.run_id, owner=owner)
     if not is_ours:
         raise InputError(f"run {run.run_id} is already running in another program; wait for it")
-    expire(store, run.run_id)  # folds may be asked for again: who had asked for them may be gone
+    # Who had asked for folds may be gone, so anybody may ask for them again.
+    expire_leases(store, run.run_id)
     stop = stopping.stop_of(run.moments, run.k)
     if stop is not None and run.stopped_at is None:
         # Its last fold was told after it was cancelled: the stop is not noted yet.
@@ -156,7 +157,7 @@ def ask(
     folder: Path | None = None,
     *,
     fold: int | None = None,
-    seconds: float = LEASE_SECONDS,
+    lease_seconds: float = LEASE_SECONDS,
 ) -> AskedFold | NoFold:
     """A fold of a run that is missing and that nobody else has asked for, or why there is none.
 
@@ -165,16 +166,12 @@ def ask(
         run_id: A tracked run that `begin` or another `ask` has.
         folder: Where its files go; by default one for the run, beside the datasets.
         fold: This one, though somebody else may have it.
-        seconds: Until others get it, if it is not told.
+        lease_seconds: Until others get it, if it is not told.
 
     Raises:
         InputError: For a run that is not tracked, was cut off, or is another program's.
     """
-    run = _tracked_run(store, run_id)
-    if run.state is RunState.RUNNING and run.outside and next_fold(run) is None:
-        # The program that told the last fold ended before it could finish the run.
-        store.finish(run_id, RunState.FINISHED, owner=OUTSIDE)
-        run = store.run(run_id)
+    run = _finish_if_no_fold_is_missing(store, _tracked_run(store, run_id))
     if run.state in (RunState.CANCELLED, RunState.FINISHED):
         return NoFold(reason=_why_ended(run))
     if run.resumable:
@@ -187,20 +184,35 @@ def ask(
     if fold is not None:
         _check_missing(run, fold)
         folds = (fold,)
-    index = take_fold(store, run_id, folds, seconds=seconds, though_leased=fold is not None)
+    index = take_fold(store, run_id, folds, seconds=lease_seconds, though_leased=fold is not None)
     if index is None:
         return _reason_and_time_to_wait(store, run_id)
-    if folder is None:
-        folder = folder_of(run_id)
+    return _hand_out(store, run, index, folder or folder_of(run_id))
+
+
+def _finish_if_no_fold_is_missing(store: Store, run: RunRecord) -> RunRecord:
+    """The run; finished where the program that told its last fold ended before it could do so."""
+    if run.state is RunState.RUNNING and run.outside and next_fold(run) is None:
+        store.finish(run.run_id, RunState.FINISHED, owner=OUTSIDE)
+        return store.run(run.run_id)
+    return run
+
+
+def _hand_out(store: Store, run: RunRecord, index: int, folder: Path) -> AskedFold:
+    """A fold that was taken, as files; its lease begins when they are there.
+
+    Raises:
+        RunError: Where they cannot be written.
+    """
     try:
         files = TrackedFold(run.spec, index).write(folder)
     except OSError as error:
-        expire(store, run_id, index)  # it may be asked for again at once
+        expire_leases(store, run.run_id, index)  # it may be asked for again at once
         raise RunError(f"{folder} cannot be written: {error.strerror}; nothing is lost") from error
     with one_at_a_time(store):
         # The lease counts from now, when the files are there.
-        until = time_fold_from_now(store, run_id, index)
-        store.set_progress(run_id, index, PHASE, 0, 0, starts_now=True)
+        until = time_fold_from_now(store, run.run_id, index)
+        store.set_progress(run.run_id, index, PHASE, 0, 0, starts_now=True)
     return AskedFold(fold=index, until=until, files=files)
 
 
@@ -282,9 +294,9 @@ def tell(
             store, runs=[run], owner=OUTSIDE, callbacks=Callbacks(trouble=raise_unsaved_fold)
         )
         task = FoldTask(specs=(run.spec,), fold=index)
-        is_run_still_ours = plan_runs.commit(task, spec_index=0, result=result)
-        if is_run_still_ours:  # its rule may have stopped it, or this was its last fold
-            plan_runs.finish_if_no_fold_is_missing(run_id)
+        plan_runs.commit(task, spec_index=0, result=result)
+        # The rule may have stopped the run after this fold, or it was the last one.
+        plan_runs.finish_if_no_fold_is_missing(run_id)
     run = store.run(run_id)
     _forget_files(run, index)
     return run, measured

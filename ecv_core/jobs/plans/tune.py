@@ -20,7 +20,7 @@ from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.plan import FoldTask, Plan, PlanResults, folds_of
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE
-from ecv_core.jobs.plans.select import Contender, Standing, compute, terms_for
+from ecv_core.jobs.plans.select import Contender, Standing, compute_selection, terms_for
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import Scores
@@ -57,7 +57,9 @@ class FoldsPlan:
         self._folds = folds
         self._groups = groups(specs)
 
-    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
+    def next(
+        self, results: PlanResults, submitted_tasks: Collection[FoldTask]
+    ) -> Iterator[FoldTask]:
         """Each fold that a configuration of a group misses, for all of the group that miss it.
 
         Nothing any more once a run has ended without its folds.
@@ -65,7 +67,7 @@ class FoldsPlan:
         for group in self._groups:
             if any(results.has_ended_incomplete(spec) for spec in group):
                 return
-        folds_under_way = folds_of(under_way)
+        begun_folds = folds_of(submitted_tasks)
         for group in list(self._groups):
             missing_folds = {}
             for spec in group:
@@ -74,7 +76,7 @@ class FoldsPlan:
                 self._groups.remove(group)
             for index in self._folds:
                 task = _task_of_fold(index, missing_folds)
-                if task.specs and folds_under_way.isdisjoint(task.folds):
+                if task.specs and begun_folds.isdisjoint(task.folds):
                     yield task
 
 
@@ -128,16 +130,16 @@ class Tuned:
 
     tuning: Tuning
     configurations: tuple[Configuration, ...]
-    standing: Standing
-    """The selection; of a tuning with all folds, what it would have needed of them."""
+    selection: Standing
+    """Where the selection ended; of a tuning with all folds, as if only its folds had run."""
 
     @property
-    def best(self) -> int:
+    def best_index(self) -> int:
         """Index of the chosen configuration: of all folds' means, or the selection's winner."""
         if not self.tuning.all_folds:
-            assert self.standing.played is not None
-            return self.standing.played.verdict.winner
-        means = np.array([scores.folds.mean() for scores in self.standing.scores])
+            assert self.selection.played is not None
+            return self.selection.played.verdict.winner
+        means = np.array([scores.folds.mean() for scores in self.selection.scores])
         if self.tuning.terms.higher_is_better:
             return int(np.argmax(means))
         return int(np.argmin(means))
@@ -145,30 +147,32 @@ class Tuned:
     @property
     def params(self) -> Configuration:
         """The parameters of the chosen configuration that others have otherwise."""
-        return self.configurations[self.best]
+        return self.configurations[self.best_index]
 
     @property
     def sentence(self) -> str:
         """What was found, in a sentence or two."""
         spec = self.tuning.spec
-        names = [scores.name for scores in self.standing.scores]
-        verdict = self.standing.sentence(names, spec.dataset)
+        names = [scores.name for scores in self.selection.scores]
+        verdict = self.selection.sentence(names, spec.dataset)
         if not self.tuning.all_folds:
             return verdict
-        best = self.standing.scores[self.best]
-        percent = 100 * sum(self.standing.folds) / (len(names) * spec.k)
+        best = self.selection.scores[self.best_index]
+        # The selection stops looking once it is decided, so of the folds that ran it counts only
+        # those that it would have run by itself.
+        selection_percent = 100 * sum(self.selection.folds_needed) / (len(names) * spec.k)
         return (
             f"{best.name} has the best mean of all {spec.k} folds on {spec.dataset}: "
-            f"{best.folds.mean():.4f}. A selection would have needed {percent:.3g} % of the "
-            f"folds. {verdict}"
+            f"{best.folds.mean():.4f}. A selection would have needed "
+            f"{selection_percent:.3g} % of the folds. {verdict}"
         )
 
     def document(self) -> dict[str, Any]:
         """What `tune --json` writes: the selection's, with the space and each configuration."""
         tuning = self.tuning
-        best = self.standing.scores[self.best]
+        best = self.selection.scores[self.best_index]
         configurations = []
-        for scores, params in zip(self.standing.scores, self.configurations, strict=True):
+        for scores, params in zip(self.selection.scores, self.configurations, strict=True):
             configurations.append(
                 {"contender": scores.name, "params": dict(params), "scores": _by_fold(scores)}
             )
@@ -185,7 +189,7 @@ class Tuned:
                 "mean": float(np.nanmean(best.folds)),
             },
             "configurations": configurations,
-            "selection": self.standing.document(),
+            "selection": self.selection.document(),
         }
 
     def __repr__(self) -> str:
@@ -214,7 +218,7 @@ class DrawPlan:
             tuning: What is drawn from.
             folds: The folds that each configuration needs before the next is drawn.
         """
-        self.drawn: list[Configuration] = []
+        self.configurations: list[Configuration] = []
         self._tuning = tuning
         self._folds = folds
         self._results: PlanResults | None = None
@@ -228,21 +232,23 @@ class DrawPlan:
             higher_is_better=tuning.terms.higher_is_better,
         )
 
-    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
+    def next(
+        self, results: PlanResults, submitted_tasks: Collection[FoldTask]
+    ) -> Sequence[FoldTask]:
         """What the newest configuration misses; else the next is drawn."""
         self._results = results
         while True:
-            if self.drawn:
-                newest = self._tuning.spec_of(self.drawn[-1])
+            if self.configurations:
+                newest = self._tuning.spec_of(self.configurations[-1])
                 if results.has_ended_incomplete(newest):
                     return []
-                tasks = list(FoldsPlan([newest], self._folds).next(results, under_way))
-                if tasks or under_way:
+                tasks = list(FoldsPlan([newest], self._folds).next(results, submitted_tasks))
+                if tasks or submitted_tasks:
                     return tasks
             configuration = next(self._remaining_draws, None)
             if configuration is None:
                 return []
-            self.drawn.append(configuration)
+            self.configurations.append(configuration)
 
     def _score(self, configuration: Configuration) -> float:
         """The mean of a configuration's folds, by which the sampler draws the next ones."""
@@ -283,7 +289,7 @@ def make_tuning(
     """
     spec = make_spec(dataset=dataset, algorithm=algorithm, rule=NEVER_STOPS, full=True, **settings)
     model = models.of(spec)
-    declared = space_of(model, space, own_values or {})
+    declared_space = space_of(model, space, own_values or {})
     metric = metric_of(spec)
     if not metric.per_user:
         raise InputError(
@@ -296,13 +302,13 @@ def make_tuning(
     fold.check_needs(spec)
     fold.folds_of(spec)  # a split that cannot be made is bad input
     # The data may be too small for some values, such as more neighbours than there are items.
-    allowed, left_out = allowed_by(declared, model, fold.data_of(spec))
+    allowed_space, left_out_values = allowed_by(declared_space, model, fold.data_of(spec))
     return Tuning(
         spec=spec,
-        space=allowed,
-        left_out=left_out,
+        space=allowed_space,
+        left_out=left_out_values,
         sampler=sampler,
-        budget=budget_of(allowed, sampler, budget),
+        budget=budget_of(allowed_space, sampler, budget),
         terms=terms_for(spec, confidence=confidence, indifference=indifference),
         all_folds=all_folds,
     )
@@ -337,7 +343,7 @@ def tune(
             folds_to_draw_by = every_fold
         draw_plan = DrawPlan(tuning, folds_to_draw_by)
         compute_folds(store, draw_plan, executor, callbacks)
-        configurations = draw_plan.drawn
+        configurations = draw_plan.configurations
     else:
         configurations = tuning.drawn_without_scores()
         if tuning.all_folds:
@@ -348,10 +354,10 @@ def tune(
     for configuration in configurations:
         name = contender_word(spec.algorithm, configuration)
         contenders.append(Contender(name, tuning.spec_of(configuration)))
-    _, standing = compute(
+    _, selection = compute_selection(
         store, contenders, tuning.terms, executor=executor, speculate=speculate, callbacks=callbacks
     )
-    return Tuned(tuning=tuning, configurations=tuple(configurations), standing=standing)
+    return Tuned(tuning=tuning, configurations=tuple(configurations), selection=selection)
 
 
 def compute_folds(

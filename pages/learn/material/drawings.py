@@ -27,9 +27,10 @@ def grades_figure(frame: pd.DataFrame, graded_data: str, *, dark: bool = False) 
         dark: Whether the page is dark.
     """
     colours = palette(dark)
-    # Plotly draws the first row at the bottom, so the last one is the best, and looks otherwise.
+    # Plotly draws the first row at the bottom, so the best model comes last. Its bar is of another
+    # colour, and is not hatched.
     worst_first = frame.sort_values(graded_data)
-    others = len(worst_first) - 1
+    worse_models = len(worst_first) - 1
     models = worst_first["model"].tolist()
     scores = worst_first[graded_data].tolist()
     figure = go.Figure()
@@ -38,8 +39,8 @@ def grades_figure(frame: pd.DataFrame, graded_data: str, *, dark: bool = False) 
         x=scores,
         y=models,
         marker={
-            "color": [*[colours.muted] * others, colours.mean],
-            "pattern": {"shape": [*["/"] * others, ""]},
+            "color": [*[colours.muted] * worse_models, colours.mean],
+            "pattern": {"shape": [*["/"] * worse_models, ""]},
         },
         showlegend=False,
         hovertemplate="%{y}: %{x:.4f}<extra></extra>",

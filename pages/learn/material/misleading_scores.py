@@ -17,7 +17,7 @@ from ecv_core.stopping.interval import (
     running_means_and_deviations,
     t_factors,
 )
-from pages.learn.material.recorded_runs import CONFIDENCE, replayed, stops_at
+from pages.learn.material.recorded_runs import CONFIDENCE, moments_in_order, stops_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[fl
     """
     stops = []
     for factor in factors:
-        moments = replayed(scores * factor, range(len(scores)))
+        moments = moments_in_order(scores * factor, range(len(scores)))
         (stop,) = stops_at(moments, np.array([alpha]))
         stops.append(int(stop))
     return stops
@@ -126,6 +126,7 @@ def coverage_by_stop(alpha: float, deviation: float, *, runs: int) -> list[StopC
     last_folds = may_stop.argmax(axis=1)  # the index of the first fold that may stop
     at_stop = (np.arange(runs), last_folds)
     distances = np.abs(means[at_stop]) / deviations[at_stop]  # to the true mean, in deviations
+    # In deviations, too, half the width of an interval is its t factor.
     t_interval_holds = distances <= t_factors(K, CONFIDENCE)[last_folds]
     # The rule looks after every fold from its first one on, and every look may err: so that all
     # looks together hold with CONFIDENCE, each has to hold with more.

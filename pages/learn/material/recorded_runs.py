@@ -51,7 +51,7 @@ def scores_of(run: RunRecord) -> NDArray[np.float64]:
     return np.array([fold.score for fold in run.folds_in_order])
 
 
-def replayed(scores: NDArray[np.float64], order: Sequence[int]) -> list[Moment]:
+def moments_in_order(scores: NDArray[np.float64], order: Sequence[int]) -> list[Moment]:
     """Where a run stood after each fold, had the folds come in this order; intervals are of 95 %.
 
     Args:
@@ -62,15 +62,15 @@ def replayed(scores: NDArray[np.float64], order: Sequence[int]) -> list[Moment]:
     return moments(Never(), folds, CONFIDENCE)
 
 
-def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[np.intp]:
+def stops_at(all_moments: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[np.intp]:
     """The fold after which the paper's rule stops at each alpha; k if it never does.
 
     Args:
-        played: All k moments.
+        all_moments: All k moments.
         alphas: Shape (alphas,).
     """
     # None, where the rule cannot stop, becomes NaN, and no alpha is as large as that.
-    least_alphas = np.array(least_alpha_after_folds(played), dtype=np.float64)
+    least_alphas = np.array(least_alpha_after_folds(all_moments), dtype=np.float64)
     may_stop = least_alphas[None, :] <= alphas[:, None]  # a row for each alpha
     may_stop[:, -1] = True  # all folds are in
     return np.argmax(may_stop, axis=1) + 1
@@ -126,11 +126,13 @@ def round_of(runs: Sequence[RunRecord], number: int) -> GameRound:
         run = runs[int(rng.integers(len(runs)))]
         order = rng.permutation(run.k).tolist()
         stop = min(wanted_stop, run.k)
-        stop_of_alpha = stops_at(replayed(scores_of(run), order), _ALPHAS)
+        stop_of_alpha = stops_at(moments_in_order(scores_of(run), order), _ALPHAS)
         alphas_that_stop_there = _ALPHAS[stop_of_alpha == stop]
         if alphas_that_stop_there.size:
             alpha = float(rng.choice(alphas_that_stop_there))
             folds = [run.folds_in_order[fold] for fold in order]
-            played = moments(EFold(alpha=alpha), folds, CONFIDENCE)
-            return GameRound(number=number, run=run, alpha=alpha, moments=tuple(played), stop=stop)
+            all_moments = moments(EFold(alpha=alpha), folds, CONFIDENCE)
+            return GameRound(
+                number=number, run=run, alpha=alpha, moments=tuple(all_moments), stop=stop
+            )
     raise InputError(f"no recorded run makes round {number}; try another number")

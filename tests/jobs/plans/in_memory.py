@@ -73,18 +73,18 @@ def played(
         random: which of them is finished next.
     """
     known, random = known or InMemory(), random or Random(0)
-    under_way: list[FoldTask] = []
+    submitted_tasks: list[FoldTask] = []
     done: list[tuple[RunSpec, int]] = []
     while True:
-        while free := places - len(under_way):
-            tasks = list(islice(plan.next(known, tuple(under_way)), free))
-            assert not {*tasks} & {*under_way}, "asked for twice"
+        while free := places - len(submitted_tasks):
+            tasks = list(islice(plan.next(known, tuple(submitted_tasks)), free))
+            assert not {*tasks} & {*submitted_tasks}, "asked for twice"
             if not tasks:
                 break
-            under_way += tasks
-        if not under_way:
+            submitted_tasks += tasks
+        if not submitted_tasks:
             return done
-        task = under_way.pop(random.randrange(len(under_way)))
+        task = submitted_tasks.pop(random.randrange(len(submitted_tasks)))
         for spec in task.specs:
             assert (_bare(spec), task.fold) not in done, "computed twice"
             known.put(spec, fold(spec, task.fold))

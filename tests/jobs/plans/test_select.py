@@ -23,7 +23,7 @@ from ecv_core.jobs.plans.select import (
     Standing,
     begin,
     comparable_contenders,
-    compute,
+    compute_selection,
     go_on,
     results_of,
     selection_runs,
@@ -95,7 +95,7 @@ def go(
 def test_each_contender_runs_only_the_folds_it_needs(store: Store) -> None:
     found = go(store, begin(store, specs("popular", "item-knn", "ease"), TERMS))
     assert found.decided
-    assert found.folds == (1, 1, 1)
+    assert found.folds_needed == (1, 1, 1)
     assert [run.spec.only_folds for run in store.runs()] == [(0,), (0,), (0,)]
     assert found.played.joules == 30
     assert found.played.joules_of_all_folds == 300
@@ -128,7 +128,7 @@ def test_one_contender_may_come_twice_in_a_row(store: Store) -> None:
         go_on(store, selection_id)
         plan_runs, plan = selection_runs(store, record), SelectPlan.of(record)
         drive(plan, plan_runs, Here(computing(costs)), gives_way=True)
-        computed.append(look(store, selection_id).folds)
+        computed.append(look(store, selection_id).folds_needed)
         (waits,) = plan_runs.queue_next(plan)
         assert store.run(waits).state is RunState.QUEUED
     assert computed == [(1, 0), (1, 1), (1, 2), (2, 2)]
@@ -176,7 +176,7 @@ def test_a_failed_fold_is_the_only_one_lost(store: Store) -> None:
     assert "memory ran out" in (stuck.error or "")
     resumed = go(store, selection_id)
     assert resumed.decided
-    assert resumed.folds == (1, 1, 1)
+    assert resumed.folds_needed == (1, 1, 1)
     assert len(store.runs()) == 3
 
 
@@ -185,7 +185,7 @@ def test_a_fold_that_fails_ends_the_selection_with_its_reason(store: Store) -> N
         raise RunError("the bus left")
 
     with pytest.raises(RunError, match="the bus left"):
-        compute(store, specs("item-knn", "ease"), TERMS, executor=Here(computing(breaks)))
+        compute_selection(store, specs("item-knn", "ease"), TERMS, executor=Here(computing(breaks)))
     (run,) = store.runs()
     assert run.state is RunState.FAILED
 
@@ -242,7 +242,7 @@ def test_it_stops_where_its_replay_on_all_scores_stops(seed: int, until: str) ->
     assert found.missing_turn is None
     assert found.played is not None
     assert found.played.verdict == replay.verdict
-    assert found.folds == replay.folds_used
+    assert found.folds_needed == replay.folds_used
     assert len(asked) == sum(replay.folds_used)  # and nothing else was computed
 
 
@@ -288,7 +288,7 @@ def test_what_is_likely_to_follow_is_begun_first_and_decides_nothing() -> None:
         if places == 1:
             alone = found
     assert found.played.verdict == alone.played.verdict
-    assert found.folds == alone.folds
+    assert found.folds_needed == alone.folds_needed
 
 
 @pytest.mark.parametrize("amount", ["9 folds", "12 seconds", "90 J"])
@@ -300,7 +300,7 @@ def test_a_budget_holds_on_several_places_in_any_unit(amount: str) -> None:
         plan, plan_runs = SelectPlan(named, terms), InMemory()
         played(plan, duel, known=plan_runs, places=places)
         found.append(plan.standing(plan_runs))
-    assert found[0].folds == found[1].folds
+    assert found[0].folds_needed == found[1].folds_needed
     assert found[0].played.verdict == found[1].played.verdict
 
 
@@ -371,7 +371,7 @@ def test_after_each_fold_it_goes_on_by_itself_and_gives_way_to_runs_that_wait(
     by_start = sorted(store.runs(), key=lambda run: run.started_at)
     assert [run.run_id for run in by_start[:2]] == [first, waits]
     assert [run.state for run in by_start] == [RunState.FINISHED] * 4
-    assert look(store, selection_id).folds == (1, 1, 1)
+    assert look(store, selection_id).folds_needed == (1, 1, 1)
 
 
 @pytest.mark.slow
@@ -391,7 +391,7 @@ def test_in_the_background_it_is_cancelled_in_the_middle_of_a_fold_and_goes_on_w
         manager.cancel(going.run_id)
         soon(lambda: not store.active())
         assert store.run(going.run_id).state is RunState.CANCELLED
-        assert look(store, selection_id).folds == (2, 2)
+        assert look(store, selection_id).folds_needed == (2, 2)
         assert go_on(store, selection_id) == [going.run_id]
         manager.wake()
         soon(asleep)

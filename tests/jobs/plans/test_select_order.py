@@ -29,7 +29,7 @@ def test_the_sentence_is_of_the_winners_mean_though_others_ran_on():
         terms=terms,
         scores=tuple(scores),
         played=played,
-        folds=played.folds_used,
+        folds_needed=played.folds_used,
         still_in=(),
         missing_turn=None,
     )

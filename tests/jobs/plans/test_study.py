@@ -47,7 +47,7 @@ def fold(spec: RunSpec, index: int) -> FoldResult:
 def compute(
     store: Store, cells: Iterable[Cell], fold: Callable[..., FoldResult] = fold, **more: object
 ) -> list[Cell]:
-    return study.compute(store, cells, executor=Here(computing(fold)), **more)
+    return study.compute_study(store, cells, executor=Here(computing(fold)), **more)
 
 
 def two_cells(folder: Path) -> list[Cell]:

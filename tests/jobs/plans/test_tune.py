@@ -91,16 +91,16 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch, made: Callable[[RunSpec, int],
 def test_a_tuning_ends_with_the_best_for_a_part_of_the_folds(store: Store) -> None:
     counted = Counted()
     found = tuned(store, counted)
-    assert found.configurations[found.best] == {"neighbours": BEST}
-    assert found.standing.decided
-    assert sum(found.standing.folds) <= len(counted.asked) < 40
+    assert found.configurations[found.best_index] == {"neighbours": BEST}
+    assert found.selection.decided
+    assert sum(found.selection.folds_needed) <= len(counted.asked) < 40
 
 
 def test_with_all_folds_every_fold_is_run_and_the_best_mean_is_chosen(store: Store) -> None:
     counted = Counted()
     found = tuned(store, counted, all_folds=True)
     assert sorted(counted.asked) == [(n, fold) for n in (10, 20, 40, 80) for fold in range(10)]
-    assert found.configurations[found.best] == {"neighbours": BEST}
+    assert found.configurations[found.best_index] == {"neighbours": BEST}
 
 
 @pytest.mark.parametrize("how", [{}, {"all_folds": True}, {"sampler": "tpe", "budget": 4}])
@@ -109,7 +109,7 @@ def test_one_that_was_cut_off_goes_on_and_loses_no_fold(store: Store, how: dict)
         tuned(store, first := Counted(fails_at=3), **how)
     second = Counted()
     found = tuned(store, second, **how)
-    assert found.configurations[found.best] == {"neighbours": BEST}
+    assert found.configurations[found.best_index] == {"neighbours": BEST}
     done = first.asked[:2]
     assert not set(done) & set(second.asked)
     tuned(store, third := Counted(), **how)
@@ -120,7 +120,7 @@ def test_configurations_that_share_work_are_computed_together(store: Store) -> N
     together = Counted()
     found = tuned(store, together, all_folds=True)
     assert together.batches == [4] * 10
-    assert found.configurations[found.best] == {"neighbours": BEST}
+    assert found.configurations[found.best_index] == {"neighbours": BEST}
     runs = store.runs()
     assert len(runs) == 4  # one for each configuration, not one for each of its folds
     assert all(run.state is RunState.FINISHED and len(run.folds) == 10 for run in runs)
@@ -142,7 +142,7 @@ def test_shared_work_that_was_cut_off_loses_nothing_that_was_finished(
     assert there == set(first.asked)
     second = Counted()
     found = tuned(store, second, **how)
-    assert found.configurations[found.best] == {"neighbours": BEST}
+    assert found.configurations[found.best_index] == {"neighbours": BEST}
     assert not there & {*second.asked}
     assert not any(run.state.active for run in store.runs())
 

@@ -16,7 +16,7 @@ from pages.learn.material.recorded_runs import (
     MAX_ROUND,
     complete_runs,
     guide_run,
-    replayed,
+    moments_in_order,
     round_of,
     stops_at,
 )
@@ -78,16 +78,16 @@ FIVE = np.array([0.30, 0.34, 0.31, 0.33, 0.32])
 
 
 def test_the_moments_follow_the_order():
-    played = replayed(FIVE, [4, 0, 1, 2, 3])
-    assert [one.fold for one in played] == [4, 0, 1, 2, 3]
-    assert [one.score for one in played] == [0.32, 0.30, 0.34, 0.31, 0.33]
-    assert played[1].mean == pytest.approx(0.31)
-    assert played[0].interval is None
+    found = moments_in_order(FIVE, [4, 0, 1, 2, 3])
+    assert [one.fold for one in found] == [4, 0, 1, 2, 3]
+    assert [one.score for one in found] == [0.32, 0.30, 0.34, 0.31, 0.33]
+    assert found[1].mean == pytest.approx(0.31)
+    assert found[0].interval is None
 
 
 @given(st.permutations(range(5)), st.lists(st.floats(1e-7, 1.0), min_size=1, max_size=6))
 def test_every_alpha_stops_where_the_live_rule_stops(order, alphas):
-    stops = stops_at(replayed(FIVE, order), np.array(alphas))
+    stops = stops_at(moments_in_order(FIVE, order), np.array(alphas))
     results = [fold_result(fold, FIVE[fold]) for fold in order]
     live = [stop_of(moments(EFold(alpha=alpha), results, 0.95), 5) for alpha in alphas]
     assert stops.tolist() == live
