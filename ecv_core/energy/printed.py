@@ -107,7 +107,7 @@ def _reading_of(line: str, header: list[str]) -> Printed | None:
     Raises:
         ValueError: For several, or for a number that may be read in two ways.
     """
-    if re.search(r"(?<![A-Za-z\d_.])\d+,\d", line):
+    if re.search(r"(?<![A-Za-z\d_.])(\d+|\d{1,3}(\.\d{3})+),\d", line):
         raise ValueError(
             f"it prints '{line[:40]}', which may be a decimal comma or two values; print a point"
         )

@@ -58,6 +58,7 @@ def test_a_power_or_an_energy_is_read(text: str, value: float, unit: str, device
         "120.50 W, 300.00 W",  # its draw and its limit
         "0, 120.50",
         "47,3 W",
+        "1.047,3 W",  # a point for thousands, a comma for decimals
         "GPU 0: 120.50 W\n80.25 W",
         "120.50 W\ndone",
         "-5 W\n80 W",
