@@ -179,7 +179,7 @@ from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.figures.report.describe import score_sentence
 from ecv_core.records.errors import InputError
-from ecv_core.records.spec import SCORES, RunSpec
+from ecv_core.records.spec import SCORE_ROLES, RunSpec
 from ecv_core.store.document import command_for
 from ecv_core.fold.spec import make_spec
 
@@ -213,7 +213,7 @@ def test_a_run_from_before_has_the_default_and_other_scores():
     assert stored.pop("training_share") == 0.5
     before = RunSpec.from_json(json.dumps(stored))
     assert before.training_share == 1.0
-    assert before.part(*SCORES) != HALF.part(*SCORES)
+    assert before.part(*SCORE_ROLES) != HALF.part(*SCORE_ROLES)
     (differing,) = (one for one in compared_settings([before, HALF]) if one.differs)
     assert (differing.name, differing.values) == ("training share", ("1", "0.5"))
 

@@ -14,7 +14,7 @@ from ecv_core.analysis.comparison.further import (
     further_tests,
     rank_over_datasets,
 )
-from ecv_core.analysis.comparison.names import names
+from ecv_core.analysis.comparison.names import distinct_names
 from ecv_core.analysis.comparison.paired_runs import Comparison, Untested, compare_runs
 from ecv_core.cli import write_answer
 from ecv_core.cli.options import add_json
@@ -51,7 +51,7 @@ def compare_command(options: argparse.Namespace) -> None:
     """Test every pair that can be tested fairly, and say why others are not."""
     runs = _runs(options.run_ids)
     name_of_run = {}
-    for run, name in zip(runs, names(runs), strict=True):
+    for run, name in zip(runs, distinct_names(runs), strict=True):
         name_of_run[run.run_id] = name
     comparisons, untested = compare_runs(runs)
     further_of_pairs = further_tests(comparisons, runs, options.rope)

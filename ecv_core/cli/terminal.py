@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import TextIO
 
-from ecv_core.untrusted.texts import visible
+from ecv_core.untrusted.texts import blank_hidden_characters
 
 
 @contextmanager
@@ -50,7 +50,7 @@ class _VisibleText(io.TextIOBase):
 
     def write(self, text: str) -> int:
         parts = text.split(self._kept)
-        self._terminal.write(self._kept.join([visible(part) for part in parts]))
+        self._terminal.write(self._kept.join([blank_hidden_characters(part) for part in parts]))
         return len(text)
 
     def flush(self) -> None:

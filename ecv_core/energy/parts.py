@@ -85,7 +85,7 @@ class Metered(Protocol):
 AnyMetered = TypeVar("AnyMetered", bound=Metered)
 
 
-def with_own_joules(runs: Iterable[AnyMetered]) -> list[AnyMetered]:
+def runs_without_other_work(runs: Iterable[AnyMetered]) -> list[AnyMetered]:
     """Those whose joules may be added up: the machine did nothing else while they ran."""
     return [run for run in runs if not run.other_work]
 
@@ -93,7 +93,7 @@ def with_own_joules(runs: Iterable[AnyMetered]) -> list[AnyMetered]:
 def excluded_energy_words(runs: Iterable[Metered]) -> str:
     """How many runs are left out of a sum of joules, in a sentence; empty where none is."""
     metered = list(runs)
-    left_out = len(metered) - len(with_own_joules(metered))
+    left_out = len(metered) - len(runs_without_other_work(metered))
     if not left_out:
         return ""
     if len(metered) == 1:
@@ -123,7 +123,7 @@ def inflated_energy_words(runs: Iterable[Metered]) -> str:
     For sums that need every run, such as the share of the energy that a selection spends.
     """
     metered = list(runs)
-    disturbed = len(metered) - len(with_own_joules(metered))
+    disturbed = len(metered) - len(runs_without_other_work(metered))
     if not disturbed:
         return ""
     if len(metered) == 1:

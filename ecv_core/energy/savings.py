@@ -73,7 +73,7 @@ class EnergyFacts:
     saved_percent: float | None
     processor_seconds: float | None
     """Of all cores and all folds that ran, see `processor_costs`; None where no fold says."""
-    processor_assumed: int
+    folds_without_processor_time: int
     """Folds that do not say it, and are taken to cost as those that do."""
     saved_processor_percent: float | None
     """As `saved_percent`; None too where no fold says."""
@@ -171,7 +171,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         folds_ran=len(folds),
         saved_percent=saved.percent,
         processor_seconds=processor_seconds,
-        processor_assumed=sum(fold.processor_seconds is None for fold in folds),
+        folds_without_processor_time=sum(fold.processor_seconds is None for fold in folds),
         saved_processor_percent=saved_processor.percent,
         gpu_seconds=sum_if_each_has_it(gpu_seconds),
         source=source_of_sum({fold.energy.source for fold in folds}),

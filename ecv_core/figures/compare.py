@@ -98,11 +98,12 @@ def panels_of(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def _kind_of_interval(spec: RunSpec) -> str:
     """How a run's intervals are made: two that differ in this are not to be compared."""
     level = percent_text(spec.confidence, "g")
-    if stopping.rule(spec.rule).interval is IntervalKind.K_FOLD_MEAN:
+    rule = stopping.rule(spec.rule)
+    if rule.interval is IntervalKind.K_FOLD_MEAN:
         return f"{level}, k-fold mean"
     has_own_interval = isinstance(stopping.rule_for(spec), OwnInterval)
     if has_own_interval:
-        return f"{level}, {stopping.rule(spec.rule).title.lower()} rule"
+        return f"{level}, {rule.title.lower()} rule"
     return f"{level}, t over folds"
 
 
@@ -121,7 +122,7 @@ def _run_row(name: str, run: RunRecord) -> dict[str, object]:
         "folds_saved": 0,
         "run_id": run.run_id,
     }
-    if run.stopped_at:
+    if run.stopped_at is not None:  # k where the rule let all folds run
         row["folds_saved"] = run.k - run.stopped_at
     if run.stopped_early:
         row["stop"] = run.stopped_at
@@ -162,7 +163,7 @@ def _cost_columns(run: RunRecord) -> dict[str, object]:
 
 
 _HOVER_COLUMNS = ["name", "folds_used", "k", "low", "high", "interval"]
-"""Of the frame: in the words of a hover, `customdata[1]` is the number of folds used."""
+"""Of the frame: what the words of a hover can show of a run."""
 AT_STOP = "mean at the stop"
 WHOLE = "mean of all k folds"
 
@@ -185,6 +186,7 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         dark: Whether the page is dark.
     """
     colours = palette(dark)
+    # Where no run has an interval yet, all means are drawn alike, as of one kind without a name.
     interval_kinds = [kind for kind in frame["interval"].unique() if kind] or [""]
     panels = frame.groupby(["dataset", "metric"], sort=False)
     height = _RUN_HEIGHT * len(frame) + (_TITLE_HEIGHT + _AXIS_HEIGHT) * len(panels)
@@ -192,12 +194,12 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     # Panels lie below each other, each with its title above it and its axis below it; Plotly wants
     # heights as shares of the figure's, from below.
     title_top = 1.0
-    for number, (_, runs) in enumerate(panels, start=1):
+    for panel_number, (_, runs) in enumerate(panels, start=1):
         panel_top = title_top - _TITLE_HEIGHT / height
         panel_bottom = panel_top - _RUN_HEIGHT * len(runs) / height
-        _add_panel(figure, number, runs, interval_kinds, colours)
+        _add_panel(figure, panel_number, runs, interval_kinds, colours)
         domain = [max(panel_bottom, 0.0), panel_top]
-        _set_panel_axes(figure, number, runs, colours, domain=domain)
+        _set_panel_axes(figure, panel_number, runs, colours, domain=domain)
         figure.add_annotation(_panel_title(runs, panel_top, colours))
         title_top = panel_bottom - _AXIS_HEIGHT / height
     layout = base_layout(colours, _MARGIN["t"] + height + _MARGIN["b"])
@@ -221,11 +223,11 @@ def _panel_title(runs: pd.DataFrame, top: float, colours: Palette) -> dict[str, 
 
 
 def _set_panel_axes(
-    figure: go.Figure, number: int, runs: pd.DataFrame, colours: Palette, domain: list[float]
+    figure: go.Figure, panel_number: int, runs: pd.DataFrame, colours: Palette, domain: list[float]
 ) -> None:
     """Scores across, runs from the top down, in this part of the figure's height."""
     figure.update_xaxes(
-        row=number,
+        row=panel_number,
         col=1,
         gridcolor=colours.grid,
         zeroline=False,
@@ -236,7 +238,7 @@ def _set_panel_axes(
     # On two lines: a narrow page would have no room for the marks.
     names = [name.replace(", ", ",<br>", 1) for name in runs["name"]]
     figure.update_yaxes(
-        row=number,
+        row=panel_number,
         col=1,
         domain=domain,
         tickmode="array",
@@ -251,7 +253,7 @@ def _set_panel_axes(
 
 def _add_panel(
     figure: go.Figure,
-    number: int,
+    panel_number: int,
     runs: pd.DataFrame,
     interval_kinds: Sequence[str],
     colours: Palette,
@@ -260,22 +262,24 @@ def _add_panel(
 
     Args:
         figure: With panels below each other.
-        number: The number of the panel, from 1.
+        panel_number: From 1.
         runs: Rows of the frame.
         interval_kinds: All ways in which intervals of the figure are made.
         colours: The colours of the page.
     """
     runs = runs.assign(place=range(len(runs)))
-    _add_whole_means(figure, number, runs.dropna(subset=["k_fold_mean"]), colours)
+    _add_whole_means(figure, panel_number, runs.dropna(subset=["k_fold_mean"]), colours)
     scored_runs = runs.dropna(subset=["mean"])
     styles = [("diamond", colours.mean), ("square", colours.width), ("triangle-up", colours.ink)]
     # A mean without an interval is drawn like the first kind: there is nothing to mistake.
     kind_of_run = scored_runs["interval"].replace("", interval_kinds[0])
     for kind, (symbol, colour) in zip(interval_kinds, cycle(styles), strict=False):
-        _add_means_at_stop(figure, number, scored_runs[kind_of_run == kind], kind, symbol, colour)
+        _add_means_at_stop(
+            figure, panel_number, scored_runs[kind_of_run == kind], kind, symbol, colour
+        )
     right_ends = scored_runs[["mean", "high", "k_fold_mean"]].max(axis=1)
     figure.add_scatter(
-        row=number,
+        row=panel_number,
         col=1,
         x=right_ends,
         y=scored_runs["place"],
@@ -288,7 +292,9 @@ def _add_panel(
     )
 
 
-def _add_whole_means(figure: go.Figure, number: int, runs: pd.DataFrame, colours: Palette) -> None:
+def _add_whole_means(
+    figure: go.Figure, panel_number: int, runs: pd.DataFrame, colours: Palette
+) -> None:
     """A tick at the mean of all folds of each of these runs."""
     tick = {
         "size": 26,
@@ -298,18 +304,18 @@ def _add_whole_means(figure: go.Figure, number: int, runs: pd.DataFrame, colours
     }
     _add_marks(
         figure,
-        number,
+        panel_number,
         runs,
         x=runs["k_fold_mean"],
         name=WHOLE,
         marker=tick,
-        hovertemplate="%{customdata[0]}<br>mean of all %{customdata[2]} folds %{x:.4f}"
+        hovertemplate=f"{_hover_value('name')}<br>mean of all {_hover_value('k')} folds %{{x:.4f}}"
         "<extra></extra>",
     )
 
 
 def _add_means_at_stop(
-    figure: go.Figure, number: int, runs: pd.DataFrame, kind: str, symbol: str, colour: str
+    figure: go.Figure, panel_number: int, runs: pd.DataFrame, kind: str, symbol: str, colour: str
 ) -> None:
     """A mark at the mean of each of these runs, and its interval, all made in one way."""
     if runs.empty:
@@ -328,24 +334,29 @@ def _add_means_at_stop(
         "thickness": 3,
         "width": 8,
     }
-    # The numbers in the template count _HOVER_COLUMNS.
+    ends = f"{_hover_value('low', ':.4f')} to {_hover_value('high', ':.4f')}"
+    folds = f"{_hover_value('folds_used')} of {_hover_value('k')} folds"
     _add_marks(
         figure,
-        number,
+        panel_number,
         runs,
         x=runs["mean"],
         name=name,
         marker={"size": 13, "color": colour, "symbol": symbol},
         error_x=interval,
-        hovertemplate="%{customdata[0]}<br>mean %{x:.4f}, interval %{customdata[3]:.4f} to "
-        "%{customdata[4]:.4f} (%{customdata[5]})<br>%{customdata[1]} of %{customdata[2]} folds"
-        "<extra></extra>",
+        hovertemplate=f"{_hover_value('name')}<br>mean %{{x:.4f}}, interval {ends} "
+        f"({_hover_value('interval')})<br>{folds}<extra></extra>",
     )
+
+
+def _hover_value(column: str, number_format: str = "") -> str:
+    """What stands for a run's value of this column in the words of a hover, as Plotly has it."""
+    return f"%{{customdata[{_HOVER_COLUMNS.index(column)}]{number_format}}}"
 
 
 def _add_marks(
     figure: go.Figure,
-    number: int,
+    panel_number: int,
     runs: pd.DataFrame,
     *,
     name: str,
@@ -354,7 +365,7 @@ def _add_marks(
     """A mark for each run in its row of a panel; the legend has each name once."""
     names_so_far = [trace.name for trace in figure.data]
     figure.add_scatter(
-        row=number,
+        row=panel_number,
         col=1,
         y=runs["place"],
         mode="markers",

@@ -93,18 +93,24 @@ def efold_figure(
         middle = {"x": 0.5, "xref": "paper", "y": 0.5, "yref": "paper"}
         figure.add_annotation(note(note_if_empty, 19, colours.muted, **middle))
     low, high = span or score_range(frame)
+    # Both axes are equally long, so that a width is as high as the interval band is thick.
     length = (1 + _HEADROOM) * (high - low)
-    scores = _value_axis(history.metric, colours.mean, [low, low + length])
-    scores["gridcolor"] = colours.grid
-    widths = _value_axis("interval width", colours.width, [0, length])
-    widths |= {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "nonnegative"}
+    score_axis = _value_axis(history.metric, colours.mean, [low, low + length])
+    score_axis["gridcolor"] = colours.grid
+    width_axis = _value_axis("interval width", colours.width, [0, length])
+    width_axis |= {
+        "overlaying": "y",
+        "side": "right",
+        "showgrid": False,
+        "rangemode": "nonnegative",
+    }
     folds = fold_ticks(history.k) | {"fixedrange": False, "linecolor": colours.muted}
     lay_out(
         figure,
         base_layout(colours, height),
         xaxis=plain_axis("folds seen (n)", **folds),
-        yaxis=scores,
-        yaxis2=widths,
+        yaxis=score_axis,
+        yaxis2=width_axis,
         uirevision="figure-1",
     )
     if frame.empty and span is None:  # there is no scale yet
@@ -276,7 +282,7 @@ def _enlarge_type(figure: go.Figure, scale: float) -> None:
     layout.legend.font.size *= scale
     layout.margin.t *= scale
     for axis in (layout.xaxis, layout.yaxis, layout.yaxis2):
-        usual_size = axis.title.font.size or _AXIS_TITLE_SIZE  # that of folds says none
+        usual_size = axis.title.font.size or _AXIS_TITLE_SIZE  # the axis of folds says no size
         axis.title.font.size = scale * usual_size
     for annotation in layout.annotations:
         annotation.font.size *= scale

@@ -29,9 +29,9 @@ ROW_HEIGHT = 44
 """Pixels of a row."""
 _LOW_ROW_HEIGHT = 24
 """Pixels of a row where there are many."""
-ABOVE = 108
+COLUMN_NAMES_HEIGHT = 108
 """Pixels above the cells, for the names of the columns."""
-BELOW = 46
+LEGEND_HEIGHT = 46
 """Pixels below the cells, for the legend."""
 
 _COLUMNS_OF_LITTLE_TILT = 6
@@ -159,7 +159,7 @@ def _height(table: pd.DataFrame) -> int:
     """Pixels of the figure: twenty datasets are seen at once too, in lower rows."""
     rows = len(table)
     row_height = max(_LOW_ROW_HEIGHT, min(ROW_HEIGHT, 480 // rows))
-    return ABOVE + rows * row_height + BELOW
+    return COLUMN_NAMES_HEIGHT + rows * row_height + LEGEND_HEIGHT
 
 
 def heatmap_steps(

@@ -30,13 +30,13 @@ def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             hovertemplate="%{y:.3f} ± %{customdata[0]:.3f}",
         )
     looks: dict[str, Any] = {"linecolor": colours.muted, "fixedrange": True}
-    ranks = looks | {"range": [0.5, float(frame["rank"].max()) + 0.5]}
-    ranks |= {"showgrid": False, "showline": True}
-    p_values = looks | {"range": [0, 1], "gridcolor": colours.grid}
+    rank_axis = looks | {"range": [0.5, float(frame["rank"].max()) + 0.5]}
+    rank_axis |= {"showgrid": False, "showline": True}
+    p_axis = looks | {"range": [0, 1], "gridcolor": colours.grid}
     return lay_out(
         figure,
         base_layout(colours, 460),
-        xaxis=plain_axis("pair of settings, by p value", size=17, **ranks),
-        yaxis=plain_axis("p value, mean of the folds", size=17, **p_values),
+        xaxis=plain_axis("pair of settings, by p value", size=17, **rank_axis),
+        yaxis=plain_axis("p value, mean of the folds", size=17, **p_axis),
         uirevision="p-values",
     )

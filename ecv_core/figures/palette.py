@@ -133,7 +133,8 @@ def lay_out(figure: go.Figure, layout: Mapping[str, Any], **more: object) -> go.
     Every figure comes through here when its traces are in it: its texts are disarmed.
     All of it at once and without Plotly's template: `update_layout` takes twenty times as long.
     """
-    # Plotly's own template would be a part of each page: an empty one takes its place and goes.
+    # Plotly's own template would make each page larger. It is replaced by the empty one, 'none',
+    # which is taken out too.
     figure.layout = figure.layout.to_plotly_json() | layout | more | {"template": "none"}
     figure.layout.template = None
     disarm_figure(figure)  # names come from others, and none may become a link or an image

@@ -15,7 +15,7 @@ _Trace = dict[str, Any]
 
 _LANE_HEIGHT = 46
 """Pixels."""
-_AROUND = 118
+_LEGEND_AND_AXIS_HEIGHT = 118
 """Pixels above and below the lanes: the legend, and the axis with its title."""
 _STATES_NOT_EVALUATED = ("close", "out", "worse", "placed", "waiting")
 """States of contenders that are not evaluated any more, or not yet."""
@@ -87,7 +87,7 @@ def _figure_of_step(rows: pd.DataFrame, span: tuple[float, float], colours: Pale
     traces = _interval_traces(rows, span, colours) + _mark_traces(rows, span, colours)
     # All traces in one call: Plotly takes much longer to add one after the other.
     figure = go.Figure(traces)
-    layout = base_layout(colours, _AROUND + _LANE_HEIGHT * len(rows))
+    layout = base_layout(colours, _LEGEND_AND_AXIS_HEIGHT + _LANE_HEIGHT * len(rows))
     leader_line = {
         "type": "line",
         "xref": "x",
@@ -99,8 +99,10 @@ def _figure_of_step(rows: pd.DataFrame, span: tuple[float, float], colours: Pale
         "line": {"color": colours.mean, "width": 2, "dash": "dot"},
     }
     looks: dict[str, Any] = {"gridcolor": colours.grid, "fixedrange": True}
-    behind = plain_axis("behind the leader, % of its mean", standoff=8, range=list(span), **looks)
-    lanes = {"range": [-len(rows) + 0.5, 0.75], "visible": False, "fixedrange": True}
+    distance_axis = plain_axis(
+        "behind the leader, % of its mean", standoff=8, range=list(span), **looks
+    )
+    lane_axis = {"range": [-len(rows) + 0.5, 0.75], "visible": False, "fixedrange": True}
     layout["legend"] |= {"itemclick": False, "itemdoubleclick": False}
     titles = [_lane_title(row, colours) for _, row in rows.iterrows()]
     return lay_out(
@@ -110,8 +112,8 @@ def _figure_of_step(rows: pd.DataFrame, span: tuple[float, float], colours: Pale
         showlegend=True,
         annotations=titles,
         shapes=[leader_line],
-        xaxis=behind,
-        yaxis=lanes,
+        xaxis=distance_axis,
+        yaxis=lane_axis,
     )
 
 
@@ -181,7 +183,8 @@ def _mark_data(contenders: pd.DataFrame, span: tuple[float, float]) -> _Trace:
 
 def _lane_title(row: pd.Series[Any], colours: Palette) -> dict[str, Any]:
     """Name and state of a contender, above its lane; a phone has no room for more than a clause."""
-    state, _, _details = row["says"].partition(";")  # 'out after 1 fold; 2.1 % behind'
+    # What is said of a contender, 'close after 1 fold: ...; not shown for new data', is too long.
+    state, _, _further_clauses = row["says"].partition(";")
     text = f"<b>{row['contender']}</b> · {state}"
     colour = colours.ink
     if row["state"] in _STATES_NOT_EVALUATED:

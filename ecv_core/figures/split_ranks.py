@@ -6,8 +6,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.heatmap import (
-    ABOVE,
-    BELOW,
+    COLUMN_NAMES_HEIGHT,
+    LEGEND_HEIGHT,
     ROW_HEIGHT,
     cells_layout,
     cells_trace,
@@ -20,7 +20,7 @@ from ecv_core.figures.palette import CellScale, lay_out, palette
 # The table with arrows: table 3 of Meng et al.
 
 
-_ABOVE_SPLITS = ABOVE + 20
+_SPLIT_NAMES_HEIGHT = COLUMN_NAMES_HEIGHT + 20
 """Pixels above the cells: names of splits are longer than those of algorithms."""
 _SMALL = 13
 """Pixels of the type of scores and intervals."""
@@ -54,7 +54,7 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         colorscale=colours.moved,  # the arrow says it too
         hovertemplate="%{y} under %{x}<br>%{customdata}<extra></extra>",
     )
-    height = _ABOVE_SPLITS + ROW_HEIGHT * len(table)
+    height = _SPLIT_NAMES_HEIGHT + ROW_HEIGHT * len(table)
     return lay_out(go.Figure(trace), cells_layout(table, colours, height))
 
 
@@ -118,7 +118,7 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         **texts_in_cells(cells, "other", "split"),
         hovertemplate="%{y} and %{x}<br>%{customdata}<extra></extra>",
     )
-    height = _ABOVE_SPLITS + ROW_HEIGHT * len(table) + BELOW
+    height = _SPLIT_NAMES_HEIGHT + ROW_HEIGHT * len(table) + LEGEND_HEIGHT
     return lay_out(go.Figure(trace), cells_layout(table, colours, height))
 
 

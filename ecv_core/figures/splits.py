@@ -122,6 +122,7 @@ def _data_of_fold(toy: ToySplit, fold: int) -> list[dict[str, Any]]:
     data = [held_out, point_in_time, leaked]
     marks = toy.marks[toy.marks["fold"] == fold]
     texts = marks["name"] + ": item " + marks["item"].astype(str)
+    # The traces of the figure come in the order of these styles, whatever their colours.
     for part in part_styles(palette(False)):
         of_part = marks[marks["part"] == part]
         data.append(

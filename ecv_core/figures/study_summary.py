@@ -91,10 +91,10 @@ class Summary:
         """The headline over some of the systems, by number: a row per alpha, as in `headline`."""
         systems = tuple(self.tradeoff.systems[number] for number in system_numbers)
         curves = tuple(self.tradeoff.curves[number] for number in system_numbers)
-        of_systems = replace(
+        tradeoff_of_systems = replace(
             self.tradeoff, systems=systems, curves=curves, average=averaged(curves)
         )
-        return headline_frame(of_systems, self.alphas)
+        return headline_frame(tradeoff_of_systems, self.alphas)
 
     def rules(self, curves: CurvesByRule) -> pd.DataFrame:
         """The paper's rule beside all others, as `rules_frame` gives it.

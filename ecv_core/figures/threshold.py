@@ -71,7 +71,8 @@ def threshold_figure(
     low, high = _value_range(numbers_on_axis or [*frame["number"], limit], logarithmic)
     stops = [moment.n for moment in moments if moment.decision.stop]
     if stops:
-        _add_stop(figure, stops[0], right, _below_top(low, high, logarithmic), low, colours)
+        line_top = _below_top(low, high, logarithmic)
+        _add_stop(figure, stops[0], colours, right=right, bottom=low, top=line_top)
     looks: dict[str, Any] = {"range": [low, high]}
     if logarithmic:
         # Plotly takes the ends of such an axis as exponents of ten.
@@ -110,13 +111,13 @@ def _add_marks(
 
 
 def _add_stop(
-    figure: go.Figure, stop: int, right: float, top: float, low: float, colours: Palette
+    figure: go.Figure, stop: int, colours: Palette, *, right: float, bottom: float, top: float
 ) -> None:
     """A line at the stop, and the folds behind it shaded."""
     if stop < right - 0.5:
         figure.add_vrect(x0=stop, x1=right, fillcolor=colours.saved, line_width=0, layer="below")
     words = f" stop after {stop}"
-    _add_named_line(figure, [stop, stop], [low, top], words, "bottom right", colours.stop)
+    _add_named_line(figure, [stop, stop], [bottom, top], words, "bottom right", colours.stop)
 
 
 def _add_named_line(

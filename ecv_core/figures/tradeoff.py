@@ -29,7 +29,7 @@ _MANY_SETTINGS = 20
 """Settings of a rule from which on its line has no marks."""
 
 
-def highest_difference(frame: pd.DataFrame) -> float:
+def end_of_difference_axis(frame: pd.DataFrame) -> float:
     """End of the trade-off's upward axis: one wild system does not flatten all others.
 
     Args:
@@ -72,7 +72,9 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
         margin={"l": 84, "r": 24, "t": 64, "b": 60},
         hovermode="closest",
         xaxis=_percent_axis(f"{cost} used (% of all folds)", 104, colours),
-        yaxis=_percent_axis("difference to k-fold mean (%)", highest_difference(frame), colours),
+        yaxis=_percent_axis(
+            "difference to k-fold mean (%)", end_of_difference_axis(frame), colours
+        ),
         uirevision="tradeoff",
     )
 
@@ -338,7 +340,7 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float]) -> list[Step]:
         heights = [round(share, 3) for share in shares]
         bars = {"x": folds, "y": heights, "text": [_share_text(share) for share in shares]}
         mean = float(np.dot(shares, folds)) / 100
-        line_top = 104
+        line_top = 104  # percent: room for its words is left above
         line_bottom = min(highest + 14, line_top)  # above the number on the highest bar
         mean_line = {
             "x": [mean, mean],

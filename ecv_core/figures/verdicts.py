@@ -44,11 +44,13 @@ def comparison_sentence(
     scope = f"This holds for {test.speaks_of}."
     # `pair.test` of a table is of the learners: of models that others would fit to other rows. The
     # test of the very models that were fitted here, where there is one, stands beside it.
-    if pair.fitted is not None and pair.fitted_p_holm is not None:
+    if pair.test_of_fitted_models is not None and pair.p_holm_of_fitted_models is not None:
         of_models = _interval_and_p_words(
-            pair.fitted, pair.fitted_p_holm, is_one_of_several=is_one_of_several
+            pair.test_of_fitted_models,
+            pair.p_holm_of_fitted_models,
+            is_one_of_several=is_one_of_several,
         )
-        scope = f"{scope} For {pair.fitted.speaks_of}: {of_models}."
+        scope = f"{scope} For {pair.test_of_fitted_models.speaks_of}: {of_models}."
     if pair.shows_difference:
         by = f"by {test.difference:.4f} {pair.metric}"
         return f"{pair.first} is better than {pair.second}{where} {by}: {numbers}. {scope}"

@@ -220,8 +220,8 @@ def _meaning_of_stop(run: RunRecord, mean: float) -> str:
     if run.spec.rule in RULES:
         meaning = RULES[run.spec.rule].meaning
     interval = shown_interval(run).interval
-    # An interval that reaches further than a tenth of the mean to each side belies a rule that says
-    # 'has settled'.
+    # An interval that reaches further than a tenth of the mean to each side belies what some rules
+    # say of their stop: that the mean 'has settled'.
     uncertain = interval is not None and interval.width > 0.2 * abs(mean)
     claims_certainty = meaning.startswith("has settled")
     if meaning and not (uncertain and claims_certainty):
@@ -252,9 +252,10 @@ def decision_reason(run: RunRecord) -> str:
     if run.spec.rule == NEVER_STOPS or run.at_stop is None:
         return ""
     reason = run.at_stop.decision.reason
-    if run.state.active or not reason.endswith(": go on."):
-        return reason
-    return reason.removesuffix(": go on.") + "."  # nothing goes on any more
+    # A rule that does not stop ends its reason with 'go on', which a run that has ended does not.
+    if not run.state.active and reason.endswith(": go on."):
+        reason = reason.removesuffix(": go on.") + "."
+    return reason
 
 
 # Intervals.
@@ -321,7 +322,7 @@ def interval_words(run: RunRecord, new_data: MeanOnNewData | None) -> str:
         return ""
     new_data_words = f"{usual_units_of_new_data(run.spec)} not known"
     if new_data is not None:
-        new_data_words = f"{new_data.of} {ends_words(new_data.interval)}"
+        new_data_words = f"{new_data.units} {ends_words(new_data.interval)}"
     words = f"{percent_text(run.spec.confidence, 'g')} interval for new {new_data_words}"
     shown = shown_interval(run)
     half_width = half_width_words(shown.interval, run.k, shown.note)
@@ -385,7 +386,7 @@ def new_data_line(run: RunRecord, new_data: MeanOnNewData | None) -> str:
         return f"no interval for new {units}, because later {units} may differ from earlier ones"
     if new_data is None:
         return _new_data_sentence(None, units, run.spec.confidence)
-    return _new_data_sentence(new_data.interval, new_data.of, run.spec.confidence)
+    return _new_data_sentence(new_data.interval, new_data.units, run.spec.confidence)
 
 
 def winner_new_data_line(
@@ -751,13 +752,12 @@ def processor_words(facts: EnergyFacts) -> str:
     if facts.processor_seconds is None:
         return ""
     about = ""
-    if facts.has_forecast or facts.processor_assumed:
+    if facts.has_forecast or facts.folds_without_processor_time:
         about = "about "
     words = f"processor time {about}{duration(facts.processor_seconds)}"
-    if facts.processor_assumed:
-        words += (
-            f" ({counted(facts.processor_assumed, 'fold')} assumed to cost as much as the others)"
-        )
+    if facts.folds_without_processor_time:
+        folds = counted(facts.folds_without_processor_time, "fold")
+        words += f" ({folds} assumed to cost as much as the others)"
     if facts.saved_processor_percent:
         words += f", {about}{facts.saved_processor_percent:.0f} % saved"
     if facts.gpu_seconds:

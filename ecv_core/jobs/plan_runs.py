@@ -21,7 +21,7 @@ from ecv_core.evaluation import metric_of
 from ecv_core.jobs.plan import FoldTask, Plan, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Moment, Progress, RunRecord, RunState, no_progress
-from ecv_core.records.spec import SCORES, Role, RunSpec
+from ecv_core.records.spec import SCORE_ROLES, Role, RunSpec
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_model_ids
 from ecv_core.stopping.odd_folds import doubt
@@ -650,7 +650,7 @@ def _moments_after_each(
 def _key_of_run(spec: RunSpec) -> Hashable:
     """What tells the runs of one plan apart, which is all but the folds that they are to have."""
     spec_of_all_folds = replace(spec, only_folds=(), full=False)
-    return tuple(spec_of_all_folds.part(*SCORES, Role.STOP).values())
+    return tuple(spec_of_all_folds.part(*SCORE_ROLES, Role.STOP).values())
 
 
 class _FoldProgress(NamedTuple):

@@ -31,7 +31,7 @@ class Role(Enum):
     REPORT = "only what the run reports"
 
 
-SCORES = (Role.MODEL, Role.FOLDS, Role.MEASURE)
+SCORE_ROLES = (Role.MODEL, Role.FOLDS, Role.MEASURE)
 """Runs that differ in no setting of these roles have the same scores."""
 
 
@@ -476,7 +476,7 @@ class RunSpec:
     def same_scores(self, other: RunSpec) -> bool:
         """Whether a fold has the same score in both, whichever of the folds they run."""
         mine = replace(self, only_folds=other.only_folds)
-        return mine.part(*SCORES) == other.part(*SCORES)
+        return mine.part(*SCORE_ROLES) == other.part(*SCORE_ROLES)
 
     @property
     def score_key(self) -> str:
@@ -487,7 +487,7 @@ class RunSpec:
         setting that is added later changes no key while it is left at its default; and the default
         of a setting must never change, which files without it forbid as well.
         """
-        settings = replace(self, only_folds=()).not_at_default(*SCORES)
+        settings = replace(self, only_folds=()).not_at_default(*SCORE_ROLES)
         text = json.dumps(settings, sort_keys=True, separators=(",", ":"))
         return sha256(text.encode()).hexdigest()[:32]
 
@@ -508,7 +508,7 @@ class RunSpec:
         They may differ in whether it goes on after its stop, and in what is only reported.
         """
         mine = replace(self, full=other.full)
-        return mine.part(*SCORES, Role.STOP) == other.part(*SCORES, Role.STOP)
+        return mine.part(*SCORE_ROLES, Role.STOP) == other.part(*SCORE_ROLES, Role.STOP)
 
     def to_json(self) -> str:
         """Canonical JSON: sorted keys, no spaces; parameters as objects.

@@ -40,7 +40,7 @@ from ecv_core.records.run import (
     Shared,
     UserScores,
 )
-from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec, Setting
+from ecv_core.records.spec import SCORE_ROLES, SETTINGS, Role, RunSpec, Setting
 from ecv_core.store.new_data import mean_on_new_data
 from ecv_core.untrusted import limits
 
@@ -314,7 +314,7 @@ def _interval_for_new_data(
         return None
     interval = new_data.interval
     # `of` is 'users', 'clusters' of users, or 'rows' of a table.
-    return {"interval": (interval.low, interval.high), "of": new_data.of}
+    return {"interval": (interval.low, interval.high), "of": new_data.units}
 
 
 def _k_fold_values(run: RunRecord) -> dict[str, Any]:
@@ -361,7 +361,7 @@ def command_for(spec: RunSpec) -> str:
         words += ["run", spec.dataset, spec.algorithm]
     usual_values = _usual_settings(spec)
     # What decides when it stops comes first, then what decides its scores and what is reported.
-    settings = spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT)
+    settings = spec.part(Role.STOP) | spec.part(*SCORE_ROLES, Role.REPORT)
     for name in settings:
         if name in _SPECIAL_OPTIONS:  # whose words are not just an option and its value
             words += _SPECIAL_OPTIONS[name](spec)

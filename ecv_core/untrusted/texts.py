@@ -15,7 +15,7 @@ _FOREIGN_TAG = re.compile(r"<(?!/?(?:b|extra|span)>|br>|span style='font-size:\d
 """What Plotly may read as a tag, but those that our figures write: none of these leads anywhere."""
 
 
-def visible(text: str) -> str:
+def blank_hidden_characters(text: str) -> str:
     """A text with a blank for each sign that nobody sees or that turns the order of what follows.
 
     Line breaks stay.
@@ -25,7 +25,7 @@ def visible(text: str) -> str:
 
 def chart_text(text: str) -> str:
     """A text as Plotly shows it without a link, an image or a style of others."""
-    return _FOREIGN_TAG.sub("&lt;", visible(text))
+    return _FOREIGN_TAG.sub("&lt;", blank_hidden_characters(text))
 
 
 def disarm_figure(figure: go.Figure) -> None:

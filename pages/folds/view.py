@@ -17,13 +17,13 @@ from ecv_core.analysis.tradeoff.curves import (
 )
 from ecv_core.analysis.tradeoff.decision import ALL_FOLDS, FoldsAdvice, decide, fixed_folds
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
-from ecv_core.energy.parts import excluded_energy_words, with_own_joules
+from ecv_core.energy.parts import excluded_energy_words, runs_without_other_work
 from ecv_core.figures.report.advice import (
+    acceptable_difference_sentence,
     checked_sentence,
     enough_words,
     options_frame,
     promise_words,
-    way_out_sentence,
 )
 from ecv_core.figures.report.describe import Description, describe_advice
 from ecv_core.figures.report.pictures import printed_figure
@@ -148,7 +148,9 @@ def folds_answer(explored: Explored, advice: FoldsAdvice, choice: ChosenSystems)
     """The cheapest option that keeps the promise, as the card says it."""
     sentences = [f"{choice.whose}, to end {promise_words(advice)}."]
     if advice.best.rule == ALL_FOLDS:
-        sentences.append(f"No rule keeps this promise with fewer. {way_out_sentence(advice)}")
+        sentences.append(
+            f"No rule keeps this promise with fewer. {acceptable_difference_sentence(advice)}"
+        )
     return Answer(
         certainty=_certainty(advice),
         headline=enough_words(advice),
@@ -395,7 +397,7 @@ def draw_stops(explored: Explored) -> None:
     )
     if explored.cost == "energy":
         folds: list[FoldResult] = []
-        for system in with_own_joules(explored.systems):
+        for system in runs_without_other_work(explored.systems):
             folds += system.results or ()
         energy_bar(folds, excluded_energy_words(explored.systems))
 

@@ -20,7 +20,7 @@ from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter, ParamValue
-from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec
+from ecv_core.records.spec import SCORE_ROLES, SETTINGS, Role, RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import NEVER_STOPS, RULES, Rule
@@ -291,7 +291,7 @@ def score_settings(metric: str) -> dict[str, Any]:
                 picked["negatives"] = int(negatives)
                 picked["negative_sampling"] = setting_widget("negative_sampling")
         # The rest of the settings that change a score have no place above.
-        picked |= other_settings(SCORES, _PLACED_FOLD_SETTINGS)
+        picked |= other_settings(SCORE_ROLES, _PLACED_FOLD_SETTINGS)
     if ranking == SAMPLED:
         st.warning(SAMPLED_WARNING, icon=":material/warning:")
     return picked

@@ -16,7 +16,7 @@ from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 from streamlit.typing import UploadedFile
 
 from ecv_core.access.roles import Action
-from ecv_core.energy.parts import excluded_energy_words, with_own_joules
+from ecv_core.energy.parts import excluded_energy_words, runs_without_other_work
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.spent import spent_figure, spent_frame
 from ecv_core.figures.words import (
@@ -560,7 +560,7 @@ def _show_energy(rows: Sequence[ListedRun], kind: str) -> None:
         kind: What one of them is called: 'picked run'.
     """
     metered = [row for row in rows if row.joules is not None]
-    undisturbed = with_own_joules(metered)
+    undisturbed = runs_without_other_work(metered)
     words_on_disturbed = excluded_energy_words(metered)
     if not undisturbed:
         if words_on_disturbed:

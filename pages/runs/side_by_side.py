@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.access.roles import Action
-from ecv_core.analysis.comparison.names import names
+from ecv_core.analysis.comparison.names import distinct_names
 from ecv_core.analysis.comparison.paired_runs import (
     Comparison,
     Untested,
@@ -171,7 +171,7 @@ def differing_settings(runs: Sequence[NamedRun]) -> None:
 
 def named_runs(runs: Sequence[RunRecord]) -> list[NamedRun]:
     """The runs under names that tell them apart; datasets as chosen, the best mean first."""
-    named = list(map(NamedRun, names(runs, algorithm_title), runs))
+    named = list(map(NamedRun, distinct_names(runs, algorithm_title), runs))
     panels = _panels(named)
 
     def place(named_run: NamedRun) -> tuple[int, float]:

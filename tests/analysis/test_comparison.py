@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from ecv_core.analysis.comparison.fairness import why_unfair
-from ecv_core.analysis.comparison.names import names
+from ecv_core.analysis.comparison.names import distinct_names
 from ecv_core.analysis.comparison.paired_runs import compare_runs, comparison_frame, user_means
 from ecv_core.analysis.comparison.settings import ABSENT, compared_settings
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores
@@ -110,10 +110,10 @@ def test_learners_on_a_table_are_paired_by_folds_and_their_fitted_models_by_samp
     assert (pair.first, pair.test.over, pair.test.pairs) == ("high", "folds", 3)
     assert pair.test.p == pytest.approx(1 - t / np.sqrt(t**2 + 2))
     assert "learners" in pair.test.speaks_of
-    assert (pair.fitted.over, pair.fitted.pairs) == ("samples", 6)
+    assert (pair.test_of_fitted_models.over, pair.test_of_fitted_models.pairs) == ("samples", 6)
     expected = stats.ttest_rel([1, 0, 1, 1, 1, 0], [0, 0, 1, 0, 0, 1]).pvalue
-    assert pair.fitted.p == pytest.approx(expected)
-    assert "fitted models" in pair.fitted.speaks_of
+    assert pair.test_of_fitted_models.p == pytest.approx(expected)
+    assert "fitted models" in pair.test_of_fitted_models.speaks_of
 
 
 def test_where_samples_put_the_other_first_their_difference_is_turned_round():
@@ -121,9 +121,13 @@ def test_where_samples_put_the_other_first_their_difference_is_turned_round():
     low = {0: ([0], [1.0]), 1: ([1], [0.5]), 2: ([2], [1.0])}
     ((pair,), _) = compare_runs(table_runs({"high": high, "low": low}))
     assert pair.first == "high"
-    assert pair.fitted.difference == pytest.approx(-2 / 3)
-    assert pair.fitted.low <= pair.fitted.difference <= pair.fitted.high
-    assert pair.fitted.effect < 0
+    assert pair.test_of_fitted_models.difference == pytest.approx(-2 / 3)
+    assert (
+        pair.test_of_fitted_models.low
+        <= pair.test_of_fitted_models.difference
+        <= pair.test_of_fitted_models.high
+    )
+    assert pair.test_of_fitted_models.effect < 0
 
 
 def test_one_fold_of_a_table_tells_of_fitted_models_alone():
@@ -134,7 +138,7 @@ def test_one_fold_of_a_table_tells_of_fitted_models_alone():
     runs = [with_users(name, {0: 0.5}, scores, TABLE) for name, scores in of_fold.items()]
     ((pair,), _) = compare_runs(runs)
     assert pair.test.speaks_of == "these fitted models, on new samples"
-    assert pair.fitted is None
+    assert pair.test_of_fitted_models is None
 
 
 def test_all_pairs_of_a_call_are_corrected_together():
@@ -268,11 +272,15 @@ def test_names_are_as_short_as_they_can_be():
     popular = replace(SPEC, algorithm="popular", params=())
     few = replace(SPEC, params=(("neighbours", 50),))
     runs = [run({}, spec, run_id=f"{at}00000") for at, spec in enumerate([SPEC, few, popular])]
-    assert names(runs) == ["item-knn, neighbours 100", "item-knn, neighbours 50", "popular"]
+    assert distinct_names(runs) == [
+        "item-knn, neighbours 100",
+        "item-knn, neighbours 50",
+        "popular",
+    ]
     again = [*runs, run({}, popular, run_id="abcdef99")]
-    assert names(again)[2:] == ["popular (200000)", "popular (abcdef)"]
+    assert distinct_names(again)[2:] == ["popular (200000)", "popular (abcdef)"]
     apart = [run({}, SPEC), run({}, replace(SPEC, dataset="ml-1m"))]
-    assert names(apart) == ["item-knn", "item-knn"]
+    assert distinct_names(apart) == ["item-knn", "item-knn"]
 
 
 ALPHA = {"rule_params": (("alpha", 1e-4),)}
@@ -301,9 +309,9 @@ ALPHA = {"rule_params": (("alpha", 1e-4),)}
 def test_runs_of_one_algorithm_are_named_by_what_differs_in_short(settings, told):
     base = replace(SPEC, rule="e-fold", **ALPHA)
     runs = [run({}, replace(base, **one), run_id=str(at)) for at, one in enumerate(settings)]
-    assert names(runs) == told
+    assert distinct_names(runs) == told
 
 
 def test_the_same_run_twice_is_told_apart_by_its_id():
     runs = [run({}, SPEC, run_id=run_id) for run_id in ("abcdef99", "12345678")]
-    assert names(runs) == [f"{SPEC.algorithm} (abcdef)", f"{SPEC.algorithm} (123456)"]
+    assert distinct_names(runs) == [f"{SPEC.algorithm} (abcdef)", f"{SPEC.algorithm} (123456)"]

@@ -12,7 +12,7 @@ from ecv_core.energy.parts import (
     excluded_energy_words,
     inflated_energy_words,
     parts_sentence,
-    with_own_joules,
+    runs_without_other_work,
 )
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import HOW_KNOWN, Energy, FoldResult, RunRecord, RunState
@@ -109,7 +109,7 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
         created_at=datetime(2026, 3, 4, tzinfo=UTC),
     )
     disturbed = replace(own, other_work="the machine was busy")
-    assert with_own_joules([own, disturbed]) == [own]
+    assert runs_without_other_work([own, disturbed]) == [own]
     assert excluded_energy_words([own, disturbed]) == (
         "1 of 2 runs is left out of the sums of energy, because other programs used the "
         "machine during it."

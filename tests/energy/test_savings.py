@@ -86,7 +86,7 @@ def test_the_stop_saves_processor_time_as_it_does_joules():
 def test_a_fold_without_processor_seconds_is_taken_to_cost_as_those_with_them():
     first = replace(FOLDS[0], processor_seconds=7.0)  # as of recorded runs: one on an idle machine
     facts = energy_facts([first, *FOLDS[1:]], 5, 3)
-    assert (facts.processor_seconds, facts.processor_assumed) == (21, 2)
+    assert (facts.processor_seconds, facts.folds_without_processor_time) == (21, 2)
     assert facts.saved_processor_percent == 40  # 14 of 35 s
     none = energy_facts(FOLDS, 5, 3)
     assert (none.processor_seconds, none.saved_processor_percent) == (None, None)

@@ -281,7 +281,12 @@ def test_of_learners_the_verdict_says_what_their_fitted_models_show_beside_it():
     of_folds = PairedTest(
         over="folds", pairs=10, difference=0.02, low=-0.01, high=0.05, p=0.2, effect=None
     )
-    pair = replace(comparison(0.2), test=of_folds, fitted=of_samples, fitted_p_holm=0.03)
+    pair = replace(
+        comparison(0.2),
+        test=of_folds,
+        test_of_fitted_models=of_samples,
+        p_holm_of_fitted_models=0.03,
+    )
     words = comparison_sentence(pair, is_one_of_several=False)
     assert "No difference found" in words
     assert "p = 0.20. This holds for these learners" in words

@@ -15,7 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ecv_core as ecv
-from ecv_core.analysis.comparison.names import names
+from ecv_core.analysis.comparison.names import distinct_names
 from ecv_core.analysis.comparison.settings import compared_settings
 from ecv_core.analysis.replay import replay
 from ecv_core.analysis.tradeoff.rule_curves import compared_curves, registered_curves
@@ -117,7 +117,7 @@ def test_its_words_are_made_of_its_parameters(run: RunRecord) -> None:
     other = replace(run.spec, rule_params=(("patience", 3), ("width", 0.06)))
     apart = {one.name: one.values for one in compared_settings([run.spec, other]) if one.differs}
     assert apart == {"steady-width: patience": ("2", "3")}
-    told = names([run, replace(run, run_id="other", spec=other)])
+    told = distinct_names([run, replace(run, run_id="other", spec=other)])
     assert told == ["steady-width, width 0.06, patience 2", "steady-width, width 0.06, patience 3"]
 
 

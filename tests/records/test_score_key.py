@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.records.spec import SCORES, SETTINGS, RunSpec
+from ecv_core.records.spec import SCORE_ROLES, SETTINGS, RunSpec
 
 PARAM_VALUES = st.one_of(
     st.booleans(), st.integers(-2, 2), st.sampled_from([0.0, -0.0, 1.0, 0.5, 2.0]), st.just("1")
@@ -46,7 +46,7 @@ SPECS = st.fixed_dictionaries({}, optional=CHANGES).map(
 
 
 def test_every_setting_that_decides_scores_is_drawn() -> None:
-    deciding = {name for name, one in SETTINGS.items() if one.role in SCORES}
+    deciding = {name for name, one in SETTINGS.items() if one.role in SCORE_ROLES}
     assert deciding <= {"dataset", *CHANGES}
 
 

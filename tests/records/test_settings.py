@@ -8,7 +8,15 @@ from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
-from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec, Setting, setting, settings_of
+from ecv_core.records.spec import (
+    SCORE_ROLES,
+    SETTINGS,
+    Role,
+    RunSpec,
+    Setting,
+    setting,
+    settings_of,
+)
 
 SPEC = RunSpec(dataset="d", algorithm="a")
 
@@ -37,7 +45,7 @@ def test_every_field_of_a_spec_is_a_setting_with_its_role() -> None:
     ],
 )
 def test_roles_say_which_runs_have_the_same_scores(change: dict, same_scores: bool) -> None:
-    assert (SPEC.part(*SCORES) == replace(SPEC, **change).part(*SCORES)) is same_scores
+    assert (SPEC.part(*SCORE_ROLES) == replace(SPEC, **change).part(*SCORE_ROLES)) is same_scores
 
 
 @pytest.mark.parametrize(

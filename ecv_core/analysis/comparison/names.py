@@ -15,7 +15,7 @@ _SETTINGS_IN_NO_NAME = {SETTINGS[name].words for name in ("full", "country", "ru
 """Rules are named in words of their own; the others decide no score."""
 
 
-def names(runs: Sequence[RunRecord], title: Callable[[str], str] = str) -> list[str]:
+def distinct_names(runs: Sequence[RunRecord], title: Callable[[str], str] = str) -> list[str]:
     """Give each run a short name, different from any other's on the same dataset and metric.
 
     The name says what differs: the algorithm; where several runs have the same, the settings in

@@ -49,11 +49,11 @@ class Comparison:
     test: PairedTest
     p_holm: float
     """Corrected for all comparisons that were made together."""
-    fitted: PairedTest | None = None
+    test_of_fitted_models: PairedTest | None = None
     """On a table, where `test` is of the learners: the test of the models as they were trained, by
     the scores of single samples; None where these are not known."""
-    fitted_p_holm: float | None = None
-    """Of `fitted`, corrected for all such tests."""
+    p_holm_of_fitted_models: float | None = None
+    """Of `test_of_fitted_models`, corrected for all such tests."""
 
     @property
     def shows_difference(self) -> bool:
@@ -152,7 +152,7 @@ class _TestedPair(NamedTuple):
     pair: _Pair
     test: PairedTest
     test_of_fitted: PairedTest | None = None
-    """See `Comparison.fitted`."""
+    """See `Comparison.test_of_fitted_models`."""
 
 
 def comparisons_with_best(best: RunRecord, runs: Sequence[RunRecord]) -> dict[str, Comparison]:
@@ -327,8 +327,8 @@ def _corrected_comparisons(tested: Sequence[_TestedPair]) -> list[Comparison]:
             folds=pair.folds,
             test=test,
             p_holm=p_holm,
-            fitted=fitted,
-            fitted_p_holm=p_values_of_fitted.get(pair),
+            test_of_fitted_models=fitted,
+            p_holm_of_fitted_models=p_values_of_fitted.get(pair),
         )
         comparisons.append(comparison)
     return comparisons

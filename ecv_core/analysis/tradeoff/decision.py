@@ -141,7 +141,7 @@ class FoldsAdvice:
     """Cheapest first; the last one is ALL_FOLDS. Of equal costs the simpler rule comes first."""
     failing: tuple[str, ...]
     """Rules that keep the promise at none of their settings that save anything."""
-    needed_percent: float | None
+    percent_that_saves_a_fold: float | None
     """Where nothing but all folds keeps it: the difference to accept so that leaving out one fold
     would, exact; None where something keeps it."""
 
@@ -199,9 +199,9 @@ def decide(
             failing.append(candidate.rule)
         else:
             options.append(_option(candidate, outcome, systems, share))
-    needed_percent = None
+    percent_that_saves_a_fold = None
     if not options:
-        needed_percent = tolerance_for_k_minus_1_folds(systems, share)
+        percent_that_saves_a_fold = tolerance_for_k_minus_1_folds(systems, share)
     # Options of equal cost keep the order of the candidates: the simpler rule comes first.
     options.sort(key=lambda option: round(option.outcome.cost_percent, 6))
     options.append(_all_folds(systems, within_percent))
@@ -211,7 +211,7 @@ def decide(
         systems=tuple(systems),
         options=tuple(options),
         failing=tuple(failing),
-        needed_percent=needed_percent,
+        percent_that_saves_a_fold=percent_that_saves_a_fold,
     )
 
 

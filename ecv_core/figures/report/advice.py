@@ -47,8 +47,9 @@ def enough_words(advice: FoldsAdvice) -> str:
     stop_depends_on_scores = RULES[best.rule].decides_by_scores
     if stop_depends_on_scores:
         return f"{best.outcome.mean_stop:.1f} folds on average are enough{_by_rule_words(best)}"
+    # A rule that looks at no score has the number of its folds as its setting.
     number_of_folds = setting_text(best)
-    if number_of_folds == counted(1, "fold"):
+    if best.outcome.setting == 1:
         return f"{number_of_folds} is enough"
     return f"{number_of_folds} are enough"
 
@@ -93,12 +94,13 @@ def setting_text(option: Option) -> str:
     return text
 
 
-def way_out_sentence(advice: FoldsAdvice) -> str:
+def acceptable_difference_sentence(advice: FoldsAdvice) -> str:
     """Where only all folds keep the promise: what would keep one that saves; empty elsewhere."""
-    if advice.needed_percent is None:
+    if advice.percent_that_saves_a_fold is None:
         return ""
-    # Rounded up to one digit, so that what is said is enough; exact tenths stay what they are.
-    acceptable = math.ceil(10 * advice.needed_percent - 1e-9) / 10
+    # Rounded up to one digit, so that what is said is enough. Without the tiny subtraction, a tenth
+    # that is stored as a little more would be rounded up to the next one.
+    acceptable = math.ceil(10 * advice.percent_that_saves_a_fold - 1e-9) / 10
     if acceptable <= advice.within_percent:
         return ""
     enough_folds = "all folds but one"
@@ -156,8 +158,10 @@ def _option_row(option: Option, advice: FoldsAdvice) -> dict[str, object]:
     else:
         title = RULES[option.rule].title
         kept = kept_words(option.checks)
-    assert outcome.within is not None  # advice is given for an acceptable difference
-    risk_percent = 100 * (1 - outcome.within)
+    # The share of orders that end within the acceptable difference, which each advice has.
+    share_within = outcome.within
+    assert share_within is not None
+    risk_percent = 100 * (1 - share_within)
     orders = "all"
     if option.sampled:
         orders = "sampled"

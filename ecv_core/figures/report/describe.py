@@ -14,14 +14,18 @@ from ecv_core import dataset as datasets
 from ecv_core import models
 from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.energy.meter import SOURCES, country_in_words
-from ecv_core.energy.parts import excluded_energy_words, inflated_energy_words, with_own_joules
+from ecv_core.energy.parts import (
+    excluded_energy_words,
+    inflated_energy_words,
+    runs_without_other_work,
+)
 from ecv_core.energy.savings import EnergyFacts, distinct_folds, energy_of, total_saved_range
 from ecv_core.figures.report.advice import (
+    acceptable_difference_sentence,
     checked_sentence,
     decision_sentence,
     options_frame,
     promise_words,
-    way_out_sentence,
 )
 from ecv_core.figures.report.latex import (
     PAPER,
@@ -54,7 +58,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.parameters import Params, listed, percent_text
 from ecv_core.records.run import FoldResult, Moment, RunRecord, Scores
-from ecv_core.records.spec import SCORES, SETTINGS, RunSpec
+from ecv_core.records.spec import SCORE_ROLES, SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.selection.document import (
     is_best,
@@ -96,9 +100,9 @@ def as_text(marked: str) -> str:
 
 def _mark_as_text(mark: re.Match[str]) -> str:
     kind, content = mark.groups()
-    if kind == "cite":
+    if kind == "cite":  # a BibTeX entry
         return f" ({short_citation(content)})"
-    plain, _, _ = content.partition("::")
+    plain, _, _latex = content.partition("::")  # of a formula
     return plain
 
 
@@ -116,9 +120,9 @@ def as_latex(marked: str) -> str:
 
 def _mark_as_latex(mark: re.Match[str]) -> str:
     kind, content = mark.groups()
-    if kind == "cite":
+    if kind == "cite":  # a BibTeX entry
         return rf"~\cite{{{key_of(content)}}}"
-    _, _, latex = content.partition("::")
+    _plain, _, latex = content.partition("::")  # of a formula
     return f"${latex}$"
 
 
@@ -176,10 +180,10 @@ def _dataset_words(name: str, task: Task) -> str:
 def algorithm_sentence(specs: Sequence[RunSpec]) -> str:
     """Which algorithms, with the parameters that decide their scores."""
     algorithms = distinct(specs, _algorithm_words)
-    verb = "The algorithm was"
+    subject_and_verb = "The algorithm was"
     if len(algorithms) > 1:
-        verb = "The algorithms were"
-    sentences = f"{verb} {listed(algorithms)}."
+        subject_and_verb = "The algorithms were"
+    sentences = f"{subject_and_verb} {listed(algorithms)}."
     tracked_algorithms = distinct([spec for spec in specs if spec.tracked], _algorithm_words)
     if tracked_algorithms:
         sentences += (
@@ -264,7 +268,7 @@ _IN_SENTENCES = {
 def _other_settings(spec: RunSpec) -> str:
     """Every other setting that decides scores and is not at its default, in a sentence; or ''."""
     words = []
-    for name, value in spec.not_at_default(*SCORES).items():
+    for name, value in spec.not_at_default(*SCORE_ROLES).items():
         if name not in _IN_SENTENCES:
             words.append(f"{SETTINGS[name].words} {value}")
     if not words:
@@ -375,23 +379,24 @@ _NOT_MEASURED = "Energy was not measured."
 def _runs_in_energy_sums(runs: Sequence[RunRecord]) -> list[RunRecord]:
     """Those that had the machine to themselves; where none had, all that have a fold."""
     started = [run for run in runs if run.folds]
-    return with_own_joules(started) or started
+    return runs_without_other_work(started) or started
 
 
 def energy_used_sentences(runs: Sequence[RunRecord]) -> str:
     """What the folds cost, and which runs are left out; as `energy_sentence`, without savings."""
     started_runs = [run for run in runs if run.folds]
+    # Runs during which other programs used the machine are left out; where all are such, none is.
     summed_runs = _runs_in_energy_sums(runs)
     sources = [energy_of(run).source for run in summed_runs]
     if not sources or "none" in sources:
         return _NOT_MEASURED
-    if len(started_runs) == len(summed_runs):
-        # Either every run had the machine to itself, or none had: then the sums are too high.
-        used_sentence = _folds_used_sentence(started_runs, sources, "that ran")
-        return joined(used_sentence, inflated_energy_words(started_runs))
-    scope = f"of the other {counted(len(summed_runs), 'run')}"
-    used_sentence = _folds_used_sentence(summed_runs, sources, scope)
-    return f"{excluded_energy_words(started_runs)} {used_sentence}"
+    if len(summed_runs) < len(started_runs):
+        scope = f"of the other {counted(len(summed_runs), 'run')}"
+        used_sentence = _folds_used_sentence(summed_runs, sources, scope)
+        return f"{excluded_energy_words(started_runs)} {used_sentence}"
+    used_sentence = _folds_used_sentence(summed_runs, sources, "that ran")
+    # Where other programs used the machine during the runs of the sum, it is said to be too high.
+    return joined(used_sentence, inflated_energy_words(summed_runs))
 
 
 def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], scope: str) -> str:
@@ -400,7 +405,7 @@ def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], scop
     Args:
         runs: With at least one fold each.
         sources: How the energy of each run is known, as of `EnergyFacts`.
-        which: Folds these are, as the sentence says it: 'that ran'.
+        scope: Which folds these are, as the sentence says it: 'that ran'.
     """
     meters = "; ".join(distinct(sources, lambda source: SOURCES.get(source, source)))
     # Of these sources CodeCarbon may have been the meter, which a paper that reports them names.
@@ -545,7 +550,7 @@ def describe_methods(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) ->
         folds += run.folds
     sentences.append(reused_words(folds))
     sentences.append(version_sentence(made_with, specs))
-    return _description_of(sentences, "")
+    return _description_of(sentences, table="")
 
 
 def describe_study(
@@ -617,13 +622,15 @@ def describe_advice(
     """
     specs = [run.spec for run in runs]
     promise = promise_words(advice)
+    # Scores that come from a file, without runs, have the name of the file as their dataset.
+    file_name = advice.systems[0].dataset
     sentences = [
-        *_setup_or_file(specs, advice.systems, advice.systems[0].dataset),
+        *_setup_or_file(specs, advice.systems, file_name),
         _orders_sentence(specs),
         f"Of every stopping rule, among them that of e-fold cross-validation{cite(PAPER)}, the "
         f"cheapest setting was chosen with which the mean score ended {promise}.",
         decision_sentence(advice, cost),
-        way_out_sentence(advice),
+        acceptable_difference_sentence(advice),
         checked_sentence(advice),
     ]
     if specs and cost == "energy":
@@ -694,7 +701,7 @@ def describe_selection(
 def _winner_sentence(race: ContenderRace) -> str:
     """The mean of the winner, and what it is expected to be over all folds."""
     score = "score"
-    if race.specs:
+    if race.specs:  # else the scores come from a file, which does not say their metric
         score = race.metric
     mean = f"{race.played.winner_mean:.4f}"
     folds = counted(race.played.folds_used[race.leader], "fold")

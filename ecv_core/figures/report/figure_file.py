@@ -66,9 +66,9 @@ def chart_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> Title
             f"run {run.run_id} has {len(run.folds)} of {run.spec.k} folds, but --kind {kind} "
             "needs all of them; run it again with --full"
         )
-    check_exchangeable(
-        run.spec.split, f"--kind {kind} looks at other orders of them: use --kind efold"
-    )
+    # An error says first why folds that come in the order of time do not stand for each other.
+    end_of_error = f"--kind {kind} looks at other orders of them: use --kind efold"
+    check_exchangeable(run.spec.split, end_of_error)
     orders = _orders_of([run], alpha)
     if kind == "stops":
         make: Make = partial(stops_at, stops_frame(orders.tradeoff.average), orders.alpha)
@@ -172,11 +172,12 @@ def _curves_of_rules_by_users(runs: Sequence[RunRecord], folder: Path) -> list[R
     results = Results(store, recorded_folder=folder)
     curves_of_runs = []
     for run in runs:
-        # What each setting of such a rule saves over all orders of folds, and how often its mean is
-        # within so many percent of the mean of all folds.
+        # By the scores of its users: what each setting of a rule that needs them saves over all
+        # orders of folds, and how often its mean is within so many percent of that of all folds.
         curves_of_runs.append(curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT))
     rule_curves = []
     for rule, curves in curves_by_rule(curves_of_runs).items():
-        if len(curves) == len(runs):  # each run has users' scores, and not too many folds for it
+        # A run whose users' scores are missing, or that has too many folds, has no curve.
+        if len(curves) == len(runs):
             rule_curves.append(RuleCurve(rule=rule, curves=curves))
     return rule_curves

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ecv_core.figures.palette import DARK, LIGHT
-from ecv_core.untrusted.texts import visible
+from ecv_core.untrusted.texts import blank_hidden_characters
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def _visible_text(value: object) -> object:
     """What a template writes; text that is no markup of ours without signs that nobody sees."""
     if type(value) is str:
-        return visible(value)
+        return blank_hidden_characters(value)
     return value
 
 

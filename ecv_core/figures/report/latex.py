@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from ecv_core.records import __version__
 from ecv_core.records.errors import InputError, shown
-from ecv_core.untrusted.texts import visible
+from ecv_core.untrusted.texts import blank_hidden_characters
 
 _SIGNS = {
     "\\": r"\textbackslash{}",
@@ -31,7 +31,7 @@ _SIGNS = {
 
 def escaped(text: str) -> str:
     """Text that LaTeX sets as it is, in one line: an empty one would end a caption or a cell."""
-    line = visible(" ".join(text.splitlines()))
+    line = blank_hidden_characters(" ".join(text.splitlines()))
     return "".join(_SIGNS.get(sign, sign) for sign in line)
 
 
@@ -71,11 +71,11 @@ def latex_table(
         else:
             columns += "l"
     body = []
-    for place, row in enumerate(rows):
+    for row_number, row in enumerate(rows):
         cells = []
         for column, text in enumerate(row):
             cell = escaped(text)
-            if (place, column) in bold:
+            if (row_number, column) in bold:
                 cell = rf"\textbf{{{cell}}}"
             cells.append(cell)
         body.append(_row(cells))

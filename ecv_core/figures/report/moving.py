@@ -56,8 +56,6 @@ _HEADING_LETTERS = 88
 _LINE_HEIGHT = 0.16
 """Inches of a line above or below a chart."""
 _BAND_MARGIN = 0.04
-_GROUNDS = {False: "white", True: DARK.ground}
-"""Whether a picture is dark -> the colour that it stands on."""
 
 
 class MakeFigures(Protocol):
@@ -192,10 +190,13 @@ def moving_picture(
         A picture of 960 x 600 pixels, or higher where the chart has many rows. Of a chart with many
         steps it has some, the first and the last among them.
     """
+    ground = "white"
+    if dark:
+        ground = DARK.ground
     look = _Look(
         heading=_wrapped([chart.title, chart.subtitle], _HEADING_LETTERS),
         colours=palette(dark),
-        ground=_GROUNDS[dark],
+        ground=ground,
         sentence_lines=_most_lines(chart.sentences),
     )
     figures = chart.make(dark=dark)
@@ -246,7 +247,7 @@ def _image(figure: go.Figure, sentence: str, look: _Look) -> Image:
     words_height = _band_height(look.heading) + _band_height(lines)
     height = max(_LEAST_HEIGHT - words_height, figure.layout.height / PIXELS_PER_INCH)
 
-    # `printed` takes what makes a figure, and this one is made already.
+    # `printed_figure` takes what makes a figure, and this one is made already.
     def figure_of_step() -> go.Figure:
         return figure
 

@@ -233,7 +233,7 @@ def _marker_look(trace: _Trace) -> dict[str, Any]:
         "markersize": marker.get("size", 6) * _SCALE,
         "markerfacecolor": _colour(marker.get("color", colour)),
         "markeredgecolor": _colour(edge.get("color", colour)),
-        "markeredgewidth": edge.get("width", 0) / 2,
+        "markeredgewidth": edge.get("width", 0) / 2,  # less than half would print too faintly
     }
     if symbol.endswith("-open"):
         look["markerfacecolor"] = "none"

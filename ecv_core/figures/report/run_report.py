@@ -82,7 +82,7 @@ def run_report(
         fold_headers=_fold_headers(run),
         folds=_fold_rows(run),
         fold_caption=_fold_caption(run),
-        used=run.stopped_at or len(run.moments),
+        folds_used=run.folds_used,
         methods=description.methods,
         energy=_energy_words(run, energy),
         command=_command(run),
@@ -139,7 +139,7 @@ def _energy_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
         emitted = grams(energy.grams_co2e)
         share = _saved_share_words(energy.saved_percent, run.k, energy)
     saved_title = "Energy saved"
-    if run.checked:
+    if run.checked:  # the folds after the stop ran too, so that nothing is really saved
         saved_title = "Stop would save"
     return [
         KeyNumber("Energy used", used, "of all folds that ran"),

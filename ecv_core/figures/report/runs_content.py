@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ecv_core.energy.meter import country_in_words, intensity_words
-from ecv_core.energy.parts import with_own_joules
+from ecv_core.energy.parts import runs_without_other_work
 from ecv_core.energy.savings import distinct_folds, energy_of, sum_of_ranges, total_saved_range
 from ecv_core.figures.compare import (
     NamedRun,
@@ -136,8 +136,8 @@ def runs_content(
     rows = rows_of_runs(runs)
     description = describe_methods(runs, made_with)
     sums = []
-    for kind, name_of_run in (groups or {}).items():
-        sums.append(TableOfSums(f"Energy by {kind}", _sums_rows(runs, name_of_run)))
+    for kind, group_of_run in (groups or {}).items():  # such as 'person', and whose each run is
+        sums.append(TableOfSums(f"Energy by {kind}", _sums_rows(runs, group_of_run)))
     return ReportContent(
         title=f"{counted(len(runs), 'run')} of e-fold cross-validation",
         subtitle=f"e-fold cross-validation · {_period(runs)}",
@@ -176,7 +176,7 @@ def _pictures(rows: Sequence[RunRow]) -> list[ReportPicture]:
         subject = "these folds"
         if row.new_data is not None:
             interval = row.new_data.interval
-            subject = f"new {row.new_data.of}"
+            subject = f"new {row.new_data.units}"
         if interval is not None:
             level = percent_text(row.run.spec.confidence, "g")
             frame.loc[row_number, "low"] = interval.low
@@ -225,26 +225,26 @@ def _range_note(ends: tuple[float, float]) -> str:
     return ""
 
 
-def _sums_rows(runs: Sequence[RunRecord], name_of_run: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """A row for each name, in the order of the alphabet; '-' for runs that have none.
+def _sums_rows(runs: Sequence[RunRecord], group_of_run: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """A row for each group, in the order of the alphabet; '-' for runs that have none.
 
     Args:
         runs: What is summed.
-        name_of_run: A run's id -> in which row it counts.
+        group_of_run: A run's id -> the name of the group in whose row it counts.
     """
-    runs_of_name: defaultdict[str, list[RunRecord]] = defaultdict(list)
+    runs_of_group: defaultdict[str, list[RunRecord]] = defaultdict(list)
     for run in runs:
-        runs_of_name[name_of_run.get(run.run_id, "-")].append(run)
+        runs_of_group[group_of_run.get(run.run_id, "-")].append(run)
     rows = []
-    for name in sorted(runs_of_name):
-        rows.append((name, *sums_of(runs_of_name[name]).cells))
+    for group in sorted(runs_of_group):
+        rows.append((group, *sums_of(runs_of_group[group]).cells))
     return rows
 
 
 def _energy_words(runs: Sequence[RunRecord]) -> str:
     """How the energy is known, what is assumed, and which runs had the machine to themselves."""
     started_runs = [run for run in runs if run.folds]
-    undisturbed_runs = with_own_joules(started_runs)
+    undisturbed_runs = runs_without_other_work(started_runs)
     disturbed_count = len(started_runs) - len(undisturbed_runs)
     other_work = ""
     if disturbed_count:

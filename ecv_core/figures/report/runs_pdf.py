@@ -23,7 +23,7 @@ from ecv_core.figures.report.runs_content import (
 from ecv_core.figures.report.runs_table import HEADERS, TABLE_CAPTION, RunRow
 from ecv_core.figures.report.saving import PAGE, figure_bytes
 from ecv_core.records import __version__
-from ecv_core.untrusted.texts import visible
+from ecv_core.untrusted.texts import blank_hidden_characters
 
 _FONT = "DejaVu Sans"
 """It comes with matplotlib, and has the letters of most languages."""
@@ -90,7 +90,7 @@ def _new_pdf(title: str) -> FPDF:
     pdf.add_font(_FONT, style="B", fname=fonts / "DejaVuSans-Bold.ttf")
     pdf.set_font(_FONT, size=_TEXT)
     pdf.set_auto_page_break(auto=True, margin=16)
-    pdf.set_title(visible(title))
+    pdf.set_title(blank_hidden_characters(title))
     pdf.set_creator(f"e-fold {__version__}")
     pdf.set_lang("en")
     pdf.add_page()
@@ -100,7 +100,9 @@ def _new_pdf(title: str) -> FPDF:
 def _paragraph(pdf: FPDF, text: str, *, size: float = _TEXT, style: Literal["", "B"] = "") -> None:
     pdf.set_font(size=size, style=style)
     height = size * _POINT * _LINE
-    pdf.multi_cell(w=0, h=height, text=visible(text), align="L", new_x="LMARGIN", new_y="NEXT")
+    pdf.multi_cell(
+        w=0, h=height, text=blank_hidden_characters(text), align="L", new_x="LMARGIN", new_y="NEXT"
+    )
 
 
 def _heading(pdf: FPDF, title: str) -> None:
@@ -137,11 +139,11 @@ def _add_results(pdf: FPDF, rows: Sequence[RunRow]) -> None:
         text_align="LEFT",
     ) as table:
         table.row(HEADERS)
-        for run in rows:
+        for row in rows:
             style = None
-            if run.is_best:
+            if row.is_best:
                 style = FontFace(emphasis="B")
-            table.row([visible(cell) for cell in run.cells.values()], style=style)
+            table.row([blank_hidden_characters(cell) for cell in row.cells.values()], style=style)
 
 
 def _add_table(pdf: FPDF, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -155,7 +157,7 @@ def _add_table(pdf: FPDF, headers: Sequence[str], rows: Sequence[Sequence[str]])
     ) as table:
         table.row(headers)
         for row in rows:
-            table.row([visible(cell) for cell in row])
+            table.row([blank_hidden_characters(cell) for cell in row])
 
 
 def _add_picture(pdf: FPDF, picture: ReportPicture) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ecv_core.analysis.comparison.fairness import dataset_and_metric
-from ecv_core.analysis.comparison.names import names
+from ecv_core.analysis.comparison.names import distinct_names
 from ecv_core.analysis.comparison.paired_runs import comparisons_with_best
 from ecv_core.analysis.ranking import place_by_mean
 from ecv_core.energy.savings import energy_of
@@ -70,8 +70,8 @@ def rows_of_runs(runs: Sequence[RunRecord]) -> list[RunRow]:
             (`Results.with_user_scores`).
     """
     name_of_run = {}
-    for run, name in zip(runs, names(runs, algorithm_title), strict=True):
-        name_of_run[run.run_id] = name or algorithm_title(run.spec.algorithm)
+    for run, name in zip(runs, distinct_names(runs, algorithm_title), strict=True):
+        name_of_run[run.run_id] = name
     rows = []
     for comparable_runs in _by_dataset_and_metric(runs):
         best_first = sorted(comparable_runs, key=place_by_mean)

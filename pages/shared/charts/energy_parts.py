@@ -20,7 +20,7 @@ from ecv_core.energy.parts import (
     energy_parts,
     excluded_energy_words,
     parts_sentence,
-    with_own_joules,
+    runs_without_other_work,
 )
 from ecv_core.figures.palette import PARTS
 from ecv_core.figures.words import estimate_text
@@ -68,7 +68,7 @@ def energy_bar(folds: Iterable[EnergyCost], note: str) -> None:
 def runs_energy_bar(runs: Sequence[RunRecord]) -> None:
     """The bar of what runs used together, without those that other work disturbed."""
     folds: list[FoldResult] = []
-    for run in with_own_joules(runs):
+    for run in runs_without_other_work(runs):
         folds += run.folds
     energy_bar(folds, excluded_energy_words(runs))
 

@@ -17,7 +17,7 @@ from ecv_core.store.engine import database_url
 from ecv_core.store.listing import RunList
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store, open_store
-from ecv_core.untrusted.texts import visible
+from ecv_core.untrusted.texts import blank_hidden_characters
 
 _Made = TypeVar("_Made")
 _LINK_STARTS = re.compile(r"(?i)https?\\:(?=//)|www(?=\.)|[\w.+-](?=@[-\w]+\.)")
@@ -125,7 +125,7 @@ def escaped(text: str) -> str:
 
     A sign that nobody sees, or that turns the order of what follows, becomes a blank.
     """
-    text = visible(text)
+    text = blank_hidden_characters(text)
     for sign in "\\`*_$[]<~#:":  # the backslash first, which the others get
         text = text.replace(sign, f"\\{sign}")
     return _LINK_STARTS.sub("\\g<0>\u2060", text)

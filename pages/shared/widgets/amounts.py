@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ecv_core.energy.parts import with_own_joules
+from ecv_core.energy.parts import runs_without_other_work
 from ecv_core.energy.savings import (
     distinct_folds,
     energy_of,
@@ -80,7 +80,7 @@ def _metered(runs: Sequence[RunRecord]) -> list[RunRecord]:
     for run in runs:
         if run.folds and energy_of(run).source != "none":
             metered.append(run)
-    return with_own_joules(metered) or metered
+    return runs_without_other_work(metered) or metered
 
 
 def _saved_percent(runs: Sequence[RunRecord]) -> float:

@@ -70,7 +70,7 @@ def test_nothing_but_all_folds_says_what_would_keep_it():
     assert [one.rule for one in found.options] == ["never"]
     assert found.best.outcome.cost_percent == pytest.approx(100)
     assert found.failing == ("fixed",)
-    assert found.needed_percent == pytest.approx(5 / 17.5 * 100)
+    assert found.percent_that_saves_a_fold == pytest.approx(5 / 17.5 * 100)
 
 
 @pytest.mark.parametrize(

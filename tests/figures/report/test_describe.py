@@ -8,10 +8,10 @@ import pytest
 
 from ecv_core.analysis.tradeoff.decision import decide, fixed_folds
 from ecv_core.figures.report.advice import (
+    acceptable_difference_sentence,
     checked_sentence,
     decision_sentence,
     options_frame,
-    way_out_sentence,
 )
 from ecv_core.figures.report.describe import (
     as_text,
@@ -188,10 +188,10 @@ def test_where_nothing_keeps_it_the_sentence_says_so_and_what_would():
         "On these data, to end at most 5 % from the 3-fold mean in 95 % of orders: all 3 folds. No "
         "rule keeps this promise with fewer."
     )
-    assert way_out_sentence(found) == (
+    assert acceptable_difference_sentence(found) == (
         "With an acceptable difference of 28.6 %, 2 folds would be enough."
     )
-    assert way_out_sentence(decided([system()], 30, 0.95)) == ""
+    assert acceptable_difference_sentence(decided([system()], 30, 0.95)) == ""
 
 
 def test_what_it_was_tuned_and_checked_on_is_said():
