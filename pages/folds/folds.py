@@ -16,7 +16,7 @@ from pages.folds.view import (
     show_options,
     write_link,
 )
-from pages.shared.address.link import link_warnings_again
+from pages.shared.address.link import repeat_link_warnings
 from pages.shared.address.navigation import page
 from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.cite import PAPER_LINK
@@ -25,7 +25,7 @@ from pages.shared.widgets.sliders import alpha_slider
 
 with page():
     st.title("How many folds are enough?", anchor=False)
-    link_warnings_again()
+    repeat_link_warnings()
     preload_plots()
     choice = choose_systems()
     promise = ask_promise()

@@ -355,11 +355,15 @@ def rule_sentences(frame: pd.DataFrame, alphas: Sequence[float], weighting: str)
         alphas: Those of the slider.
         weighting: The weighting of the runs: CELLS or JOULES.
     """
-    energy_of_rule = "equal_difference_energy_percent"  # at the difference of e-fold
-    cheapest_first = frame[frame["weighting"] == weighting].sort_values(
-        energy_of_rule, kind="stable"
+    # The frame says of each rule, for each alpha, over how many runs it was compared, what energy
+    # e-fold uses over these, `energy_percent`, and what the rule needs for the same difference.
+    frame = frame.rename(
+        columns={"cells": "runs", "equal_difference_energy_percent": "energy_of_rule"}
     )
-    run_count = int(cheapest_first["cells"].max())
+    cheapest_first = frame[frame["weighting"] == weighting].sort_values(
+        "energy_of_rule", kind="stable"
+    )
+    run_count = int(cheapest_first["runs"].max())
     energy = "of the energy"
     if weighting == JOULES:
         energy = "of the total energy"
@@ -370,12 +374,12 @@ def rule_sentences(frame: pd.DataFrame, alphas: Sequence[float], weighting: str)
         needs = []
         needs_of_some_runs = ""
         for row in rows.to_dict("records"):
-            need = f"{_rule_title(row['rule'])} {row[energy_of_rule]:.0f} %"
-            if row["cells"] == run_count:
+            need = f"{_rule_title(row['rule'])} {row['energy_of_rule']:.0f} %"
+            if row["runs"] == run_count:
                 needs.append(need)
             else:  # a rule that needs users' scores, which some runs lack
                 needs_of_some_runs += (
-                    f" Over {row['cells']} of the {run_count} runs: {need}, where e-fold needs "
+                    f" Over {row['runs']} of the {run_count} runs: {need}, where e-fold needs "
                     f"{row['energy_percent']:.0f} %."
                 )
         sentences.append(

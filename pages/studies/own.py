@@ -186,9 +186,9 @@ def progress_words(cells: Sequence[Cell]) -> str:
         f"**{finished_runs} of {counted(len(cells), 'run')}** finished · "
         f"{done_folds} of {all_folds} folds"
     )
-    borrowed = sum(cell.is_reused for cell in cells)
-    if borrowed:
-        words += f" · {borrowed} reused from earlier runs"
+    reused_runs = sum(cell.is_reused for cell in cells)
+    if reused_runs:
+        words += f" · {reused_runs} reused from earlier runs"
     return words + _time_left(active)
 
 
@@ -259,11 +259,11 @@ def _draw_actions(study_id: str, cells: Sequence[Cell]) -> None:
     active = [cell for cell in cells if cell.active]
     _offer_to_cancel(active)
     if person.may(Action.START_MANY, starter):
-        unfinished = [cell for cell in cells if cell.to_do]
+        unfinished = [cell for cell in cells if cell.is_unfinished]
         _offer_to_go_on(
             "Resume", study_id, unfinished, help="Each run goes on at its next missing fold."
         )
-        ended_early = [cell for cell in cells if cell.early]
+        ended_early = [cell for cell in cells if cell.ended_early]
         _offer_to_go_on(
             "Run the remaining folds",
             study_id,
@@ -276,9 +276,8 @@ def _draw_actions(study_id: str, cells: Sequence[Cell]) -> None:
 
 def _offer_to_cancel(active: Sequence[Cell]) -> None:
     """The button that cancels these cells, if one of them is this person's."""
-    if not any(_may_cancel(cell) for cell in active):
-        return
-    if st.button("Cancel all", icon=":material/cancel:", key="cancel-study"):
+    may_cancel = any(_may_cancel(cell) for cell in active)
+    if may_cancel and st.button("Cancel all", icon=":material/cancel:", key="cancel-study"):
         act_and_rerun(partial(acting().cancel_study, active))
 
 
@@ -290,7 +289,8 @@ def _offer_to_go_on(label: str, study_id: str, cells: Sequence[Cell], *, help: s
         if cell.run is not None and not _may_cancel(cell):
             return
     if st.button(label, icon=":material/resume:", help=help):
-        full = any(cell.early for cell in cells)  # what ended at its stop goes on to fold k
+        # What ended at its stop goes on to fold k.
+        full = any(cell.ended_early for cell in cells)
         act_and_rerun(partial(acting().go_on_with_study, study_id, full=full))
 
 
@@ -416,8 +416,13 @@ def _pick_datasets(task: Task, key: str) -> list[str]:
         if task in entry.tasks and datasets.available(entry):
             ids_on_this_machine.append(entry.id)
     titles = titles_of(ids_on_this_machine, dataset_title)
-    help = "Those on this machine. Download others on the Run page."
-    return _pick_pills("Datasets", titles, list(titles)[:1], key, help)
+    return _pick_pills(
+        "Datasets",
+        titles,
+        list(titles)[:1],
+        key,
+        "Those on this machine. Download others on the Run page.",
+    )
 
 
 def _pick_algorithms(tasks: Sequence[Task], usual: Sequence[str], key: str) -> list[str]:
@@ -460,10 +465,10 @@ def _pick_settings(task: Task, suffix: str) -> dict[str, Any]:
         task: What is evaluated.
         suffix: The suffix of the keys of widgets that are others for other tasks.
     """
-    left, middle, top, seed, folds = st.columns([2, 1.5, 1, 1, 1])
+    split_column, metric_column, n_column, seed_column, k_column = st.columns([2, 1.5, 1, 1, 1])
     # A split that makes only one fold leaves nothing to stop early.
     splits_with_folds = [name for name in serving(task) if not SPLITS[name].single]
-    split = left.selectbox(
+    split = split_column.selectbox(
         options=splits_with_folds,
         format_func=titled,
         **_arguments_in_form(
@@ -473,13 +478,13 @@ def _pick_settings(task: Task, suffix: str) -> dict[str, Any]:
     settings = {
         "split": split,
         "metric": metric_select(
-            middle, task.tasks_on_same_data, **_arguments_in_form("metric", suffix)
+            metric_column, task.tasks_on_same_data, **_arguments_in_form("metric", suffix)
         ),
-        "seed": setting_widget("seed", seed, **_arguments_in_form("seed")),
-        "k": setting_widget("k", folds, **_arguments_in_form("k")),
+        "seed": setting_widget("seed", seed_column, **_arguments_in_form("seed")),
+        "k": setting_widget("k", k_column, **_arguments_in_form("k")),
     }
     if not task.of_table:
-        settings["n"] = setting_widget("n", top, **_arguments_in_form("n"))
+        settings["n"] = setting_widget("n", n_column, **_arguments_in_form("n"))
     return settings
 
 

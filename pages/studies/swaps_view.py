@@ -119,6 +119,7 @@ def _pick_comparison(runs: Sequence[RunRecord]) -> SplitComparison:
     Raises:
         InputError: If there is nothing to pick yet.
     """
+    # A block has every algorithm under every split, on one dataset.
     blocks = _blocks(runs)
     if not blocks:
         raise InputError(
@@ -175,39 +176,39 @@ def _show_comparison(comparison: SplitComparison) -> None:
     reference = titled(comparison.reference)
     run_ids = tuple(run.run_id for run in block.runs.values())
     swaps_by_ids = _swaps(run_ids, metric, block)
-    compared = replace(  # with titles, as people read them, in place of ids
+    swaps = replace(  # with titles, as people read them, in place of ids
         swaps_by_ids,
         algorithms=tuple(map(algorithm_title, swaps_by_ids.algorithms)),
         splits=tuple(map(titled, swaps_by_ids.splits)),
     )
     title = escaped(_metric_title(metric))
-    show_large(f"{winners(compared)} {headline(compared, reference)}")
+    show_large(f"{winners(swaps)} {headline(swaps, reference)}")
     if block.left_out:
         missing = "; ".join(map(titled, block.left_out))
         st.caption(f"Left out, because some of their runs are missing: {escaped(missing)}.")
-    if compared.without_users:
+    if swaps.without_users:
         st.caption(
-            f"No intervals for {escaped('; '.join(compared.without_users))}: "
+            f"No intervals for {escaped('; '.join(swaps.without_users))}: "
             f"{title} of every user is not kept there."
         )
     name = f"rank swaps {block.dataset} {metric}"
-    _show_ranks(compared, reference, title, run_ids, name)
-    _show_taus(compared, (*run_ids, metric), f"{name} tau")
+    _show_ranks(swaps, reference, title, run_ids, name)
+    _show_taus(swaps, (*run_ids, metric), f"{name} tau")
     with st.expander("How this is worked out", icon=":material/calculate:"):
-        st.markdown(_METHOD.format(resamples=compared.samples.shape[-1], pairs=len(compared.pairs)))
+        st.markdown(_METHOD.format(resamples=swaps.samples.shape[-1], pairs=len(swaps.pairs)))
 
 
-def _show_ranks(compared: Swaps, reference: str, metric: str, version: Hashable, name: str) -> None:
+def _show_ranks(swaps: Swaps, reference: str, metric: str, version: Hashable, name: str) -> None:
     """The table of ranks under each split.
 
     Args:
-        compared: The ranks.
+        swaps: The ranks.
         reference: The split that they are compared with.
         metric: As Markdown.
         version: The version of the runs.
         name: The name of files.
     """
-    frame = ranks_frame(compared, reference)
+    frame = ranks_frame(swaps, reference)
     st.header("Ranks under each split", anchor=False)
     st.caption(
         f"{metric}. Large: the {glossary_link('rank')}, 1 is best. "
@@ -221,19 +222,19 @@ def _show_ranks(compared: Swaps, reference: str, metric: str, version: Hashable,
         alt=rank_table_words(frame),
         name=name,
         table=frame.copy,
-        least_width=_NAMES_WIDTH + _COLUMN_WIDTH * len(compared.splits),
+        least_width=_NAMES_WIDTH + _COLUMN_WIDTH * len(swaps.splits),
     )
 
 
-def _show_taus(compared: Swaps, version: Hashable, name: str) -> None:
+def _show_taus(swaps: Swaps, version: Hashable, name: str) -> None:
     """Kendall's tau between every two splits.
 
     Args:
-        compared: The ranks.
+        swaps: The ranks.
         version: The version of the runs and the metric.
         name: The name of files.
     """
-    frame = taus_frame(compared)
+    frame = taus_frame(swaps)
     st.header("How alike do two splits rank? Kendall's tau", anchor=False)
     st.caption(
         f"{glossary_link('kendalls-tau')} is 1 for the same ranking, 0 where pairs agree as often "
@@ -247,7 +248,7 @@ def _show_taus(compared: Swaps, version: Hashable, name: str) -> None:
         alt=tau_words(frame),
         name=name,
         table=frame.copy,
-        least_width=_NAMES_WIDTH + _COLUMN_WIDTH * (len(compared.splits) - 1),
+        least_width=_NAMES_WIDTH + _COLUMN_WIDTH * (len(swaps.splits) - 1),
     )
 
 

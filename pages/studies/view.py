@@ -22,7 +22,7 @@ from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
 from ecv_core.store.recorded import recorded_runs, recorded_stopped_runs
-from pages.shared.address.link import link_warnings_again, params_of_widgets, write_into_link
+from pages.shared.address.link import params_of_widgets, repeat_link_warnings, write_into_link
 from pages.shared.address.navigation import RANKS
 from pages.shared.charts.cite import machine_and_versions, paper_panel
 from pages.shared.charts.precision_curves import user_rule_curves
@@ -62,7 +62,7 @@ def show_study() -> None:
     Raises:
         EcvError: If a study cannot be shown.
     """
-    link_warnings_again()
+    repeat_link_warnings()
     recorded = _recorded_study()
     study_id = pick_study()
     if study_id != RECORDED:
@@ -83,7 +83,7 @@ def _show_own_study(study_id: str) -> None:
         return
     runs = []
     for cell in cells:
-        if cell.run is not None and (cell.run.whole or cell.early):
+        if cell.run is not None and (cell.run.whole or cell.ended_early):
             runs.append(cell.run)
     if not runs:
         st.info(_NOT_YET)
@@ -112,18 +112,19 @@ def _show_figures(runs: Sequence[RunRecord], specs: Sequence[RunSpec]) -> None:
     """
     line, widgets = picked_line(key="picked-study")
     with widgets:
-        picked = pick_runs(runs, specs, prefix="study_")
-    whole = [run for run in picked if run.whole]
-    words = runs_words(picked)
-    if len(picked) > len(whole):
-        words += f", {len(picked) - len(whole)} of them ended early †"  # as in the table of scores
+        picked_runs = pick_runs(runs, specs, prefix="study_")
+    whole_runs = [run for run in picked_runs if run.whole]
+    words = runs_words(picked_runs)
+    if len(picked_runs) > len(whole_runs):
+        # The sign is that of the table of scores.
+        words += f", {len(picked_runs) - len(whole_runs)} of them ended early †"
     line.markdown(words)
-    scores = scores_frame(picked)
-    if whole:
-        systems = systems_of(whole)
+    scores = scores_frame(picked_runs)
+    if whole_runs:
+        systems = systems_of(whole_runs)
         study = summary_of(systems, ranked=False)  # ranks take longest, and wait for their tab
-        draw_slider(study, partial(_show_at_alpha, study, systems, whole, scores))
-    elif picked:
+        draw_slider(study, partial(_show_at_alpha, study, systems, whole_runs, scores))
+    elif picked_runs:
         st.info(_NOT_YET)
         show_scores(scores)
 

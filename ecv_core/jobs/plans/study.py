@@ -68,7 +68,7 @@ class Cell:
         return self.run is not None and self.run.state.active
 
     @property
-    def to_do(self) -> bool:
+    def is_unfinished(self) -> bool:
         """Whether folds are missing that nobody is going to compute unasked."""
         return self.run is None or self.run.resumable
 
@@ -78,7 +78,7 @@ class Cell:
         return self.run is not None and answers(self.run, self.spec)
 
     @property
-    def early(self) -> bool:
+    def ended_early(self) -> bool:
         """Whether it ended at its stop, with folds left that could check it."""
         return self.run is not None and self.run.can_be_checked
 
@@ -321,7 +321,7 @@ def go_on(store: Store, queue: RunQueue, study_id: str, *, full: bool = False) -
     """
     cells = cells_of_study(store, study_id)
     for cell in cells:
-        if cell.run is not None and (cell.to_do or (full and cell.early)):
+        if cell.run is not None and (cell.is_unfinished or (full and cell.ended_early)):
             queue.resume(cell.run.run_id, full=full or cell.spec.full)
     _queue_missing(queue, study_id, cells)
 

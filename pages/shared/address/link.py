@@ -81,7 +81,7 @@ def params_of_widgets(*keys: str) -> dict[str, list[str]]:
 
 _WARNINGS = "link-warnings"
 """In the session: the warnings about the link that were shown."""
-_AGAIN = "link-warnings-again"
+_REPEATS_LINK_WARNINGS = "link-warnings-again"
 """In the session: whether these are to be shown once more."""
 _MOST_NAMED = 6
 """Choices that a sentence names."""
@@ -122,10 +122,10 @@ def link_warning(text: str) -> None:
     st.session_state[_WARNINGS] = [*st.session_state.get(_WARNINGS, []), text]
 
 
-def link_warnings_again() -> None:
+def repeat_link_warnings() -> None:
     """Call at the top of a page: says once more what the run before said, if it was cut short."""
     warnings = st.session_state.pop(_WARNINGS, [])
-    if st.session_state.pop(_AGAIN, False):
+    if st.session_state.pop(_REPEATS_LINK_WARNINGS, False):
         for text in warnings:
             link_warning(text)
 
@@ -168,7 +168,7 @@ def translate_address(
         key: The key of the widget, and in the address, where it may stand several times.
         labels: Id -> how the widget writes it, which is how Streamlit knows it in the address.
         warns_of_unknown: Whether a name that is none of them is said, and dropped.
-        in_popover: Whether the widget is in a popover, so that `link_warnings_again` has to say it.
+        in_popover: Whether the widget is in a popover, so that `repeat_link_warnings` must say it.
     """
     # A link has ids, and Streamlit writes labels: either is taken, and the address gets labels.
     ids_or_labels = st.query_params.get_all(key)
@@ -184,7 +184,8 @@ def translate_address(
     if not known_labels and not in_popover:
         return  # Streamlit itself drops what the widget does not know, and the warning is in sight
     if len(known_labels) < len(ids_or_labels):
-        st.session_state[_AGAIN] = True  # the rerun below takes the warnings away: say them again
+        # The rerun below takes the warnings away: the page says them again.
+        st.session_state[_REPEATS_LINK_WARNINGS] = True
     if not known_labels:
         del st.query_params[key]
         st.rerun()

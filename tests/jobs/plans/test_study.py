@@ -334,7 +334,7 @@ def test_all_cells_are_queued_as_one_group(store, queue):
     cells = study.cells_of_study(store, study_id)
     assert [cell.spec.algorithm for cell in cells] == ["popular", "ease"]
     assert len({cell.run.group for cell in cells}) == 1
-    assert not any(cell.is_reused or cell.to_do for cell in cells)
+    assert not any(cell.is_reused or cell.is_unfinished for cell in cells)
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ def test_a_recorded_run_fills_a_cell_without_being_copied(store, queue, tmp_path
     assert (cell.run.run_id, cell.run.folds, cell.is_reused) == (run.run_id, run.folds, True)
     record(replace(run, run_id="another"), path)  # recorded again, it fills the cell still
     (cell,) = study.cells_of_study(store, study_id)
-    assert (cell.run.run_id, cell.to_do) == ("another", False)
+    assert (cell.run.run_id, cell.is_unfinished) == ("another", False)
 
 
 def test_a_run_that_stopped_early_is_enough_only_where_that_was_asked_for(store):
@@ -407,7 +407,7 @@ def test_cancel_leaves_no_cell_waiting_and_going_on_queues_them_again(store, que
     study_id = begin(store, queue, [spec(), spec("ease")])
     study.cancel(queue, study.cells_of_study(store, study_id))
     assert {run.state for run in store.runs()} == {RunState.CANCELLED}
-    assert all(cell.to_do for cell in study.cells_of_study(store, study_id))
+    assert all(cell.is_unfinished for cell in study.cells_of_study(store, study_id))
     study.go_on(store, queue, study_id)
     assert {run.state for run in store.runs()} == {RunState.QUEUED}
 
@@ -429,8 +429,8 @@ def test_cells_that_stopped_early_go_on_to_their_last_fold_when_asked(store, que
     early = put(store, spec(full=False), folds=3)
     study_id = begin(store, queue, [spec(full=False)])
     (cell,) = study.cells_of_study(store, study_id)
-    assert cell.early
-    assert not cell.to_do
+    assert cell.ended_early
+    assert not cell.is_unfinished
     study.go_on(store, queue, study_id)
     assert queue.resumed == []
     study.go_on(store, queue, study_id, full=True)
