@@ -62,8 +62,8 @@ _HELP = {
     "target": "What to predict for each row of a table: a class, or a number. Models then learn "
     "from every other column, and there is no user and no item.",
 }
-_NEEDED = ("user_id", "item_id")
-_USUAL = (*_NEEDED, "rating", "timestamp")
+_NEEDED_ROLES = ("user_id", "item_id")
+_USUAL_ROLES = (*_NEEDED_ROLES, "rating", "timestamp")
 """Roles that are chosen in the first row."""
 _UNIT_HELP = (
     "Dates may be followed by a time, as in 2025-03-01 12:30, and may name the month, as in 1 Mar "
@@ -81,12 +81,12 @@ def correct_layout(token: str, plain: PlainFile) -> Layout | None:
     Raises:
         DatasetError: If it is no table.
     """
-    recognised = _recognised(token, plain)
+    recognised = _recognise(token, plain)
     # As it was corrected last, in an earlier drawing of the page or an earlier visit.
     earlier = own.kept_layout(token)
-    form = _correct_form(token, recognised.layout, earlier or recognised.layout)
-    if form != recognised.layout:  # written otherwise than guessed, it has other columns and rows
-        recognised = _recognised_again(token, plain, form)
+    layout = _correct_form(token, recognised.layout, earlier or recognised.layout)
+    if layout != recognised.layout:  # written otherwise than guessed, it has other columns and rows
+        recognised = _recognise_again(token, plain, layout)
     layout = _correct_roles(token, recognised, earlier)
     if earlier is not None:  # this is corrected below, where the users are counted
         layout = replace(layout, without_bots=earlier.without_bots)
@@ -103,32 +103,32 @@ def correct_layout(token: str, plain: PlainFile) -> Layout | None:
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def _recognised(token: str, _plain: PlainFile) -> Recognised:
+def _recognise(token: str, _plain: PlainFile) -> Recognised:
     return recognise(_plain)
 
 
 @st.cache_data(show_spinner=False, max_entries=64, hash_funcs={Layout: repr})
-def _recognised_again(token: str, _plain: PlainFile, layout: Layout) -> Recognised:
+def _recognise_again(token: str, _plain: PlainFile, layout: Layout) -> Recognised:
     return recognise_with_layout(_plain, layout)
 
 
-def _correct_form(token: str, recognised: Layout, latest: Layout) -> Layout:
+def _correct_form(token: str, recognised: Layout, corrected_before: Layout) -> Layout:
     """Widgets of encoding, separator, header and quotation marks; of text alone.
 
     Args:
         token: Names the dropped file.
         recognised: How the file seems to be written.
-        latest: As it was corrected last.
+        corrected_before: As it was corrected last.
 
     Returns:
         The recognised layout, so corrected.
     """
     if recognised.form is Form.PARQUET:
         return recognised
-    words = f"Read as {recognised.form.value}, {ENCODINGS[latest.encoding]}"
+    words = f"Read as {recognised.form.value}, {ENCODINGS[corrected_before.encoding]}"
     if recognised.form is Form.DELIMITED:
-        words += f", separated by {SEPARATORS[latest.separator]}"
-        if latest.header:
+        words += f", separated by {SEPARATORS[corrected_before.separator]}"
+        if corrected_before.header:
             words += ", the first line names the columns"
         else:
             words += ", no line with names"
@@ -138,19 +138,19 @@ def _correct_form(token: str, recognised: Layout, latest: Layout) -> Layout:
             row,
             "Encoding",
             ENCODINGS,
-            latest.encoding,
+            corrected_before.encoding,
             key=f"encoding-{token}",
             width=230,
             help="Change this if names with accents look odd below.",
         )
         layout = replace(recognised, encoding=encoding)
         if layout.form is Form.DELIMITED:
-            layout = _correct_delimited_form(row, token, layout, latest)
+            layout = _correct_delimited_form(row, token, layout, corrected_before)
     return layout
 
 
 def _correct_delimited_form(
-    row: DeltaGenerator, token: str, layout: Layout, latest: Layout
+    row: DeltaGenerator, token: str, layout: Layout, corrected_before: Layout
 ) -> Layout:
     """Widgets of what only delimited text has.
 
@@ -158,17 +158,22 @@ def _correct_delimited_form(
         row: Where they are.
         token: Names the dropped file.
         layout: How the file is written, as far as it is corrected.
-        latest: As it was corrected last.
+        corrected_before: As it was corrected last.
     """
     separator = _pick(
-        row, "Separator", SEPARATORS, latest.separator, key=f"separator-{token}", width=170
+        row,
+        "Separator",
+        SEPARATORS,
+        corrected_before.separator,
+        key=f"separator-{token}",
+        width=170,
     )
     header = row.toggle(
-        "The first line names the columns", value=latest.header, key=f"header-{token}"
+        "The first line names the columns", value=corrected_before.header, key=f"header-{token}"
     )
     quotes = row.toggle(
         "Fields may stand in quotation marks",
-        value=latest.quotes,
+        value=corrected_before.quotes,
         key=f"quotes-{token}",
         help='Switch this off if a quotation mark (") is a character like any other.',
     )
@@ -194,17 +199,17 @@ def _correct_roles(token: str, recognised: Recognised, earlier: Layout | None) -
         "**Which column is what?** This was guessed from names, values and order; correct what is "
         "wrong. If each row is a sample to classify or to predict, choose its **target**."
     )
-    usual = st.container(horizontal=True, key="roles")
-    rare = st.container(horizontal=True, key="rare-roles")
+    row_of_usual_roles = st.container(horizontal=True, key="roles")
+    row_of_rare_roles = st.container(horizontal=True, key="rare-roles")
     columns: dict[int | None, str] = {None: "none", **dict(enumerate(layout.names))}
     column_of_role: dict[str, int | None] = {}
     for role in ROLES:
         label = LABELS[role]
-        if role in _NEEDED and layout.column("target") is None:
+        if role in _NEEDED_ROLES and layout.column("target") is None:
             label += " (needed)"
-        row = rare
-        if role in _USUAL:
-            row = usual
+        row = row_of_rare_roles
+        if role in _USUAL_ROLES:
+            row = row_of_usual_roles
         column_of_role[role] = _pick(
             row,
             label,
@@ -222,7 +227,7 @@ def _correct_roles(token: str, recognised: Recognised, earlier: Layout | None) -
         # Another column was picked, whose times may be in another unit.
         corrected = with_unit(corrected, recognised.rows)
     unit = _pick(
-        usual,
+        row_of_usual_roles,
         "Times are",
         UNIT_TEXTS,
         corrected.unit,
@@ -308,6 +313,7 @@ def _preview_frame(layout: Layout, rows: Sequence[Row]) -> pd.DataFrame:
         while head in heads:  # two columns of a file may have the same name, two of a table may not
             head += " "
         heads.append(head)
+    # The beginning of a field shows what it is; a long text would make its column too wide.
     texts = [[field[:80] for field in row] for row in rows[:PREVIEW]]
     columns_with_role_first = sorted(range(len(heads)), key=lambda column: column not in roles)
     return pd.DataFrame(texts, columns=heads).iloc[:, columns_with_role_first]
@@ -433,14 +439,14 @@ def _show_pruned(about: About) -> None:
         f"After {glossary_link('k-core', '5-core pruning')}, which leaves users and items with at "
         "least five interactions, as most papers have it:"
     )
-    filled = "-"
+    density_text = "-"
     if about.interactions:
-        filled = density(about)
+        density_text = density(about)
     numbers = {
         "Users": f"{about.users:,}",
         "Items": f"{about.items:,}",
         "Interactions": f"{about.interactions:,}",
-        "Density": filled,
+        "Density": density_text,
     }
     row = st.container(horizontal=True)
     for label, value in numbers.items():

@@ -45,16 +45,16 @@ def _example() -> str:
 
 def show_your_data() -> None:
     """The whole page below its head."""
-    refused = why_not(Action.UPLOAD)
+    refusal = why_not(Action.UPLOAD)
     token = st.query_params.get(FILE)
-    if refused:
-        st.info(refused, icon=":material/lock:")
+    if refusal:
+        st.info(refusal, icon=":material/lock:")
     elif token:
         _show_dropped_file(token)
     else:
-        kept = st.query_params.get(JUST_KEPT)
-        if kept:
-            show_just_kept(kept)
+        name_of_kept = st.query_params.get(JUST_KEPT)
+        if name_of_kept:
+            show_just_kept(name_of_kept)
         _take_file()
     list_kept_datasets()
 

@@ -111,10 +111,10 @@ def _choose_recorded(line: DeltaGenerator, recorded: Sequence[RunRecord]) -> Cho
 
 
 def _choose_own(line: DeltaGenerator, own: Sequence[ListedRun]) -> ChosenSystems:
-    linked = list(_runs_by_label_in_link(run_list().rows()).values())
-    active_ids = [run.run_id for run in linked if run.state.active]
+    runs_in_link = list(_runs_by_label_in_link(run_list().rows()).values())
+    active_ids = [run.run_id for run in runs_in_link if run.state.active]
     if active_ids:
-        _show_folds_to_come(linked)
+        _show_folds_to_come(runs_in_link)
         follow_runs(active_ids)
         return _NO_SYSTEMS
     if not own:
@@ -175,13 +175,13 @@ def _runs_by_label_in_link(runs: Iterable[ListedRun]) -> dict[str, ListedRun]:
     return run_of_label
 
 
-def _show_folds_to_come(linked: Sequence[ListedRun]) -> None:
+def _show_folds_to_come(runs_in_link: Sequence[ListedRun]) -> None:
     """How many folds of the runs that the address names have run."""
-    done = sum(map(folds_done, linked))
-    expected = sum(run.spec.k for run in linked)
+    done = sum(map(folds_done, runs_in_link))
+    expected = sum(run.spec.k for run in runs_in_link)
     whose = "the run"
-    if len(linked) > 1:
-        whose = f"the {len(linked)} runs"
+    if len(runs_in_link) > 1:
+        whose = f"the {len(runs_in_link)} runs"
     st.info(
         f"{done} of {expected} folds of {whose} have run. The answer appears with the last one.",
         icon=":material/hourglass_empty:",
@@ -237,13 +237,13 @@ def _newest_run_ids(runs: Sequence[ListedRun]) -> list[str]:
 
 def _with_different_names(systems: list[Scores]) -> list[Scores]:
     """Two runs of the same algorithm and dataset are told apart by their ids."""
-    uses = Counter(system.name for system in systems)
-    different = []
+    count_of_name = Counter(system.name for system in systems)
+    systems_to_show = []
     for system in systems:
-        if uses[system.name] > 1:
+        if count_of_name[system.name] > 1:
             system = replace(system, name=f"{system.name} ({system.run_id})")
-        different.append(system)
-    return different
+        systems_to_show.append(system)
+    return systems_to_show
 
 
 def _read_file() -> ChosenSystems:
@@ -263,4 +263,4 @@ def _read_file() -> ChosenSystems:
     st.caption(
         f"{count} with {counted(systems[0].k, 'fold')} each: {escaped(names)}. {file_words(scores)}"
     )
-    return ChosenSystems(systems, [], f"For the {count} of {file.name}")
+    return ChosenSystems(systems, runs=[], whose=f"For the {count} of {file.name}")

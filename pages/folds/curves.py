@@ -34,7 +34,7 @@ class Explored:
     cost: str
     """What is spent: 'energy', or 'folds' where some system has no energy."""
     tradeoff: Tradeoff
-    others: list[RuleCurve]
+    curves_of_other_rules: list[RuleCurve]
     """The other registered rules; those that need users' scores only where every system has them.
     """
     within_percent: float
@@ -69,7 +69,9 @@ def explore_systems(
     # Of rules that need the score of every user, which some systems lack.
     curves_by_users = curves_by_rule(user_rule_curves(system, within_percent) for system in systems)
     # Without the paper's, and without those that look at no score.
-    other_rules = registered_curves(systems, curves_by_users, within_percent=within_percent)
+    curves_of_other_rules = registered_curves(
+        systems, curves_by_users, within_percent=within_percent
+    )
     alphas = slider_alphas(papers_curves.alphas)
     fingerprints = "".join(system.fingerprint for system in systems)
     version = sha256(fingerprints.encode()).hexdigest()[:16]
@@ -87,9 +89,9 @@ def explore_systems(
         reference=reference,
         cost=cost,
         tradeoff=papers_curves,
-        others=other_rules,
+        curves_of_other_rules=curves_of_other_rules,
         within_percent=within_percent,
-        frame=tradeoff_frame(papers_curves, other_rules),
+        frame=tradeoff_frame(papers_curves, curves_of_other_rules),
         stops=stops_frame(papers_curves.average),
         alphas=alphas,
         alpha_at_start=usual_alpha(alphas, papers_curves.average),

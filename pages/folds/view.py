@@ -125,7 +125,7 @@ def advise(explored: Explored, share: float, rules: tuple[str, ...]) -> FoldsAdv
     candidates = [
         fixed_folds(explored.systems, within_percent=within_percent),
         RuleCurve(rule=PAPERS_RULE, curves=curve_of_system),
-        *explored.others,
+        *explored.curves_of_other_rules,
     ]
     return decide(explored.systems, candidates, within_percent=within_percent, share=share)
 
@@ -279,9 +279,9 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
         st.caption(
             f"No setting of {escaped(listed(failing))} keeps this promise and saves anything."
         )
-    compared = {other.rule for other in explored.others}
+    ids_of_compared = {curve.rule for curve in explored.curves_of_other_rules}
     for rule in RULES.values():
-        if rule.needs_user_scores and rule.id not in compared:
+        if rule.needs_user_scores and rule.id not in ids_of_compared:
             st.caption(
                 f"{escaped(rule.title)} needs the score of every user, or sample, which some of "
                 "these runs lack."
@@ -351,8 +351,7 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
     score = f"{outcome.mean_difference_percent:.2f} % from the {explored.reference} mean"
     largest = f"{outcome.difference_quantiles[0.95]:.2f} %"
     assert outcome.within is not None  # every curve here was told how near is near enough
-    share_within = 100 * outcome.within
-    within = f"{share_within:.0f} % end within {explored.within_percent:g} %"
+    within = f"{100 * outcome.within:.0f} % end within {explored.within_percent:g} %"
     return (
         f"With alpha {alpha_text(alpha)}, {stop} (paper: {PAPER_STOP}), uses {cost} (paper: "
         f"{PAPER_COST_PERCENT} %) and ends {score} (paper: {PAPER_DIFFERENCE_PERCENT} %). Of all "
@@ -406,9 +405,9 @@ def _exactness_words(explored: Explored) -> str:
     """How the numbers are known, in sentences."""
     words = "Exact over every order of the folds"
     sampled = []
-    for other in explored.others:
-        if other.sampled:
-            sampled.append(RULES[other.rule].title)
+    for curve in explored.curves_of_other_rules:
+        if curve.sampled:
+            sampled.append(RULES[curve.rule].title)
     if sampled:
         words += f"; only {' and '.join(sampled)} sampled."
     else:

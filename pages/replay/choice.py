@@ -82,8 +82,8 @@ def _set_widgets_as_it_ran(run: ChoosableRun) -> None:
 
 def _set_widgets_as_linked(run: RunRecord) -> None:
     """Begin with the run's own settings, but for those that the address names."""
-    # Streamlit has put what the address names into the session, where it is overwritten and then
-    # put back.
+    # Streamlit has put what the address names into the session. The widgets are set as the run ran,
+    # which overwrites this, so it is put back afterwards.
     settings_in_link = {}
     for key in (ALPHA, ORDER):
         value = st.session_state.get(key)

@@ -176,12 +176,12 @@ def race_data(run: RunRecord) -> dict[str, Any]:
     e_fold = {
         "name": "e-fold",
         "end": run.stopped_at,
-        "says": [_e_fold_says(run, tally_after, folds_ran) for folds_ran in steps],
+        "says": [_words_on_e_fold(run, tally_after, folds_ran) for folds_ran in steps],
     }
     k_fold = {
         "name": f"{run.k}-fold",
         "end": run.k,
-        "says": [_k_fold_says(run, tally_after, folds_ran) for folds_ran in steps],
+        "says": [_words_on_k_fold(run, tally_after, folds_ran) for folds_ran in steps],
     }
     return {
         "slider": _SLIDER,
@@ -230,11 +230,11 @@ def _verdict(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> st
     )
 
 
-def _e_fold_says(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> str:
+def _words_on_e_fold(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> str:
     """The words beside the lane of e-fold after so many folds."""
     stop = run.stopped_at
     if stop is None or folds_ran < stop:
-        return _so_far(run, folds_ran)
+        return _words_on_folds_so_far(run, folds_ran)
     how = "stopped"
     if stop == run.k:
         how = "done without an early stop"
@@ -245,10 +245,10 @@ def _e_fold_says(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -
     return f"{how} after {counted(stop, 'fold')}, {duration(tally_after[stop].seconds)}: {score}"
 
 
-def _k_fold_says(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> str:
+def _words_on_k_fold(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> str:
     """The words beside the lane of k-fold after so many folds."""
     if folds_ran < run.k:
-        return _so_far(run, folds_ran)
+        return _words_on_folds_so_far(run, folds_ran)
     total = duration(tally_after[run.k].seconds)
     if not run.complete:
         return f"would be done after about {total}: its mean is not known"
@@ -256,7 +256,7 @@ def _k_fold_says(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -
     return f"done after all {run.k} folds, {total}: {score}"
 
 
-def _so_far(run: RunRecord, folds_ran: int) -> str:
+def _words_on_folds_so_far(run: RunRecord, folds_ran: int) -> str:
     """How many folds are in, and their mean, where they ran."""
     words = f"{folds_ran} of {run.k} folds"
     if 0 < folds_ran <= len(run.moments):

@@ -70,16 +70,16 @@ def show_year(run: RunRecord) -> None:
         work = _pick_workload(run, facts, stops)
     with right:
         try:
-            saved = yearly_cost(work, work.k - work.folds_used)
-            whole = yearly_cost(work, work.k)
+            saved_cost = yearly_cost(work, work.k - work.folds_used)
+            full_cost = yearly_cost(work, work.k)
         except EcvError as error:
             st.error(sentence(error), icon=":material/error:")
             return
         time_label = "computing time"
         if facts.processor_seconds is not None:
             time_label = "processor time"
-        st.markdown(_year_table(saved, whole, time_label))
-        st.markdown(year_sentence(work, saved, whole, stops))
+        st.markdown(_year_table(saved_cost, full_cost, time_label))
+        st.markdown(year_sentence(work, saved_cost, full_cost, stops))
     with st.expander("For a lecture: a research group's year", icon=":material/school:"):
         papers = st.number_input(
             "Papers a year",
@@ -92,11 +92,11 @@ def show_year(run: RunRecord) -> None:
         st.markdown(lecture_sentence(int(papers), work, stops))
 
 
-def _year_table(saved: Yearly, whole: Yearly, time_label: str) -> str:
-    """What is saved of what in a year, as Markdown; `hours` is the name of the time."""
-    time = f"**{duration(3600 * saved.hours)}** | {duration(3600 * whole.hours)}"
-    energy = f"**{_range_words(saved.kwh)} kWh** | {_range_words(whole.kwh)} kWh"
-    emissions = f"**{_range_words(saved.kg_co2e)} kg** | {_range_words(whole.kg_co2e)} kg"
+def _year_table(saved_cost: Yearly, full_cost: Yearly, time_label: str) -> str:
+    """What is saved of what in a year, as Markdown; `time_label` is the name of the time."""
+    time = f"**{duration(3600 * saved_cost.hours)}** | {duration(3600 * full_cost.hours)}"
+    energy = f"**{_range_words(saved_cost.kwh)} kWh** | {_range_words(full_cost.kwh)} kWh"
+    emissions = f"**{_range_words(saved_cost.kg_co2e)} kg** | {_range_words(full_cost.kg_co2e)} kg"
     return (
         "| in a year of 52 weeks | saved | of |\n|---|---|---|\n"
         f"| {time_label} | {time} |\n| energy | {energy} |\n| emissions (CO2e) | {emissions} |\n"
@@ -111,18 +111,20 @@ def stops_of(runs: Sequence[RunRecord], k: int) -> Stops | None:
     return Stops(mean=fmean(stops), least=min(stops), most=max(stops), runs=len(stops))
 
 
-def year_sentence(work: Workload, saved: Yearly, whole: Yearly, stops: Stops | None = None) -> str:
+def year_sentence(
+    work: Workload, saved_cost: Yearly, full_cost: Yearly, stops: Stops | None = None
+) -> str:
     """The year in one sentence, with the range that the folds used would make of it.
 
     Args:
         work: What runs in a year.
-        saved: What stopping saves of it.
-        whole: What it would take without stopping.
+        saved_cost: What stopping saves of it.
+        full_cost: What it would take without stopping.
         stops: Those of the recorded study, for the range; without it one fold more or less is.
     """
     percent = 0.0
-    if whole.folds:
-        percent = 100 * saved.folds / whole.folds
+    if full_cost.folds:
+        percent = 100 * saved_cost.folds / full_cost.folds
     if stops is None:
         fewest = max(work.folds_used - 1, 1)
         most = min(work.folds_used + 1, work.k)
@@ -138,8 +140,8 @@ def year_sentence(work: Workload, saved: Yearly, whole: Yearly, stops: Stops | N
     least_saved, _ = yearly_cost(work, work.k - most).kwh
     _, most_saved = yearly_cost(work, work.k - fewest).kwh
     return (
-        f"By estimate, {small_number(saved.folds)} of {small_number(whole.folds)} folds a year "
-        f"would not run ({percent:.0f} %). {why} {small_number(least_saved)} to "
+        f"By estimate, {small_number(saved_cost.folds)} of {small_number(full_cost.folds)} folds a "
+        f"year would not run ({percent:.0f} %). {why} {small_number(least_saved)} to "
         f"{small_number(most_saved)} kWh."
     )
 
@@ -260,17 +262,17 @@ def lecture_sentence(papers: int, work: Workload, stops: Stops | None = None) ->
         fewest = stops.least
         most = stops.most
     low, high = PAPER_KG
-    year = _range_words((papers * low, papers * high))
+    kg_a_year = _range_words((papers * low, papers * high))
     percent = 100 * (1 - used / work.k)
     stops_words = _range_words((fewest, most))
     # The least is saved where papers take the least and stop last, the most the other way round.
-    saved = _range_words(
+    saved_kg = _range_words(
         (papers * low * (1 - most / work.k), papers * high * (1 - fewest / work.k))
     )
     return (
         f"The experiments of a paper on recommenders with deep learning came to "
         f"{_range_words(PAPER_KG)} kg CO2e, measured at a plug ({sources}). {papers} such papers "
-        f"a year are {year} kg. If all of it were {work.k}-fold cross-validation, stopping after "
-        f"{small_number(used)} folds would save {percent:.0f} % of it; stopping after "
-        f"{stops_words} folds would save {saved} kg a year."
+        f"a year are {kg_a_year} kg. If all of it were {work.k}-fold cross-validation, stopping "
+        f"after {small_number(used)} folds would save {percent:.0f} % of it; stopping after "
+        f"{stops_words} folds would save {saved_kg} kg a year."
     )
