@@ -31,7 +31,7 @@ class RaceBets:
     """The bets of one lecture on one race; they end with the lecturer's visit."""
 
     lecture_and_race: Hashable
-    times_asked: int = 1
+    question_number: int = 1
     """How many times the race was put to the phones: each time is a new question to them."""
     stage: Stage = Stage.OPEN
     contender_of_phone: Mapping[int, str] = field(default_factory=dict)
@@ -72,7 +72,7 @@ def _draw_question(race: ContenderRace, bets: RaceBets) -> None:
     question = "Who wins?"
     if race.title_of_dataset:
         question = f"Who wins on {race.title_of_dataset}?"
-    ask_phones(bets.times_asked, [(question, options_of(race))])
+    ask_phones(bets.question_number, [(question, options_of(race))])
     st.markdown(
         f"**Who wins?** Bet by phone on one of {counted(len(race.titles), 'contender')}: "
         f"{escaped(', '.join(options_of(race)))}."
@@ -158,6 +158,6 @@ def _tell_outcome(bets: RaceBets) -> None:
 
 
 def _begin_anew(bets: RaceBets) -> None:
-    bets.times_asked += 1
+    bets.question_number += 1
     bets.stage = Stage.OPEN
     bets.contender_of_phone = {}

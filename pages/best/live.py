@@ -269,11 +269,11 @@ def _stop_words(record: PlanRecord, runs: Sequence[RunRecord]) -> str:
     """At which contender the selection stopped and why, as Markdown."""
     if not runs:
         return "Nothing has been computed yet."
-    last = max(runs, key=_ended_at)
-    title = _titles(record)[last.spec.score_key]
-    words = f"Stopped at **{title}**, whose run is {last.state.value}"
-    if last.error:
-        return f"{words}: {escaped(last.error)}"
+    last_run = max(runs, key=_ended_at)
+    title = _titles(record)[last_run.spec.score_key]
+    words = f"Stopped at **{title}**, whose run is {last_run.state.value}"
+    if last_run.error:
+        return f"{words}: {escaped(last_run.error)}"
     return f"{words}. Finished folds are kept."
 
 
@@ -327,9 +327,11 @@ def _is_about_to_go_on(runs: Sequence[RunRecord]) -> bool:
         return False
     # The driver queues the next fold soon after one has finished. Where none has come by then, the
     # selection has stopped: its dashboard was closed, for example.
-    last = max(runs, key=_ended_at)
-    since = datetime.now(UTC) - _ended_at(last)
-    return last.state is RunState.FINISHED and since.total_seconds() < _SECONDS_TO_GO_ON
+    last_run = max(runs, key=_ended_at)
+    time_since_end = datetime.now(UTC) - _ended_at(last_run)
+    return (
+        last_run.state is RunState.FINISHED and time_since_end.total_seconds() < _SECONDS_TO_GO_ON
+    )
 
 
 def _ended_at(run: RunRecord) -> datetime:

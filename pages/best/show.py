@@ -135,7 +135,7 @@ def show_selection(
         if bets.stage is Stage.OPEN:
             return  # nobody bets on what is seen
         autoplay = bets.stage is Stage.RACING
-        version += f" bets {bets.times_asked}"
+        version += f" bets {bets.question_number}"
         # The usual order, by the last round, would give the winner away.
         frame = frame.sort_values(["step", "contender"], kind="stable")
         if selection.decided:
@@ -166,24 +166,24 @@ def show_selection_by_slider(selection: ShownSelection) -> None:
 
 def selection_answer(selection: ShownSelection) -> Answer:
     """Which is best, or leads so far; how good it is for new users, and why it is the answer."""
-    verdict = selection.verdict()
+    full_verdict = selection.verdict()
     # Without certainty, who is worse and how lucky the winner was is folded away as details.
-    answer = selection.verdict(brief=not selection.terms.certain)
-    details_of_verdict = verdict.removeprefix(answer).strip()
+    verdict_in_sight = selection.verdict(brief=not selection.terms.certain)
+    rest_of_verdict = full_verdict.removeprefix(verdict_in_sight).strip()
     # It is 'NAME is best: REASON', or a sentence without a reason.
-    headline, _, reason = answer.partition(": ")
+    headline, _, reason = verdict_in_sight.partition(": ")
     sentences = [leader_sentence(selection)]
     if reason:
         sentences.append(f"{reason[:1].upper()}{reason[1:]}{_winner_edge_words(selection)}")
     folds = [fold for run in selection.runs for fold in run.folds]
     energy = energy_words(folds, inflated_energy_words(selection.runs))
-    explained = captions(escaped(details_of_verdict), _certainty_words(selection.terms))
+    explanation = captions(escaped(rest_of_verdict), _certainty_words(selection.terms))
     return Answer(
         certainty=_certainty(selection),
         headline=headline,
         sentences=sentences,
         amounts=_amounts(selection),
-        details=f"<div>{explained}</div><div>{energy.bar}{captions(energy.sentence)}</div>",
+        details=f"<div>{explanation}</div><div>{energy.bar}{captions(energy.sentence)}</div>",
     )
 
 
@@ -287,9 +287,9 @@ def _draw_player(sentences: Sequence[str], *, version: str, autoplay: bool) -> N
         autoplay: Whether it begins to play at once, unless the address names a round.
     """
     rounds = len(sentences) - 1
-    first = rounds
+    first_step = rounds
     if autoplay:
-        first = 0
+        first_step = 0
     player(
         _SLIDER,
         version=version,
@@ -297,7 +297,7 @@ def _draw_player(sentences: Sequence[str], *, version: str, autoplay: bool) -> N
         seconds=[_SECONDS] * len(sentences),
         speeds=_SPEEDS,
         speed=1.0,
-        step=asked_step(rounds, first),
+        step=asked_step(rounds, first_step),
         unit="round",
         label="Rounds seen",
         autoplay=autoplay and "fold" not in st.query_params,

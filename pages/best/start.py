@@ -80,7 +80,7 @@ def _pick_from_space() -> PickedContenders:
             width=240,
         )
         algorithm = ALGORITHMS[algorithm_id]
-        declared = pick_one(
+        picked_space = pick_one(
             "Space",
             [*algorithm.spaces, _NO_SPACE],
             f"space_of_{algorithm.id}",
@@ -99,8 +99,8 @@ def _pick_from_space() -> PickedContenders:
     )
     settings_of_folds = fold_settings(task)
     values_of_parameter = _parse_values(text or "")
-    declared_space: str | None = declared
-    if declared == _NO_SPACE:
+    declared_space: str | None = picked_space
+    if picked_space == _NO_SPACE:
         declared_space = None
         if not values_of_parameter:
             st.caption("Enter values of your own, or pick a declared space.")
@@ -251,7 +251,7 @@ def sensible_contenders(dataset: str, task: Task, items: int) -> NamedSpecs:
     if items > _MOST_ITEMS_OF_EASE:
         names = tuple(name for name in names if name != "ease")
     n = SETTINGS["n"].default
-    if items:
+    if items:  # a table has no items, and no list of them
         n = min(n, items)
     return _named_contenders(
         make_spec(dataset=dataset, algorithm=name, n=n, rule=NEVER_STOPS) for name in names

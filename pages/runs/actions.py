@@ -23,7 +23,7 @@ REMOVED = "runs-removed"
 _NOTE_ON_RUNS_OF_OTHERS = "What somebody else has started is left as it is."
 
 
-def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
+def draw_actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
     """A row of buttons; those that would do nothing are disabled.
 
     Args:
@@ -45,8 +45,8 @@ def _folds_buttons(picked: Sequence[ListedRun]) -> None:
     """Buttons that end the folds of runs, go on with them, or run those after the stop."""
     active = [row for row in picked if row.state.active]
     _button_for_all("cancel", "Cancel", _allowed_runs(Action.CANCEL, active), _cancel)
-    cut_off = [row for row in picked if _cut_off(row)]
-    _button_for_all("resume", "Resume", _allowed_runs(Action.GO_ON, cut_off), _resume)
+    resumable = [row for row in picked if _can_be_resumed(row)]
+    _button_for_all("resume", "Resume", _allowed_runs(Action.GO_ON, resumable), _resume)
     stopped = [row for row in picked if row.can_be_checked and computed_here(row.spec)]
     own_stopped = _allowed_runs(Action.GO_ON, stopped)
     _button_for_all(  # 'Run the remaining folds', or 'Run the remaining folds of 3 runs'
@@ -103,7 +103,7 @@ def _button_for_all(
     icon: str,
     verb: str,
     rows: Sequence[ListedRun],
-    act: Callable[[Sequence[str]], None],
+    act_on_ids: Callable[[Sequence[str]], None],
     *,
     preposition: str = "",
 ) -> None:
@@ -113,7 +113,7 @@ def _button_for_all(
         icon: The icon of the button, and a part of its key.
         verb: What it does to one run.
         rows: The runs.
-        act: Does it to runs of these ids.
+        act_on_ids: Does it to runs of these ids.
         preposition: What follows the verb before the number of several runs.
     """
     if rows:
@@ -121,7 +121,7 @@ def _button_for_all(
             _for_several(verb, rows, preposition),
             key=f"{icon}-picked",
             icon=f":material/{icon}:",
-            on_click=act,
+            on_click=act_on_ids,
             args=(ids_of(rows),),
         )
 
@@ -153,7 +153,7 @@ def _for_several(verb: str, runs: Sized, preposition: str = "") -> str:
     return verb
 
 
-def undo() -> None:
+def offer_undo() -> None:
     """What was deleted last, with the way back, where a toast would be; nothing before."""
     removed = st.session_state.get(REMOVED, [])
     if not removed:
@@ -172,19 +172,19 @@ def undo() -> None:
         )
 
 
-def retagged(label: Label, common: Sequence[str], chosen: Sequence[str]) -> Label:
+def retagged(label: Label, common_tags: Sequence[str], chosen_tags: Sequence[str]) -> Label:
     """A run's label after an edit of several runs' tags.
 
     Args:
         label: What is on the run; name and note stay.
-        common: The tags that all of those runs had.
-        chosen: The tags that all of them shall have instead.
+        common_tags: The tags that all of those runs had.
+        chosen_tags: The tags that all of them shall have instead.
 
     Raises:
         InputError: For too many tags, or one that is too long.
     """
-    own = [tag for tag in label.tags if tag not in common]
-    return checked_label(label.name, [*chosen, *own], label.note)
+    own = [tag for tag in label.tags if tag not in common_tags]
+    return checked_label(label.name, [*chosen_tags, *own], label.note)
 
 
 _IDS_IN_KEYS = 40
@@ -193,8 +193,8 @@ _IDS_IN_KEYS = 40
 
 def _label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
     """Tags are kept as they are picked, a name and a note on Enter or Save."""
-    first = picked[0].label
-    common = [tag for tag in first.tags if all(tag in row.label.tags for row in picked)]
+    first_label = picked[0].label
+    common_tags = [tag for tag in first_label.tags if all(tag in row.label.tags for row in picked)]
     # Other runs have widgets of other keys, or they would keep what was typed for the runs before.
     ids = "-".join(ids_of(picked[:_IDS_IN_KEYS]))
     title = "Tags"
@@ -202,32 +202,34 @@ def _label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
         title = f"Tags of all {len(picked)} runs"
     st.multiselect(
         title,
-        list(dict.fromkeys([*common, *every_tag])),
-        default=common,
+        list(dict.fromkeys([*common_tags, *every_tag])),
+        default=common_tags,
         key=f"tags-{ids}",
         accept_new_options=True,
         placeholder="Type a new one and press Enter, or pick",
         on_change=_tag,
-        args=(picked, common, f"tags-{ids}"),
+        args=(picked, common_tags, f"tags-{ids}"),
     )
     if len(picked) > 1:
         return
     with st.form(f"label-{ids}", border=False, enter_to_submit=True):
-        name = st.text_input("Name", first.name, key=f"name-{ids}", max_chars=NAME_LENGTH)
-        note = st.text_area("Note", first.note, key=f"note-{ids}", max_chars=NOTE_LENGTH)
+        name = st.text_input("Name", first_label.name, key=f"name-{ids}", max_chars=NAME_LENGTH)
+        note = st.text_area("Note", first_label.note, key=f"note-{ids}", max_chars=NOTE_LENGTH)
         if st.form_submit_button("Save", icon=":material/save:", key=f"save-{ids}"):
             with errors_as_sentences():
-                acting().label({picked[0].run_id: checked_label(name, first.tags, note)})
+                acting().label({picked[0].run_id: checked_label(name, first_label.tags, note)})
                 st.rerun()
 
 
-def _tag(picked: Sequence[ListedRun], common: Sequence[str], key: str) -> None:
+def _tag(picked: Sequence[ListedRun], common_tags: Sequence[str], key: str) -> None:
     with errors_as_sentences():
-        chosen = st.session_state[key]
-        acting().label({row.run_id: retagged(row.label, common, chosen) for row in picked})
+        chosen_tags = st.session_state[key]
+        acting().label(
+            {row.run_id: retagged(row.label, common_tags, chosen_tags) for row in picked}
+        )
 
 
-def _cut_off(row: ListedRun) -> bool:
+def _can_be_resumed(row: ListedRun) -> bool:
     """Whether there are folds to go on with, and this installation can compute them."""
     damaged = row.state is RunState.FINISHED and bool(row.damaged)
     return (row.state.resumable or damaged) and computed_here(row.spec)

@@ -168,13 +168,13 @@ def _say_what_is_missing(keys: list[str], runs: Mapping[str, ChoosableRun]) -> N
     """
     missing = [key for key in keys if key not in runs]
     if missing:
-        named = ", ".join(f"'{key}'" for key in missing[:_MOST_NAMED])
+        names = ", ".join(f"'{key}'" for key in missing[:_MOST_NAMED])
         if len(missing) > _MOST_NAMED:
-            named = f"{named} and {len(missing) - _MOST_NAMED} more"
+            names = f"{names} and {len(missing) - _MOST_NAMED} more"
         st.warning(
-            escaped(f"No run is called {named} here: pick from the list, or correct the address."),
+            escaped(f"No run is called {names} here: pick from the list, or correct the address."),
             icon=":material/search_off:",
         )
-    present = len(keys) - len(missing)
-    if present > MOST:
-        st.warning(f"The address names {present} runs. Only the first {MOST} are shown.")
+    run_count = len(keys) - len(missing)
+    if run_count > MOST:
+        st.warning(f"The address names {run_count} runs. Only the first {MOST} are shown.")

@@ -41,7 +41,7 @@ from ecv_core.store.imports import read_run
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.plans import SELECTION, STUDY, stored_plans
 from ecv_core.untrusted.limits import MAX_RUN_BYTES
-from pages.runs.actions import actions, all_tags, undo
+from pages.runs.actions import all_tags, draw_actions, offer_undo
 from pages.runs.report import report_popover
 from pages.shared.address.link import translate_address
 from pages.shared.address.navigation import open_page
@@ -70,7 +70,7 @@ class _Imported(NamedTuple):
     is_new: bool
 
 
-def import_run() -> None:
+def offer_import() -> None:
     """A popover that takes the file, and says what became of it; for those who may import."""
     if why_not(Action.IMPORT):
         return
@@ -102,11 +102,11 @@ def import_run() -> None:
 
 def _import_once(file: UploadedFile) -> _Imported:
     """What became of this file: it is imported once, however often the page is drawn."""
-    last: _Imported | None = st.session_state.get(_LAST_IMPORT)
+    last_import: _Imported | None = st.session_state.get(_LAST_IMPORT)
     ids = ids_of(run_list().rows())
     # The file stays in its field. It is imported again only once its run has been deleted.
-    if last and last.file_id == file.file_id and last.run_id in ids:
-        return last
+    if last_import and last_import.file_id == file.file_id and last_import.run_id in ids:
+        return last_import
     document = read_run(file.getvalue(), file.name)
     run_id, is_new = acting().import_run(document)
     imported = _Imported(file.file_id, run_id, is_new)
@@ -138,8 +138,8 @@ def history() -> None:
     show_damaged_folds(rows)
     if not rows:
         with st.container(horizontal=True, vertical_alignment="center"):
-            import_run()
-        undo()
+            offer_import()
+        offer_undo()
         st.markdown(
             f"No runs yet. Every {glossary_link('run')} you start is kept here, finished or not."
         )
@@ -147,19 +147,19 @@ def history() -> None:
         return
     plan_names = names_of_plans()
     shown = _filtered(rows, plan_names)
-    _open_clicked()
+    _open_clicked_run()
     key = table_key(shown)
     picked = _picked_runs(shown, key)
     with st.container(horizontal=True, vertical_alignment="center", key="runs-actions"):
-        actions(picked, rows)
+        draw_actions(picked, rows)
         report_popover(picked, shown)
-        import_run()
-    undo()
+        offer_import()
+    offer_undo()
     if shown:
         frame = runs_frame(shown, plan_names)
         _score_and_energy_picture(shown, frame, picked)
         _runs_table(shown, frame, key, picked)
-        _table_words(len(shown), len(rows))
+        _say_how_to_use_table(len(shown), len(rows))
         if picked:
             _show_energy(picked, "picked run")
         else:
@@ -541,7 +541,7 @@ def _other_columns() -> dict[str, ColumnConfig | ButtonColumnResult]:
     return columns
 
 
-def _table_words(shown: int, every: int) -> None:
+def _say_how_to_use_table(shown: int, every: int) -> None:
     """How many runs the table has, of how many, and how it is used."""
     runs = counted(every, "run")
     if shown < every:
@@ -571,7 +571,7 @@ def _show_energy(rows: Sequence[ListedRun], kind: str) -> None:
     energy_bar((fold for row in undisturbed for fold in row.spent), words_on_disturbed)
 
 
-def _open_clicked() -> None:
+def _open_clicked_run() -> None:
     """Open the run whose button was pressed, by the rows as they were when it was pressed."""
     click = st.session_state.get(OPENED)
     listed = st.session_state.get(_IDS_BY_ROW, [])

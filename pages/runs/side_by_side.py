@@ -202,7 +202,7 @@ class RunPairs(NamedTuple):
 MOST_SENTENCES = 3
 """That say the answer; the other comparisons are in the table."""
 _MOST_NAMED = 4
-"""RunPairs that a sentence names, of those that were not tested for one reason."""
+"""Pairs that a sentence names, of those that were not tested for one reason."""
 Pair = TypeVar("Pair", Comparison, Untested)
 
 
@@ -211,17 +211,17 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
     st.header("How this is tested", anchor=False)
     tested, untested = _pairs_under_names(runs)
     units = " or ".join(sorted({f"{run.spec.task.unit}s" for _, run in runs}, reverse=True))
-    over_folds = f"where scores of individual {units} were not kept"
+    case_of_folds = f"where scores of individual {units} were not kept"
     if "samples" in units:
-        over_folds = f"{over_folds}, and for learners on a table"
-    corrected = ""
+        case_of_folds = f"{case_of_folds}, and for learners on a table"
+    words_on_correction = ""
     if len(tested) > 1:
         link = glossary_link("multiple-comparisons", "correction for several comparisons")
-        corrected = f", with a {link}"
+        words_on_correction = f", with a {link}"
     st.caption(
         f"This is a {glossary_link('paired-test', 'paired test')} of all folds that two runs "
-        f"share, those after the stop too{corrected}. It is over {units}, "
-        f"each with the mean of these folds; {over_folds}, it is over "
+        f"share, those after the stop too{words_on_correction}. It is over {units}, "
+        f"each with the mean of these folds; {case_of_folds}, it is over "
         "folds, which share training data and so are not independent, by the corrected "
         f"resampled t test (Nadeau and Bengio, 2003). {glossary_link('p-value', 'p')} and effect "
         "d are in the table. That no difference is found does not mean that two are equal."
@@ -236,7 +236,7 @@ def _on_several_datasets(runs: Sequence[NamedRun]) -> bool:
     return len({run.spec.dataset for _, run in runs}) > 1
 
 
-def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
+def comparisons_of_best_runs(tested: Sequence[Comparison]) -> list[Comparison]:
     """Of each dataset and metric, the comparisons of the run that is never the worse one."""
     worse = {(pair.dataset, pair.metric, pair.second) for pair in tested}
     return [pair for pair in tested if (pair.dataset, pair.metric, pair.first) not in worse]
@@ -261,11 +261,11 @@ def _pairs_under_names(runs: Sequence[NamedRun]) -> RunPairs:
     name_of_id = {run.run_id: name for name, run in runs}
     metric_labels = {run.spec.metric_name: metric_label(run.spec) for _, run in runs}
 
-    def named(pair: Pair) -> Pair:
+    def with_names(pair: Pair) -> Pair:
         return replace(pair, first=name_of_id[pair.first], second=name_of_id[pair.second])
 
-    tested = [replace(named(pair), metric=metric_labels[pair.metric]) for pair in pairs.tested]
-    return RunPairs(tested, list(map(named, pairs.untested)))
+    tested = [replace(with_names(pair), metric=metric_labels[pair.metric]) for pair in pairs.tested]
+    return RunPairs(tested, list(map(with_names, pairs.untested)))
 
 
 @st.cache_data(show_spinner="Comparing the runs ...", max_entries=32)
@@ -286,25 +286,25 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
         runs: At least two.
     """
     tested = _pairs_under_names(runs).tested
-    of_the_best = against_the_best(tested)
+    comparisons_of_best = comparisons_of_best_runs(tested)
     sentences = []
     if len(_panels(runs)) == 1:
         best_name, best = runs[0]  # `named_runs` puts the best mean first
         sentences = mean_sentences(best, f"The mean {metric_label(best.spec)} of {best_name}")
-    for pair in of_the_best[:MOST_SENTENCES]:
+    for pair in comparisons_of_best[:MOST_SENTENCES]:
         on_dataset = ""
         if _on_several_datasets(runs):
             on_dataset = dataset_title(pair.dataset)
         sentences.append(
             comparison_sentence(pair, on_dataset=on_dataset, is_one_of_several=len(tested) > 1)
         )
-    more = len(of_the_best) - MOST_SENTENCES
+    more = len(comparisons_of_best) - MOST_SENTENCES
     if more > 0:
         sentences.append(f"The table below has {counted(more, 'more comparison')}.")
     records = [run for _, run in runs]
     return Answer(
-        certainty=_certainty(of_the_best),
-        headline=_headline(runs, of_the_best),
+        certainty=_certainty(comparisons_of_best),
+        headline=_headline(runs, comparisons_of_best),
         sentences=sentences,
         amounts=amounts_of(records),
         saved_head=saved_head(records),
@@ -316,16 +316,16 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
     )
 
 
-def _certainty(of_the_best: Sequence[Comparison]) -> Certainty:
+def _certainty(comparisons_of_best: Sequence[Comparison]) -> Certainty:
     """Whether a difference of the best run to each of the others is found."""
-    if not of_the_best:
+    if not comparisons_of_best:
         return Certainty.OPEN
-    if all(pair.shows_difference for pair in of_the_best):
+    if all(pair.shows_difference for pair in comparisons_of_best):
         return Certainty.SURE
     return Certainty.CLOSE
 
 
-def _headline(runs: Sequence[NamedRun], of_the_best: Sequence[Comparison]) -> str:
+def _headline(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Comparison]) -> str:
     """Which run is best, as far as tests show it."""
     panels = len(_panels(runs))
     if panels > 1:
@@ -333,13 +333,13 @@ def _headline(runs: Sequence[NamedRun], of_the_best: Sequence[Comparison]) -> st
     best, run = runs[0]
     if run.at_stop is None:
         return "No fold is finished yet"
-    close = [pair.second for pair in of_the_best if not pair.shows_difference]
+    close = [pair.second for pair in comparisons_of_best if not pair.shows_difference]
     if close:
         names_of_close = listed(close[:_MOST_NAMED])
         if len(close) > _MOST_NAMED:
             names_of_close = f"{len(close)} others"
         return f"{best} has the best mean; {names_of_close} may be as good"
-    if len(of_the_best) < len(runs) - 1:
+    if len(comparisons_of_best) < len(runs) - 1:
         return f"{best} has the best mean"
     return f"{best} is best of {len(runs)}"
 
@@ -441,7 +441,7 @@ def _tested_pairs_table(tested: Sequence[Comparison], *, with_datasets: bool) ->
 
 
 def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> None:
-    """RunPairs on different data in one sentence; every other reason with the names."""
+    """Pairs on different data in one sentence; every other reason with the names."""
     on_other_data = 0
     pairs_by_reason: dict[str, list[str]] = {}
     for pair in untested:
@@ -450,11 +450,11 @@ def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> Non
         else:
             pairs_by_reason.setdefault(pair.reason, []).append(f"{pair.first} and {pair.second}")
     for reason, pairs in pairs_by_reason.items():
-        named = "; ".join(pairs[:_MOST_NAMED])
+        names_of_pairs = "; ".join(pairs[:_MOST_NAMED])
         if len(pairs) > _MOST_NAMED:
-            named = f"{named}; and {len(pairs) - _MOST_NAMED} more"
+            names_of_pairs = f"{names_of_pairs}; and {len(pairs) - _MOST_NAMED} more"
         st.info(
-            escaped(f"Not tested, because it would not be fair: {named} ({reason})."),
+            escaped(f"Not tested, because it would not be fair: {names_of_pairs} ({reason})."),
             icon=":material/block:",
         )
     if on_other_data:
