@@ -261,7 +261,7 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
         f"{glossary_link('emissions', 'Emissions')}: grams of CO2e for all energy used, with "
         f"{intensity_words(run.spec.country)}."
     )
-    above = captions(
+    above_bar = captions(
         source_sentence(facts.source),
         emissions,
         _forecast_sentence(run, facts),
@@ -271,8 +271,10 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     cheap_models = ""
     if not run.state.active:
         cheap_models = _energy_of_cheap_models(run)
-    below = captions(parts_of_energy.sentence, escaped(reused_words(run.folds)), cheap_models)
-    return f"{numbers}{above}<div>{parts_of_energy.bar}</div>{below}{_details_on_energy(run)}"
+    below_bar = captions(parts_of_energy.sentence, escaped(reused_words(run.folds)), cheap_models)
+    return (
+        f"{numbers}{above_bar}<div>{parts_of_energy.bar}</div>{below_bar}{_details_on_energy(run)}"
+    )
 
 
 def _forecast_sentence(run: RunRecord, facts: EnergyFacts) -> str:

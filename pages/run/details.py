@@ -170,6 +170,7 @@ def fold_frame(run: RunRecord) -> pd.DataFrame:
     What is known of no fold, such as the energy of GPUs, has no column.
     """
     costs = pd.DataFrame([_costs(fold) for fold in run.folds]).dropna(axis="columns", how="all")
+    # The unit of a table is the sample: then a fold has counted its samples as users.
     costs[f"{run.spec.task.unit}s"] = [fold.users for fold in run.folds]
     metrics = pd.DataFrame([fold.metrics for fold in run.folds]).rename(columns=column_title)
     head = frame_of_run(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]

@@ -215,8 +215,9 @@ def _costs_on_idle_cores(costs: KnownCosts, processor_seconds: float | None) -> 
     folds = len(costs.seconds)
     seconds_on_one_core = processor_seconds / folds
     seconds_on_two_cores = seconds_on_one_core / 2
-    # `expected_costs` has a range only of the folds after the first: one of these on two cores is
-    # its lower end, the others on a single core are its upper end, so there is at least one other.
+    # `expected_costs` has a range from the shortest to the longest fold after the first, with a
+    # margin by the number of folds. So the second fold is put on two cores, and all others, as many
+    # as ran but one at least after the second, on a single core.
     seconds = [seconds_on_one_core, seconds_on_two_cores]
     seconds += [seconds_on_one_core] * max(1, folds - 2)
     return replace(costs, seconds=tuple(seconds))

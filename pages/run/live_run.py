@@ -89,11 +89,11 @@ def _way_to_go_on(run: RunRecord) -> str:
     """What to do where this installation cannot compute the folds that are missing."""
     if not run.spec.tracked:  # so it is here because its algorithm's plug-in is not installed
         return "It can go on once its package is installed."
-    others = counted(run.k - len(run.folds), "fold")
+    missing = counted(run.k - len(run.folds), "fold")
     if run.resumable:
-        return f"To go on with the other {others}, run its own program again."
+        return f"To go on with the other {missing}, run its own program again."
     return (
-        f"To check the stop with the other {others}, track it again with full=True (--full), "
+        f"To check the stop with the other {missing}, track it again with full=True (--full), "
         "or have ecv.cross_validate run all folds with rule=ecv.Never()."
     )
 
@@ -329,7 +329,7 @@ def _draw_figure(run: RunRecord, runs: list[RunRecord]) -> None:
     draw_figure(
         _entries_shared_while_active("figure", run, _figure_entries),
         key="figure-1",
-        top=run.run_id,
+        page_version=run.run_id,
         name=f"{run_name(run)} figure 1",
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
         table=numbers,

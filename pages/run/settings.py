@@ -64,7 +64,7 @@ _WORDS_ON_TASKS = (
     "that are random tenths of all ratings. All others rank items. A run does one or the other."
 )
 
-Chosen = dict[str, dict[str, ParamValue]]
+ParamsOfAlgorithms = dict[str, dict[str, ParamValue]]
 """Algorithm id -> its parameters."""
 
 
@@ -125,19 +125,19 @@ def _unpick_other_tasks(key: str, names: Sequence[str], default: list[str]) -> N
         st.session_state[key] = [name for name in names if name in before] or default
 
 
-def parameter_settings(names: list[str]) -> Chosen:
+def parameter_settings(names: list[str]) -> ParamsOfAlgorithms:
     """Widgets for the parameters of these algorithms, in an expander."""
-    chosen: Chosen = {name: {} for name in names}
+    params: ParamsOfAlgorithms = {name: {} for name in names}
     if not any(ALGORITHMS[name].parameters for name in names):
-        return chosen
+        return params
     with st.expander("Model parameters", icon=":material/tune:"):
         for name in names:
             algorithm = ALGORITHMS[name]
             if algorithm.parameters:
                 st.markdown(f"**{algorithm.title}** · {algorithm.paper}")
                 with st.container(horizontal=True):
-                    chosen[name] = parameter_widgets(name, algorithm.parameters)
-    return chosen
+                    params[name] = parameter_widgets(name, algorithm.parameters)
+    return params
 
 
 # How the data is split and scored.
@@ -205,7 +205,7 @@ def fold_settings(task: Task) -> dict[str, Any]:
     n = SETTINGS["n"].default
     if METRICS[metric].task.ranks:
         n = setting_widget("n", right)
-    score = score_settings(metric)
+    settings_of_score = score_settings(metric)
     first_split = next(iter(SPLITS))  # the form begins with it
     is_usual_split = split in (first_split, task.usual_split)
     with st.expander(
@@ -231,7 +231,7 @@ def fold_settings(task: Task) -> dict[str, Any]:
         "n": n,
         "split": strategy.id,
         "split_params": params,
-        **score,
+        **settings_of_score,
     }
 
 
@@ -343,7 +343,7 @@ def stop_settings(k: int) -> dict[str, Any]:
         # A rule's axis is the setting that has it stop sooner or later; here it may be the minimum
         # of folds itself, which then stays in sight.
         if rule.axis is not None and rule.axis.scale == "folds":
-            picked["min_folds"] = _min_folds(rule, k)
+            picked["min_folds"] = _pick_min_folds(rule, k)
         else:
             min_folds_is_folded_away = True
         if rule.id != NEVER_STOPS:
@@ -356,11 +356,11 @@ def stop_settings(k: int) -> dict[str, Any]:
         picked["confidence"] = setting_widget("confidence", left, step=0.01, format="%.3f")
         if min_folds_is_folded_away:
             with right:
-                picked["min_folds"] = _min_folds(rule, k)
-        picked["country"] = _country()
+                picked["min_folds"] = _pick_min_folds(rule, k)
+        picked["country"] = _pick_country()
         # The rest of the settings that change the stop, or what is reported, have no place above.
         picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP_SETTINGS, rule.id)
-        _meters()
+        _offer_reading_of_meters()
     return picked
 
 
@@ -463,8 +463,9 @@ def _cheap_models() -> list[str]:
     return names
 
 
-def _min_folds(rule: Rule, k: int) -> int:
+def _pick_min_folds(rule: Rule, k: int) -> int:
     """The minimum number of folds, which is what some rules are about."""
+    # Each rule has a minimum of its own, so its id is in the key; the address does not keep it.
     arguments = widget_arguments("min_folds", key=min_folds_key(rule.id), bind=None)
     if rule.axis is not None and rule.axis.name == "min_folds":
         arguments["label"] = rule.axis.label
@@ -482,7 +483,7 @@ def min_folds_key(rule: str) -> str:
     return f"min_folds-{rule}"
 
 
-def _country() -> str:
+def _pick_country() -> str:
     """The code of the country whose electricity is used."""
     by_code = countries()
     codes = list(by_code)
@@ -498,7 +499,7 @@ def _country() -> str:
     return code
 
 
-def _meters() -> None:
+def _offer_reading_of_meters() -> None:
     """For those who may start runs of any kind; visitors see nothing of this machine's network."""
     if not _may_see_meters():
         return
@@ -510,7 +511,7 @@ def _meters() -> None:
             "setting such as `ECV_METER=shelly:192.168.1.20` (docs/energy.md)."
         )
     elif st.toggle(f"Read {', '.join(names)} now", key="read-meters"):
-        _readings(names)
+        _draw_readings(names)
 
 
 def _may_see_meters() -> bool:
@@ -518,7 +519,7 @@ def _may_see_meters() -> bool:
 
 
 @st.fragment(run_every="2s")
-def _readings(names: list[str]) -> None:
+def _draw_readings(names: list[str]) -> None:
     """What each says, every two seconds, for as long as whoever looks may see it."""
     if not _may_see_meters():
         st.rerun()

@@ -36,7 +36,7 @@ from pages.run.settings import (
     NEGATIVES,
     SAMPLED,
     TASK_OF_METRIC,
-    Chosen,
+    ParamsOfAlgorithms,
     algorithm_picker,
     fold_settings,
     min_folds_key,
@@ -155,7 +155,7 @@ class _PickedData(NamedTuple):
     ready: bool
     """Whether the dataset can be used as it is."""
     algorithms: list[str]
-    params: Chosen
+    params: ParamsOfAlgorithms
     settings: dict[str, Any]
     """Arguments of `make_spec`."""
 
@@ -176,16 +176,16 @@ def _what_to_evaluate() -> _PickedData:
     return _PickedData(entry, ready, algorithms, parameter_settings(algorithms), settings)
 
 
-def _when_to_stop(picked_data: Mapping[str, Any]) -> dict[str, Any]:
+def _when_to_stop(settings_of_folds: Mapping[str, Any]) -> dict[str, Any]:
     """What is picked on the right, as arguments of `make_spec`.
 
     Args:
-        picked_data: How the data is split, as picked on the left; arguments of `make_spec`.
+        settings_of_folds: How the data is split, as picked on the left; arguments of `make_spec`.
     """
     st.header("When to stop", anchor=False)
-    k = picked_data["k"]
+    k = settings_of_folds["k"]
     picked = stop_settings(k)
-    is_ordered = not exchangeable(picked_data["split"])
+    is_ordered = not exchangeable(settings_of_folds["split"])
     if k == 1 or is_ordered:
         picked |= {"rule": NEVER_STOPS, "rule_params": {}, "min_folds": None}
     if is_ordered and k > 1:

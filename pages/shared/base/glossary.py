@@ -37,16 +37,16 @@ def terms() -> dict[str, Term]:
     entries: dict[str, Term] = {}
     for row in tomllib.loads(_FILE.read_text("utf-8"))["term"]:
         entries[row["id"]] = Term(**row)
-    for entry in _from_the_library():  # an entry of the file goes before one of the library
+    for entry in _terms_of_library():  # an entry of the file goes before one of the library
         entries.setdefault(entry.id, entry)
 
-    def place(entry: Term) -> str:
+    def title_in_lower_case(entry: Term) -> str:
         return entry.title.lower()
 
-    return {entry.id: entry for entry in sorted(entries.values(), key=place)}
+    return {entry.id: entry for entry in sorted(entries.values(), key=title_in_lower_case)}
 
 
-def _from_the_library() -> Iterator[Term]:
+def _terms_of_library() -> Iterator[Term]:
     """Metrics, splits and rules say themselves what they are."""
     for metric in METRICS.values():
         if metric.help:  # a metric of one's own may have none

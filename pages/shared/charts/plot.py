@@ -122,7 +122,7 @@ def draw_figure(
     *,
     key: str,
     name: str,
-    top: str = "",
+    page_version: str = "",
     caption: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
     draw_open_table: Callable[[Callable[[], None]], None] | None = None,
@@ -133,7 +133,7 @@ def draw_figure(
     Args:
         entries: As of `figure_entries`.
         key: As of `plot`; so are `name`, `table` and `address_of_point`.
-        top: When this changes, the page is scrolled to its top.
+        page_version: When this changes, the page is scrolled to its top.
         caption: What a saved picture says about itself, such as 'item-knn on ml-100k, alpha 1e-4';
             by default its name.
         draw_open_table: Draws the part of the page with the open table, by the function that it
@@ -145,12 +145,14 @@ def draw_figure(
         addresses[chart_text(point)] = address  # the figure has its texts in this form too
     data = {
         "plotly": PLOTLY,
-        "top": top,
+        "top": page_version,  # when this changes, the page is scrolled to its top
         "name": file_name(name),
         "caption": chart_text(caption or name),  # the title of a saved picture
         "opens": addresses,
     }
     _figure(key=key, data={**data, **entries}, height=entries["height"])
+    # Where the figure follows a run, `draw_open_table` is given what draws the rows of the table,
+    # and draws them with each of its folds.
     if table is not None:
         chart_table(table, key=key, name=name, alt=entries["alt"], draw_open_table=draw_open_table)
 

@@ -26,9 +26,9 @@ def user_rule_curves(system: Scores, within_percent: float) -> dict[str, Curve]:
     curves = curves_of_run(system, within_percent=within_percent)
     if len(curves) == len(rules):
         return curves
-    # Some curve is missing where the system has come without its users' scores. They are read, and
-    # all curves worked out of them, which takes seconds, so that Streamlit keeps the curves. The
-    # key has all rules, as a rule that is registered later has a curve of its own.
+    # A curve of one of these rules is missing where the system has come without its users' scores.
+    # They are read, and all curves worked out of them, which takes seconds, so that Streamlit keeps
+    # the curves. The key has all rules, as a rule that is registered later has a curve of its own.
     return _worked_out_curves(
         store().url, system.fingerprint, tuple(RULES), within_percent, system.run_id
     )

@@ -321,16 +321,16 @@ class Events:
         Topics that may wait have another look only after some seconds.
         """
         # Topics that may wait are told what went on at an earlier look, until their wait is over.
-        # It grows with the pages that watch, for each of them draws whenever it is over. A look
-        # that comes a little too early ends it as well.
+        # The more pages watch, the longer they wait, as each page is drawn anew after every wait. A
+        # look that comes a little too early ends the wait as well.
         seconds_of_wait = max(_SECONDS_OF_WAIT, _SECONDS_OF_WAIT_PER_PAGE * len(self._pages))
-        earlier = self._activity_of_topics_that_may_wait
+        earlier_activity = self._activity_of_topics_that_may_wait
         if (
-            earlier is None
-            or activity.moment - earlier.moment >= seconds_of_wait - _TOLERATED_SECONDS
+            earlier_activity is None
+            or activity.moment - earlier_activity.moment >= seconds_of_wait - _TOLERATED_SECONDS
         ):
-            earlier = activity
-        self._activity_of_topics_that_may_wait = earlier
+            earlier_activity = activity
+        self._activity_of_topics_that_may_wait = earlier_activity
         topics: set[str] = set()
         for page in self._pages.values():
             topics.update(page.topics)
@@ -338,7 +338,7 @@ class Events:
         for topic in topics:
             activity_told = activity
             if topic.startswith(_KINDS_THAT_MAY_WAIT):
-                activity_told = earlier
+                activity_told = earlier_activity
             versions[topic] = f"{activity_told.moment} {self.version(topic, activity_told)}"
         return versions
 

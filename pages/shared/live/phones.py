@@ -137,15 +137,15 @@ def ask_phones(number: int, parts: Sequence[tuple[str, Sequence[str]]]) -> None:
     _write({"question": {"round": number, "parts": questions}, "outcome": None})
 
 
-def tell_phones(outcome: Mapping[int, str], others: str) -> None:
+def tell_phones(outcome: Mapping[int, str], words_for_others: str) -> None:
     """Tell phones what became of their bets.
 
     Args:
         outcome: Number of a phone -> what it is told.
-        others: What those are told that did not bet.
+        words_for_others: What those are told that did not bet.
     """
     phones = {str(number): words for number, words in outcome.items()}
-    _write({"outcome": {"phones": phones, "others": others}})
+    _write({"outcome": {"phones": phones, "others": words_for_others}})
 
 
 def _write(part: Mapping[str, object]) -> None:

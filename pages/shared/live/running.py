@@ -139,7 +139,8 @@ def _bar_of_active_runs(page_title: str) -> None:
 
 
 def _cancel_button(run: RunRecord) -> None:
-    cancelling = store().cancel_requested(run.run_id)  # which the process that runs it will see
+    # The process that computes the run sees the request a little later.
+    cancelling = store().cancel_requested(run.run_id)
     label = "Cancel"
     if cancelling:
         label = "Cancelling"

@@ -43,7 +43,7 @@ MOST_ON_A_PATH = 400
 BROWSERS_AT_ONCE = 4
 """So many times the largest file may be held, of all browsers together."""
 _BYTES_BESIDE_FILE = MEGABYTE
-"""Bytes of a form beside the file that it has; a smaller file counts as this many, too."""
+"""Bytes of a form beside the file that it has."""
 _EVENTS = "/events"
 _ONE_HOUSEHOLD = 64
 """Bits of an IPv6 address that a provider gives to one customer at least, by RFC 6177."""
@@ -70,7 +70,7 @@ class Upload:
 
     browser: str
     size: int
-    """In bytes, at least _BYTES_BESIDE_FILE."""
+    """In bytes, a megabyte at least."""
     request: Scope
     """What brought it, and so where it is deleted."""
 
@@ -129,7 +129,7 @@ class Tabs:
         """Open a tab, if there may be one more; its browser's files go with its last tab."""
         address = (scope.get("client") or [""])[0]
         tab = Tab(path=scope["path"], address=household_of(address), browser=browser_of(scope))
-        if self._too_many(tab):
+        if self._exceeds_limits(tab):
             await receive()  # that it wants to connect
             await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER})
             return
@@ -145,7 +145,7 @@ class Tabs:
                 for path in self._paths_of_uploads(tab.browser):
                     await self._delete_upload(app, path)
 
-    def _too_many(self, tab: Tab) -> bool:
+    def _exceeds_limits(self, tab: Tab) -> bool:
         """Whether there are as many sockets of its kind as there may be, without this one."""
         browsers_of_members = self._browsers_of_members()
         on_path = 0
@@ -185,7 +185,7 @@ class Tabs:
         path = scope["path"]
         browser = browser_of(scope)
         # Many small files take memory too, so each counts as a megabyte at least.
-        size = max(int(Request(scope).headers["content-length"]), _BYTES_BESIDE_FILE)
+        size = max(int(Request(scope).headers["content-length"]), MEGABYTE)
         if not await self._make_room(app, browser, size):
             busy = PlainTextResponse("Others are sending files now: try again in a minute.", 503)
             await busy(scope, receive, send)

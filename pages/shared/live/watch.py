@@ -206,7 +206,8 @@ class Watch:
     def active_runs(self) -> list[RunRecord]:
         """As `Store.active`; runs are read again only when one has gone on. Raises: StoreError."""
         activity = self.drawn_activity()
-        # Of an active run only its progress changes while the stages do not.
+        # The stages have the state, the number of folds and the like of each active run: while they
+        # stay as they are, only progress changes.
         if activity.stages != self._stages_when_read:
             self._runs = []
             if activity.runs:

@@ -119,17 +119,17 @@ def picked_line(*, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
 
 
 def pick_runs(
-    runs: Sequence[RunRecord], offered: Sequence[RunSpec] = (), *, prefix: str = ""
+    runs: Sequence[RunRecord], offered_specs: Sequence[RunSpec] = (), *, prefix: str = ""
 ) -> list[RunRecord]:
     """The runs of the datasets and algorithms that are picked, in the order of both; all at first.
 
     Args:
         runs: To pick among.
-        offered: Specs whose datasets and algorithms can be picked, so that the choice stays as
-            runs come in; by default those of the runs.
+        offered_specs: Specs whose datasets and algorithms can be picked, so that the choice stays
+            as runs come in; by default those of the runs.
         prefix: The prefix of the keys of both widgets, and of their names in the address.
     """
-    specs = offered or [run.spec for run in runs]
+    specs = offered_specs or [run.spec for run in runs]
     datasets = in_catalogue_order(spec.dataset for spec in specs)
     algorithms = in_catalogue_order(spec.algorithm for spec in specs)
     picked_datasets = pick_several(
@@ -176,9 +176,9 @@ def scores_upload(format_words: str, *, key: str) -> UploadedFile | None:
         format_words: What is in it, in a sentence.
         key: The key of the widget.
     """
-    why = why_not(Action.UPLOAD)
-    if why:
-        st.info(why, icon=":material/lock:")
+    refusal = why_not(Action.UPLOAD)
+    if refusal:
+        st.info(refusal, icon=":material/lock:")
         return None
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     file = left.file_uploader(

@@ -10,13 +10,13 @@ from pages.shared.live.acting import acting
 
 def pick_where_to_compute() -> str:
     """What is picked, as `--on` takes it; empty, and nothing is drawn, without a cluster."""
-    offered = acting().places
-    if len(offered) < 2:
+    places = acting().places
+    if len(places) < 2:
         return ""
     picked = st.segmented_control(
         "Compute on",
-        offered,
-        default=offered[0],
+        places,
+        default=places[0],
         required=True,
         key="place",
         persist_state="session",
