@@ -97,20 +97,20 @@ def _show_curves(study: MetricsStudy, name: str) -> None:
 def _show_powers(study: MetricsStudy) -> None:
     """Tables 3 and 4 of the paper."""
     st.header("Discriminative power", anchor=False)
+    columns = {
+        "dp": number("DP", "%.2f", "Less is better."),
+        "dp_plus_sd": number("DP + sd", "%.2f"),
+        "told_apart_percent": number(
+            "p below 0.05 in", "%.0f %%", "Of the pairs of settings, mean of the folds."
+        ),
+        "dp_corrected": number(
+            "DP, Holm", "%.2f", "Of p corrected for the number of pairs of a fold."
+        ),
+        "told_apart_corrected_percent": number("p, Holm, below 0.05 in", "%.0f %%"),
+    }
     table(
         powers_frame(study),
-        {
-            "metric": "metric",
-            "dp": number("DP", "%.2f", "Less is better."),
-            "dp_plus_sd": number("DP + sd", "%.2f"),
-            "told_apart_percent": number(
-                "p below 0.05 in", "%.0f %%", "Of the pairs of settings, mean of the folds."
-            ),
-            "dp_corrected": number(
-                "DP, Holm", "%.2f", "Of p corrected for the number of pairs of a fold."
-            ),
-            "told_apart_corrected_percent": number("p, Holm, below 0.05 in", "%.0f %%"),
-        },
+        columns,
         width="content",
         key="powers",
         alt="Discriminative power of each metric, best first.",

@@ -100,8 +100,9 @@ def _picked_runs() -> list[RunRecord]:
     for cell in cells:
         if cell.run is not None and cell.run.whole:
             runs.append(cell.run)
-    unfinished = len(runs) < len(cells)
-    with st.expander("The runs of this study", icon=":material/grid_on:", expanded=unfinished):
+    with st.expander(
+        "The runs of this study", icon=":material/grid_on:", expanded=len(runs) < len(cells)
+    ):
         show_progress(study_id, cells)
     return runs
 
