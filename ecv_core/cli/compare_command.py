@@ -54,14 +54,14 @@ def compare_command(options: argparse.Namespace) -> None:
     for run, name in zip(runs, distinct_names(runs), strict=True):
         name_of_run[run.run_id] = name
     comparisons, untested = compare_runs(runs)
-    further_of_pairs = further_tests(comparisons, runs, options.rope)
+    tests_of_pairs = further_tests(comparisons, runs, options.rope)
     ranks = rank_over_datasets(runs)
     lines = []
     pairs = []
-    for comparison, further in zip(comparisons, further_of_pairs, strict=True):
-        sentence, further_words = _sentences(comparison, further, name_of_run, comparisons)
+    for comparison, tests in zip(comparisons, tests_of_pairs, strict=True):
+        sentence, further_words = _sentences(comparison, tests, name_of_run, comparisons)
         lines += [sentence, f"  {further_words}"]
-        pairs.append(_pair_document(comparison, further, sentence))
+        pairs.append(_pair_document(comparison, tests, sentence))
     lines += _untested_lines(untested, name_of_run)
     for metric_ranks in ranks:
         lines.append(ranks_sentence(metric_ranks))
@@ -78,7 +78,7 @@ def compare_command(options: argparse.Namespace) -> None:
 
 def _sentences(
     comparison: Comparison,
-    further: FurtherTests,
+    tests: FurtherTests,
     name_of_run: Mapping[str, str],
     every_comparison: Sequence[Comparison],
 ) -> tuple[str, str]:
@@ -86,7 +86,7 @@ def _sentences(
 
     Args:
         comparison: The comparison of the pair.
-        further: Its other tests.
+        tests: Its other tests.
         name_of_run: Short names by id.
         every_comparison: The every comparison that was made; among several p is corrected.
     """
@@ -100,7 +100,7 @@ def _sentences(
         on_dataset=on_dataset,
         is_one_of_several=len(every_comparison) > 1,
     )
-    return sentence, further_sentence(replace(further, first=first, second=second))
+    return sentence, further_sentence(replace(tests, first=first, second=second))
 
 
 def _untested_lines(untested: Sequence[Untested], name_of_run: Mapping[str, str]) -> list[str]:
@@ -142,12 +142,12 @@ def _runs(run_ids: Sequence[str]) -> list[RunRecord]:
     return list(runs.values())
 
 
-def _pair_document(comparison: Comparison, further: FurtherTests, sentence: str) -> dict[str, Any]:
+def _pair_document(comparison: Comparison, tests: FurtherTests, sentence: str) -> dict[str, Any]:
     """A pair: its test, its further tests, and its sentence."""
     document = asdict(comparison)
     document["shows_difference"] = comparison.shows_difference
     document["speaks_of"] = comparison.test.speaks_of
-    document["further"] = asdict(further)
+    document["further"] = asdict(tests)
     document["sentence"] = sentence
     return document
 

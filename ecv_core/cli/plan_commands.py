@@ -93,23 +93,23 @@ def study_options(parser: argparse.ArgumentParser) -> None:
 
 
 def study_command(options: argparse.Namespace) -> None:
-    possible = _without_obstacles(_planned_study(options))
+    possible_cells = _without_obstacles(_planned_study(options))
     store = open_store()
-    cells = possible
+    cells = possible_cells
     if not options.folder:
         # Runs of the database and recorded ones answer for cells. A folder, however, is to hold
         # every run itself, so only those that it has already are not computed.
-        cells = studies.cells_with_runs(possible, store)
+        cells = studies.cells_with_runs(possible_cells, store)
     to_compute = []
     for cell in cells:
         if cell.has_every_score and cell.run is not None:
             print(f"{_result_line(cell.run)}, computed before")
         elif not (cell.recorded or cell.has_every_score):  # recorded in the folder of the study
             to_compute.append(cell)
-    say(f"{counted(len(possible), 'run')}, {len(to_compute)} to compute")
+    say(f"{counted(len(possible_cells), 'run')}, {len(to_compute)} to compute")
     if to_compute:
         # The plan is the whole study, with the runs that need no computing.
-        keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in possible])
+        keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in possible_cells])
     failures = _compute_study(store, to_compute, options)
     if failures:
         raise RunError("; ".join(failures))

@@ -139,9 +139,9 @@ def track_command(options: argparse.Namespace) -> None:
     spec = spec_of(options)
     store = open_store()
     run_id = track.begin(store, spec, owner=OUTSIDE, resume=not options.new)
-    done = len(store.run(run_id).folds)
-    if done:
-        say(f"continuing with {done} of {spec.max_folds} folds; --new starts a new run")
+    finished_folds = len(store.run(run_id).folds)
+    if finished_folds:
+        say(f"continuing with {finished_folds} of {spec.max_folds} folds; --new starts a new run")
     print(run_id)
 
 

@@ -310,12 +310,11 @@ def verdict_sentence(
 def _undecided_sentence(names: Sequence[str], terms: Terms, last: Round, on_dataset: str) -> str:
     """Who leads, and how many are still in."""
     others = counted(len(last.still_in) - 1, "other")
-    still = "may be better"
+    chance = "may be better"
     if terms.certain:
-        still = "can still win"
-    return (
-        f"{names[last.leader]} leads{on_dataset} after {counted(last.n, 'fold')}; {others} {still}."
-    )
+        chance = "can still win"
+    folds = counted(last.n, "fold")
+    return f"{names[last.leader]} leads{on_dataset} after {folds}; {others} {chance}."
 
 
 def _indifferent_sentence(

@@ -356,7 +356,7 @@ def moderated_spread(
         same_algorithm, prior.user_freedom_same_algorithm, prior.user_freedom
     )
     # d: how many degrees of freedom the users' variance, times q, is worth beside the folds' own.
-    # The errors of both factors add up, and an error is one over degrees of freedom.
+    # The squared relative errors of both factors add up; each is as one over degrees of freedom.
     user_freedom = 1 / (1 / most_user_freedom + 1 / ratio_freedom)
     without_users = np.isnan(user_variances)
     user_freedom[without_users] = 0.0
@@ -510,6 +510,7 @@ def _chance_of_crossing(limit: float, times: Floats, point_count: int) -> float:
     nodes, node_weights = np.polynomial.legendre.leggauss(point_count)
     points = lowest + (limit - lowest) * (nodes + 1) / 2
     weights = node_weights * (limit - lowest) / 2
+    # At the first look a path is at a standard normal number.
     density = _normal_density(points, 1.0)
     chance = float(ndtr(-limit))
     for time_before, time in itertools.pairwise(times):

@@ -127,9 +127,9 @@ class FoldPruner:
         mean = float(np.nanmean(values))
         if len(users) > _MOST_USERS:
             users, values = _in_groups(users, values)
-        kept = _FoldScores(users_digest=_digest(users), values=values, mean=mean)
-        self._add_columns(kept.users_digest, users)
-        trial.set_user_attr(_attribute(fold), kept.packed())
+        fold_scores = _FoldScores(users_digest=_digest(users), values=values, mean=mean)
+        self._add_columns(fold_scores.users_digest, users)
+        trial.set_user_attr(_attribute(fold), fold_scores.pack())
         trial.report(mean, fold)
 
     def prune(self, study: Any, trial: Any) -> bool:  # noqa: ANN401  Optuna's, which is not imported
@@ -220,8 +220,8 @@ class FoldPruner:
                     "means are compared, which takes more folds; report by FoldPruner.report",
                 )
                 return None, None
-            scores_of_best = _FoldScores.unpacked(best.user_attrs[key])
-            scores_of_trial = _FoldScores.unpacked(trial.user_attrs[key])
+            scores_of_best = _FoldScores.unpack(best.user_attrs[key])
+            scores_of_trial = _FoldScores.unpack(trial.user_attrs[key])
             digest = scores_of_trial.users_digest
             if digest != scores_of_best.users_digest:
                 self._warn(
@@ -270,8 +270,9 @@ class _FoldScores:
     mean: float
     """Of the fold; scores are kept by their distance from it, in half of the room."""
 
-    def packed(self) -> dict[str, str | float]:
+    def pack(self) -> dict[str, str | float]:
         """As a storage keeps them."""
+        # Distances from the mean are small numbers, of which 32 bits keep more digits.
         compressed = zlib.compress((self.values - self.mean).astype("<f4").tobytes())
         return {
             "users": self.users_digest,
@@ -280,12 +281,12 @@ class _FoldScores:
         }
 
     @classmethod
-    def unpacked(cls, kept: Mapping[str, Any]) -> _FoldScores:
-        """What `packed` gave."""
-        compressed = base64.b85decode(kept["scores"])
-        distances = np.frombuffer(zlib.decompress(compressed), "<f4")
-        values = kept["mean"] + distances.astype(np.float64)
-        return cls(users_digest=kept["users"], values=values, mean=kept["mean"])
+    def unpack(cls, packed: Mapping[str, Any]) -> _FoldScores:
+        """What `pack` gave."""
+        compressed = base64.b85decode(packed["scores"])
+        distances_from_mean = np.frombuffer(zlib.decompress(compressed), "<f4")
+        values = packed["mean"] + distances_from_mean.astype(np.float64)
+        return cls(users_digest=packed["users"], values=values, mean=packed["mean"])
 
 
 def _digest(users: Sequence[Any]) -> str:

@@ -475,8 +475,8 @@ class Selection:
             # the means are not of the same folds: the leader of the last look stays. With one fold
             # at most nobody has led before.
             return
-        complete = [contender for contender, count in enumerate(counts) if count == most]
-        self._leader = max(complete, key=self._signed_mean)
+        with_most_folds = [contender for contender, count in enumerate(counts) if count == most]
+        self._leader = max(with_most_folds, key=self._signed_mean)
 
     def _compare_with_leader(self) -> _Comparison:
         """How far everybody who has run a fold is behind the leader."""

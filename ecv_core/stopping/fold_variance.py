@@ -608,8 +608,9 @@ def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
         # The k folds are a finite population, of which so many have been seen.
         standard_error = np.sqrt(1 / folds - 1 / k)
         distances = np.abs(means - k_fold_means) / standard_error
-        variances = squares / max(folds - 1, 1)
-        p_values.append(p_value(distances, variances, folds))
+        # Users explain all of a variance of 1, so that the ratio to theirs is the variance itself.
+        ratios = squares / max(folds - 1, 1)
+        p_values.append(p_value(distances, ratios, folds))
     # A run errs at a look where the p-value of its k-fold mean is below the error of the look. So
     # its least p-value counts: that share of the runs, 1 - confidence, errs at some look.
     return float(np.quantile(np.min(p_values, axis=0), 1 - confidence))
@@ -689,11 +690,11 @@ class FoldVariance:
             error: How likely the mean may be farther.
             share_of_variance: 1/e - 1/k of each set; shape (sets,).
         """
-        # In standard errors that come from users alone, half the width of a Bayesian interval that
-        # allows for folds that differ by more than their users. It supposes a normal distribution.
         # A single fold has no ratio, and needs none (`effect_weights`). Where users explain no
         # variance the ratio is infinite, and the standard error below is 0 whatever it is.
         ratios = np.nan_to_num(self.ratios, posinf=0)
+        # In standard errors that come from users alone, half the width of a Bayesian interval that
+        # allows for folds that differ by more than their users. It supposes a normal distribution.
         bayes_quantiles = distance_of_p_value(ratios, self.sizes, error)
         normal_quantile = -scipy.special.ndtri(error / 2)
         # With few users Student's t takes the place of the normal distribution: the half width is

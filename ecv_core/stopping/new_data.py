@@ -117,8 +117,8 @@ def new_data_interval(
     fold_count, user_count = table.shape
     users_of_folds = (~np.isnan(table)).sum(axis=1)
     # Users come back in every fold, while a row of a table is held out once in each partition. The
-    # mean of a row's scores in repeated partitions varies less than its score in one of them. New
-    # rows are no more alike for that, so how rows vary within a fold limits each part below.
+    # mean of a row's scores in repeated partitions varies less than its score in one of them, but
+    # new rows differ as much as before. So how rows vary within a fold counts in each part below.
     nobody_in_two_folds = int(users_of_folds.sum()) == user_count
     rows = rows or nobody_in_two_folds
     variance_of_row = 0.0

@@ -65,15 +65,15 @@ def drift_p_value(scores: ArrayLike, variance_by_users: ArrayLike) -> NDArray[np
     # A line through each run's scores by least squares, over the places of its folds, whose mean
     # is 0. The last axis stays, with a single slope for each run.
     places = np.arange(n) - (n - 1) / 2
-    squared_places = places @ places
-    slope = (values @ places / squared_places)[..., None]
+    sum_of_squared_places = places @ places
+    slope = (values @ places / sum_of_squared_places)[..., None]
     residuals = values - values.mean(axis=-1, keepdims=True) - slope * places
     # The mean and the slope take one degree of freedom each.
     freedom = n - 2
     variance_about_line = (residuals**2).sum(axis=-1, keepdims=True) / freedom
     # A slope has the variance of one fold's mean divided by the sum of the squared places, so that
     # times the root of that sum it has the variance of one fold's mean.
-    scaled_slope = np.abs(slope) * math.sqrt(squared_places)
+    scaled_slope = np.abs(slope) * math.sqrt(sum_of_squared_places)
     p_values = _p_value_of_effect(scaled_slope, variance_about_line, variance_by_users, freedom)
     return p_values[..., 0]
 

@@ -160,6 +160,7 @@ def study_metrics(
         pair_count = p_values[metric].shape[1]
         drawn_pairs = draw_pairs(pair_count, seed=seed)
         p_values = {name: table[:, drawn_pairs] for name, table in p_values.items()}
+    # Drawn pairs have lost which configurations they are of, so what dominates is asked of all.
     curves = {name: expected_curve(table) for name, table in p_values.items()}
     return MetricsStudy(
         tests=tests,

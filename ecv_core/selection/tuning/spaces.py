@@ -214,6 +214,8 @@ def _proposed_by_optuna(
         values = tuple(configuration.values())
         if values in scores:
             repeats += 1
+            # A grid has no repeats and random draws come to every configuration in the end, but a
+            # TPE may propose the best ones for ever.
             if sampler == "tpe" and repeats == _MOST_REPEATS:
                 return
         else:
