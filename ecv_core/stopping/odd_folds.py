@@ -149,8 +149,9 @@ def doubt_of(scores: Sequence[float], variance_by_users: float, folds: Sequence[
         distance = _distance_words(values, oddest)
         return f"Fold {folds[oddest]} scores {distance} the others: find out why{_NO_GUARANTEE}"
     if drift_p_value(values, variance_by_users) < level:
+        slope, _ = np.polyfit(range(len(values)), values, 1)
         verb = "rise"
-        if values[-1] < values[0]:
+        if slope < 0:
             verb = "fall"
         return (
             f"Scores {verb} from fold to fold, in the order in which the folds ran: find out "

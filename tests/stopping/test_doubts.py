@@ -61,3 +61,9 @@ def test_false_alarms_are_as_rare_as_is_said(known):
         for n in range(3, 11):
             alarms |= likely(scores[:, :n], users) < FALSE_ALARM / 10
         assert alarms.mean() <= FALSE_ALARM
+
+
+def test_a_drift_is_named_by_its_line_and_not_by_its_ends() -> None:
+    scores = [0.3] + [0.1] * 9 + [0.5] * 9 + [0.29]  # the line rises by 0.02 from fold to fold
+    assert doubt_of(scores, math.nan, range(20)).startswith("Scores rise ")
+    assert doubt_of(scores[::-1], math.nan, range(20)).startswith("Scores fall ")
