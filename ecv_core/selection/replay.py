@@ -157,8 +157,9 @@ def play_orders(
         folds += sum(played.folds_used)
         joules += played.joules or 0.0
         winner = played.verdict.winner
-        if best:
+        if best:  # of a best mean of 0 no loss is a share
             losses[draw] = 100 * (best - means[winner]) / abs(best)
+        # A contender that is tied with the winner is a right answer, too.
         if means[[winner, *played.verdict.tied]].max() >= best:
             right_orders += 1
     joules_share = None

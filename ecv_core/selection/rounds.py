@@ -316,7 +316,7 @@ class _Option(NamedTuple):
         """How much the expected loss would fall for each unit of cost."""
         return self.loss_fall / self.cost
 
-    def together_with(self, other: _Option) -> _Option:
+    def combined_with(self, other: _Option) -> _Option:
         """The folds of both."""
         return _Option(
             self.folds_wanted | other.folds_wanted,
@@ -745,11 +745,11 @@ class Selection:
                 options.append(option)
         # Those level with the leader tell more only on a fold that the leader runs too. All share
         # this fold of the leader, so the options are: the best of them, the best two, and so on.
-        leader_wants = {comparison.leader: comparison.leader_folds + 1}
-        together = _Option(leader_wants, loss_fall=0.0, cost=self._cost(comparison.leader))
+        folds_of_leader = {comparison.leader: comparison.leader_folds + 1}
+        combination = _Option(folds_of_leader, loss_fall=0.0, cost=self._cost(comparison.leader))
         for option in sorted(level_with_leader, key=_Option.worth, reverse=True):
-            together = together.together_with(option)
-            options.append(together)
+            combination = combination.combined_with(option)
+            options.append(combination)
         return max(options, key=_Option.worth).folds_wanted
 
     def _contenders_to_pass_over(

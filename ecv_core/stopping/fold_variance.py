@@ -758,8 +758,8 @@ def fold_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> FoldVarian
     """
     scores: Floats = np.asarray(values, dtype=np.float64)
     moments = user_moments(scores[None], sets)
-    weight_of_only_model = np.ones((len(sets), 1))
-    by_users, users_freedom = moments.variance_of(weight_of_only_model)
+    # In every set the only model has the weight 1.
+    by_users, users_freedom = moments.variance_of(np.ones((len(sets), 1)))
     sizes = sets.sum(axis=1)
     hits = None
     samples = None
@@ -787,7 +787,7 @@ def user_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> VarianceBy
     Args:
         as for `fold_variance`.
     """
-    return user_moments(np.asarray(values)[None], sets).variance_of(np.ones((len(sets), 1)))
+    return user_moments(values[None], sets).variance_of(np.ones((len(sets), 1)))
 
 
 def user_variance_over_all_folds(values: NDArray[np.floating]) -> float:
