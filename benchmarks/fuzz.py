@@ -276,7 +276,7 @@ def outcome_of(case: int, seed: int, folder: Path) -> str:
 
 
 def read_here(function: Callable[..., Any], *arguments: object, **options: Any) -> Any:  # noqa: ANN401
-    """In place of `bounded.in_child`: a process for each file would take most of the time."""
+    """In place of `bounded.run_in_child`: a process for each file would take most of the time."""
     report = options.get("report")
     if report is not None:
         arguments = (*arguments, report)
@@ -286,7 +286,7 @@ def read_here(function: Callable[..., Any], *arguments: object, **options: Any) 
 def do_batch(first: int, end: int, seed: int, results: Path) -> None:
     """Do cases in this process, with a line in a file for each."""
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
-    bounded.in_child = read_here
+    bounded.run_in_child = read_here
     with results.open("w") as file:
         for case in range(first, end):
             outcome = outcome_of(case, seed, results.parent / "files")

@@ -213,7 +213,7 @@ def test_a_run_from_before_has_the_default_and_other_scores():
     assert stored.pop("training_share") == 0.5
     before = RunSpec.from_json(json.dumps(stored))
     assert before.training_share == 1.0
-    assert before.part(*SCORE_ROLES) != HALF.part(*SCORE_ROLES)
+    assert before.settings_with_roles(*SCORE_ROLES) != HALF.settings_with_roles(*SCORE_ROLES)
     (differing,) = (one for one in compared_settings([before, HALF]) if one.differs)
     assert (differing.name, differing.values) == ("training share", ("1", "0.5"))
 

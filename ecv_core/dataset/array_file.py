@@ -1,6 +1,6 @@
 """Interactions -> a file of arrays that is mapped into memory, and back.
 
-A file holds arrays as numpy saves them, one after the other, each from a multiple of `_ALIGNED`
+A file holds arrays as numpy saves them, one after the other, each from a multiple of `_ALIGNMENT`
 bytes: the name of the dataset, the names of the other arrays, and these. At its end stands the sum
 of all words of 8 bytes before, modulo 2^64: damage to any word changes it, and it is worked out as
 fast as a file is read.
@@ -21,7 +21,7 @@ from ecv_core.untrusted.files import opened, replacing
 
 _FORMAT = 3
 """Raised when `preparation` or the layout of the file changes, so that old files are not read."""
-_ALIGNED = 64
+_ALIGNMENT = 64
 _ALWAYS = ("users", "items", "user_ids", "item_ids")
 
 
@@ -60,7 +60,7 @@ def _write(path: Path, interactions: Interactions) -> None:
         with part.open("wb") as stream:
             for array in (interactions.dataset, list(arrays), *arrays.values()):
                 np.save(stream, np.asarray(array), allow_pickle=False)
-                padding = -stream.tell() % _ALIGNED
+                padding = -stream.tell() % _ALIGNMENT
                 stream.write(bytes(padding))
         checksum = np.memmap(part, np.uint64, "r").sum()
         with part.open("ab") as stream:
@@ -101,6 +101,6 @@ def _next_array(stream: BinaryIO, file_bytes: NDArray[np.uint8]) -> NDArray[Any]
     # file, not read. Padding comes after them, up to where the next array may begin.
     start = stream.tell()
     end = start + kind.itemsize * math.prod(shape)
-    padding = -end % _ALIGNED
+    padding = -end % _ALIGNMENT
     stream.seek(end + padding)
     return file_bytes[start:end].view(kind).reshape(shape)

@@ -86,7 +86,7 @@ class DatasetEntry:
     """After preparation, as are `items` and `interactions`; None for a user's own file."""
     items: int | None = None
     interactions: int | None = None
-    rated: tuple[int, int, int] | None = None
+    rating_counts: tuple[int, int, int] | None = None
     """Users, items and ratings where ratings are kept as they are given; None where not known."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest rating; None where only the ratings themselves tell."""
@@ -154,7 +154,7 @@ class DatasetEntry:
         if task.ranks:
             return {"users": self.users, "items": self.items, task.rows: self.interactions}
         # Ratings are kept as they are given, without pruning.
-        users, items, rows = self.rated or (None, None, None)  # None: not known before it is read
+        users, items, rows = self.rating_counts or (None, None, None)  # not known before it is read
         return {"users": users, "items": items, task.rows: rows}
 
     def rows(self, task: Task) -> int | None:
@@ -203,15 +203,15 @@ class DatasetEntry:
         Raises:
             DatasetError: If they differ: the file is not the dataset whose id it bears.
         """
-        promised = tuple(self.counts(task).values())
+        promised_counts = tuple(self.counts(task).values())
         counts = (interactions.n_users, interactions.n_items, len(interactions))
-        if self.generated or None in promised or counts == promised:
+        if self.generated or None in promised_counts or counts == promised_counts:
             return
         words = "{:,} users, {:,} items and {:,} " + task.rows
         raise DatasetError(
             f"the file on disk is not {self.id}: as it is used it has {words.format(*counts)} "
-            f"where the catalogue says {words.format(*promised)}; give it another name to use "
-            "it as a dataset of its own, or replace it with the official file"
+            f"where the catalogue says {words.format(*promised_counts)}; give it another name to "
+            "use it as a dataset of its own, or replace it with the official file"
         )
 
 
@@ -320,7 +320,7 @@ def _official_entry(dataset_id: str, fields: dict[str, Any]) -> DatasetEntry:
     if files:
         files.extend(_plain_files(dataset_id))
     fields["bibtex"] = fields.get("bibtex", "").strip()
-    for name in ("rated", "scale"):
+    for name in ("rating_counts", "scale"):
         if name in fields:
             fields[name] = tuple(fields[name])
     if "task" in fields:
@@ -344,7 +344,7 @@ def _large_synthetic_entry(dataset_id: str) -> DatasetEntry:
         users=None,
         items=None,
         interactions=None,
-        rated=None,
+        rating_counts=None,
         scale=None,
     )
 
@@ -375,7 +375,7 @@ def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
         users=about.users or None,
         items=about.items or None,
         interactions=about.interactions or None,
-        rated=(about.raw_users, about.raw_items, about.kept),
+        rating_counts=(about.raw_users, about.raw_items, about.kept),
     )
     if about.task is None:
         return added

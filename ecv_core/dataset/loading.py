@@ -87,10 +87,10 @@ def read_file(source: FileSource, name: str, in_order_sha256: str | None = None)
                 layout = text_layout(stream, source.form)
                 content = read_strictly(text_batches(stream, layout), layout, name)
         is_in_order = in_order_sha256 is not None and _sha256(source) == in_order_sha256
-    published = source.form.rows
-    if published is not None and content.rows != published:
+    published_rows = source.form.rows
+    if published_rows is not None and content.rows != published_rows:
         raise Unreadable(
-            f"it has {content.rows:,} rows, but the published dataset has {published:,}"
+            f"it has {content.rows:,} rows, but the published dataset has {published_rows:,}"
         )
     # Arrow holds on to memory that it no longer uses; it goes back to the system.
     pa.default_memory_pool().release_unused()

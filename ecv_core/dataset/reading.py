@@ -143,7 +143,7 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
 
 def _without_repetitions(interactions: Interactions, losses: _Losses) -> Interactions:
     """One interaction of each user and item; the others are counted."""
-    kept = one_per_pair(
+    kept = _first_row_of_each_pair(
         interactions.users, interactions.items, interactions.n_items, interactions.history
     )
     repeated = len(interactions) - len(kept)
@@ -155,12 +155,12 @@ def _without_repetitions(interactions: Interactions, losses: _Losses) -> Interac
 
 def _without_bots(interactions: Interactions, losses: _Losses) -> Interactions:
     """The interactions of users who may be people; the others are counted."""
-    of_bots = rows_of_bots(interactions.users, interactions.n_users)
-    if not of_bots.any():
+    is_of_bot = rows_of_bots(interactions.users, interactions.n_users)
+    if not is_of_bot.any():
         return interactions
-    example = interactions.user_ids[interactions.users[of_bots.argmax()]]
-    losses.add(OF_A_BOT, int(of_bots.sum()), f"user '{example}'")
-    others = interactions.take(np.flatnonzero(~of_bots))
+    example = interactions.user_ids[interactions.users[is_of_bot.argmax()]]
+    losses.add(OF_A_BOT, int(is_of_bot.sum()), f"user '{example}'")
+    others = interactions.take(np.flatnonzero(~is_of_bot))
     present, users = np.unique(others.users, return_inverse=True)
     return replace(others, users=users.astype(np.int32), user_ids=interactions.user_ids[present])
 
@@ -221,11 +221,11 @@ def _usable_values(
     if layout.above_zero is not None:  # the column whose numbers have to be above zero
         leave_out(NOT_ABOVE_ZERO, _is_not_above_zero(batch, layout))
     columns: dict[str, Any] = {}
-    for role, written in batch.columns.items():
+    for role, column in batch.columns.items():
         if role == ABOVE_ZERO:
             continue
-        values, refused = _read_column(role, written, layout)
-        for reason, mask in refused.items():
+        values, refusals = _read_column(role, column, layout)
+        for reason, mask in refusals.items():
             leave_out(reason, mask)
         columns[role] = values
     usable_rows = pa.array(usable)
@@ -249,25 +249,25 @@ def _is_not_above_zero(batch: Batch, layout: Layout) -> Mask:
 
 
 def _read_column(
-    role: str, written: pa.Array, layout: Layout
+    role: str, column: pa.Array, layout: Layout
 ) -> tuple[pa.Array | Floats, dict[str, Mask]]:
     """The values of a column with this role, and reason -> which rows it refuses."""
     if role in NO_ID:
-        ids = read_ids(written, words_are_missing=layout.words_are_missing)
-        refused = {
+        ids = read_ids(column, words_are_missing=layout.words_are_missing)
+        refusals = {
             NO_ID[role]: _mask(pc.is_null(ids)),
             LONG_ID: _mask(pc.greater(pc.utf8_length(ids), limits.LONGEST_ID)),
             NO_TEXT: _mask(pc.match_substring(ids, "\0")),
         }
-        return ids, refused
+        return ids, refusals
     if role == "rating":
-        numbers = read_ratings(written, decimal_comma=layout.decimal_comma)
+        numbers = read_ratings(column, decimal_comma=layout.decimal_comma)
         reason = NO_RATING
     elif role in DATE:
-        numbers = read_numbers(written)
+        numbers = read_numbers(column)
         reason = f"no {role}"
     else:
-        numbers = read_seconds(written, layout.unit)
+        numbers = read_seconds(column, layout.unit)
         reason = no_time_reason(layout.unit)
     return numbers, {reason: np.isnan(numbers)}
 
@@ -279,8 +279,8 @@ def _mask(values: pa.Array) -> Mask:
 def _row_words(batch: Batch, row: int) -> str:
     """A row as its columns are written, each cut."""
     words = []
-    for role, written in batch.columns.items():
-        value = written[row].as_py()
+    for role, column in batch.columns.items():
+        value = column[row].as_py()
         text = ""
         if value is not None:
             text = str(value)[:_LONGEST_SHOWN]
@@ -291,7 +291,7 @@ def _row_words(batch: Batch, row: int) -> str:
 # Ids are stored at the width of the longest one, so few long ones among many take much memory.
 
 
-_FIRST_CHECK = limits.MAX_ID_BYTES // 4 * 21 // 20
+_SAFE_ID_BYTES = limits.MAX_ID_BYTES // 4 * 21 // 20
 """Bytes of the ids of all batches so far, each batch by itself. With fewer they are not too many,
 for of ids of one length each takes four bytes a character later."""
 
@@ -301,7 +301,7 @@ class _IdLimit:
 
     def __init__(self) -> None:
         self._bytes_so_far = 0
-        self._next_check_at = _FIRST_CHECK
+        self._next_check_at = _SAFE_ID_BYTES
 
     def check(self, chunks: list[pa.DictionaryArray]) -> None:
         """Check the ids of the batches so far, if they may be too many.
@@ -318,10 +318,11 @@ class _IdLimit:
             return
         ids = _join_chunks(chunks).dictionary
         check_ids(ids)
-        # Of the bytes so far, those of ids that came again are no more: only new ids can make them
-        # too many. A check takes time in proportion to the ids, so at least a quarter is added.
-        bytes_until_too_many = _FIRST_CHECK - int(ids.nbytes)
-        bytes_to_next_check = max(bytes_until_too_many, self._bytes_so_far // 4)
+        # An id that several batches have counts once, so distinct ids reach the safe number later
+        # than the bytes so far do. A check takes time in proportion to the ids, so the next one
+        # waits until at least a quarter is added.
+        bytes_until_unsafe = _SAFE_ID_BYTES - int(ids.nbytes)
+        bytes_to_next_check = max(bytes_until_unsafe, self._bytes_so_far // 4)
         self._next_check_at = self._bytes_so_far + bytes_to_next_check
 
 
@@ -452,7 +453,7 @@ def _starts_of_days(
     return days.astype("datetime64[s]").astype(np.int64)
 
 
-def one_per_pair(
+def _first_row_of_each_pair(
     users: Codes,
     items: Codes,
     n_items: int,

@@ -293,11 +293,13 @@ def _open_csv(
     stream: pa.NativeFile = pa.PythonFile(file, mode="r")
     separator = layout.separator
     encoding = layout.encoding
+    # Arrow's parser takes a separator of one sign. A longer one is replaced in the bytes of the
+    # text, which are UTF-8 for this.
     if len(separator) > 1:
         if encoding != "utf-8":
             stream = pa.transcoding_input_stream(stream, encoding, "utf-8")
             encoding = "utf-8"
-        stream = pa.TransformInputStream(stream, _OneSign(separator))
+        stream = pa.TransformInputStream(stream, _SeparatorShortener(separator))
         separator = ONE_SIGN
     read_options = pv.ReadOptions(
         column_names=[str(place) for place in range(len(layout.names))],
@@ -322,22 +324,22 @@ def _open_csv(
     return pv.open_csv(stream, read_options, parse_options, convert_options)
 
 
-class _OneSign:
+class _SeparatorShortener:
     """Puts one sign for a separator of two, in chunk after chunk of UTF-8."""
 
     def __init__(self, separator: str) -> None:
         self._separator = separator.encode()
-        self._held = b""
+        self._half_separator = b""
 
     def __call__(self, chunk: pa.Buffer) -> bytes:
         """The next chunk; the last one is empty."""
-        text: bytes = self._held + chunk.to_pybytes()
+        text: bytes = self._half_separator + chunk.to_pybytes()
         text = text.replace(self._separator, ONE_SIGN.encode())
-        self._held = b""
+        self._half_separator = b""
         if chunk.size and text.endswith(self._separator[:1]):
             # A half separator at the end waits for the other half, which an empty chunk, the last
             # one, says is not to come.
-            self._held = self._separator[:1]
+            self._half_separator = self._separator[:1]
             text = text[:-1]
         return text
 

@@ -51,14 +51,16 @@ def read_samples(
         for batch in batches(plain, all_columns):
             rows += len(batch)
             for place in places:
+                # As ids, values are read as texts of a limited length, null where there is none.
                 chunks[place].append(read_ids(batch.columns[str(place)]))
             if batch.unfit:
                 unfit_by_reason[batch.unfit_reason] += batch.unfit
             report("read", batch.per_mille, 1000)
         if not 0 < rows <= limits.MAX_ROWS:
             raise Unreadable(f"it has {rows:,} rows, but must have 1 to {limits.MAX_ROWS:,}")
-        comma = layout.decimal_comma
-        columns = [_numbers_or_texts(pa.chunked_array(column), comma) for column in chunks]
+        columns = [
+            _numbers_or_texts(pa.chunked_array(column), layout.decimal_comma) for column in chunks
+        ]
     frame = pd.concat(columns, axis=1)
     frame.columns = pd.Index(layout.names)
     return frame, unfit_by_reason

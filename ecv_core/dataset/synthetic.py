@@ -199,12 +199,13 @@ def size_of(dataset_id: str) -> int | None:
     """
     if dataset_id == NAME:
         return SIZE
-    name, _, size = dataset_id.rpartition("-")
-    if name != NAME or not size.isdecimal():
+    name, _, digits = dataset_id.rpartition("-")
+    if name != NAME or not digits.isdecimal():
         return None
-    if not LEAST <= int(size) <= MOST:
-        raise InputError(f"{NAME} has from {LEAST:,} to {MOST:,} interactions, not {int(size):,}")
-    return int(size)
+    size = int(digits)
+    if not LEAST <= size <= MOST:
+        raise InputError(f"{NAME} has from {LEAST:,} to {MOST:,} interactions, not {size:,}")
+    return size
 
 
 def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
@@ -245,19 +246,19 @@ def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
 class _Catalogue:
     """Items on a line, each as long as it is popular, those of a genre side by side."""
 
-    ends: Floats
-    """Item i lies between ends[i] and ends[i + 1]; shape (items + 1,)."""
-    genre_ends: Floats
-    """Genre g lies between genre_ends[g] and genre_ends[g + 1]; shape (GENRES + 1,)."""
+    item_bounds: Floats
+    """Item i lies between item_bounds[i] and item_bounds[i + 1]; shape (items + 1,)."""
+    genre_bounds: Floats
+    """Genre g lies between genre_bounds[g] and genre_bounds[g + 1]; shape (GENRES + 1,)."""
 
     @classmethod
     def at_random(cls, n_items: int, rng: np.random.Generator) -> _Catalogue:
         """Items with genres and ranks of popularity by chance; popularity is Zipf's."""
         genre_of_item = np.sort(rng.integers(GENRES, size=n_items))
         popularity = (rng.permutation(n_items) + 1.0 + ZIPF_SHIFT) ** -ZIPF_EXPONENT
-        ends = np.concatenate([[0.0], np.cumsum(popularity)])
+        item_bounds = np.concatenate([[0.0], np.cumsum(popularity)])
         first_item_of_genre = np.searchsorted(genre_of_item, np.arange(GENRES + 1))
-        return cls(ends=ends, genre_ends=ends[first_item_of_genre])
+        return cls(item_bounds=item_bounds, genre_bounds=item_bounds[first_item_of_genre])
 
     def draw(self, liked_genre: NDArray[np.int64], rng: np.random.Generator) -> Indices:
         """An item for each draw, most of them of a genre that the user likes.
@@ -270,12 +271,13 @@ class _Catalogue:
             Codes of items; shape (draws,).
         """
         is_of_liked_genre = rng.random(len(liked_genre)) < LIKED_SHARE
-        low = np.where(is_of_liked_genre, self.genre_ends[liked_genre], 0.0)
-        high = np.where(is_of_liked_genre, self.genre_ends[liked_genre + 1], self.ends[-1])
-        # A uniform number falls on an item as often as the item is popular.
+        low = np.where(is_of_liked_genre, self.genre_bounds[liked_genre], 0.0)
+        high = np.where(is_of_liked_genre, self.genre_bounds[liked_genre + 1], self.item_bounds[-1])
+        # An item's two bounds are as far apart as it is popular, so that a uniform number falls
+        # between them as often as that.
         numbers = low + rng.random(len(liked_genre)) * (high - low)
-        items = np.searchsorted(self.ends, numbers, "right") - 1
-        return np.minimum(items, len(self.ends) - 2)  # Rounding may reach the very end.
+        items = np.searchsorted(self.item_bounds, numbers, "right") - 1
+        return np.minimum(items, len(self.item_bounds) - 2)  # Rounding may reach the very end.
 
 
 def _draw_counts(n_users: int, n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:

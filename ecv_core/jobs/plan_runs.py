@@ -381,7 +381,7 @@ class PlanRuns:
             metric: str | None = run.spec.metric_name
             if stopping.needs_user_scores(rule):
                 metric = None  # all metrics that were kept
-            scores = self.results.user_scores_in(run, list(results), metric)
+            scores = self.results.user_scores_of_folds(run, list(results), metric)
             for fold, user_scores in scores.items():
                 results[fold] = replace(results[fold], user_scores=user_scores)
         results[result.fold] = result
@@ -650,7 +650,7 @@ def _moments_after_each(
 def _key_of_run(spec: RunSpec) -> Hashable:
     """What tells the runs of one plan apart, which is all but the folds that they are to have."""
     spec_of_all_folds = replace(spec, only_folds=(), full=False)
-    return tuple(spec_of_all_folds.part(*SCORE_ROLES, Role.STOP).values())
+    return tuple(spec_of_all_folds.settings_with_roles(*SCORE_ROLES, Role.STOP).values())
 
 
 class _FoldProgress(NamedTuple):

@@ -152,12 +152,12 @@ def _model_words(model: object) -> str:
 
 def _unused_name(name: str, taken: set[str]) -> str:
     """The name, numbered where another contender has it."""
-    free = name
+    unused = name
     number = 1
-    while free in taken:
+    while unused in taken:
         number += 1
-        free = f"{name} {number}"
-    return free
+        unused = f"{name} {number}"
+    return unused
 
 
 # Folds of models in memory.

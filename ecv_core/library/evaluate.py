@@ -37,7 +37,7 @@ from ecv_core.library.data import dataset_id
 from ecv_core.library.models import fold_computer, name_of
 from ecv_core.library.run import Run, Runs
 from ecv_core.library.settings import ScoreSettings, Settings, rule_over, settings_of_rule, spec_for
-from ecv_core.library.track import track
+from ecv_core.library.track import Tracked, track
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
@@ -125,6 +125,7 @@ def evaluate(
             _check_no_objects(settings, on)
         spec, own_rule = spec_for(dataset, algorithm, rule, settings)
         return _compute(spec, own_rule, keep=keep, anew=anew, on=on, on_fold=on_fold)
+    # A model of one's own is in the memory of this process, so its folds are computed here alone.
     check_computed_here(on)
     tracked = track(
         name or name_of(algorithm),
@@ -134,7 +135,12 @@ def evaluate(
         keep=keep,
         **settings,
     )
-    compute_fold = fold_computer(algorithm, ranks=tracked.spec.task.ranks)
+    return _compute_tracked(tracked, algorithm, on_fold)
+
+
+def _compute_tracked(tracked: Tracked, model: object, on_fold: Callable[[Run], None]) -> Run:
+    """Compute the folds of a model in memory until the rule stops; a run without any is removed."""
+    compute_fold = fold_computer(model, ranks=tracked.spec.task.ranks)
     try:
         for tracked_fold in tracked:
             tracked.report(compute_fold(tracked.spec, tracked_fold))
@@ -252,8 +258,8 @@ def study(
     [3]
     """
     all_settings = _settings_of_study_rule(rule) | dict(settings)
-    dataset_ids = [dataset_id(dataset) for dataset in datasets]
-    split_ids = [_split_id(split) for split in splits]
+    dataset_ids = list(map(dataset_id, datasets))
+    split_ids = list(map(_split_id, splits))
 
     def show_fold(run: RunRecord) -> None:
         on_fold(Run(run))
@@ -266,8 +272,7 @@ def study(
         _check_possible(cells)
         in_memory = any(model.settings for model in named_models)
         with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
-            planned_runs = [PlannedRun(spec=cell.spec) for cell in cells]
-            keep_plan(store, STUDY, planned_runs)
+            keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells])
             cells_with_earlier_runs = studies.cells_with_runs(cells, store)
             cells_to_compute = [
                 cell for cell in cells_with_earlier_runs if not cell.has_every_score
@@ -285,17 +290,17 @@ def _check_possible(cells: Sequence[studies.Cell]) -> None:
             raise InputError(obstacle)
 
 
-def _runs_of(asked_cells: Sequence[studies.Cell], cells_with_runs: Sequence[studies.Cell]) -> Runs:
+def _runs_of(cells: Sequence[studies.Cell], cells_with_runs: Sequence[studies.Cell]) -> Runs:
     """The runs that answer cells, in the order of these.
 
     Args:
-        asked_cells: The asked cells of a study, in the order in which they were asked for.
+        cells: The cells of a study, in the order in which they were asked for.
         cells_with_runs: The same with their runs, as far as there are some; of two cells of one
             spec the last one counts.
     """
     run_of_spec = {cell.spec: cell.run for cell in cells_with_runs}
     runs = []
-    for cell in asked_cells:
+    for cell in cells:
         run = run_of_spec[cell.spec]
         if run is not None:
             runs.append(Run(run))
@@ -374,7 +379,7 @@ def select(
     if budget is not None:
         limit = Budget.parse(budget)
     with as_settings(contenders) as named_models:
-        contenders_with_specs = _with_specs(name, named_models, settings)
+        contenders_with_specs = _contenders_of(name, named_models, settings)
         spec = contenders_with_specs[0].spec
         terms = selections.terms_for(
             spec,
@@ -398,7 +403,7 @@ def select(
     return Selected(standing, name, spec.metric_name)
 
 
-def _with_specs(
+def _contenders_of(
     dataset: str, named_models: Sequence[NamedModel], settings: Mapping[str, Any]
 ) -> list[Contender]:
     """Contenders with the specs of their runs; one by its words may stand for several.
@@ -566,16 +571,16 @@ def orders(
     4.0
     """
     if isinstance(scores, Run):
-        chosen = rule_over(scores.k, rule)
-        of_folds = _scores_of_run(scores, chosen)
+        rule = rule_over(scores.k, rule)
+        fold_scores = _scores_of_run(scores, rule)
     else:
         if np.ndim(scores) != 1:
             raise InputError(f"scores are one for each fold, but have the shape {np.shape(scores)}")
-        chosen = rule_over(len(scores), rule)
-        of_folds = Scores(folds=np.asarray(scores))
+        rule = rule_over(len(scores), rule)
+        fold_scores = Scores(folds=np.asarray(scores))
     return exploration.outcome(
-        of_folds,
-        chosen,
+        fold_scores,
+        rule,
         confidence=confidence,
         draws=draws,
         seed=seed,
@@ -597,11 +602,9 @@ def _scores_of_run(run: Run, rule: StoppingRule) -> Scores:
     scores = results.scores(run.record)
     if not (isinstance(rule, TakesCheapModels) and rule.needed_cheap_models):
         return scores
-    # The rule adjusts its mean by the scores of cheap models on the same folds.
+    # The rule adjusts its mean by the scores of cheap models on the same folds, so the run's users
+    # have to stand in the order of theirs.
     cheap_models = cheap_models_of(results, run.spec, rule.needed_cheap_models)
     user_scores = results.user_scores(run.record)
-    return replace(
-        scores,
-        cheap_models=cheap_models,
-        users=cheap_models.matrix(user_scores, run.spec.metric_name),
-    )
+    aligned_scores = cheap_models.aligned_table(user_scores, run.spec.metric_name)
+    return replace(scores, cheap_models=cheap_models, users=aligned_scores)

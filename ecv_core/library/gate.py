@@ -68,9 +68,8 @@ def _side_of_run(run_or_scores: Run | str | ArrayLike) -> GateSide | None:
     from ecv_core.library.run import Run
     from ecv_core.store.lookup import find_run
 
-    run = run_or_scores
-    if isinstance(run, str):
-        run = Run(find_run(run))
-    if isinstance(run, Run):
-        return side_of_run(run._with_user_scores(), run.run_id)
+    if isinstance(run_or_scores, str):
+        run_or_scores = Run(find_run(run_or_scores))
+    if isinstance(run_or_scores, Run):
+        return side_of_run(run_or_scores._with_user_scores(), run_or_scores.run_id)
     return None

@@ -179,6 +179,8 @@ def _is_recommended(
     Where a user has too few candidates, implicit fills up with -1, or with items that it has
     filtered out, whose score is the least float32 or, after all candidates, any.
     """
+    # A list that is too short is filled up with -1, or with items of the least score that there is,
+    # or, after all candidates, with items of training.
     is_item = (items >= 0) & (scores > np.finfo(np.float32).min)
     is_candidate = is_item & ~in_training
     # What stands at or before the last candidate of a list is recommended; the filling comes after.
@@ -268,11 +270,11 @@ def _fit_copy_on_cornac(model: Any, fold: TrackedFold, values: NDArray[Any]) -> 
     users = fold.data.users[learnt].tolist()
     items = fold.data.items[learnt].tolist()
     triples = zip(users, items, values.tolist(), strict=True)
-    # Maps with everybody have Cornac number users and items as the matrix does.
+    # Maps that name every user and item have Cornac number them as the matrix does.
     train_set = Dataset.build(
         list(triples),
-        global_uid_map=_everybody(fold.data.n_users),
-        global_iid_map=_everybody(fold.data.n_items),
+        global_uid_map=_same_codes(fold.data.n_users),
+        global_iid_map=_same_codes(fold.data.n_items),
         seed=fold.seed,
     )
     fitted = copy.deepcopy(model)
@@ -281,7 +283,7 @@ def _fit_copy_on_cornac(model: Any, fold: TrackedFold, values: NDArray[Any]) -> 
     return fitted
 
 
-def _everybody(count: int) -> OrderedDict[int, int]:
+def _same_codes(count: int) -> OrderedDict[int, int]:
     """Code -> the same code."""
     codes = range(count)
     return OrderedDict(zip(codes, codes, strict=True))

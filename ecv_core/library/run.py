@@ -22,7 +22,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import IntervalKind, RunRecord, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
-from ecv_core.store.listing import names_by_group
+from ecv_core.store.listing import groups_of_runs
 from ecv_core.store.lookup import find_run
 from ecv_core.store.made_with import imported_sentence, made_with
 from ecv_core.store.new_data import mean_on_new_data
@@ -95,7 +95,7 @@ class Run:
     @property
     def interval(self) -> tuple[float, float] | None:
         """What the rule goes by: see `interval_kind`; None where there is none yet."""
-        return self._interval_named("interval")
+        return self._interval_of_document("interval")
 
     @property
     def interval_kind(self) -> IntervalKind | None:
@@ -118,14 +118,14 @@ class Run:
     @property
     def mean_interval(self) -> tuple[float, float] | None:
         """The interval of that mean, of these folds and users, Student's t; None for one fold."""
-        return self._interval_named("mean_interval")
+        return self._interval_of_document("mean_interval")
 
     @property
     def stop_interval(self) -> tuple[float, float] | None:
         """The same, wide enough to allow for how the rule came to stop there."""
-        return self._interval_named("stop_interval")
+        return self._interval_of_document("stop_interval")
 
-    def _interval_named(self, name: str) -> tuple[float, float] | None:
+    def _interval_of_document(self, name: str) -> tuple[float, float] | None:
         ends = self._document[name]
         if not ends:  # There is no interval yet, as after the first fold.
             return None
@@ -195,12 +195,12 @@ class Run:
         """What one wants to know first, as words."""
         facts = [("run", f"{run_name(self.record)} ({self.run_id})")]
         if self.mean is not None:
-            scored = self._with_user_scores()
-            interval = interval_words(scored, mean_on_new_data(scored, scored.user_scores))
+            run = self._with_user_scores()
+            interval = interval_words(run, mean_on_new_data(run, run.user_scores))
             score = f"{self.mean:.4f} ({interval})"
             facts.append((metric_label(self.spec), score))
-        used = self.record.folds_used
-        facts.append(("folds", f"{used} of {self.k}, {self.record.state.value}"))
+        folds = f"{self.record.folds_used} of {self.k}, {self.record.state.value}"
+        facts.append(("folds", folds))
         if self.difference_percent is not None and self.record.stopped_early:
             facts.append((f"difference to {self.k}-fold", f"{self.difference_percent:.2f} %"))
         return facts
@@ -322,8 +322,7 @@ def runs(
             continue
         if algorithm not in (None, record.spec.algorithm):
             continue
-        started_on = record.created_at.date()
-        if since is not None and started_on < since:
+        if since is not None and record.created_at.date() < since:
             continue
         matching_runs.append(Run(record))
     return Runs(matching_runs)
@@ -377,7 +376,7 @@ def _report_of_runs(runs: Runs, suffix: str, store: Store) -> str | bytes:
     if not runs:
         raise InputError("there are no runs to report; start one, or ask for others")
     records = [run._with_user_scores() for run in runs]
-    groups = names_by_group(store, records)
+    groups = groups_of_runs(store, records)
     environment = made_with(records, store)
     form = suffix.removeprefix(".")
     return runs_report(records, form, groups=groups, made_with=environment)

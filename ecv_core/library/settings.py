@@ -77,11 +77,11 @@ def _check_names(
     """Refuse names that are no setting, and settings that the rule says already."""
     follow_from_others = {"own_metric", "cutoffs", "overlap", "clustered", "in_time"}
     names = {*SETTINGS, *stopping.rule_options()} - follow_from_others
-    said_by_rule = {*rule_settings, *rule_settings.get("rule_params", ())}
+    names_set_by_rule = {*rule_settings, *rule_settings.get("rule_params", ())}
     for name, value in settings.items():
         if name not in names:
             raise UnknownName("setting", name, names - {"dataset", "algorithm", "tracked"})
-        if name in said_by_rule:
+        if name in names_set_by_rule:
             raise InputError(
                 f"{name} is said twice: by the rule {rule!r} and as {value!r}; leave one out"
             )
@@ -96,10 +96,8 @@ def settings_of_rule(rule: StoppingRule | str) -> dict[str, Any] | None:
     if isinstance(rule, str):
         return {"rule": rule}
     check_rule(rule)
-    settings = stopping.settings_of(rule)
-    if settings is None:  # Only a registered rule has an id by which settings can name it.
-        return None
-    return dict(settings)
+    # Only a registered rule has an id by which settings can name it.
+    return stopping.settings_of(rule)
 
 
 def check_rule(rule: object) -> None:

@@ -28,7 +28,7 @@ from ecv_core.library.run import Run
 from ecv_core.library.settings import Settings, spec_for
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import Cancelled, InputError, RunError, StoreError
-from ecv_core.records.run import FoldResult, RunState
+from ecv_core.records.run import FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import StoppingRule
 from ecv_core.store.ownership import this_process
@@ -235,8 +235,12 @@ class Tracked:
         try:
             run_id = self._begin()
             with signs_of_life(self._store):
-                while self._is_unfinished(run_id):
-                    index = next_fold(self._store.run(run_id))
+                while True:
+                    run = self._store.run(run_id)
+                    if run.state is RunState.FINISHED:
+                        return
+                    self._end_if_others_ended(run)
+                    index = next_fold(run)
                     if index is None:
                         self._store.finish(run_id, RunState.FINISHED, owner=this_process())
                         return
@@ -244,7 +248,6 @@ class Tracked:
                         yield fold
         finally:
             self._loop = _no_loop
-            self._open_fold = None
             self._mark_interrupted()
 
     def _begin(self) -> str:
@@ -265,24 +268,21 @@ class Tracked:
             if same:
                 other.close()
 
-    def _is_unfinished(self, run_id: str) -> bool:
-        """Whether the run is to go on.
+    def _end_if_others_ended(self, run: RunRecord) -> None:
+        """Cancel the run where somebody has asked for it.
 
         Raises:
-            Cancelled: Once it is marked so, where somebody has asked for it.
+            Cancelled: Once it is cancelled.
             RunError: Where another program has ended it.
         """
-        run = self._store.run(run_id)
-        if run.state is RunState.FINISHED:
-            return False
-        if self._store.cancel_requested(run_id):
-            self._store.finish(run_id, RunState.CANCELLED, owner=this_process())
-            raise Cancelled(f"run {run_id} was {CANCELLED}")
+        if self._store.cancel_requested(run.run_id):
+            self._store.finish(run.run_id, RunState.CANCELLED, owner=this_process())
+            raise Cancelled(f"run {run.run_id} was {CANCELLED}")
         if run.state is not RunState.RUNNING:
             raise RunError(
-                f"run {run_id} is {run.state} by now, by another program; finished folds are kept"
+                f"run {run.run_id} is {run.state} by now, by another program; finished folds are "
+                "kept"
             )
-        return True
 
     @contextmanager
     def _measure_fold(self, run_id: str, index: int) -> Iterator[TrackedFold]:

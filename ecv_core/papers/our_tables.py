@@ -52,8 +52,8 @@ def rating_counts() -> pd.DataFrame:
     """Users, items and ratings of each dataset as they are given; a row per dataset."""
     counts = {}
     for name, entry in datasets.catalogue().items():
-        if entry.rated:
-            counts[name] = entry.rated
+        if entry.rating_counts:
+            counts[name] = entry.rating_counts
     return _with_density(counts)
 
 

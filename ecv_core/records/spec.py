@@ -465,7 +465,7 @@ class RunSpec:
         """How many folds are planned: k, or fewer where only some are to run."""
         return len(self.only_folds) or self.k
 
-    def part(self, *roles: Role) -> dict[str, object]:
+    def settings_with_roles(self, *roles: Role) -> dict[str, object]:
         """The settings that have one of these roles, by name, in their order."""
         values = {}
         for name, about in SETTINGS.items():
@@ -476,7 +476,7 @@ class RunSpec:
     def same_scores(self, other: RunSpec) -> bool:
         """Whether a fold has the same score in both, whichever of the folds they run."""
         mine = replace(self, only_folds=other.only_folds)
-        return mine.part(*SCORE_ROLES) == other.part(*SCORE_ROLES)
+        return mine.settings_with_roles(*SCORE_ROLES) == other.settings_with_roles(*SCORE_ROLES)
 
     @property
     def score_key(self) -> str:
@@ -497,7 +497,7 @@ class RunSpec:
         Numbers that are equal are the same value: 1, 1.0 and True.
         """
         changed = {}
-        for name, value in self.part(*roles).items():
+        for name, value in self.settings_with_roles(*roles).items():
             if value != SETTINGS[name].default:
                 changed[name] = _without_kinds(value)
         return changed
@@ -508,7 +508,9 @@ class RunSpec:
         They may differ in whether it goes on after its stop, and in what is only reported.
         """
         mine = replace(self, full=other.full)
-        return mine.part(*SCORE_ROLES, Role.STOP) == other.part(*SCORE_ROLES, Role.STOP)
+        return mine.settings_with_roles(*SCORE_ROLES, Role.STOP) == other.settings_with_roles(
+            *SCORE_ROLES, Role.STOP
+        )
 
     def to_json(self) -> str:
         """Canonical JSON: sorted keys, no spaces; parameters as objects.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
@@ -137,7 +137,7 @@ def _class_name(rule: Rule) -> tuple[str, str]:
     return rule.kind.__module__, rule.kind.__qualname__
 
 
-def settings_of(instance: StoppingRule) -> Mapping[str, Any] | None:
+def settings_of(instance: StoppingRule) -> dict[str, Any] | None:
     """The rule and its settings as arguments of `fold.spec.make_spec`; None if it is not
     registered."""
     for rule in RULES.values():

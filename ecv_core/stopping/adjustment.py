@@ -65,10 +65,10 @@ class CheapModels:
         """Their numbers, ascending."""
         # The other models must have scores of the same users in the same folds as the first one.
         self._is_scored = ~np.isnan(self._scores_by_fold_and_user(first, metric))
-        self.values = np.stack([self.matrix(scores, metric) for scores in models.values()])
+        self.values = np.stack([self.aligned_table(scores, metric) for scores in models.values()])
         """Scores, NaN where a user is not in a fold; shape (models, k, users)."""
 
-    def matrix(self, scores: Mapping[int, UserScores], metric: str) -> Floats:
+    def aligned_table(self, scores: Mapping[int, UserScores], metric: str) -> Floats:
         """Per-user scores of some of the folds on these users; NaN elsewhere.
 
         Returns:

@@ -254,7 +254,10 @@ class Precision:
             if result.user_scores is not None:
                 user_scores[result.fold] = result.user_scores
         return adjusted_means(
-            scores, cheap_models.matrix(user_scores, self.metric), cheap_models, set_of_results
+            scores,
+            cheap_models.aligned_table(user_scores, self.metric),
+            cheap_models,
+            set_of_results,
         )
 
     def _warning(self, variance: FoldVariance, n: int) -> str:

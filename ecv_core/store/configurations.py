@@ -147,7 +147,7 @@ def recorded_grid(name: str, path: Path = GRIDS) -> Configurations:
         InputError: If the file is missing or damaged, or has no such grid.
     """
     with reading(_WHAT, path):
-        rows = _rows_of(path, name)
+        rows = _columns_of_rows(path, name)
         spec = RunSpec.from_json(rows["spec"][0])
         texts = list(dict.fromkeys(rows["params"]))
         shape = (len(texts), spec.k)
@@ -181,7 +181,7 @@ def recorded_tuning(name: str, path: Path = TUNINGS) -> PairedTests:
         InputError: If the file is missing or damaged, or has no such tuning.
     """
     with reading(_WHAT, path):
-        rows = _rows_of(path, name)
+        rows = _columns_of_rows(path, name)
         spec = RunSpec.from_json(rows["spec"][0])
         configurations = json.loads(rows["configurations"][0])
         p_values = {}
@@ -207,7 +207,7 @@ def recorded_spaces() -> dict[str, Any]:
     return spaces
 
 
-def _rows_of(path: Path, name: str) -> dict[str, NDArray[Any]]:
+def _columns_of_rows(path: Path, name: str) -> dict[str, NDArray[Any]]:
     """The rows of one name, by column."""
     from pyarrow import parquet
 

@@ -361,7 +361,9 @@ def command_for(spec: RunSpec) -> str:
         words += ["run", spec.dataset, spec.algorithm]
     usual_values = _usual_settings(spec)
     # What decides when it stops comes first, then what decides its scores and what is reported.
-    settings = spec.part(Role.STOP) | spec.part(*SCORE_ROLES, Role.REPORT)
+    settings = spec.settings_with_roles(Role.STOP) | spec.settings_with_roles(
+        *SCORE_ROLES, Role.REPORT
+    )
     for name in settings:
         if name in _SPECIAL_OPTIONS:  # whose words are not just an option and its value
             words += _SPECIAL_OPTIONS[name](spec)

@@ -27,7 +27,7 @@ _PASSWORD_OPTION = re.compile(r"(?i)((?:pass|pwd|secret)\w*\s*=)(?P<password>.+)
 """All that follows a word such as `password=` in an address."""
 _URL = "ecv-address"
 """The address as it was given, in an engine's options: SQLAlchemy writes it in another order."""
-_SHORTEST_PIECE = 4
+_SHORTEST_FORM = 4
 """Characters of a piece of a password that is looked for in what a driver says."""
 _WAIT_SECONDS = 15.0
 """How long another process may take to make the tables."""
@@ -60,10 +60,10 @@ def without_password(text: str, url: str) -> str:
         return text
     address = _cut_out_passwords(url)
     between_urls = text.split(url)
-    pieces = _pieces(address.passwords)
-    if pieces:
-        hidden = re.compile("|".join(map(re.escape, pieces)))
-        between_urls = [hidden.sub("***", part) for part in between_urls]
+    password_forms = _password_forms(address.passwords)
+    if password_forms:
+        any_form = re.compile("|".join(map(re.escape, password_forms)))
+        between_urls = [any_form.sub("***", part) for part in between_urls]
     return address.shown.join(between_urls)
 
 
@@ -90,15 +90,16 @@ def _cut_out_passwords(url: str) -> _Address:
     return _Address(url[:begin] + shown, passwords)
 
 
-def _pieces(passwords: list[str]) -> list[str]:
+def _password_forms(passwords: list[str]) -> list[str]:
     """The passwords in every spelling, and their parts between signs, the longest first."""
     # A driver may show a password as it stands in the address, decoded, or cut at a sign.
-    pieces = set()
+    forms = set()
     for password in passwords:
         for spelling in (password, unquote(password), unquote_plus(password)):
-            pieces.add(spelling)
-            pieces.update(re.split(r"[\W_]+", spelling))
-    long_enough = [piece for piece in pieces if len(piece) >= _SHORTEST_PIECE]
+            forms.add(spelling)
+            forms.update(re.split(r"[\W_]+", spelling))
+    long_enough = [form for form in forms if len(form) >= _SHORTEST_FORM]
+    # A pattern takes the first of its alternatives that fits, so the longest come first.
     return sorted(long_enough, key=len, reverse=True)
 
 

@@ -44,7 +44,7 @@ def check_fold(spec: RunSpec, result: FoldResult) -> None:
         raise InputError(f"it is no fold: {_reason_of(error)}") from error
     check_fold_names(document)
     check_texts(values)
-    check_fold_of(spec, result)
+    check_fold_of_spec(spec, result)
     _check_spent(result)
     if result.user_scores is not None:
         _check_users(result.users, result.user_scores)
@@ -89,7 +89,7 @@ def _texts(value: object, place: str) -> Iterator[tuple[str, str]]:
             yield from _texts(part, f"{place}[{index}]")
 
 
-def check_fold_of(spec: RunSpec, result: FoldResult) -> None:
+def check_fold_of_spec(spec: RunSpec, result: FoldResult) -> None:
     """Refuse a fold that is not this run's, or a score that is not of its metric.
 
     Raises:

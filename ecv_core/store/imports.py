@@ -21,11 +21,11 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.records import codec
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import FoldResult, Moment, RunRecord, RunState
-from ecv_core.records.spec import SETTINGS, Role, RunSpec
+from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean
 from ecv_core.store import schema
 from ecv_core.store.document import FORMAT, VERSION, RunDocument
-from ecv_core.store.fold_checks import check_fold_names, check_fold_of, check_texts
+from ecv_core.store.fold_checks import check_fold_names, check_fold_of_spec, check_texts
 from ecv_core.store.rows import fold_row, run_row, run_rows
 from ecv_core.store.schema import folds, imports, now, removed, runs
 from ecv_core.store.store import Store, new_run_id
@@ -71,7 +71,7 @@ def read_run(content: bytes, name: str) -> RunFile:
             f"(at most {limits.MAX_RUN_BYTES / 1e6:.0f} MB); export the run again"
         )
     if len(content) > limits.READ_HERE_BYTES:  # parsing it may take more memory than there is
-        return bounded.in_child(_read, content, name, what=f"the file {shown}")
+        return bounded.run_in_child(_read, content, name, what=f"the file {shown}")
     return _read(content, name)
 
 
@@ -109,7 +109,7 @@ def _check_format(content: bytes) -> None:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise _NotARun(" (not JSON)") from error
+        raise _NotARun(" (not JSON)") from error  # the brackets go into the sentence of the caller
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise _NotARun
     version = document.get("version")
@@ -147,8 +147,9 @@ def _check_spec(spec: RunSpec) -> None:
     """Refuse a spec that this installation could not have made, but for an unknown dataset."""
     if spec.n not in spec.cutoffs or min(spec.cutoffs) < 1:
         raise InputError(f"its cut-offs {list(spec.cutoffs)[:9]} do not fit n = {spec.n}")
-    arguments: dict[str, Any] = spec.part(*Role)
-    del arguments["cutoffs"]
+    # The spec is made again of its own settings, which refuses what cannot be.
+    arguments = {name: getattr(spec, name) for name in SETTINGS}
+    del arguments["cutoffs"]  # `make_spec` makes them of n
     for name in ("params", "split_params", "rule_params"):
         arguments[name] = dict(arguments[name])
     if spec.dataset not in datasets.catalogue():
@@ -181,7 +182,7 @@ def _check_folds(spec: RunSpec, results: tuple[FoldResult, ...]) -> None:
     if len(set(indices)) != len(indices):
         raise InputError(f"a fold is listed twice: {indices[:30]}; export the run again")
     for result in results:
-        check_fold_of(spec, result)
+        check_fold_of_spec(spec, result)
 
 
 def _check_moments(run: RunRecord) -> None:

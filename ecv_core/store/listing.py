@@ -178,7 +178,7 @@ class _Source(NamedTuple):
     imported: bool
 
 
-def names_by_group(store: Store, runs: Sequence[RunRecord]) -> dict[str, dict[str, str]]:
+def groups_of_runs(store: Store, runs: Sequence[RunRecord]) -> dict[str, dict[str, str]]:
     """What sums of runs are told by: 'person' and 'tag' -> a run's id -> the name.
 
     A run with several tags is of their combination, so that nothing is counted twice; what no run
@@ -323,15 +323,15 @@ def _joules(results: Sequence[FoldResult]) -> float | None:
 
 def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
     """Of folds that this run has computed: one that it has from another run is counted there."""
-    of_source: defaultdict[str, list[FoldResult]] = defaultdict(list)
+    results_of_source: defaultdict[str, list[FoldResult]] = defaultdict(list)
     for result in results:
         if not result.reused:
-            of_source[result.energy.source].append(result)
+            results_of_source[result.energy.source].append(result)
     spent = []
-    for source, computed in of_source.items():
+    for source, computed_results in results_of_source.items():
         amounts: dict[str, Any] = dict.fromkeys(_AMOUNTS, 0.0)
         seconds = 0.0
-        for result in computed:
+        for result in computed_results:
             seconds += result.seconds_if_computed_alone
             for name in _AMOUNTS:
                 amounts[name] += getattr(result.energy, name)

@@ -68,7 +68,7 @@ def recorded_path(
     return folder / f"{dataset}--{algorithm}"
 
 
-def _name_begin(spec: RunSpec) -> str:
+def _name_prefix(spec: RunSpec) -> str:
     """How the names of the recorded runs of a dataset and an algorithm begin."""
     return f"{spec.dataset}--{spec.algorithm}"
 
@@ -145,12 +145,12 @@ def recorded_runs_like(spec: RunSpec, folder: Path | None = None) -> list[RunRec
     Raises:
         InputError: For a damaged file.
     """
-    name_begin = _name_begin(spec)
+    name_prefix = _name_prefix(spec)
     runs = []
     for split_folder in _folders(folder):
         for name, row in _rows(split_folder).items():
             # Reading a document takes long, so the name decides first.
-            if not name.startswith(name_begin):
+            if not name.startswith(name_prefix):
                 continue
             run = _run(row)
             if run.spec.same_scores(spec):
@@ -203,7 +203,7 @@ def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, A
     return made_with
 
 
-def _find_row(run_id: str, folder: Path | None, name_begin: str = "") -> _Row | None:
+def _find_row(run_id: str, folder: Path | None, name_prefix: str = "") -> _Row | None:
     """The run with this id or name, among those whose names begin so; None if there is none.
 
     A damaged file or document has no run: `recorded_runs` is where that is said.
@@ -211,12 +211,12 @@ def _find_row(run_id: str, folder: Path | None, name_begin: str = "") -> _Row | 
     Args:
         run_id: Or the name.
         folder: As of `recorded_runs`.
-        name_begin: How the name of the run begins; empty for any.
+        name_prefix: How the name of the run begins; empty for any.
     """
     candidates = []
     for part in _folders(folder):
         with suppress(InputError):  # a damaged file hides no run of another
-            candidates += [row for row in _rows(part).values() if row.name.startswith(name_begin)]
+            candidates += [row for row in _rows(part).values() if row.name.startswith(name_prefix)]
     for row in candidates:
         if row.name == run_id:
             return row
@@ -370,7 +370,7 @@ def recorded_user_scores(run: RunRecord, folder: Path | None = None) -> dict[int
     Raises:
         InputError: For a damaged file.
     """
-    row = _find_row(run.run_id, folder, _name_begin(run.spec))
+    row = _find_row(run.run_id, folder, _name_prefix(run.spec))
     if row is None:
         return {}
     return read_users(row.folder / USERS, row.name, run.spec.metric_name)
@@ -382,5 +382,5 @@ def has_user_scores(run: RunRecord, folder: Path | None = None) -> bool:
     Raises:
         InputError: For a damaged file.
     """
-    row = _find_row(run.run_id, folder, _name_begin(run.spec))
+    row = _find_row(run.run_id, folder, _name_prefix(run.spec))
     return row is not None and row.name in names_with_users(row.folder / USERS)

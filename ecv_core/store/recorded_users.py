@@ -175,6 +175,7 @@ def users_table(
         columns["cluster"] = clusters
     for metric in common_metrics:
         values = np.concatenate([fold.of(metric) for fold in folds])
+        # Three digits are enough for the spread of users, and take half the room.
         columns[metric] = values.astype(np.float16)
     return pa.table(columns)
 
@@ -231,6 +232,7 @@ def write_users(old_file: Path, name: str, scores: pa.Table | None, new_file: Pa
         use_dictionary=few_values,
         column_encoding={"user": "DELTA_BINARY_PACKED"},
     ) as writer:
+        # Each run is a row group, so that it is read without the others.
         for table in _other_runs(old_file, name):
             writer.write_table(_with_columns(table, schema), row_group_size=len(table))
         if scores is not None:

@@ -208,18 +208,18 @@ def _copy_missing_folds(store: Store, rescued: Store) -> int:
     with store.transaction("written") as connection:
         wait_for_others(connection)
         for run in rescued_runs:
-            of_run = {"run_id": run.run_id}
-            folds_here = set(connection.scalars(sa.select(folds.c.fold).filter_by(**of_run)))
+            key_of_run = {"run_id": run.run_id}
+            folds_here = set(connection.scalars(sa.select(folds.c.fold).filter_by(**key_of_run)))
             is_missing = folds.c.fold.not_in(folds_here)
-            missing_folds = rescued.rows(folds.select().filter_by(**of_run).where(is_missing))
+            missing_folds = rescued.rows(folds.select().filter_by(**key_of_run).where(is_missing))
             if missing_folds:
                 _prepare_run_for_folds(connection, dict(run._mapping))
             for fold in missing_folds:
-                of_fold = of_run | {"fold": fold.fold}
+                key_of_fold = key_of_run | {"fold": fold.fold}
                 _insert(connection, folds, dict(fold._mapping))
                 # Users' scores that are here without their fold may be of another computation.
-                connection.execute(user_scores.delete().filter_by(**of_fold))
-                for scores in rescued.rows(user_scores.select().filter_by(**of_fold)):
+                connection.execute(user_scores.delete().filter_by(**key_of_fold))
+                for scores in rescued.rows(user_scores.select().filter_by(**key_of_fold)):
                     _insert(connection, user_scores, dict(scores._mapping))
             count += len(missing_folds)
     return count
@@ -231,17 +231,19 @@ def _prepare_run_for_folds(connection: sa.Connection, row: dict[str, object]) ->
     Raises:
         StoreError: Where it goes on at this moment.
     """
-    of_run = {"run_id": row["run_id"]}
-    state = connection.scalar(sa.select(runs.c.state).filter_by(**of_run))
+    key_of_run = {"run_id": row["run_id"]}
+    state = connection.scalar(sa.select(runs.c.state).filter_by(**key_of_run))
     if state is None:
         _insert(connection, runs, row)
         return
     if state == RunState.RUNNING:
         raise StoreError(f"run {row['run_id']} is running now; the next start tries again")
     # Where the run stood after each fold is worked out again, with the folds that come.
-    connection.execute(folds.update().filter_by(**of_run).values(turn=None, moment=None))
+    connection.execute(folds.update().filter_by(**key_of_run).values(turn=None, moment=None))
     if row["stopped_at"] is not None:
-        connection.execute(runs.update().filter_by(**of_run).values(stopped_at=row["stopped_at"]))
+        connection.execute(
+            runs.update().filter_by(**key_of_run).values(stopped_at=row["stopped_at"])
+        )
 
 
 def _insert(connection: sa.Connection, table: sa.Table, row: dict[str, object]) -> None:

@@ -149,14 +149,14 @@ class Results:
 
         Args:
             spec: As of `runs`.
-            metric: As of `user_scores_in`.
+            metric: As of `user_scores_of_folds`.
         """
         chosen = self._chosen_folds(spec, computed_here=False)
         results = {fold: choice.result for fold, choice in chosen.items()}
         run_of_id = {choice.run.run_id: choice.run for choice in chosen.values()}
         for run in run_of_id.values():
             folds = [fold for fold, choice in chosen.items() if choice.run is run]
-            for fold, user_scores in self.user_scores_in(run, folds, metric).items():
+            for fold, user_scores in self.user_scores_of_folds(run, folds, metric).items():
                 results[fold] = replace(results[fold], user_scores=user_scores)
         return results
 
@@ -193,7 +193,7 @@ class Results:
             return recorded
         return {fold: users for fold, users in recorded.items() if fold in folds}
 
-    def user_scores_in(
+    def user_scores_of_folds(
         self, run: RunRecord, folds: Collection[int], metric: str | None = None
     ) -> dict[int, UserScores]:
         """Fold -> every user's scores of some folds of a run, where they were kept.
@@ -203,7 +203,7 @@ class Results:
             folds: Their indices.
             metric: That alone, which is not unpacked again at the next call; all without it.
         """
-        if metric is None:
+        if metric is None:  # all of them, which are too large to be kept
             return self.user_scores(run, folds)
         scores = {}
         for fold in folds:

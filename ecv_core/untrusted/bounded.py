@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Report = Callable[..., None]
 
-_TURNS = threading.BoundedSemaphore(2)
+_PLACES_FOR_CHILDREN = threading.BoundedSemaphore(2)
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"PAR1")
 """How GZ, ZIP and Parquet begin."""
 _ALLOCATOR_ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
@@ -46,7 +46,7 @@ _LATE = "late"
 
 
 class _Task(NamedTuple):
-    """What a child is to do; its fields are as the arguments of `in_child`."""
+    """What a child is to do; its fields are as the arguments of `run_in_child`."""
 
     function: Callable[..., object]
     arguments: tuple[object, ...]
@@ -89,17 +89,17 @@ def read(
     error: type[InputError] = InputError,
     load_first: Callable[[], object] | None = None,
 ) -> T:
-    """`function(path, *arguments)`, here for a small file, else as `in_child`."""
+    """`function(path, *arguments)`, here for a small file, else as `run_in_child`."""
     if is_small(path):  # it can do no harm, and a process of its own takes longer
         return function(path, *arguments)
     what = f"the file {path.name}"
     size = os.path.getsize(path)
-    return in_child(
+    return run_in_child(
         function, path, *arguments, what=what, size=size, error=error, load_first=load_first
     )
 
 
-def in_child(
+def run_in_child(
     function: Callable[..., T],
     *arguments: object,
     what: str,
@@ -132,7 +132,7 @@ def in_child(
         megabytes=limits.max_read_mb(size),
         seconds=limits.max_read_seconds(),
     )
-    with _TURNS:
+    with _PLACES_FOR_CHILDREN:  # so that few of them share the memory
         answer = _answer_of_child(task, report)
     if answer.kind == _LATE:
         raise error(

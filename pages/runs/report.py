@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from ecv_core.figures.words import counted
-from ecv_core.store.listing import ListedRun, names_by_group
+from ecv_core.store.listing import ListedRun, groups_of_runs
 from pages.shared.charts.cite import machine_and_versions
 from pages.shared.live.acting import name_of_starter
 from pages.shared.live.runs import with_folds
@@ -59,7 +59,7 @@ def _report_file(rows: Sequence[ListedRun], file_format: str) -> str | bytes:
     from ecv_core.figures.report.runs_report import runs_report
 
     runs = [results().with_user_scores(with_folds(row)) for row in rows]
-    groups = names_by_group(store(), runs)
+    groups = groups_of_runs(store(), runs)
     if "person" in groups:  # people are stored by their ids
         groups["person"] = {
             run_id: name_of_starter(who) for run_id, who in groups["person"].items()

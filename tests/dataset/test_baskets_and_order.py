@@ -43,7 +43,7 @@ def known_order(data_folder: Path, monkeypatch: pytest.MonkeyPatch):
     fields = {name: getattr(apps, name) for name in apps.__slots__}
     fields["in_order_sha256"] = hashlib.sha256(text).hexdigest()
     changed = {"amazon-apps": entries.DatasetEntry(**fields)}
-    monkeypatch.setattr(entries, "_official", lambda: changed)
+    monkeypatch.setattr(entries, "_official_entries", lambda: changed)
     return text
 
 

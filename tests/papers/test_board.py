@@ -47,7 +47,7 @@ def folder(data, tmp_path, monkeypatch):
 @pytest.fixture
 def read_here(monkeypatch):
     """Files are read in this process: a child for each takes most of a test's time."""
-    monkeypatch.setattr(bounded, "in_child", lambda function, *given, **_: function(*given))
+    monkeypatch.setattr(bounded, "run_in_child", lambda function, *given, **_: function(*given))
 
 
 def reported(kind, fold, rng):

@@ -45,7 +45,10 @@ def test_every_field_of_a_spec_is_a_setting_with_its_role() -> None:
     ],
 )
 def test_roles_say_which_runs_have_the_same_scores(change: dict, same_scores: bool) -> None:
-    assert (SPEC.part(*SCORE_ROLES) == replace(SPEC, **change).part(*SCORE_ROLES)) is same_scores
+    assert (
+        SPEC.settings_with_roles(*SCORE_ROLES)
+        == replace(SPEC, **change).settings_with_roles(*SCORE_ROLES)
+    ) is same_scores
 
 
 @pytest.mark.parametrize(

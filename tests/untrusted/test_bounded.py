@@ -26,7 +26,7 @@ from tests import read_jobs
 
 def test_it_answers_with_the_value_and_says_how_far_it_is():
     said: list[tuple[object, ...]] = []
-    found = bounded.in_child(
+    found = bounded.run_in_child(
         read_jobs.telling, 2, what="it", report=lambda *news: said.append(news)
     )
     assert found == "done"
@@ -38,32 +38,32 @@ def test_what_its_report_raises_ends_it():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        bounded.in_child(read_jobs.telling, 10**9, what="it", report=stop)
+        bounded.run_in_child(read_jobs.telling, 10**9, what="it", report=stop)
 
 
 def test_beyond_a_limit_or_dead_it_is_one_sentence(monkeypatch):
     monkeypatch.setenv("ECV_MAX_READ_MB", "64")
-    assert bounded.in_child(read_jobs.held, 8, what="it") == 8 << 20
+    assert bounded.run_in_child(read_jobs.held, 8, what="it") == 8 << 20
     with pytest.raises(FoldsError, match="it needs more than 64 MB of memory to read"):
-        bounded.in_child(read_jobs.held, 500, what="it", error=FoldsError)
+        bounded.run_in_child(read_jobs.held, 500, what="it", error=FoldsError)
     with pytest.raises(InputError, match=r"it ended the process that read it \(SIGABRT\)"):
-        bounded.in_child(read_jobs.dying, what="it")
+        bounded.run_in_child(read_jobs.dying, what="it")
     monkeypatch.setenv("ECV_MAX_READ_SECONDS", "1")
     with pytest.raises(InputError, match="it takes longer than 1 seconds to read"):
-        bounded.in_child(read_jobs.slow, what="it")
+        bounded.run_in_child(read_jobs.slow, what="it")
 
 
 def test_what_arrow_reserves_is_not_what_a_file_needs(monkeypatch):
     """Its own allocator reserves a gigabyte at once where the limit allows it."""
     monkeypatch.setenv("ECV_MAX_READ_MB", "1300")
-    assert bounded.in_child(read_jobs.held_beside_arrow, 300, what="it") == 301 << 20
+    assert bounded.run_in_child(read_jobs.held_beside_arrow, 300, what="it") == 301 << 20
 
 
 def test_what_is_refused_there_is_refused_here_and_what_is_broken_is_no_users_mistake():
     with pytest.raises(DatasetError, match="it is no table"):
-        bounded.in_child(read_jobs.refusing, what="it")
+        bounded.run_in_child(read_jobs.refusing, what="it")
     with pytest.raises(RuntimeError, match="reading it failed: KeyError"):
-        bounded.in_child(read_jobs.broken, what="it")
+        bounded.run_in_child(read_jobs.broken, what="it")
 
 
 def test_small_is_little_text_that_is_not_packed(tmp_path):
@@ -115,7 +115,7 @@ def test_equal_rows_without_number_are_refused_by_their_number(tmp_path, monkeyp
     pq.write_table(pa.table({"contender": column, "fold": column, "score": column}), path)
     assert path.stat().st_size < 100_000
     monkeypatch.setattr(limits, "MAX_SCORE_ROWS", 2_000_000)
-    monkeypatch.setattr(bounded, "in_child", lambda function, *given, **_: function(*given))
+    monkeypatch.setattr(bounded, "run_in_child", lambda function, *given, **_: function(*given))
     with pytest.raises(InputError, match=r"3,000,000 rows.* 2,000,000"):
         read_contenders(path)
 

@@ -44,7 +44,7 @@ def _settings_to_share(spec: RunSpec) -> dict[str, object]:
     settings: dict[str, object] = {"dataset": spec.dataset, "metric": spec.metric_name}
     # The settings that decide which folds there are, and what is measured in them. Runs may differ
     # in which of these folds they computed: `only_folds` need not be shared.
-    for name, value in spec.part(Role.FOLDS, Role.MEASURE).items():
+    for name, value in spec.settings_with_roles(Role.FOLDS, Role.MEASURE).items():
         if name not in _SETTINGS_IN_METRIC_NAME and name != "only_folds":
             settings[name] = value
     if spec.negatives is None and spec.folds_sha256 is not None:

@@ -94,7 +94,7 @@ def _refuse_mixed_protocols(runs: Sequence[RunRecord]) -> None:
     """Refuse runs whose scores differ for another reason than split and algorithm."""
     protocols = set()
     for run in runs:
-        measured = run.spec.part(Role.MEASURE)
+        measured = run.spec.settings_with_roles(Role.MEASURE)
         # The block is compared by any of its metrics, so that the run's own one does not matter.
         measured.pop("metric", None)
         protocols.add((run.spec.dataset, *measured.values()))

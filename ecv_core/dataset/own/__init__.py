@@ -148,7 +148,7 @@ def build_dataset(plain: PlainFile, layout: Layout, folder: Path, report: Report
     """
     if not plain.parquet and plain.size <= limits.READ_HERE_BYTES:
         return _read_and_write(plain, layout, folder, report)
-    return bounded.in_child(
+    return bounded.run_in_child(
         _read_and_write,
         plain,
         layout,
@@ -555,9 +555,9 @@ def add_file(
         recognition = recognise_with_corrections(plain, columns, unit, layout_fields, leave_out)
         folder = make_working_folder()
         try:
-            asked_for = {*columns, *layout_fields}
-            about, recognition = _build_without_costly_guesses(
-                plain, recognition, asked_for, folder, report
+            corrections = {*columns, *layout_fields}
+            about, recognition = _build_without_lossy_guesses(
+                plain, recognition, corrections, folder, report
             )
             reason = loss_sentence(about.unused, about.rows)
             if reason and not lossy:
@@ -571,15 +571,15 @@ def add_file(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _build_without_costly_guesses(
-    plain: PlainFile, recognition: Recognised, asked_for: set[str], folder: Path, report: Report
+def _build_without_lossy_guesses(
+    plain: PlainFile, recognition: Recognised, corrections: set[str], folder: Path, report: Report
 ) -> tuple[About, Recognised]:
     """As `build_dataset`, and anew without the guesses that cost too many rows.
 
     Args:
         plain: The file.
         recognition: How it is read at first.
-        asked_for: Roles, and fields of the layout, that somebody asked for: these are no guesses.
+        corrections: Roles, and fields of the layout, that somebody has set: these are no guesses.
         folder: Where what becomes the dataset is written.
         report: See `Report`.
 
@@ -589,13 +589,14 @@ def _build_without_costly_guesses(
     Raises:
         InputError, DatasetError: As `build_dataset`.
     """
+    # A guess that loses many rows is given up. What somebody has corrected is no guess.
     about = build_dataset(plain, recognition.layout, folder, report)
-    if SWALLOWED in about.unused and "quotes" not in asked_for:
+    if SWALLOWED in about.unused and "quotes" not in corrections:
         about, recognition = _build_without_quotes(plain, recognition, about, folder, report)
-    cheaper = _without_costly_roles(recognition, about, asked_for)
-    if cheaper.layout != recognition.layout:
-        about = build_dataset(plain, cheaper.layout, folder, report)
-    return about, cheaper
+    less_lossy = _without_lossy_roles(recognition, about, corrections)
+    if less_lossy.layout != recognition.layout:
+        about = build_dataset(plain, less_lossy.layout, folder, report)
+    return about, less_lossy
 
 
 def _build_without_quotes(
@@ -623,17 +624,19 @@ def _build_without_quotes(
     return without_quotes, replace(recognition, layout=unquoted, notes=notes)
 
 
-def _without_costly_roles(recognition: Recognised, about: About, asked_for: set[str]) -> Recognised:
+def _without_lossy_roles(
+    recognition: Recognised, about: About, corrections: set[str]
+) -> Recognised:
     """The same without the guessed roles for whose lack more than MOST_LOST of the rows were lost.
 
     Args:
         recognition: How the file was read.
         about: What was read so.
-        asked_for: Roles that somebody asked for, which stay.
+        corrections: Roles that somebody has set, which stay.
     """
     empty_counts = {}
     for role in about.columns:
-        lacking = about.unused.get(reason_of(role, recognition.layout.unit), 0)
-        if role not in asked_for and lacking > MOST_LOST * about.rows:
-            empty_counts[role] = lacking
+        empty_count = about.unused.get(reason_of(role, recognition.layout.unit), 0)
+        if role not in corrections and empty_count > MOST_LOST * about.rows:
+            empty_counts[role] = empty_count
     return without_roles(recognition, empty_counts, f"{about.rows:,}")

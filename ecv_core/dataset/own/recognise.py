@@ -57,7 +57,7 @@ _NOT_IN_CP1252 = b"\x81\x8d\x8f\x90\x9d"
 """Windows-1252 has the letters of Latin-1 and more signs; these bytes it has not at all."""
 _COMMENTS = ("#", "%")
 """Signs with which a line that is a comment begins."""
-_MOST_AGREE = 0.95
+_AGREEING_SHARE = 0.95
 """Of lines that agree without quotation marks at least this share has the usual width."""
 _TELLING_ROWS = 10
 """In fewer rows no guess is given up."""
@@ -85,9 +85,12 @@ def recognise(plain: PlainFile) -> Recognised:
         DatasetError: For what is no table.
     """
     if plain.parquet:
-        what = f"the file {plain.name}"
-        return bounded.in_child(
-            _recognise_parquet, plain, what=what, size=plain.given_bytes, error=DatasetError
+        return bounded.run_in_child(
+            _recognise_parquet,
+            plain,
+            what=f"the file {plain.name}",
+            size=plain.given_bytes,
+            error=DatasetError,
         )
     with errors_as_dataset_error(plain.name):
         head = _first_bytes(plain)
@@ -143,9 +146,9 @@ def _without_mostly_empty_roles(recognition: Recognised) -> Recognised:
         if place is None:
             continue
         values = _column(recognition, place)
-        lacking = row_count - _count_readable(values, role, recognition.layout)
-        if lacking > row_count / 2:
-            empty_counts[role] = lacking
+        empty_count = row_count - _count_readable(values, role, recognition.layout)
+        if empty_count > row_count / 2:
+            empty_counts[role] = empty_count
     return without_roles(recognition, empty_counts, f"the first {row_count:,}")
 
 
@@ -203,8 +206,8 @@ def with_unit(layout: Layout, rows: Sequence[Row]) -> Layout:
     place = layout.column("timestamp")
     if place is None:
         return layout
-    values = [row[place] for row in rows]
-    return replace(layout, unit=guess_unit(values, layout.names[place]))
+    times = [row[place] for row in rows]
+    return replace(layout, unit=guess_unit(times, layout.names[place]))
 
 
 def _first_bytes(plain: PlainFile) -> bytes:
@@ -239,17 +242,22 @@ def _decode_whole_lines(head: bytes, encoding: str) -> str:
 
 
 def _first_filled_lines(text: str, skip: int = 0) -> list[str]:
-    """The first lines with something in them. Raises: Unreadable if they are too long."""
+    """The first lines with something in them. Raises: Unreadable if none is left."""
     lines: list[str] = []
+    is_a_line_too_long = False
     most_lines = SAMPLE + 2  # the rows that decide, the names of columns, and a title above these
     for line in islice(_lines_of(text), skip, None):
-        if line.strip() and len(line) <= _LONGEST_SAMPLE:
+        if len(line) > _LONGEST_SAMPLE:
+            is_a_line_too_long = True
+        elif line.strip():
             lines.append(line)
         if len(lines) == most_lines:
             break
-    if not lines:
+    if lines:
+        return lines
+    if is_a_line_too_long:
         raise Unreadable(f"its first lines are longer than {_LONGEST_SAMPLE:,} characters")
-    return lines
+    raise Unreadable("it has no rows")
 
 
 def _recognise_delimited(text: str, encoding: str) -> Recognised:
@@ -308,19 +316,20 @@ def _has_quotes(lines: Sequence[str], layout: Layout) -> bool:
     quotation marks, and some of them vanish in a quoted field with them. Lines that agree because
     each row is cut in two have fewer fields than the rows.
     """
-    quoted = _split_into_fields(lines, layout)
-    if quoted is None:
+    quoted_rows = _split_into_fields(lines, layout)
+    if quoted_rows is None:  # A quotation mark is not closed.
         return False
-    plain = _split_into_fields(lines, replace(layout, quotes=False)) or []
-    if len(plain) == len(quoted):  # No field has a line end in it, so that no line vanishes.
+    plain_rows = _split_into_fields(lines, replace(layout, quotes=False)) or []
+    if len(plain_rows) == len(quoted_rows):  # No field has a line end in it: no line vanishes.
         return True
-    # A field in quotation marks has swallowed lines: whole rows, if these agree without the marks.
-    usual_quoted = _usual_width(quoted)
-    usual_plain = _usual_width(plain)
-    if usual_plain.width < usual_quoted.width:
+    # A field in quotation marks has swallowed lines: whole rows, if these agree in their width
+    # without the marks.
+    usual_quoted = _usual_width(quoted_rows)
+    usual_plain = _usual_width(plain_rows)
+    if usual_plain.width < usual_quoted.width:  # Each row is cut in two without the marks.
         return True
-    agree_without_marks = usual_plain.row_count >= _MOST_AGREE * len(plain)
-    return not (agree_without_marks and usual_plain.row_count > usual_quoted.row_count)
+    plain_rows_agree = usual_plain.row_count >= _AGREEING_SHARE * len(plain_rows)
+    return not (plain_rows_agree and usual_plain.row_count > usual_quoted.row_count)
 
 
 class _UsualWidth(NamedTuple):
@@ -628,8 +637,8 @@ def first_rows_sentences(recognition: Recognised) -> list[str]:
     sentences = list(recognition.notes)
     rating = layout.column("rating")
     if rating is not None:
-        rated = _count_readable(_column(recognition, rating), "rating", layout)
-        sentences.append(f"{rated} of the first {count} rows have a rating.")
+        rating_count = _count_readable(_column(recognition, rating), "rating", layout)
+        sentences.append(f"{rating_count} of the first {count} rows have a rating.")
     timestamp = layout.column("timestamp")
     if timestamp is None:
         sentences += _unread_times(recognition)

@@ -71,7 +71,7 @@ def _offer_folds(specs: Iterable[RunSpec], key: str) -> None:
     spec_of_split = {}
     for spec in specs:
         # Specs with the same settings of the split have the same folds, whichever of them are run.
-        settings_of_split = str(replace(spec, only_folds=()).part(Role.FOLDS))
+        settings_of_split = str(replace(spec, only_folds=()).settings_with_roles(Role.FOLDS))
         spec_of_split[settings_of_split] = spec
     if not spec_of_split:  # scores from a file have no spec
         st.caption("The folds were made by other software; release them from there.")

@@ -17,7 +17,7 @@ Read = Callable[..., tuple[Layout, FileContent]]
 @pytest.fixture(autouse=True)
 def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parquet too is read in this process: a child for each takes its time."""
-    monkeypatch.setattr(bounded, "in_child", here)
+    monkeypatch.setattr(bounded, "run_in_child", here)
 
 
 def here(function: Callable[..., object], *arguments: object, **more: object) -> object:

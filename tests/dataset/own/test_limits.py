@@ -79,6 +79,7 @@ REFUSED = {
     "cut parquet": (parquet(user=["a"], item=["x"])[:-30], "the Parquet file is damaged"),
     "lists": (parquet(user=[["a"]], item=["x"]), "a column of ids holds list"),
     "wide": (b",".join([b"a"] * 501) + b"\n" + b",".join([b"1"] * 501) + b"\n", "501 columns"),
+    "a separator alone": (b"sep=;\n", "it has no rows"),
     "an endless first line": (b"a," * 2_000_000, "first lines are longer than 100,000"),
     "an endless line below": (b"user,item\n" + ROW * 200 + b"a" * 9_000_000, "longer than 4 MB"),
     "an open quotation mark": (
@@ -144,7 +145,7 @@ def test_too_many_long_ids_are_refused_before_all_rows_are_read(tmp_path, monkey
     path = tmp_path / "ids.parquet"
     pq.write_table(pa.table({"user": ids, "item": ids}), path)
     monkeypatch.setattr(limits, "MAX_ID_BYTES", 4 * 64 * 100_000)
-    monkeypatch.setattr("ecv_core.dataset.reading._FIRST_CHECK", 64 * 100_000)
+    monkeypatch.setattr("ecv_core.dataset.reading._SAFE_ID_BYTES", 64 * 100_000)
     with pytest.raises(DatasetError, match="it has 131,072 ids with up to 64"):  # of two batches
         read_path(path)
 
@@ -173,7 +174,7 @@ from ecv_core.dataset.reading import read_rows
 from ecv_core.untrusted import bounded
 from ecv_core.records.errors import InputError
 
-bounded.in_child = lambda function, *arguments, **_: function(*arguments)
+bounded.run_in_child = lambda function, *arguments, **_: function(*arguments)
 path = Path(sys.argv[1])
 whole = path.read_bytes()
 footer = int.from_bytes(whole[-8:-4], "little")
