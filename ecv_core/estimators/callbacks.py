@@ -59,7 +59,7 @@ class SearchCallbacks:
             subtasks = 2  # and the refit
         # The method looks private, but scikit-learn documents it for estimators of others.
         self._search_task = self._search._init_callback_context(max_subtasks=subtasks)
-        with self._reported(self._search_task, **self._all_samples()):
+        with self._report_task(self._search_task, **self._all_samples()):
             yield
 
     @contextmanager
@@ -73,7 +73,7 @@ class SearchCallbacks:
             max_subtasks=candidates * self._table.k,
             sequential_subtasks=False,
         )
-        with self._reported(self._race_task):
+        with self._report_task(self._race_task):
             yield
 
     @contextmanager
@@ -85,7 +85,7 @@ class SearchCallbacks:
         task = self._race_task.subcontext(
             task_name="candidate-split-evaluation", task_id=candidate * self._table.k + fold
         )
-        with self._reported(task, **self._training_samples(self._table.folds[fold])):
+        with self._report_task(task, **self._training_samples(self._table.folds[fold])):
             yield
 
     @contextmanager
@@ -97,12 +97,12 @@ class SearchCallbacks:
         task = self._search_task.subcontext(task_name="refit-with-best-params")
         with (
             task.propagate_callback_context(estimator),
-            self._reported(task, **self._all_samples()),
+            self._report_task(task, **self._all_samples()),
         ):
             yield
 
     @contextmanager
-    def _reported(self, task: Any, **samples: Any) -> Iterator[None]:
+    def _report_task(self, task: Any, **samples: Any) -> Iterator[None]:
         """A task that begins, and ends unless there is an error."""
         task.call_on_fit_task_begin(estimator=self._search, **samples)
         yield

@@ -175,7 +175,7 @@ def cross_validate(
     if energy and joblib.effective_n_jobs(n_jobs) == 1:  # several jobs would be counted as one
         meter = meter_for(spec)
     folds_for_rule = _FoldsForRule(spec, table, score_name, looks_at_samples=looks_at_samples)
-    with _opened_run(spec, stopping_rule, in_database=in_database) as run:
+    with _open_run(spec, stopping_rule, in_database=in_database) as run:
         scored_folds = table.scored_folds(
             [(estimator, fold) for fold in table.order],
             scoring_of,
@@ -613,7 +613,7 @@ class _InDatabase:
 
 
 @contextmanager
-def _opened_run(
+def _open_run(
     spec: RunSpec, rule: StoppingRule, *, in_database: bool
 ) -> Iterator[_InMemory | _InDatabase]:
     """A run that has begun, and is closed in the end, whatever happens."""

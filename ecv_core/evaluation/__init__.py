@@ -298,7 +298,7 @@ def _fold_to_evaluate(
         seen=seen,
         held_out=held_out,
         users=users,
-        cutoffs=_in_order(cutoffs),
+        cutoffs=_ascending_cutoffs(cutoffs),
         candidates=protocol.candidates_by(popularity.counts),
         popularity=popularity,
         protocol=protocol,
@@ -376,7 +376,7 @@ def fit_samples(estimator: Any, table: Table, rows: Indices) -> None:  # noqa: A
             f"a fold of {table.dataset} learns from samples of one class alone; choose the split "
             "stratified-k-fold, or fewer folds"
         )
-    with _quiet("cannot be fitted"):
+    with _explain_scorer_errors("cannot be fitted"):
         estimator.fit(table.features[rows], table.targets[rows])
 
 
@@ -437,7 +437,7 @@ def _score_of_samples(
     rows: Indices,
 ) -> float:
     """A metric of held-out samples. Raises: RunError where it is not defined on them."""
-    with _quiet(f"has no {metric.title} on these samples"):
+    with _explain_scorer_errors(f"has no {metric.title} on these samples"):
         score = float(scorer(estimator, table.features[rows], table.targets[rows]))
     if not np.isfinite(score):
         raise RunError(
@@ -450,7 +450,7 @@ def _score_of_samples(
 
 
 @contextmanager
-def _quiet(what: str) -> Iterator[None]:
+def _explain_scorer_errors(what: str) -> Iterator[None]:
     """Without warnings, and errors of scikit-learn as one sentence. Raises: RunError."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -493,7 +493,7 @@ def _evaluation(fold: EvaluatedFold, values: Mapping[str, Floats]) -> Evaluation
     for name in fold.metrics:
         if name not in with_cutoff:
             columns[name] = values[name]
-    table = _side_by_side(list(columns.values()), len(fold.users))
+    table = _table_of_columns(list(columns.values()), len(fold.users))
     means = dict(zip(columns, table.mean(axis=0).tolist(), strict=True))
     return Evaluation(
         users=fold.users.astype(np.int32),
@@ -503,7 +503,7 @@ def _evaluation(fold: EvaluatedFold, values: Mapping[str, Floats]) -> Evaluation
     )
 
 
-def _side_by_side(columns: Sequence[Floats], rows: int) -> Floats:
+def _table_of_columns(columns: Sequence[Floats], rows: int) -> Floats:
     """A table of these columns, each of shape (rows,).
 
     It is filled some rows at a time, which stay in the processor's cache until all columns are in.
@@ -515,7 +515,7 @@ def _side_by_side(columns: Sequence[Floats], rows: int) -> Floats:
     return table
 
 
-def _in_order(cutoffs: Sequence[int]) -> tuple[int, ...]:
+def _ascending_cutoffs(cutoffs: Sequence[int]) -> tuple[int, ...]:
     """Each list length once, ascending. Raises: InputError for none, and for what is no length."""
     if not cutoffs:
         raise InputError("no cut-off is given: name at least one list length, such as 10")

@@ -251,7 +251,7 @@ def metrics_of_lists(fold: EvaluatedFold, items: Codes) -> Columns:
             columns[name] = np.zeros((len(fold.users), len(fold.cutoffs)))
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         rows = np.arange(start, min(start + USERS_AT_ONCE, len(fold.users)))
-        ranked = _ranked(fold, rows, items[rows])
+        ranked = _ranked_lists(fold, rows, items[rows])
         for name, values in _metrics_of_every_list(fold, ranked, items[rows]).items():
             columns[name][rows] = values
         # The other metrics are 0 without a hit, and most lists have none.
@@ -268,7 +268,7 @@ def metrics_of_lists(fold: EvaluatedFold, items: Codes) -> Columns:
     return columns
 
 
-def _ranked(fold: EvaluatedFold, rows: Indices, items: NDArray[np.integer]) -> Ranked:
+def _ranked_lists(fold: EvaluatedFold, rows: Indices, items: NDArray[np.integer]) -> Ranked:
     """The lists of some users of a fold against what they have held out.
 
     Args:

@@ -178,24 +178,24 @@ def _log_loss(held_out: HeldOut) -> Floats:
     return -np.log(held_out.probabilities())
 
 
-def _absolute(held_out: HeldOut) -> Floats:
+def _absolute_errors(held_out: HeldOut) -> Floats:
     return np.abs(held_out.difference()).mean(axis=1)
 
 
 def _rmse(held_out: HeldOut) -> Linearized:
     """The root of a mean: its influence is that of the mean over twice the root."""
-    mean, influence = held_out.mean(_squares(held_out))
+    mean, influence = held_out.mean(_squared_errors(held_out))
     if mean == 0:
         return Linearized(0.0, influence)
     root = float(np.sqrt(mean))
     return Linearized(root, influence / (2 * root))
 
 
-def _squares(held_out: HeldOut) -> Floats:
+def _squared_errors(held_out: HeldOut) -> Floats:
     return (held_out.difference() ** 2).mean(axis=1)
 
 
-def _relative(held_out: HeldOut) -> Floats:
+def _relative_errors(held_out: HeldOut) -> Floats:
     size = np.maximum(np.abs(held_out.truth.reshape(len(held_out.truth), -1)), _EPSILON)
     return (np.abs(held_out.difference()) / size).mean(axis=1)
 
@@ -359,7 +359,7 @@ def _f_counts(held_out: HeldOut, is_class: Mask, is_predicted: Mask) -> ClassCou
     return ClassCounts((1 + b) * (is_class & is_predicted), b * is_class + is_predicted)
 
 
-def _by_classes(counts_of_class: CountsOfClass) -> Statistic:
+def _statistic_over_classes(counts_of_class: CountsOfClass) -> Statistic:
     """The score of one class, or an average over classes, where each is a ratio of two counts."""
 
     def statistic(held_out: HeldOut) -> Linearized:
@@ -424,9 +424,9 @@ SCORES_OF_SAMPLES: dict[str, Callable[[HeldOut], NDArray[Any]]] = {
     "top_k_accuracy_score": _top_k,
     "log_loss": _log_loss,
     "brier_score_loss": _brier,
-    "mean_absolute_error": _absolute,
-    "mean_squared_error": _squares,
-    "mean_absolute_percentage_error": _relative,
+    "mean_absolute_error": _absolute_errors,
+    "mean_squared_error": _squared_errors,
+    "mean_absolute_percentage_error": _relative_errors,
     "mean_pinball_loss": _pinball,
 }
 """Of these each sample has a score of its own, whose mean is the fold's; shape (n,)."""
@@ -436,28 +436,28 @@ STATISTICS: dict[str, Statistic] = {
     "r2_score": _r2,
     "roc_auc_score": _roc_auc,
     "average_precision_score": _average_precision,
-    "f1_score": _by_classes(_f_counts),
-    "fbeta_score": _by_classes(_f_counts),
-    "precision_score": _by_classes(_precision_counts),
-    "recall_score": _by_classes(_recall_counts),
-    "jaccard_score": _by_classes(_jaccard_counts),
+    "f1_score": _statistic_over_classes(_f_counts),
+    "fbeta_score": _statistic_over_classes(_f_counts),
+    "precision_score": _statistic_over_classes(_precision_counts),
+    "recall_score": _statistic_over_classes(_recall_counts),
+    "jaccard_score": _statistic_over_classes(_jaccard_counts),
 }
 """Scores that are no mean, by the name of scikit-learn's function. Of others a jackknife over
 blocks tells: `scoring`."""
 
 
-def _of_right_or_wrong(held_out: HeldOut) -> float:
+def _move_of_right_or_wrong(held_out: HeldOut) -> float:
     """A sample that was right is wrong, which moves its value by 1."""
     return 1.0
 
 
-def _of_worst_loss(held_out: HeldOut) -> float:
+def _move_of_worst_loss(held_out: HeldOut) -> float:
     """The log loss of the label that was thought least likely of any sample."""
     probabilities = np.clip(held_out.response.astype(np.float64), _EPSILON, 1 - _EPSILON)
     return float(-np.log(probabilities.min()))
 
 
-def _of_rarest_class(held_out: HeldOut) -> float:
+def _move_in_rarest_class(held_out: HeldOut) -> float:
     """One sample of the rarest class moves a score from 0 to 1 by at most its share of the class.
 
     Its value moves by as much, times the number of all samples.
@@ -477,8 +477,8 @@ _SCORES_OF_CLASSES = (
     "jaccard_score",
 )
 _LARGEST_MOVES: Mapping[str, Callable[[HeldOut], float]] = {
-    "accuracy_score": _of_right_or_wrong,
-    "top_k_accuracy_score": _of_right_or_wrong,
-    "log_loss": _of_worst_loss,
-} | dict.fromkeys(_SCORES_OF_CLASSES, _of_rarest_class)
+    "accuracy_score": _move_of_right_or_wrong,
+    "top_k_accuracy_score": _move_of_right_or_wrong,
+    "log_loss": _move_of_worst_loss,
+} | dict.fromkeys(_SCORES_OF_CLASSES, _move_in_rarest_class)
 """How far a sample's value can move, by the name of scikit-learn's function."""

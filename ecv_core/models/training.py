@@ -147,7 +147,9 @@ class NeuralRecommender:
         self.params = params
         self._make = make
 
-    def untrained(self, train: csr_array, seed: int, history: History | None = None) -> SampledNet:
+    def untrained_net(
+        self, train: csr_array, seed: int, history: History | None = None
+    ) -> SampledNet:
         """The network as it is before its first epoch."""
         return self._make(train, self.params, seed, history)
 
@@ -168,7 +170,7 @@ class NeuralRecommender:
             visible = validation.visible
             if history is not None:
                 history = history.take(validation.is_visible)
-        self._net = self.untrained(visible, seed, history)
+        self._net = self.untrained_net(visible, seed, history)
         ndcg_by_epoch = run_epochs(self.name, self._net, self.params, validation, progress)
         self.inner_curve = tuple(ndcg_by_epoch)
         # Items hidden for validation count again when users are scored.
@@ -323,7 +325,7 @@ def _fit_shared(
     name = models[0].name
     epochs_of_models = [model.params["epochs"] for model in models]
     most_epochs = max(epochs_of_models)
-    net = models[0].untrained(train, seed, history)
+    net = models[0].untrained_net(train, seed, history)
 
     def report(epoch: int) -> None:
         progress("fit", epoch, most_epochs)

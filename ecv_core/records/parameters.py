@@ -114,7 +114,7 @@ class Parameter:
         error_name = self.error_name or f"parameter '{self.name}'"
         if self.ids:  # the value is a text of ids with commas between them
             return _joined_ids(number_or_text, error_name)
-        value = converted(type(self.default), number_or_text, error_name)
+        value = convert(type(self.default), number_or_text, error_name)
         if self.choices and value not in self.choices:
             choices = ", ".join(self.choices)
             raise InputError(f"{error_name} must be one of {choices}, not '{number_or_text}'")
@@ -295,7 +295,7 @@ def range_words(low: float | None, high: float | None, *, open: bool) -> str:
     return f"from {low:.15g} to {high:.15g}"
 
 
-def converted(kind: type, number_or_text: object, what: str) -> ParamValue:
+def convert(kind: type, number_or_text: object, what: str) -> ParamValue:
     """A number or a text as a value of this type.
 
     Args:

@@ -12,7 +12,7 @@ from typing import Any, Self, TypedDict, TypeVar, get_args, get_origin, get_type
 
 from ecv_core.records import codec
 from ecv_core.records.errors import InputError, UnknownName
-from ecv_core.records.parameters import Parameter, Params, converted
+from ecv_core.records.parameters import Parameter, Params, convert
 from ecv_core.records.tasks import WITHOUT_CUTOFF, Task
 
 # What there is to know of a setting of a run, beside the field of `RunSpec` that holds it.
@@ -98,11 +98,11 @@ class Setting(Parameter):
             if isinstance(given, str):
                 parts = [part.strip() for part in given.split(",")]
             return tuple(
-                converted(self.each, part, self._name_in_error) for part in parts if part != ""
+                convert(self.each, part, self._name_in_error) for part in parts if part != ""
             )
         if given is None and self.default is None:
             return None
-        return converted(self.kind, given, self._name_in_error)
+        return convert(self.kind, given, self._name_in_error)
 
     def check(self, value: Any) -> None:  # noqa: ANN401 - as `typed` gives it
         """Refuse what can never work. Raises: InputError; UnknownName for what is no choice."""

@@ -104,7 +104,7 @@ def _history_sizes(interactions: Interactions) -> Counts:
     return np.bincount(interactions.users, minlength=interactions.n_users).astype(np.int32)
 
 
-def share_of(sizes: Counts, share: float) -> Counts:
+def counts_of_share(sizes: Counts, share: float) -> Counts:
     """How many of each are `share` of them, rounded down, yet at least 1 and never all.
 
     None of fewer than 2, and none for a share of 0. Source: RecBole's ratio-based splitting.
@@ -182,15 +182,17 @@ def random_holdout(interactions: Interactions, k: int, seed: int, settings: Sett
 
 def last_interactions(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """The end of every user's history; fold j first takes away what folds 0 .. j-1 held out."""
-    return _step_back(interactions, timed_histories(interactions, seed), k, settings)
+    return _draw_in_steps_back(interactions, timed_histories(interactions, seed), k, settings)
 
 
 def last_baskets(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """As `last_interactions`, of baskets."""
-    return _step_back(interactions, basket_histories(interactions), k, settings, "baskets")
+    return _draw_in_steps_back(
+        interactions, basket_histories(interactions), k, settings, unit="baskets"
+    )
 
 
-def _step_back(
+def _draw_in_steps_back(
     interactions: Interactions,
     histories: Histories,
     k: int,
@@ -232,12 +234,12 @@ def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> 
     if "test" not in settings:  # as in leave-one-out, whose validation is yes or no
         one_each = np.ones_like(sizes)
         return HeldOutCounts(one_each, one_each * bool(settings["validation"]))
-    test = share_of(sizes, float(settings["test"]))
+    test = counts_of_share(sizes, float(settings["test"]))
     # The test block of a fold, and those of the folds before it, are the end of a history. Of what
     # comes before them, a share is for validation.
     size_of_end = (steps_back + 1) * test
     sizes_before = np.maximum(sizes - size_of_end, 0)
-    return HeldOutCounts(test, share_of(sizes_before, float(settings["validation"])))
+    return HeldOutCounts(test, counts_of_share(sizes_before, float(settings["validation"])))
 
 
 def _message_of_short_histories(
@@ -297,9 +299,9 @@ def user_split(interactions: Interactions, k: int, seed: int, settings: Settings
     counts = _counts_to_hold_out(interactions, settings)
     users = np.flatnonzero(counts)
     user_count = np.array([len(users)], dtype=np.int32)
-    (test_count,) = share_of(user_count, float(settings["test"])).tolist()
+    (test_count,) = counts_of_share(user_count, float(settings["test"])).tolist()
     other_count = user_count - test_count
-    (validation_count,) = share_of(other_count, float(settings["validation"])).tolist()
+    (validation_count,) = counts_of_share(other_count, float(settings["validation"])).tolist()
     if test_count == 0:
         raise FoldsError(
             _message_of_few_users(interactions, len(users), "test on some of them", settings)
@@ -328,7 +330,7 @@ def _counts_to_hold_out(interactions: Interactions, settings: Settings) -> Count
     fold_in_share = float(settings["fold_in"])
     if not fold_in_share:  # nothing of a tested user is learnt from
         return sizes
-    return share_of(sizes, 1 - fold_in_share)
+    return counts_of_share(sizes, 1 - fold_in_share)
 
 
 def _message_of_few_users(
@@ -358,7 +360,7 @@ def nested_k_fold(interactions: Interactions, k: int, seed: int, settings: Setti
     10 folds of the rest, and relevant is what is rated above a threshold.
     """
     histories = timed_histories(interactions, seed)
-    late_counts = share_of(histories.sizes, float(settings["aside"]))
+    late_counts = counts_of_share(histories.sizes, float(settings["aside"]))
     is_late = histories.is_among_last(late_counts)
     is_relevant = _is_rated_above(interactions, float(settings["above"]))
     if settings["part"] == TEST_PART:

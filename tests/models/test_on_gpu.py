@@ -29,7 +29,7 @@ def both(request, lopsided, one_basket_each):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(torch.cuda, "is_available", lambda there=there: there)
             network = chosen.build(dict(params))
-            made.append(network.untrained(lopsided, 1, one_basket_each(lopsided)))
+            made.append(network.untrained_net(lopsided, 1, one_basket_each(lopsided)))
     random = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for here, there in zip(*(net.weights for net in made), strict=True):

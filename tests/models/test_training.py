@@ -118,7 +118,7 @@ def test_a_learning_rate_that_diverges_fails_with_the_epoch(name, lopsided, one_
     chosen = ALGORITHMS[name]
     model = chosen.build(dict(chosen.resolve({})))
     history = one_basket_each(lopsided)
-    net = model.untrained(lopsided, 1, history if chosen.needs.value == "baskets" else None)
+    net = model.untrained_net(lopsided, 1, history if chosen.needs.value == "baskets" else None)
     with torch.no_grad():
         net.weights[0].fill_(math.nan)
     model._make = lambda *_: net
