@@ -79,17 +79,18 @@ class ShownSelection(ContenderRace):
         """
         if not self.specs:
             return f"From {self.file}, {counted(self.terms.k, 'fold')}."
-        used = self.folds_used
-        reused = used
+        folds_used = self.folds_used
+        reused_folds = folds_used
         if self.computed is not None:
-            reused = used - self.computed
+            reused_folds = folds_used - self.computed
         count = "All"
-        if len(reused) < len(used):
-            count = str(len(reused))
+        if len(reused_folds) < len(folds_used):
+            count = str(len(reused_folds))
         spec = self.specs[0]
         return (
             f"{metric_label(spec)}, seed {spec.seed}, up to {counted(self.terms.k, 'fold')} each. "
-            f"{count} of the {counted(len(used), 'fold')} used come from earlier or recorded runs."
+            f"{count} of the {counted(len(folds_used), 'fold')} used come from earlier or recorded "
+            "runs."
         )
 
     @property

@@ -123,20 +123,24 @@ def _configurations(algorithm: Algorithm, space: Space, spec: RunSpec) -> NamedS
         space: The values to try.
         spec: All other settings.
     """
-    kept, left_out = allowed_by(space, algorithm, data_of(spec))
+    allowed_space, left_out = allowed_by(space, algorithm, data_of(spec))
     for name, values in left_out.items():
         title = dataset_title(spec.dataset)
         values_text = ", ".join(map(str, values))
         st.caption(f"{name} {values_text} is left out, because {title} does not allow so many.")
-    size = size_of(kept)
-    drawn = list(sampled(kept, "grid", min(size, MOST_CONFIGURATIONS), seed=spec.seed))
-    words = counted(len(drawn), "configuration")
+    size = size_of(allowed_space)
+    configurations = list(
+        sampled(allowed_space, "grid", min(size, MOST_CONFIGURATIONS), seed=spec.seed)
+    )
+    words = counted(len(configurations), "configuration")
     if size > MOST_CONFIGURATIONS:
         words += f", drawn from {size:,}; `tune` runs all of them"
-    tried = "; ".join(f"{name} {', '.join(map(str, values))}" for name, values in kept.items())
-    st.caption(f"{words}: {escaped(tried)}. Work that several of them share is done once.")
-    names = [contender_word(algorithm.id, configuration) for configuration in drawn]
-    return list(zip(names, specs_of(spec, drawn), strict=True))
+    values_to_try = "; ".join(
+        f"{name} {', '.join(map(str, values))}" for name, values in allowed_space.items()
+    )
+    st.caption(f"{words}: {escaped(values_to_try)}. Work that several of them share is done once.")
+    names = [contender_word(algorithm.id, configuration) for configuration in configurations]
+    return list(zip(names, specs_of(spec, configurations), strict=True))
 
 
 def _parse_values(text: str) -> dict[str, list[str]]:

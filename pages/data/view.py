@@ -85,10 +85,10 @@ def _take_file() -> None:
         "to predict from the others: see how it is read, correct it, and keep it as a dataset. "
         "Then run any algorithm on it."
     )
-    count = st.session_state.get(_DROPPED, 0)
+    dropped_files = st.session_state.get(_DROPPED, 0)
     file = st.file_uploader(
         "A file of interactions, or a table",
-        key=f"own-file-{count}",
+        key=f"own-file-{dropped_files}",
         max_upload_size=max_upload_mb(),
     )
     st.caption(
@@ -110,7 +110,8 @@ def _take_file() -> None:
         return
     with errors_as_sentences(), st.spinner("Saving the file ..."):
         token = handling().take_in(lambda path: path.write_bytes(file.getbuffer()), file.name)
-        st.session_state[_DROPPED] = count + 1  # a new widget: this one's copy is needed no more
+        # The next drawing has a new widget: this one's copy is needed no more.
+        st.session_state[_DROPPED] = dropped_files + 1
         st.query_params.pop(JUST_KEPT, None)
         st.query_params[FILE] = token
         st.rerun()
@@ -198,17 +199,21 @@ def _offer_run(name: str, *, key: str) -> None:
 
 def list_kept_datasets() -> None:
     """The list, newest first."""
-    added = own.added()
-    if not added:
+    about_of_name = own.added()
+    if not about_of_name:
         return
     st.header("Kept datasets", anchor=False)
-    used = Counter(run.spec.dataset for run in run_list().rows())
-    newest = sorted(added, key=lambda name: added[name].added_at, reverse=True)
-    for name in newest[:_MOST]:
+    run_count_of_dataset = Counter(run.spec.dataset for run in run_list().rows())
+    newest_first = sorted(
+        about_of_name, key=lambda name: about_of_name[name].added_at, reverse=True
+    )
+    for name in newest_first[:_MOST]:
         with st.container(border=True):
-            _show_dataset(name, added[name], used[name])
-    if len(newest) > _MOST:
-        st.caption(f"And {len(newest) - _MOST} more: `python -m ecv_core datasets` lists them.")
+            _show_dataset(name, about_of_name[name], run_count_of_dataset[name])
+    if len(newest_first) > _MOST:
+        st.caption(
+            f"And {len(newest_first) - _MOST} more: `python -m ecv_core datasets` lists them."
+        )
 
 
 def _show_dataset(name: str, about: About, runs: int) -> None:

@@ -173,8 +173,8 @@ def fold_frame(run: RunRecord) -> pd.DataFrame:
     # The unit of a table is the sample: then a fold has counted its samples as users.
     costs[f"{run.spec.task.unit}s"] = [fold.users for fold in run.folds]
     metrics = pd.DataFrame([fold.metrics for fold in run.folds]).rename(columns=column_title)
-    head = frame_of_run(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
-    return pd.concat([head, costs, metrics], axis="columns")
+    scores = frame_of_run(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
+    return pd.concat([scores, costs, metrics], axis="columns")
 
 
 def _costs(fold: FoldResult) -> dict[str, str | float | None]:

@@ -188,8 +188,8 @@ def set_usual_metric_and_split(names: list[str]) -> None:
     state[TASK_OF_METRIC] = task
     if task == (task_before or Task.TOP_N):  # the widgets begin with what is usual of top-n lists
         return
-    are_chosen_already = {"metric", "split"} & {*state, *st.query_params}
-    if task_before is None and are_chosen_already:  # by a link, or in a form that was filled in
+    choices_already_there = {"metric", "split"} & {*state, *st.query_params}
+    if task_before is None and choices_already_there:  # by a link, or in a form that was filled in
         return
     state["metric"] = task.usual_metric
     state["split"] = task.usual_split
@@ -485,16 +485,16 @@ def min_folds_key(rule: str) -> str:
 
 def _pick_country() -> str:
     """The code of the country whose electricity is used."""
-    by_code = countries()
-    codes = list(by_code)
-    names = {code: country.name for code, country in by_code.items()}
+    country_of_code = countries()
+    codes = list(country_of_code)
+    names = {code: country.name for code, country in country_of_code.items()}
     code: str = st.selectbox(
         options=codes,
         index=codes.index(SETTINGS["country"].default),
         format_func=names.__getitem__,
         **widget_arguments("country"),
     )
-    country = by_code[code]
+    country = country_of_code[code]
     st.caption(f"{country.grams_co2e_per_kwh:.0f} g CO2e per kWh ({country.year}).")
     return code
 

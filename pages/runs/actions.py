@@ -87,16 +87,16 @@ def _compare_button(ids: Sequence[str]) -> None:
 
 def _label_popover(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
     """What people write on the runs of their own among those picked."""
-    own = _allowed_runs(Action.ANNOTATE, picked)
+    own_runs = _allowed_runs(Action.ANNOTATE, picked)
     title = "Name, tags, note"
-    if len(own) > 1:
+    if len(own_runs) > 1:
         title = "Tags"
     note = None
-    if len(own) < len(picked):
+    if len(own_runs) < len(picked):
         note = _NOTE_ON_RUNS_OF_OTHERS
-    with st.popover(title, icon=":material/label:", disabled=not own, help=note):
-        if own:
-            _label_form(own, all_tags(rows))
+    with st.popover(title, icon=":material/label:", disabled=not own_runs, help=note):
+        if own_runs:
+            _label_form(own_runs, all_tags(rows))
 
 
 def _button_for_all(
@@ -127,13 +127,13 @@ def _button_for_all(
 
 
 def _delete_button(picked: Sequence[ListedRun]) -> None:
-    own = _allowed_runs(Action.DELETE, picked)
-    idle = [row for row in own if not row.state.active]
+    own_runs = _allowed_runs(Action.DELETE, picked)
+    idle = [row for row in own_runs if not row.state.active]
     note = (
         f"Can be undone for {UNDO_MINUTES} minutes. A run that is going on has to be cancelled "
         "first."
     )
-    if len(own) < len(picked):
+    if len(own_runs) < len(picked):
         note = f"{note} {_NOTE_ON_RUNS_OF_OTHERS}"
     st.button(
         _for_several("Delete", idle),

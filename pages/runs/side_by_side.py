@@ -91,7 +91,7 @@ def means_pictures(runs: Sequence[NamedRun]) -> dict[str, Callable[[], Figure]]:
 
 def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
     """Where a click on a mean leads, by the axis of its panel and its place there."""
-    own = set(ids_of(run_list().rows()))
+    own_ids = set(ids_of(run_list().rows()))
     panels = _panels(runs)
     points_of_panel: Counter[Panel] = Counter()
     addresses = {}
@@ -101,7 +101,7 @@ def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
         if panel != panels[0]:  # Plotly calls the axes of its panels y, y2, y3 ...
             axis = f"y{panels.index(panel) + 1}"
         page = "replay"  # of a recorded run, which the page Run does not know
-        if run.run_id in own:
+        if run.run_id in own_ids:
             page = "run"
         # `plot` knows a point by the axis of its panel and its place on it, from 0.
         addresses[f"{axis}|{points_of_panel[panel]}"] = f"{page}?run={run.run_id}"
@@ -388,12 +388,12 @@ def _params_of_folds_page(runs: Sequence[NamedRun]) -> dict[str, str | list[str]
 
     They are empty where no run has all its folds.
     """
-    own = set(ids_of(run_list().rows()))
+    own_ids = set(ids_of(run_list().rows()))
     labels = []
     datasets = []
     for _, run in runs:
         # A run is whole once all folds of its split have run.
-        if run.run_id in own and run.whole:
+        if run.run_id in own_ids and run.whole:
             labels.append(run_label(run))
         elif run.whole:
             datasets.append(dataset_title(run.spec.dataset))

@@ -70,16 +70,16 @@ async def metrics(request: Request) -> Response:
         if settings().mode is not Mode.PRIVATE and not _is_of_this_machine(request):
             return PlainTextResponse("Only this machine may read these numbers.", 403)
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            total = await asyncio.to_thread(_totals.read, store())
+            totals = await asyncio.to_thread(_totals.read, store())
     except (EcvError, TimeoutError):
         return PlainTextResponse("The database cannot be used; the log says why.", 503)
-    by_state = {f'{{state="{state}"}}': total.runs.get(state, 0) for state in RunState}
+    by_state = {f'{{state="{state}"}}': totals.runs.get(state, 0) for state in RunState}
     # A family in Prometheus' format has labels -> number, and no labels where it is one number.
     families = [
         _family("runs", "gauge", "Runs by state.", by_state),
-        _family("queue", "gauge", "Runs that wait.", {"": total.runs.get(RunState.QUEUED, 0)}),
-        _family("folds_total", "counter", "Folds that were finished.", {"": total.folds}),
-        _family("fold_seconds_total", "counter", "Seconds that they took.", {"": total.seconds}),
+        _family("queue", "gauge", "Runs that wait.", {"": totals.runs.get(RunState.QUEUED, 0)}),
+        _family("folds_total", "counter", "Folds that were finished.", {"": totals.folds}),
+        _family("fold_seconds_total", "counter", "Seconds that they took.", {"": totals.seconds}),
         _family("sessions", "gauge", "Tabs that are open.", {"": len(tabs)}),
         _family("upload_bytes", "gauge", "Files that tabs hold.", {"": tabs.held_bytes}),
         _family("memory_bytes", "gauge", "Of the dashboard, and of its workers.", _memory()),

@@ -25,20 +25,20 @@ def amounts_of(runs: Sequence[RunRecord]) -> list[Amount]:
     Args:
         runs: At least one.
     """
-    used = 0
+    used_folds = 0
     all_folds = 0
-    saved = 0
-    to_check = 0
+    saved_folds = 0
+    folds_to_check = 0
     for run in runs:
-        used += run.folds_used
+        used_folds += run.folds_used
         all_folds += run.k
         if run.stopped_early:
-            saved += run.k - run.folds_used
-            to_check += len(run.folds) - run.folds_used
-    words = f"{used} of {all_folds}"
-    if to_check:
-        words += f", and {to_check} to check"
-    folds = Amount(name="folds", used=words, saved=str(saved or ""))
+            saved_folds += run.k - run.folds_used
+            folds_to_check += len(run.folds) - run.folds_used
+    words = f"{used_folds} of {all_folds}"
+    if folds_to_check:
+        words += f", and {folds_to_check} to check"
+    folds = Amount(name="folds", used=words, saved=str(saved_folds or ""))
     return [folds, _energy(runs), _time(runs)]
 
 

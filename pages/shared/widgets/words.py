@@ -37,8 +37,8 @@ def mean_sentences(run: RunRecord, subject: str) -> list[str]:
     """
     if run.at_stop is None:
         return []
-    scored = results().with_user_scores(run)
-    line = new_data_line(scored, mean_on_new_data(scored, scored.user_scores))
+    scored_run = results().with_user_scores(run)
+    line = new_data_line(scored_run, mean_on_new_data(scored_run, scored_run.user_scores))
     return [f"{subject} is {run.at_stop.mean:.4f}. {as_sentence(line)}"]
 
 
