@@ -15,7 +15,7 @@ import numpy as np
 
 from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import explorable, tradeoff
-from ecv_core.analysis.tradeoff.recorded import CURVES, ERRORS, WITHIN_PERCENT, key_of
+from ecv_core.analysis.tradeoff.recorded import CURVES, ERRORS_PREFIX, WITHIN_PERCENT, key_of
 from ecv_core.analysis.tradeoff.rule_curves import curves_by_rule, curves_of_run, registered_curves
 from ecv_core.stopping import PAPERS_RULE
 from ecv_core.store.recorded import recorded_runs
@@ -46,7 +46,7 @@ def main() -> None:
             arrays[f"{rule_id}/{name}"] = np.stack(columns).astype(kind)
         for name in of_runs[0].standard_errors:
             errors = [one.standard_errors[name] for one in of_runs]
-            arrays[f"{rule_id}/{ERRORS}{name}"] = np.stack(errors).astype(np.float32)
+            arrays[f"{rule_id}/{ERRORS_PREFIX}{name}"] = np.stack(errors).astype(np.float32)
     np.savez_compressed(CURVES, runs=np.array([key_of(one) for one in systems]), **arrays)
     size = CURVES.stat().st_size
     sys.stdout.write(f"{len(runs)} recorded runs, {', '.join(curves)}: {size:,} bytes\n")

@@ -210,7 +210,7 @@ def margin_of(margin: float | str | None, baseline: ArrayLike) -> float:
     try:
         number = float(text.removesuffix("%"))
     except ValueError:
-        number = -1.0
+        number = -1.0  # as any number below 0, what is no number is refused
     if not 0 <= number < math.inf:
         raise InputError(
             f"'{margin}' is not a margin; give a number of at least 0, or a share such as '1%'"

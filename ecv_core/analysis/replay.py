@@ -57,38 +57,43 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
             f"the rule '{spec.rule}' needs every user's score, which this run does not have; "
             f"replay it with the rule '{PAPERS_RULE}'"
         )
-    cheap = cheap_model_ids(spec)
-    if cheap:
+    cheap_models = cheap_model_ids(spec)
+    if cheap_models:
         raise InputError(
-            f"the rule '{spec.rule}' was adjusted by {', '.join(cheap)}, which cannot be "
+            f"the rule '{spec.rule}' was adjusted by {', '.join(cheap_models)}, which cannot be "
             f"replayed; replay it with the rule '{PAPERS_RULE}'"
         )
-    ordered = list(folds)
+    folds_in_order = list(folds)
     if seed:
         order = np.random.default_rng(seed).permutation(len(folds))
-        ordered = [folds[index] for index in order]
+        folds_in_order = [folds[index] for index in order]
     k = spec.max_folds
-    played = moments(rule_for(spec), ordered, spec.confidence, spec.overlap)
-    return Replay(folds=tuple(ordered), moments=tuple(played), stopped_at=stop_of(played, k), k=k)
+    played_moments = moments(rule_for(spec), folds_in_order, spec.confidence, spec.overlap)
+    return Replay(
+        folds=tuple(folds_in_order),
+        moments=tuple(played_moments),
+        stopped_at=stop_of(played_moments, k),
+        k=k,
+    )
 
 
-def explanations(played: Replay) -> list[str]:
+def explanations(replayed_run: Replay) -> list[str]:
     """The sentence of each moment, from before the first fold (n = 0) to the last that ran."""
     sentences = [
-        f"Before the first fold: no score is known yet, and up to {played.k} folds may run."
+        f"Before the first fold: no score is known yet, and up to {replayed_run.k} folds may run."
     ]
-    for moment in played.moments:
-        sentences.append(_explanation(played, moment))
+    for moment in replayed_run.moments:
+        sentences.append(_explanation(replayed_run, moment))
     return sentences
 
 
-def _explanation(played: Replay, moment: Moment) -> str:
-    k = played.k
+def _explanation(replayed_run: Replay, moment: Moment) -> str:
+    k = replayed_run.k
     n = moment.n
-    if played.stopped_at is not None and n > played.stopped_at:
-        return _explanation_after_stop(played.moments[played.stopped_at - 1], moment, k)
+    if replayed_run.stopped_at is not None and n > replayed_run.stopped_at:
+        return _explanation_after_stop(replayed_run.moments[replayed_run.stopped_at - 1], moment, k)
     reason = moment.decision.reason
-    if moment.decision.stop or n < len(played.moments):
+    if moment.decision.stop or n < len(replayed_run.moments):
         return reason
     # The last fold that ran, after which the rule would go on.
     reason = reason.removesuffix(": go on.")

@@ -171,14 +171,16 @@ def is_mean_of_boosting(name: str, names: Iterable[str]) -> bool:
         name: The name of the column.
         names: The names of all columns.
     """
+    # Such a column is 'test-rmse-mean', which has 'test-rmse-std' beside it.
     words = _words(name)
-    if not words or words.pop() != "mean":
+    if words[-1:] != ["mean"]:
         return False
-    if _DATA_OF_BOOSTING.isdisjoint(words) and metric_named(name) is None:
+    measured = words[:-1]
+    if _DATA_OF_BOOSTING.isdisjoint(measured) and metric_named(name) is None:
         return False
     for other in names:
-        *words_of_other, last = _words(other) or [""]
-        if words_of_other == words and last in _SPREADS:
+        words_of_other = _words(other)
+        if words_of_other[:-1] == measured and words_of_other[-1] in _SPREADS:
             return True
     return False
 

@@ -92,31 +92,26 @@ def _rows_of_any_form(value: object) -> Sequence[Row]:
 
 def _rows_of_objects(objects: Mapping[str, Row]) -> Sequence[Row]:
     """The rows of objects that each are a row of a table, or what a contender scored."""
-    if _keys_are_rows(objects):
-        return _rows_of_numbered_rows(objects)
+    keys_are_folds = _keys_are_folds(objects)
     rows: list[Row] = []
-    for name, scores in objects.items():
-        rows += _rows_of_contender(name, scores)
+    for key, fields in objects.items():
+        if keys_are_folds:
+            rows.append({"fold": key, **fields})  # a row that says its fold itself keeps that
+        else:
+            rows += _rows_of_contender(key, fields)
     return rows
 
 
-def _keys_are_rows(rows: Mapping[str, Row]) -> bool:
+def _keys_are_folds(objects: Mapping[str, Row]) -> bool:
     """Whether keys are the rows' numbers or folds, as pandas writes a table with orient="index"."""
-    if not all(map(is_fold_name, rows)):
+    if not all(map(is_fold_name, objects)):
         return False
-    for row in rows.values():
-        for name, value in row.items():
+    for fields in objects.values():
+        for name, value in fields.items():
+            # Folds within an object, by name or as a list: its key is a contender, called '1'.
             if is_fold_name(name) or isinstance(value, list):
                 return False
     return True
-
-
-def _rows_of_numbered_rows(numbered_rows: Mapping[str, Row]) -> Sequence[Row]:
-    """The rows, each with its number as its fold where it does not say its fold itself."""
-    rows = []
-    for number, row in numbered_rows.items():
-        rows.append({"fold": number, **row})
-    return rows
 
 
 def _rows_of_contender(name: str, scores: Mapping[str, Any]) -> Sequence[Row]:

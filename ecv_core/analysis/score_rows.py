@@ -165,7 +165,7 @@ def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> TableP
 
     whole_table = TablePart(table, [])
     fold_labels = table[fold_column]
-    if is_whole(table, fold_column):  # -1 may stand for the mean of the others
+    if is_whole(table, fold_column):  # among numbers of folds -1 may label their mean
         fold_labels = fold_labels.cast(pa.string())
     elif not is_text(table, fold_column):
         return whole_table

@@ -38,11 +38,11 @@ def check_not_only_means(names: Sequence[str], file: str) -> None:
     Raises:
         InputError.
     """
-    if "params" not in names:
+    if "params" not in names:  # the column of a search's candidates
         return
     for name in names:
-        metric = name.removeprefix("mean_test_")
-        if metric != name:
+        if name.startswith("mean_test_"):
+            metric = name.removeprefix("mean_test_")
             raise InputError(
                 f"{file} has only means of folds, such as {name}; keep the columns of the folds "
                 f"of scikit-learn's cv_results_ too, such as split0_test_{metric}"

@@ -93,7 +93,7 @@ def rows_of_wide(
     # One column may label the rows, be it with contenders or with folds; its values say which.
     label_column = roles.get("contender") or roles.get("fold") or _label_column(table)
     columns = _possible_score_columns(table, label_column, file)
-    if not roles:
+    if not roles:  # a column called 'contender' or 'fold' says that rows are no rounds
         _check_not_rounds_of_boosting(columns.names, table.column_names, file)
     if label_column is not None and _rows_are_contenders(table, roles, label_column, columns.names):
         rows = _rows_of_contender_rows(table, label_column, columns.names, file, metric)

@@ -155,7 +155,6 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     processor_seconds = None
     if processor:
         processor_seconds = sum(processor)
-    has_idle_joules = all(fold.energy.idle_joules is not None for fold in folds)
     gpu_seconds = [fold.energy.gpu_seconds for fold in folds]
     some_never_ran = stopped_at is not None and k > max(len(folds), stopped_at)
     saved = _saving(joules, least_joules, most_joules, k, stopped_at)
@@ -163,7 +162,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     return EnergyFacts(
         joules=sum(joules),
         joules_range=(sum(least_joules), sum(most_joules)),
-        has_idle_joules=has_idle_joules,
+        has_idle_joules=all(fold.energy.idle_joules is not None for fold in folds),
         grams_co2e=grams,
         saved_joules=saved.amount,
         saved_range=saved.range,

@@ -310,14 +310,14 @@ def _has_clusters(run: ScoredRun) -> bool:
 
 def _corrected_comparisons(tested: Sequence[_TestedPair]) -> list[Comparison]:
     """Correct the tests for being several."""
-    p_values = holm([test.p for _, test, _ in tested]).tolist()
+    p_values = holm([tested_pair.test.p for tested_pair in tested]).tolist()
     # Tests of the fitted models answer another question than those of the learners, so they are
     # corrected among themselves.
-    tests_of_fitted = {pair: fitted for pair, _, fitted in tested if fitted is not None}
-    corrected_of_fitted = holm([fitted.p for fitted in tests_of_fitted.values()]).tolist()
+    tests_of_fitted = {pair: test for pair, _, test in tested if test is not None}
+    corrected_of_fitted = holm([test.p for test in tests_of_fitted.values()]).tolist()
     p_values_of_fitted = dict(zip(tests_of_fitted, corrected_of_fitted, strict=True))
     comparisons = []
-    for (pair, test, fitted), p_holm in zip(tested, p_values, strict=True):
+    for (pair, test, test_of_fitted), p_holm in zip(tested, p_values, strict=True):
         dataset, metric = dataset_and_metric(pair.first.spec)
         comparison = Comparison(
             first=pair.first.run_id,
@@ -327,7 +327,7 @@ def _corrected_comparisons(tested: Sequence[_TestedPair]) -> list[Comparison]:
             folds=pair.folds,
             test=test,
             p_holm=p_holm,
-            test_of_fitted_models=fitted,
+            test_of_fitted_models=test_of_fitted,
             p_holm_of_fitted_models=p_values_of_fitted.get(pair),
         )
         comparisons.append(comparison)

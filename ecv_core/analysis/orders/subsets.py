@@ -162,7 +162,7 @@ class FoldSubsets:
             means: Shape (2^k,); that of all folds must be the k-fold mean.
         """
         subsets = copy(self)  # its scores and their deviations stay as they are
-        subsets.means = means
+        subsets.means = means  # that of all folds is the k-fold mean as before
         subsets.differences = differences_percent(means, subsets.k_fold_mean)
         return subsets
 

@@ -103,7 +103,8 @@ def tradeoff(
         )
     orders_of_systems = [exploration.explore(system) for system in systems]
     alphas = alpha_grid(orders_of_systems)
-    if k > _FINE_K or not every_alpha:  # the more folds, the longer each alpha takes
+    # The more folds, the longer each alpha takes, so that only a slider's round steps are kept.
+    if k > _FINE_K or not every_alpha:
         alphas = alphas[::POINTS_PER_STEP]
     curves = []
     for system, orders in zip(systems, orders_of_systems, strict=True):

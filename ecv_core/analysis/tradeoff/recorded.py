@@ -22,7 +22,8 @@ CURVES = FOLDER / "curves.npz"
 32 bits but for the settings."""
 WITHIN_PERCENT = 2.0
 """The difference that a study counts as close enough."""
-ERRORS = "standard_errors."
+ERRORS_PREFIX = "standard_errors."
+"""Of the name of an array of standard errors, before that of the field that they are of."""
 
 
 def key_of(scores: Scores) -> str:
@@ -35,7 +36,7 @@ def recorded_curve(
     scores: Scores, rule: str, settings: ArrayLike, within_percent: float | None
 ) -> Curve | None:
     """What a rule does to a recorded run at some settings; None where that is not kept."""
-    # What is stored as `within` is of this one difference.
+    # The stored field `within` was worked out for this difference only.
     if within_percent != WITHIN_PERCENT:
         return None
     stored = _stored_curves()
@@ -51,8 +52,8 @@ def recorded_curve(
     values = {}
     errors = {}
     for name, array in fields.items():  # of shape (runs, settings, ...)
-        if name.startswith(ERRORS):
-            errors[name.removeprefix(ERRORS)] = array[run_row, rows]
+        if name.startswith(ERRORS_PREFIX):
+            errors[name.removeprefix(ERRORS_PREFIX)] = array[run_row, rows]
         else:
             values[name] = array[run_row, rows]
     return Curve(k=scores.k, **values, standard_errors=errors)

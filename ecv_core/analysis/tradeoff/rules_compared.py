@@ -183,7 +183,7 @@ def rules_frame(
     Returns:
         Without the weighting by joules where some system has no energy.
     """
-    # In the average of the energy in percent each system counts the same, or by its joules.
+    # Energy in percent is averaged twice: first every system counts the same, then by its joules.
     weightings = {CELLS: np.ones(len(explored.systems))}
     joules = joules_of(explored.systems)
     if joules is not None:

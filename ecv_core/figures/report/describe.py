@@ -388,6 +388,7 @@ def energy_used_sentences(runs: Sequence[RunRecord]) -> str:
     # Runs during which other programs used the machine are left out; where all are such, none is.
     summed_runs = _runs_in_energy_sums(runs)
     sources = [energy_of(run).source for run in summed_runs]
+    # A sum that lacks the energy of one run would pass for that of all.
     if not sources or "none" in sources:
         return _NOT_MEASURED
     if len(summed_runs) < len(started_runs):
