@@ -124,6 +124,7 @@ class Costs:
         # Common work of a configuration serves it and all that come after it, so the last one needs
         # that of all before it, too; its other work serves nobody else.
         for place, spent in enumerate(self._spent):
+            # Divided, it is borne in equal parts by the configuration and by those after it.
             divisor = 1
             if is_common_work_divided:
                 divisor = self._configuration_count - place

@@ -12,12 +12,12 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store.fold_checks import check_fold
 
 
-def check_answer(computed: Computed, answered: Collection[int], node: str) -> None:
+def check_answer(computed: Computed, answered_indices: Collection[int], node: str) -> None:
     """Refuse a result that cannot be one of its task.
 
     Args:
         computed: The task, and what came for it.
-        answered: Places of the task's specs that have their result already.
+        answered_indices: Places of the task's specs that have their result already.
         node: The node that has computed it, for the sentence.
 
     Raises:
@@ -27,7 +27,7 @@ def check_answer(computed: Computed, answered: Collection[int], node: str) -> No
     spec_index = computed.spec_index
     if type(spec_index) is not int or not 0 <= spec_index < len(task.specs):
         raise _wrong(task, node, f"it names configuration {spec_index!r:.40}")
-    if spec_index in answered:
+    if spec_index in answered_indices:
         raise _wrong(task, node, f"configuration {spec_index} was answered twice")
     if type(computed.result) is not FoldResult:
         raise _wrong(task, node, f"it is of the type {type(computed.result).__name__}")

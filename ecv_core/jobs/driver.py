@@ -110,9 +110,9 @@ class _Submission:
         self._progress = progress
         self._began_at: float | None = None
         """When its first step began, by `time.monotonic`; None while it waits."""
-        self._kept_at: float | None = None
-        """When its newest result was kept, or it began."""
-        self.answered: set[int] = set()
+        self._unkept_since: float | None = None
+        """Since when its work is not kept: its newest result, or its beginning."""
+        self.answered_indices: set[int] = set()
         """Indices of the specs whose results are kept."""
         self.node = "a worker"
         """Which node computes it, for a sentence."""
@@ -121,26 +121,26 @@ class _Submission:
         """Pass a step on; the first one that is no waiting begins the task."""
         if self._began_at is None and not phase.startswith("wait"):
             self._began_at = time.monotonic()
-            self._kept_at = self._began_at
+            self._unkept_since = self._began_at
         self._progress(phase, step, steps)
 
-    def note_kept(self, spec_index: int) -> None:
+    def note_kept_result(self, spec_index: int) -> None:
         """The result of the spec with this index is kept, with its seconds."""
-        self.answered.add(spec_index)
-        self._kept_at = time.monotonic()
+        self.answered_indices.add(spec_index)
+        self._unkept_since = time.monotonic()
 
     def missing_specs(self, task: FoldTask) -> tuple[RunSpec, ...]:
         """The specs of the task that have no result yet."""
         specs = []
         for spec_index, spec in enumerate(task.specs):
-            if spec_index not in self.answered:
+            if spec_index not in self.answered_indices:
                 specs.append(spec)
         return tuple(specs)
 
     @property
     def lost_seconds(self) -> float:
         """The seconds since its newest result, or since it began."""
-        return _seconds_since(self._kept_at)
+        return _seconds_since(self._unkept_since)
 
     @property
     def is_out_of_time(self) -> bool:
@@ -244,7 +244,7 @@ class _Drive:
         if submission is None:  # it was cancelled, but its result is kept all the same
             submission = _Submission(seconds_allowed=math.inf, progress=no_progress)
         try:
-            check_answer(computed, submission.answered, submission.node)
+            check_answer(computed, submission.answered_indices, submission.node)
         except WrongAnswer as error:
             if computed.task in self._submissions:
                 self._cancel_task(computed.task)
@@ -254,7 +254,7 @@ class _Drive:
         # The fold is kept: how far it was is not to be written after it.
         self._writer.drop_reports()
         self._plan_runs.commit(computed.task, computed.spec_index, computed.result)
-        submission.note_kept(computed.spec_index)
+        submission.note_kept_result(computed.spec_index)
         self._raise_if_ending()
 
     def _cancel_needless_tasks(self) -> None:

@@ -52,8 +52,6 @@ class SaveAttempts:
         self._announce = announce
         self._failing_since: float | None = None
         """On the clock of `time.monotonic`; None while the database can be used."""
-        self.error: RunError | None = None
-        """What was raised; None before anything was."""
 
     def __call__(self, trouble: str | None) -> None:
         """As `Callbacks.trouble`. Raises: RunError after SAVE_SECONDS without success."""
@@ -64,11 +62,9 @@ class SaveAttempts:
             self._failing_since = time.monotonic()
             self._announce(trouble)
         waited_seconds = time.monotonic() - self._failing_since
-        if self.error is None and waited_seconds >= SAVE_SECONDS:
+        if waited_seconds >= SAVE_SECONDS:
             reason = trouble.removesuffix(WAITING_TO_BE_SAVED)
-            self.error = RunError(f"gave up after {waited_seconds:.0f} s: {reason}")
-        if self.error is not None:
-            raise self.error
+            raise RunError(f"gave up after {waited_seconds:.0f} s: {reason}")
 
 
 def raise_unsaved_fold(sentence: str | None) -> None:
@@ -424,7 +420,7 @@ class PlanRuns:
         """The task's fold is not computed: nobody needs it any more.
 
         Args:
-            submitted_tasks: Other tasks, as of `settle`.
+            submitted_tasks: Other tasks, as of `finish_runs_without_missing_folds`.
         """
         self.note_node(task, None)
         for run_id in self._ids_of(task.specs) & self._running_ids:
@@ -531,11 +527,12 @@ class PlanRuns:
             max_seconds_per_run: With all its folds.
         """
         most_spent = 0.0
-        lost_by_run = lost_seconds(self.store, self._ids_of(task.specs))
-        for run_id, seconds in lost_by_run.items():
+        # Seconds are lost that went into tasks which ended before their folds were kept.
+        lost_seconds_of_run = lost_seconds(self.store, self._ids_of(task.specs))
+        for run_id, seconds in lost_seconds_of_run.items():
             most_spent = max(most_spent, self.store.run(run_id).spent_seconds + seconds)
         # Each of n runs is charged an nth of what they share, so that it may take n times as long.
-        return (max_seconds_per_run - most_spent) * len(lost_by_run)
+        return (max_seconds_per_run - most_spent) * len(lost_seconds_of_run)
 
     def add_lost_seconds(self, task: FoldTask, seconds: float) -> None:
         """Note the seconds of a fold that did not come to its end: they were spent."""
@@ -615,29 +612,29 @@ def moments_of(
     # Folds that the run had before other folds were asked for come first.
     folds = [result.fold for result in run.folds if result.fold not in order]
     folds += takewhile(results.__contains__, order)  # up to the first that is missing
-    moments = _moments_after_each(run, rule, [results[fold] for fold in folds])
+    moments = _moments_after_each(run, rule, results, folds)
     is_stopped = stopping.stop_of(moments, run.k) is not None
     if not is_stopped or len(folds) == len(results):
         return moments
     # Nobody waits for the missing folds any more, so those after them have their turn.
     folds += [fold for fold in order if fold in results and fold not in folds]
-    return _moments_after_each(run, rule, [results[fold] for fold in folds])
+    return _moments_after_each(run, rule, results, folds)
 
 
 def _moments_after_each(
-    run: RunRecord, rule: StoppingRule, results: Sequence[FoldResult]
+    run: RunRecord, rule: StoppingRule, results: Mapping[int, FoldResult], folds: Sequence[int]
 ) -> list[Moment]:
-    """What the rule says after each of these results.
+    """What the rule says after each of these folds, in this order.
 
     What was said after a fold stays, also where an earlier version of the rule has said it.
     """
     # A moment is what the rule says after n folds. What was said and stored is not said anew.
     stored_moments = {(moment.n, moment.fold): moment for moment in run.moments}
     moments = []
-    for n, newest in enumerate(results, start=1):
-        moment = stored_moments.get((n, newest.fold))
+    for n, fold in enumerate(folds, start=1):
+        moment = stored_moments.get((n, fold))
         if moment is None:
-            results_so_far = results[:n]
+            results_so_far = [results[fold_so_far] for fold_so_far in folds[:n]]
             moment = stopping.moment(rule, results_so_far, run.spec.confidence, run.spec.overlap)
             # A fold far off the others is doubted, but not a window in time: its score may drift.
             if exchangeable(run.spec.split):

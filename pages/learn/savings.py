@@ -12,6 +12,7 @@ from ecv_core.figures.palette import stop_scale
 from ecv_core.figures.study_summary import Summary, scores_frame, systems_of
 from ecv_core.figures.words import runs_in_catalogue_order
 from ecv_core.records.run import RunRecord
+from ecv_core.records.spec import RunSpec
 from pages.learn.material.recorded_runs import complete_runs
 from pages.learn.parts import save_chart
 from pages.studies.figures import (
@@ -35,13 +36,14 @@ def show() -> None:
 
 
 def _show_at_alpha(study: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
-    show_headline(study, [run.spec for run in runs])
+    specs = [run.spec for run in runs]
+    show_headline(study, specs)
     show_stops(study, scores_frame(runs))
-    _draw_save_menu(study, runs, alpha)
+    _draw_save_menu(study, specs, alpha)
     show_energy_sources(study, runs)
 
 
-def _draw_save_menu(study: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
+def _draw_save_menu(study: Summary, specs: Sequence[RunSpec], alpha: float) -> None:
     """The menu that saves the stops at each alpha, as steps."""
     scale = stop_scale(study.k)
 
@@ -53,11 +55,10 @@ def _draw_save_menu(study: Summary, runs: Sequence[RunRecord], alpha: float) -> 
             )
         return figures
 
-    specs = [run.spec for run in runs]
     save_chart(
         "savings",
         draw,
-        subtitle=f"Mean stop of {len(runs)} recorded runs in every order of the folds, "
+        subtitle=f"Mean stop of {len(specs)} recorded runs in every order of the folds, "
         f"k = {study.k}",
         sentences=headline_sentences(study, specs),
         step_names=[f"alpha {text}" for text in study.alpha_texts],

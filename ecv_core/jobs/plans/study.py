@@ -397,7 +397,7 @@ def compute_study(
         run = _run_to_go_on(cell, store)
         if run is not None:
             runs_to_go_on.append(run)
-            if _is_complete(run, cell):
+            if _is_complete(run, cell):  # its program ended before it could record the run
                 record_and_tell(run)
     plan_runs = PlanRuns(
         store,
