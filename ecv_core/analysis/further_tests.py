@@ -52,13 +52,13 @@ def correlated_bayes(differences: ArrayLike, *, k: int, margin: float) -> Chance
     if not margin >= 0:
         raise InputError(f"a margin of practical equivalence is at least 0, but is {margin}")
     mean = float(values.mean())
-    error = corrected_error(values, k)
-    if error == 0:  # all folds differ alike, which leaves no doubt
+    standard_error = corrected_error(values, k)
+    if standard_error == 0:  # all folds differ alike, which leaves no doubt
         first = float(mean > margin)
         second = float(mean < -margin)
     else:
-        first = float(scipy.special.stdtr(count - 1, (mean - margin) / error))
-        second = float(scipy.special.stdtr(count - 1, (-mean - margin) / error))
+        first = float(scipy.special.stdtr(count - 1, (mean - margin) / standard_error))
+        second = float(scipy.special.stdtr(count - 1, (-mean - margin) / standard_error))
     return Chances(first=first, equivalent=max(0.0, 1 - first - second), second=second)
 
 
@@ -159,7 +159,7 @@ def friedman(scores: ArrayLike) -> RankTest:
         statistic = float(outcome.statistic)
         p = float(outcome.pvalue)
     # Nemenyi's test: differences of mean ranks follow the studentized range, over sqrt(2).
-    error = math.sqrt(learners * (learners + 1) / (6 * datasets))
+    standard_error = math.sqrt(learners * (learners + 1) / (6 * datasets))
     rank_differences = np.abs(mean_ranks[:, None] - mean_ranks[None, :])
     studentized = scipy.stats.studentized_range
     quantile = float(studentized.ppf(1 - _LEVEL, learners, np.inf)) / math.sqrt(2)
@@ -167,6 +167,8 @@ def friedman(scores: ArrayLike) -> RankTest:
         mean_ranks=mean_ranks,
         statistic=statistic,
         p=p,
-        nemenyi_p=studentized.sf(rank_differences / error * math.sqrt(2), learners, np.inf),
-        critical_difference=quantile * error,
+        nemenyi_p=studentized.sf(
+            rank_differences / standard_error * math.sqrt(2), learners, np.inf
+        ),
+        critical_difference=quantile * standard_error,
     )

@@ -151,7 +151,7 @@ def _reading_of_cell(cell: str, heading: str, *, is_only_cell: bool) -> Printed 
                 f"it prints '{cell}' below '{heading[:40]}', and the unit is not known; print it "
                 "with the number, such as 47.3 W"
             )
-        if unit is None and is_only_cell:
+        if unit is None and is_only_cell:  # a number alone in its line is a power
             unit = "W"
     if unit is None:
         return None

@@ -98,7 +98,7 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             "",
             tickvals=frame.index.tolist(),
             ticktext=frame["method"].tolist(),
-            range=[len(frame) - 0.5, -0.5],
+            range=[len(frame) - 0.5, -0.5],  # the first row at the top
             gridcolor=colours.grid,
         ),
     )
