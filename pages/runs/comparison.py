@@ -28,21 +28,21 @@ _MOST_NAMED = 3
 """Runs that a sentence names, of those that are missing."""
 
 
-def comparison() -> None:
+def show_comparison() -> None:
     """The runs that are picked, side by side."""
     runs = choose_runs()
     if not runs:
-        empty_state()
+        show_empty_state()
         import_module("pages.runs.side_by_side")  # get ready what a click will need
         return
     from pages.runs.side_by_side import (
-        differing_settings,
         means_pictures,
         named_runs,
-        paired_tests,
-        picture,
-        scores_and_energy,
         show_answer,
+        show_differing_settings,
+        show_means,
+        show_paired_tests,
+        show_scores_and_energy,
     )
 
     def describe() -> Description:
@@ -55,10 +55,10 @@ def comparison() -> None:
         show_answer(named)  # what a comparison is for
     else:
         st.info("Add a second run above to compare it with.", icon=":material/add:")
-    picture(named)
+    show_means(named)
     if len(named) > 1:
-        paired_tests(named)
-    scores_and_energy(named)
+        show_paired_tests(named)
+    show_scores_and_energy(named)
     if any(run.folds for run in runs):
         paper_panel(
             describe,
@@ -68,7 +68,7 @@ def comparison() -> None:
             specs=[run.spec for run in runs],
         )
     if len(named) > 1:
-        differing_settings(named)
+        show_differing_settings(named)
     follow_runs(ids_of(runs))
 
 
@@ -106,7 +106,7 @@ def choose_runs() -> list[RunRecord]:
     return [with_folds(run) for run in picked_by_id.values()]
 
 
-def empty_state() -> None:
+def show_empty_state() -> None:
     """What the page is for, and one-click ways to fill it."""
     st.markdown(
         "Pick **two or more runs** above. One picture and one table compare their scores and "

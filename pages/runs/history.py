@@ -131,7 +131,7 @@ _COLUMNS_OF_TEXT = ("name", "parameters", "beside", "part of", "tags", "note", "
 """Columns that are shown once one of their cells holds something."""
 
 
-def history() -> None:
+def show_history() -> None:
     """Everything below the title."""
     rows = run_list().rows()
     _show_damaged(run_list().damaged)

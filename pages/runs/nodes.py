@@ -24,7 +24,7 @@ _NEWEST = 10
 """So many runs, or groups of them, are looked at for one that several nodes have computed."""
 
 
-def nodes() -> None:
+def show_nodes() -> None:
     """The view, which goes on with what is computed."""
     draw_live(_draw_nodes, key="nodes", topics=[ALL])
 

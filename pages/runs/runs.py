@@ -8,17 +8,17 @@ with page():
     manager()
     view = draw_page_head({ALL_RUNS: "Runs", COMPARE: "Compare runs", NODES: "Nodes"}).view
     if view == ALL_RUNS:
-        from pages.runs.history import history
+        from pages.runs.history import show_history
 
-        history()
+        show_history()
         preload_plots()  # for the page that is opened next
     elif view == NODES:
-        from pages.runs.nodes import nodes
+        from pages.runs.nodes import show_nodes
 
         preload_plots()
-        nodes()
+        show_nodes()
     else:
-        from pages.runs.comparison import comparison
+        from pages.runs.comparison import show_comparison
 
         preload_plots()
-        comparison()
+        show_comparison()

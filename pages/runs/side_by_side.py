@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def picture(runs: Sequence[NamedRun]) -> None:
+def show_means(runs: Sequence[NamedRun]) -> None:
     """Means at the stop, and the ways from there."""
     frame = compare_frame(runs)
     if frame["mean"].isna().all():
@@ -82,7 +82,7 @@ def picture(runs: Sequence[NamedRun]) -> None:
 
 
 def means_pictures(runs: Sequence[NamedRun]) -> dict[str, Callable[[], Figure]]:
-    """For print, what `picture` shows: one for each dataset and metric."""
+    """For print, what `show_means` shows: one for each dataset and metric."""
     pictures: dict[str, Callable[[], Figure]] = {}
     for title, panel in panels_of(compare_frame(runs)).items():
         pictures[title] = partial(printed_figure, partial(compare_figure, panel))
@@ -109,7 +109,7 @@ def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
     return addresses
 
 
-def scores_and_energy(runs: Sequence[NamedRun]) -> None:
+def show_scores_and_energy(runs: Sequence[NamedRun]) -> None:
     """Score, folds, energy: one row per run."""
     st.header("Score, folds, energy", anchor=False)
     st.caption(
@@ -143,7 +143,7 @@ def _new_data_text(run_id: str, folds_used: int, _run: RunRecord) -> str:
     return new_data_cell(mean_on_new_data(scored, scored.user_scores))
 
 
-def differing_settings(runs: Sequence[NamedRun]) -> None:
+def show_differing_settings(runs: Sequence[NamedRun]) -> None:
     """A row per setting that is not the same in all runs, and a column per run."""
     st.header("Settings that differ", anchor=False)
     fields = compared_settings([run.spec for _, run in runs])
@@ -206,7 +206,7 @@ _MOST_NAMED = 4
 Pair = TypeVar("Pair", Comparison, Untested)
 
 
-def paired_tests(runs: Sequence[NamedRun]) -> None:
+def show_paired_tests(runs: Sequence[NamedRun]) -> None:
     """How it was tested, and all pairs in a table."""
     st.header("How this is tested", anchor=False)
     tested, untested = _pairs_under_names(runs)

@@ -57,12 +57,12 @@ def typed_widget(
     **arguments: Any,  # noqa: ANN401 - arguments of the widget
 ) -> Any:  # noqa: ANN401 - of this type, or None where that is the default
     """A toggle, a field for text or one for a number."""
-    here = place or st
+    container = place or st
     if kind is bool:
-        return here.toggle(value=bool(default), **arguments)
+        return container.toggle(value=bool(default), **arguments)
     if kind is str:
-        return here.text_input(value=default, **arguments)
-    value = here.number_input(value=default, **arguments)
+        return container.text_input(value=default, **arguments)
+    value = container.number_input(value=default, **arguments)
     if value is None:
         return None
     return kind(value)
