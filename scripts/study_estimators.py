@@ -460,7 +460,7 @@ def printed() -> None:
             (_task(contenders), outcome.mean_stop, outcome.within, f"{one.name} on {table}")
             for table, contenders in estimators_scores().items()
             for one in contenders
-            for outcome in (exploration.outcome(one, rule, within_percent=within),)
+            for outcome in (exploration.outcome_over_orders(one, rule, within_percent=within),)
         ]
         frame = pd.DataFrame(cells, columns=["task", "folds", "within", "cell"])
         for task, mine in frame.groupby("task"):

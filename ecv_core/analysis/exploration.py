@@ -101,7 +101,7 @@ def fixed_stops(
     return measures.curve(np.arange(1.0, subsets.k + 1), stop_probabilities)
 
 
-def outcome(
+def outcome_over_orders(
     scores: Scores,
     rule: StoppingRule,
     *,

@@ -112,10 +112,10 @@ def orders_document(scores: Scores, settings: RunSpec) -> dict[str, Any]:
     Raises:
         InputError: For scores or a setting that cannot serve.
     """
-    from ecv_core.analysis.exploration import outcome
+    from ecv_core.analysis.exploration import outcome_over_orders
 
     spec = replace(settings, k=scores.k, min_folds=min(settings.min_folds, scores.k))
-    over_orders = outcome(scores, rule_for(spec), confidence=spec.confidence)
+    over_orders = outcome_over_orders(scores, rule_for(spec), confidence=spec.confidence)
     params = dict(spec.rule_params)
     document = {"k": over_orders.k, "rule": spec.rule}
     # Parameters with an option of their own are keys of their own too.

@@ -578,7 +578,7 @@ def orders(
             raise InputError(f"scores are one for each fold, but have the shape {np.shape(scores)}")
         rule = rule_over(len(scores), rule)
         fold_scores = Scores(folds=np.asarray(scores))
-    return exploration.outcome(
+    return exploration.outcome_over_orders(
         fold_scores,
         rule,
         confidence=confidence,

@@ -298,7 +298,9 @@ def likely_turns(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:
     counts: Counter[Turn] = Counter()
     for _ in range(_DRAWS):
         completed = _CompletedScores(contenders, real_scores, rng)
-        progress = play_computed_folds(completed.contenders, range(terms.k), terms, completed)
+        progress = play_computed_folds(
+            completed.contenders, range(terms.k), terms, differences=completed
+        )
         for selection_round in progress.rounds:
             counts.update(selection_round.turns)
     # What a single draw alone asks for is too unlikely to be computed ahead.

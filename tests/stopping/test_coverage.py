@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import ADVERSARIES, faced, levels, over_orders, recorded
-from ecv_core.analysis.exploration import outcome
+from ecv_core.analysis.exploration import outcome_over_orders
 from ecv_core.figures.estimators import estimators_scores
 from ecv_core.stopping import Precision, mean_interval
 from ecv_core.stopping.fold_variance import fold_variance
@@ -78,7 +78,7 @@ def test_accuracy_within_1_percent_is_kept_in_every_cell_of_the_hardest_tables()
     recorded = estimators_scores()
     rule = Precision(0.01, metric="score")
     for table in ("letter", "twonorm", "wdbc", "wine"):
-        kept = [outcome(one, rule, within_percent=1).within for one in recorded[table]]
+        kept = [outcome_over_orders(one, rule, within_percent=1).within for one in recorded[table]]
         assert min(kept) >= 0.95, table
 
 

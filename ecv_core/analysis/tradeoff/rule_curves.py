@@ -1,7 +1,8 @@
 """Registered rules over their settings -> what each does to every system.
 
-Exact where `exploration.outcome` is, sampled where it samples. Of a rule that decides by sets of
-folds one walk gives the whole curve; those of rules that need users' scores as well are handed in.
+Exact where `exploration.outcome_over_orders` is, sampled where it samples. Of a rule that decides
+by sets of folds one walk gives the whole curve; those of rules that need users' scores as well are
+handed in.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def curve_of_rule(
         return orders.curve(settings, within_percent=within_percent)
     outcomes = []
     for setting in settings:
-        outcome = exploration.outcome(
+        outcome = exploration.outcome_over_orders(
             system,
             _rule_at_setting(rule, system, setting),
             draws=draws,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecv_core.analysis.exploration import explore, outcome
+from ecv_core.analysis.exploration import explore, outcome_over_orders
 from ecv_core.analysis.orders.exact import Orders
 from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.records.errors import InputError, UnknownName
@@ -34,7 +34,7 @@ def test_bad_scores_are_refused_in_one_sentence(scores, message):
 
 
 def stagnation(scores, min_folds=2, **how):
-    return outcome(scores, StdStagnation(min_folds=min_folds), **how)
+    return outcome_over_orders(scores, StdStagnation(min_folds=min_folds), **how)
 
 
 @settings(max_examples=30)

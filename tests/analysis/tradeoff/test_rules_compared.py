@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ecv_core.analysis.exploration import explore, fixed_stops, outcome
+from ecv_core.analysis.exploration import explore, fixed_stops, outcome_over_orders
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
 from ecv_core.analysis.tradeoff.alphas import slider_alphas
 from ecv_core.analysis.tradeoff.curves import tradeoff
@@ -136,7 +136,7 @@ def test_stagnation_can_never_be_cheaper_than_its_fourth_fold_and_says_how_sure_
     assert mean.cost[0] >= 40
     assert (mean.cost[-1], mean.difference[-1]) == (pytest.approx(100), pytest.approx(0))
     rule = StdStagnation(min_folds=4)
-    alone = outcome(Scores(folds=NOISY), rule, draws=MANY_DRAWS, seed=0)
+    alone = outcome_over_orders(Scores(folds=NOISY), rule, draws=MANY_DRAWS, seed=0)
     assert found.sampled
     assert mean.cost_error[0] == alone.standard_errors["cost_percent"]
 
