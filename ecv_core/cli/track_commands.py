@@ -134,8 +134,9 @@ def track_command(options: argparse.Namespace) -> None:
             f"--lower-is-better and --unit belong to --own-metric; {options.metric} has its own"
         )
     if options.own_name is not None:
-        better = not options.lower_is_better
-        options.metric = Metric(options.own_name, higher_is_better=better, unit=options.unit)
+        options.metric = Metric(
+            options.own_name, higher_is_better=not options.lower_is_better, unit=options.unit
+        )
     spec = spec_of(options)
     store = open_store()
     run_id = track.begin(store, spec, owner=OUTSIDE, resume=not options.new)

@@ -103,7 +103,7 @@ class UserMoments:
         between = np.einsum("si,sij,sj->s", weights, self.between, weights)
         within = _at_least_one_user_differs(within, self.freedom_within, self.span)
         between = _at_least_one_user_differs(between, self.freedom_between, self.span)
-        # As in `covariances`: what two folds have in common varies within users only.
+        # Users whom two folds share vary within themselves only, the others between each other.
         within *= self.share_within
         between *= self.share_between
         variance = within + between

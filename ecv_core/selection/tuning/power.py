@@ -190,7 +190,7 @@ def dominance(
     if len(names) < 2:
         return {}
     first, second = np.triu_indices(len(configurations), 1)
-    mean_p_of_pairs = p_values.mean(axis=0)
+    mean_p_of_pairs = p_values.mean(axis=0)  # over folds
     powers: dict[str, dict[str, float]] = {}
     for name in names:
         values = [configuration[name] for configuration in configurations]
