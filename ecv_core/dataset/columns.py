@@ -19,7 +19,7 @@ _EXCEL_DAYS_TO_1970 = 25569
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
 _LONGEST_NUMBER = 64
 _DECIMAL_COMMA = r"^([+-]?\d*),(\d+)$"
-_NO_THOUSANDS = r"^([+-]?\d*),(\d{1,2}|\d{4,})$"
+_COMMA_NOT_OF_THOUSANDS = r"^([+-]?\d*),(\d{1,2}|\d{4,})$"
 """Where commas separate columns: '1,234' may be a thousand, '3,5' is none."""
 
 
@@ -88,7 +88,7 @@ def _parse_numbers(texts: pa.Array, *, decimal_comma: bool) -> pa.Array:
         pass
     # '3,5' is a number with a decimal comma in any file. '1,234' may be a thousand, and is one with
     # a decimal comma only where the whole file is known to write numbers so.
-    number_with_comma = _NO_THOUSANDS
+    number_with_comma = _COMMA_NOT_OF_THOUSANDS
     if decimal_comma:
         number_with_comma = _DECIMAL_COMMA
     texts = pc.replace_substring_regex(texts, number_with_comma, r"\1.\2")

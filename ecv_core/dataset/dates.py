@@ -45,7 +45,7 @@ _ZONES = (
     (r"(:\d\d)\s+([+-]\d\d:?\d\d)$", r"\1\2"),
 )
 """Zones that are named, and how far they are from UTC."""
-_TIDY = (
+_SPELLINGS = (
     (r"\s?Uhr$", ""),
     (r"^[A-Za-z]{2,9}\.?,\s+", ""),  # the name of the day
     (r"(\d)\s?([AaPp])\.?[Mm]\.?$", r"\1 \2M"),
@@ -100,7 +100,7 @@ def _parse(texts: pa.Array, date_format: str) -> NDArray[np.datetime64]:
 
 def _rewrite_year_first(texts: pa.Array, unit: TimeUnit) -> pa.Array:
     """The dates with year, month and day as numbers, in this order, wherever they have all."""
-    changes = [*_PROGRAMS, *_ZONES, *_TIDY]
+    changes = [*_PROGRAMS, *_ZONES, *_SPELLINGS]
     if unit in _YEAR_LAST:
         changes.append(_YEAR_LAST[unit])
         changes.extend(_CENTURIES)

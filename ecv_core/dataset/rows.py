@@ -26,8 +26,8 @@ from ecv_core.untrusted.files import opened
 
 
 _BATCH_ROWS = 1 << 16
-_SHOWN = 200
-"""Characters of a value in the preview."""
+_LONGEST_PREVIEW = 200
+"""Characters of a value."""
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def _preview(value: object) -> str:
     text = as_text(value)
     if text is None:
         text = str(value)
-    return text[:_SHOWN]
+    return text[:_LONGEST_PREVIEW]
 
 
 def as_text(value: object) -> str | None:

@@ -91,6 +91,7 @@ def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> Iterator[str
             if closing_mark is not None:
                 yield from _lines_like_rows(lines_of_field, layout)
                 lines_of_field = []
+        # Any line may open a field that goes on below it, the one that closed another too.
         if '"' in line:
             is_field_open = _ends_in_field(line, layout.separator, begins_in_field=is_field_open)
     lines.detach()  # so that the file stays open

@@ -70,7 +70,7 @@ class Data:
         """
         from ecv_core.dataset.own.roles import roles_by_names
 
-        table = _pandas(frame)
+        table = _to_pandas(frame)
         names = [str(name) for name in table.columns]
         columns = dict(zip(ROLES, (user, item, rating, timestamp, cluster), strict=True))
         _check_columns(columns.values(), names)
@@ -145,8 +145,8 @@ def _from_interactions(interactions: Interactions) -> Data:
         "timestamp": interactions.timestamps,
         "cluster": interactions.clusters,
     }
-    known_columns = {role: values for role, values in columns.items() if values is not None}
-    return Data(pd.DataFrame(known_columns))
+    present_columns = {role: values for role, values in columns.items() if values is not None}
+    return Data(pd.DataFrame(present_columns))
 
 
 def _from_matrix(matrix: Any) -> Data:  # noqa: ANN401  any matrix
@@ -233,7 +233,7 @@ def add(given: object, name: str) -> str:
     return name
 
 
-def _pandas(frame: object) -> pd.DataFrame:
+def _to_pandas(frame: object) -> pd.DataFrame:
     import pandas as pd
 
     table: Any = frame

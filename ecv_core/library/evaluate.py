@@ -406,7 +406,7 @@ def select(
 def _contenders_of(
     dataset: str, named_models: Sequence[NamedModel], settings: Mapping[str, Any]
 ) -> list[Contender]:
-    """Contenders with the specs of their runs; one by its words may stand for several.
+    """A contender for each model, with the spec of its run.
 
     Raises:
         InputError: For what cannot be compared, or no contender.

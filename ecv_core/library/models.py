@@ -91,7 +91,7 @@ def _has_methods(model: object, *methods: str) -> bool:
     return all(callable(getattr(model, method, None)) for method in methods)
 
 
-def _arguments(model: Any, method: str) -> Mapping[str, Any]:  # noqa: ANN401  any object
+def _parameters_of(model: Any, method: str) -> Mapping[str, Any]:  # noqa: ANN401  any object
     return signature(getattr(model, method)).parameters
 
 
@@ -101,12 +101,12 @@ def _is_of_lenskit(model: object) -> bool:
 
 def _is_of_surprise(model: object) -> bool:
     """Whether it is fitted on Surprise's kind of data."""
-    return _has_methods(model, "fit") and "trainset" in _arguments(model, "fit")
+    return _has_methods(model, "fit") and "trainset" in _parameters_of(model, "fit")
 
 
 def _is_of_cornac(model: object) -> bool:
     """Whether it is fitted on Cornac's kind of data."""
-    return _has_methods(model, "fit") and "train_set" in _arguments(model, "fit")
+    return _has_methods(model, "fit") and "train_set" in _parameters_of(model, "fit")
 
 
 def _can_recommend(model: object) -> bool:
@@ -119,7 +119,7 @@ def _can_predict(model: object) -> bool:
 
 def _scores_users(model: object) -> bool:
     """Whether it has `score(users)`; `score(X, y)` is an estimator's."""
-    return _has_methods(model, "fit", "score") and len(_arguments(model, "score")) == 1
+    return _has_methods(model, "fit", "score") and len(_parameters_of(model, "score")) == 1
 
 
 def _is_function(model: object) -> bool:
@@ -139,11 +139,11 @@ def _scorer(model: Any, _spec: RunSpec, fold: TrackedFold) -> object:  # noqa: A
 
 def _fit_copy(model: Any, matrix: Any, fold: TrackedFold) -> Any:  # noqa: ANN401  any object
     """A copy, fitted on a matrix; quietly, and with the fold's seed, if it can."""
-    arguments = _arguments(model, "fit")
+    parameters = _parameters_of(model, "fit")
     options: dict[str, Any] = {}
-    if "show_progress" in arguments:
+    if "show_progress" in parameters:
         options["show_progress"] = False
-    if "seed" in arguments:
+    if "seed" in parameters:
         options["seed"] = fold.seed
     fitted = copy.deepcopy(model)
     fitted.fit(matrix, **options)

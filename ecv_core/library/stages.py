@@ -210,5 +210,5 @@ def _mean_ratings(held_out: csr_array | csr_matrix) -> csr_array:
     counts.data[:] = 1
     counts.sum_duplicates()
     ratings.sum_duplicates()
-    ratings.data /= counts.data
+    ratings.data /= counts.data  # Both now have the same cells in the same order.
     return ratings

@@ -239,7 +239,7 @@ class Tracked:
                     run = self._store.run(run_id)
                     if run.state is RunState.FINISHED:
                         return
-                    self._end_if_others_ended(run)
+                    self._raise_if_ended_by_others(run)
                     index = next_fold(run)
                     if index is None:
                         self._store.finish(run_id, RunState.FINISHED, owner=this_process())
@@ -268,7 +268,7 @@ class Tracked:
             if same:
                 other.close()
 
-    def _end_if_others_ended(self, run: RunRecord) -> None:
+    def _raise_if_ended_by_others(self, run: RunRecord) -> None:
         """Cancel the run where somebody has asked for it.
 
         Raises:

@@ -49,6 +49,7 @@ def take_back_if_interrupted(connection: sa.Connection, run_id: str, owner: str)
     """
     interrupted = runs.update().filter_by(run_id=run_id, owner=owner, state=RunState.INTERRUPTED)
     connection.execute(interrupted.values(state=RunState.RUNNING, finished_at=None, error=None))
+    # The run may have another owner by now, or have ended.
     running = runs.select().filter_by(run_id=run_id, owner=owner, state=RunState.RUNNING)
     return connection.scalar(running) is not None
 

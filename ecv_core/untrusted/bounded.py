@@ -230,13 +230,13 @@ def ending(code: int) -> str:
 
 def serve_task() -> None:
     """In the child: do what standard input says, and write what came of it to standard output."""
-    out = os.fdopen(os.dup(1), "wb")
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     task: _Task = pickle.load(sys.stdin.buffer)
 
     def tell(kind: str, value: object = None) -> None:
-        pickle.dump(_Answer(kind, value), out)
-        out.flush()
+        pickle.dump(_Answer(kind, value), answers)
+        answers.flush()
 
     def report(*step: object) -> None:
         tell(_REPORT, step)

@@ -302,8 +302,9 @@ def is_time(values: Values) -> bool:
         return are_dates(present)
     if not present:
         return False
-    if all(map(_DAY_NUMBER.fullmatch, present)):
+    if all(map(_DAY_NUMBER.fullmatch, present)):  # such as 20180103
         return True
+    # All are Unix times of likely years, in one and the same unit.
     times = [_number(value) for value in present]
     earliest = min(times)
     latest = max(times)
