@@ -101,8 +101,7 @@ def _kind_of_interval(spec: RunSpec) -> str:
     rule = stopping.rule(spec.rule)
     if rule.interval is IntervalKind.K_FOLD_MEAN:
         return f"{level}, k-fold mean"
-    has_own_interval = isinstance(stopping.rule_for(spec), OwnInterval)
-    if has_own_interval:
+    if isinstance(stopping.rule_for(spec), OwnInterval):  # it makes the interval itself
         return f"{level}, {rule.title.lower()} rule"
     return f"{level}, t over folds"
 
@@ -323,6 +322,7 @@ def _add_means_at_stop(
     name = AT_STOP
     if kind:
         name += f" and interval ({kind})"
+    # A mean may lie outside its interval, but Plotly knows no negative lengths.
     reach_above = (runs["high"] - runs["mean"]).clip(lower=0).fillna(0.0)
     reach_below = (runs["mean"] - runs["low"]).clip(lower=0).fillna(0.0)
     interval = {

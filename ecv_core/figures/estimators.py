@@ -118,5 +118,4 @@ def estimators_words(frame: pd.DataFrame) -> str:
             f"mean in {rule['within_1_percent']:.1f} % of orders and picks the best in "
             f"{rule['winner_percent']:.0f} %"
         )
-    tables = frame["dataset"].nunique()
-    return f"Over ten estimators on {tables} tables: {'; '.join(clauses)}."
+    return f"Over ten estimators on {frame['dataset'].nunique()} tables: {'; '.join(clauses)}."

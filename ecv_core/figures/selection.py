@@ -183,7 +183,8 @@ def _mark_data(contenders: pd.DataFrame, span: tuple[float, float]) -> _Trace:
 
 def _lane_title(row: pd.Series[Any], colours: Palette) -> dict[str, Any]:
     """Name and state of a contender, above its lane; a phone has no room for more than a clause."""
-    # What is said of a contender, 'close after 1 fold: ...; not shown for new data', is too long.
+    # What is said of a contender, such as 'close after 1 fold: ...; not shown for new data', may be
+    # too long for a phone, so that only its first clause stands here.
     state, _, _further_clauses = row["says"].partition(";")
     text = f"<b>{row['contender']}</b> · {state}"
     colour = colours.ink

@@ -119,7 +119,7 @@ def test_energy_is_that_of_then_and_emissions_are_those_of_the_country_of_now(
 
     described = describe_runs([done], KNOWN)
     report = run_report(done, KNOWN)
-    of_several = runs_html(runs_content([done], made_with=KNOWN))
+    of_several = runs_html(runs_content([done], groups={}, made_with=KNOWN))
     emissions_told = {
         "page": page,
         "report": report,

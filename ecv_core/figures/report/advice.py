@@ -44,8 +44,7 @@ def enough_words(advice: FoldsAdvice) -> str:
     best = advice.best
     if best.rule == ALL_FOLDS:
         return f"{_all_folds_words(advice).capitalize()} are needed"
-    stop_depends_on_scores = RULES[best.rule].decides_by_scores
-    if stop_depends_on_scores:
+    if RULES[best.rule].decides_by_scores:
         return f"{best.outcome.mean_stop:.1f} folds on average are enough{_by_rule_words(best)}"
     # A rule that looks at no score has the number of its folds as its setting.
     number_of_folds = setting_text(best)
@@ -63,8 +62,7 @@ def _all_folds_words(advice: FoldsAdvice) -> str:
 
 def _option_words(option: Option) -> str:
     """'7 folds'; '6.3 folds on average with the rule e-fold, alpha 1e-4, at least 3 folds'."""
-    stop_depends_on_scores = RULES[option.rule].decides_by_scores
-    if not stop_depends_on_scores:
+    if not RULES[option.rule].decides_by_scores:
         return setting_text(option)
     return f"{option.outcome.mean_stop:.1f} folds on average{_by_rule_words(option)}"
 

@@ -168,12 +168,12 @@ def _curves_of_rules_by_users(runs: Sequence[RunRecord], folder: Path) -> list[R
     """The rules that need users' scores, over the same runs; those without for any left out."""
     store = None
     if len(runs) == 1:
-        store = open_store()  # a single run may be one of the user's own, several are recorded
+        store = open_store()  # a single run may be the user's own; several are recorded ones
     results = Results(store, recorded_folder=folder)
     curves_of_runs = []
     for run in runs:
-        # By the scores of its users: what each setting of a rule that needs them saves over all
-        # orders of folds, and how often its mean is within so many percent of that of all folds.
+        # For rules that need users' scores: what each of their settings saves over all orders of
+        # the folds, and how often the mean ends within so many percent of that of all folds.
         curves_of_runs.append(curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT))
     rule_curves = []
     for rule, curves in curves_by_rule(curves_of_runs).items():

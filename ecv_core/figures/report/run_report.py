@@ -40,7 +40,6 @@ from ecv_core.figures.words import (
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.document import command_of
-from ecv_core.store.environment import environment
 from ecv_core.store.new_data import mean_on_new_data
 
 MOST_ROWS = 20
@@ -49,24 +48,19 @@ _FIGURE_INCHES = 2.45
 """Height of figure 1, which leaves room for the table of the folds on its page."""
 
 
-def run_report(
-    run: RunRecord, made_with: Mapping[str, Any] | None = None, *, origin: str = ""
-) -> str:
+def run_report(run: RunRecord, made_with: Mapping[str, Any], *, origin: str = "") -> str:
     """One HTML page about a run, finished or not.
 
     Args:
         run: With at least the folds that are in, which carry their users' scores where there are
             some (`Results.with_user_scores`).
-        made_with: As `store.environment.environment` gives it, of a run that was computed
-            elsewhere; by default this machine's.
+        made_with: As `store.environment.environment` gives it where the run was computed.
         origin: A sentence for a run that was imported from elsewhere.
 
     Returns:
         HTML with everything in it, A4 when printed: no script, nothing loaded from anywhere; all
         text of the run is escaped.
     """
-    if made_with is None:
-        made_with = environment()
     energy = energy_of(run)
     day = f"{run.finished_at or run.created_at:%Y-%m-%d}"
     description = describe_methods([run], made_with)

@@ -32,7 +32,6 @@ from ecv_core.figures.words import (
 from ecv_core.records.parameters import listed, percent_text
 from ecv_core.records.run import Interval, RunRecord
 from ecv_core.stopping.new_data import NewDataInterval
-from ecv_core.store.environment import environment
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -119,8 +118,8 @@ SUMS_HEADERS = ("", "runs", "folds", "used", "saved by stopping", "CO2e")
 def runs_content(
     runs: Sequence[RunRecord],
     *,
-    groups: Mapping[str, Mapping[str, str]] | None = None,
-    made_with: Mapping[str, Any] | None = None,
+    groups: Mapping[str, Mapping[str, str]],
+    made_with: Mapping[str, Any],
 ) -> ReportContent:
     """Work out what is to be said about several runs.
 
@@ -129,14 +128,12 @@ def runs_content(
             (`Results.with_user_scores`).
         groups: What energy is summed by, such as 'person' -> the run's id -> the name; runs that
             are not named there are summed as '-'.
-        made_with: As `store.environment.environment` gives it; by default this machine's.
+        made_with: As `store.environment.environment` gives it.
     """
-    if made_with is None:
-        made_with = environment()
     rows = rows_of_runs(runs)
     description = describe_methods(runs, made_with)
     sums = []
-    for kind, group_of_run in (groups or {}).items():  # such as 'person', and whose each run is
+    for kind, group_of_run in groups.items():  # such as 'person', and whose each run is
         sums.append(TableOfSums(f"Energy by {kind}", _sums_rows(runs, group_of_run)))
     return ReportContent(
         title=f"{counted(len(runs), 'run')} of e-fold cross-validation",
@@ -203,20 +200,18 @@ def _key_numbers(runs: Sequence[RunRecord]) -> list[KeyNumber]:
     planned_folds = sum(run.k for run in runs)
     datasets = {run.spec.dataset for run in runs}
     countries = sorted({country_in_words(run.spec.country) for run in runs})
+    folds_run = f"{sums.folds} of {planned_folds}"
     used = watt_hours_range(*sums.used)
     saved = watt_hours_range(*sums.saved)
     datasets_note = f"on {counted(len(datasets), 'dataset')}"
     emissions_note = f"CO2e, electricity of {listed(countries)}"
-    counts = [
+    return [
         KeyNumber("Runs", str(sums.runs), datasets_note),
-        KeyNumber("Folds run", f"{sums.folds} of {planned_folds}", ""),
-    ]
-    costs = [
+        KeyNumber("Folds run", folds_run, ""),
         KeyNumber("Energy used", used, _range_note(sums.used)),
         KeyNumber("Energy saved by stopping", saved, _range_note(sums.saved)),
         KeyNumber("Emissions", grams(sums.grams_co2e), emissions_note),
     ]
-    return counts + costs
 
 
 def _range_note(ends: tuple[float, float]) -> str:

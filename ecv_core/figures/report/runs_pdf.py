@@ -71,7 +71,7 @@ def runs_pdf(content: ReportContent) -> bytes:
         _add_picture(pdf, picture)
     for sums in content.sums:
         _heading(pdf, sums.title)
-        _add_table(pdf, SUMS_HEADERS, sums.rows)
+        _add_sums(pdf, sums.rows)
     _heading(pdf, "Energy and its source")
     _paragraph(pdf, content.energy)
     _heading(pdf, "Methods")
@@ -146,16 +146,16 @@ def _add_results(pdf: FPDF, rows: Sequence[RunRow]) -> None:
             table.row([blank_hidden_characters(cell) for cell in row.cells.values()], style=style)
 
 
-def _add_table(pdf: FPDF, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _add_sums(pdf: FPDF, rows: Sequence[Sequence[str]]) -> None:
     """A table whose first column is text; the others are numbers, which end at the right."""
     pdf.set_font(size=_SMALL)
-    alignments = ["LEFT", *["RIGHT"] * (len(headers) - 1)]
+    alignments = ["LEFT", *["RIGHT"] * (len(SUMS_HEADERS) - 1)]
     with pdf.table(
         borders_layout=TableBordersLayout.HORIZONTAL_LINES,
         line_height=_SMALL * _POINT * _LINE,
         text_align=alignments,
     ) as table:
-        table.row(headers)
+        table.row(SUMS_HEADERS)
         for row in rows:
             table.row([blank_hidden_characters(cell) for cell in row])
 

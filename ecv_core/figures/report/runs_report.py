@@ -71,13 +71,18 @@ def runs_html(content: ReportContent) -> str:
         pictures.append(inline_svg(draw, alt=picture.alt))
     facts = {field.name: getattr(content, field.name) for field in fields(content)}
     facts["pictures"] = pictures
-    facts["pictures_caption"] = PICTURES_CAPTION
-    facts["headers"] = HEADERS
-    facts["caption"] = TABLE_CAPTION
-    facts["sums_headers"] = SUMS_HEADERS
     page = templates().get_template("runs.html")
-    # Where one run came from and what its rule worked out are said on the page of a single run.
-    return page.render(facts, origin="", arithmetic="", made_at=datetime.now(UTC))
+    return page.render(
+        facts,
+        pictures_caption=PICTURES_CAPTION,
+        headers=HEADERS,
+        caption=TABLE_CAPTION,
+        sums_headers=SUMS_HEADERS,
+        # Where a run came from and what its rule worked out are said on the page of a single run.
+        origin="",
+        arithmetic="",
+        made_at=datetime.now(UTC),
+    )
 
 
 def runs_csv(runs: Sequence[RunRecord]) -> str:

@@ -14,6 +14,8 @@ from ecv_core.figures.report.runs_pdf import runs_pdf
 from ecv_core.figures.report.runs_report import runs_csv, runs_html
 from ecv_core.figures.report.runs_table import rows_of_runs, runs_latex
 
+MADE_WITH = {"e_fold": "0.1.0"}
+
 
 @pytest.fixture
 def named_run(a_run):
@@ -72,7 +74,7 @@ def test_a_fold_that_two_runs_use_is_counted_once(named_run):
         assert sums.used == pytest.approx((4 * 16, 4 * 36))
         assert sums.grams_co2e == pytest.approx(4 * 0.5)
         # 4 x 36 J are 40 mWh.
-        content = runs_content(runs)
+        content = runs_content(runs, groups={}, made_with=MADE_WITH)
         assert "The 4 folds that ran used 40 mWh" in content.conclusion
         assert "counted once" in content.energy
     assert sums_of([again]).folds == 3  # without the run that they are of, they count here
@@ -80,7 +82,8 @@ def test_a_fold_that_two_runs_use_is_counted_once(named_run):
 
 def test_a_report_sums_by_person_and_escapes_what_people_write(named_run):
     runs = [named_run("a"), named_run("b", dataset="ml-100k")]
-    text = runs_html(runs_content(runs, groups={"person": {"a": "<b>Ann</b>"}}))
+    groups = {"person": {"a": "<b>Ann</b>"}}
+    text = runs_html(runs_content(runs, groups=groups, made_with=MADE_WITH))
     assert "Energy by person" in text
     assert "<td>&lt;b&gt;Ann&lt;/b&gt;</td><td>1</td><td>3</td>" in text
     assert "<td>-</td><td>1</td><td>3</td>" in text  # whoever started the other is not known
@@ -90,7 +93,7 @@ def test_a_report_sums_by_person_and_escapes_what_people_write(named_run):
 
 def test_a_figure_has_the_interval_of_the_table(named_run):
     runs = [named_run("a"), named_run("b", (0.4, 0.42, 0.46)), named_run("c", dataset="ml-100k")]
-    content = runs_content(runs)
+    content = runs_content(runs, groups={}, made_with=MADE_WITH)
     assert len(content.pictures) == 2
     drawn = {}
     for picture in content.pictures:
@@ -109,13 +112,15 @@ def test_each_pair_of_runs_is_tested_once(named_run, monkeypatch):
         return comparisons_with_best(best, runs)
 
     monkeypatch.setattr(runs_table, "comparisons_with_best", counted)
-    runs_html(runs_content([named_run("a"), named_run("b", algorithm="popular")]))
+    runs = [named_run("a"), named_run("b", algorithm="popular")]
+    runs_html(runs_content(runs, groups={}, made_with=MADE_WITH))
     assert compared == [["a", "b"]]
 
 
 def test_a_pdf_has_pages_and_takes_any_text(named_run):
     runs = [named_run(f"{number}", seed=number) for number in range(40)]
-    content = runs_content(runs, groups={"person": {"1": "Žofie (<b>) \u202e 李"}})
+    groups = {"person": {"1": "Žofie (<b>) \u202e 李"}}
+    content = runs_content(runs, groups=groups, made_with=MADE_WITH)
     pdf = runs_pdf(content)
     assert pdf.startswith(b"%PDF-")
     pages = re.findall(rb"/Type /Page\b", pdf)
