@@ -123,7 +123,7 @@ def _has_scores(reported: Any) -> bool:  # noqa: ANN401  as of `measure`
 def _measure_number(fold: TrackedFold, score: float, rule: StoppingRule | None) -> Measured:
     """The scores of a fold of which one number is reported. Raises: InputError."""
     spec = fold.spec
-    if getattr(rule or stopping.rule(spec.rule), "needs_user_scores", False):
+    if stopping.needs_user_scores(rule or stopping.rule_for(spec)):
         raise InputError(
             f"the rule '{spec.rule}' compares every user's score, so one number for fold "
             f"{fold.index} is not enough; report user -> score or recommendations, or use "

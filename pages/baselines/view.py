@@ -256,8 +256,8 @@ def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, capt
         frame: Columns `algorithm`, `rmse`, and `dimension` or `step` between them.
         caption: What the figure shows.
     """
-    across = frame.columns[1]  # 'dimension' or 'step'
-    if frame.empty or frame.groupby("algorithm")[across].nunique().max() == 1:
+    x_column = frame.columns[1]  # 'dimension' or 'step'
+    if frame.empty or frame.groupby("algorithm")[x_column].nunique().max() == 1:
         return  # a single point is no curve
     st.header(title, anchor=False)
     frame = frame.assign(algorithm=frame["algorithm"].map(algorithm_title))
@@ -265,7 +265,7 @@ def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, capt
     lowest = frame["rmse"].min()
     alt = f"{caption} RMSE from {highest:.3f} to {lowest:.3f}."
     plot(
-        partial(curves_figure, frame, across=across),
+        partial(curves_figure, frame, across=x_column),
         version=(dataset, number, len(frame)),
         key=f"baselines-{number}",
         alt=alt,

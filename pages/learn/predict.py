@@ -161,6 +161,7 @@ def _bets_of_phones(room: Room, k: int) -> dict[int, Bet]:
     stops = _stops(k)
     brackets = list(_BRACKETS)
     bets = {}
+    # A phone sends the places of its bets in the two lists.
     for phone, (stop_place, bracket_place) in room.bets.items():
         bets[phone] = Bet(stops[stop_place], brackets[bracket_place])
     return bets

@@ -95,7 +95,7 @@ def send(client: Client, spec: RunSpec, content: Content) -> None:
     client.publish_dataset(chunks, name=content.name, override=True)
 
 
-def folder_with(content: Content, get_client: Callable[[], Client]) -> str | None:
+def folder_of_content(content: Content, get_client: Callable[[], Client]) -> str | None:
     """On a node: the folder of datasets that has the content; None for the usual one.
 
     Raises:
@@ -105,6 +105,7 @@ def folder_with(content: Content, get_client: Callable[[], Client]) -> str | Non
     if is_in_usual_folder(content):
         return None
     folder = _folder_for_sent_data(content)
+    # All files are received together, where one is missing.
     for name, sha256 in content.files:
         if not _has_content(folder / name, sha256):
             _receive(content, folder, get_client())
@@ -122,7 +123,7 @@ def is_in_usual_folder(content: Content) -> bool:
 
 
 def _receive(content: Content, folder: Path, client: Client) -> None:
-    """Write into a folder what was sent of the content. Raises: as `folder_with`."""
+    """Write into a folder what was sent of the content. Raises: as `folder_of_content`."""
     try:
         chunks: Mapping[str, Sequence[Any]] = client.get_dataset(content.name)
     except KeyError:
@@ -255,7 +256,7 @@ def run_task(call: Call) -> Answer:
     node_name = host()
     if call.node_use is NodeUse.SHARED:
         node_name = f"{node_name}/{worker.name}"
-    folder = folder_with(call.content, get_client)
+    folder = folder_of_content(call.content, get_client)
 
     def report(phase: str, step: int, steps: int) -> None:
         worker.log_event(call.topic, {"key": call.key, "at": (phase, step, steps)})

@@ -102,8 +102,10 @@ class Standing:
             on: The dataset, likewise.
         """
         if self.played is None:
-            ran = sum(self.folds_needed)
-            return f"Every contender needs its first fold: {ran} of {len(titles)} ran."
+            return (
+                "Every contender needs its first fold: "
+                f"{sum(self.folds_needed)} of {len(titles)} ran."
+            )
         return verdict_sentence(titles, self.terms, self.played, dataset=on)
 
 
