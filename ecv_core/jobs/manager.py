@@ -135,7 +135,7 @@ def plan_of(
         return selection, selection_runs(store, record, callbacks, cancelled_ids=cancelled_ids)
     runs = [run]
     plan: Plan = RunPlan(run.spec, speculate=speculate)
-    if with_queue:
+    if with_queue:  # their folds can be computed at the same time
         runs += _runs_in_same_queue(store, run)
         plan = StudyPlan([run.spec for run in runs], speculate=speculate)
     return plan, PlanRuns(

@@ -460,8 +460,8 @@ class PlanRuns:
         """
         try:
             self.check_stored()
-        except StoreError as missing:
-            cause: StoreError | RunError = missing
+        except StoreError as missing_fold_error:
+            cause: StoreError | RunError = missing_fold_error
         else:
             return None  # the database has every fold
         if isinstance(error, RunError):  # it says what happened, and not only what is missing
@@ -469,8 +469,10 @@ class PlanRuns:
         fold_count = sum(len(copy.rows) for copy in self._copies_in_memory.values())
         try:
             path = write_rescue_file(self.store, self._copies_in_memory)
-        except StoreError as refused:
-            return RunError(f"{cause}. {fold_count} folds are lost with this program: {refused}")
+        except StoreError as rescue_error:
+            return RunError(
+                f"{cause}. {fold_count} folds are lost with this program: {rescue_error}"
+            )
         return RunError(
             f"{cause}. The folds that this program has computed, {fold_count} in all, are kept in "
             f"{path}: ECV_DATABASE_URL=sqlite:///{path} opens it, and resume goes on there"

@@ -79,7 +79,7 @@ class DataMissing(RunError):
 def content_of(spec: RunSpec) -> Content:
     """What a run needs, as it is here. Raises: DatasetError; FoldsError."""
     files = []
-    for name, path in _files(spec).items():
+    for name, path in _needed_files(spec).items():
         files.append((name, datasets.file_sha256(path)))
     return Content(
         dataset=spec.dataset,
@@ -91,7 +91,7 @@ def content_of(spec: RunSpec) -> Content:
 
 def send(client: Client, spec: RunSpec, content: Content) -> None:
     """Give the cluster what a run needs, in chunks, for whichever node asks for it."""
-    chunks = {name: _send_file(client, path) for name, path in _files(spec).items()}
+    chunks = {name: _send_file(client, path) for name, path in _needed_files(spec).items()}
     client.publish_dataset(chunks, name=content.name, override=True)
 
 
@@ -154,7 +154,7 @@ def _folder_for_sent_data(content: Content) -> Path:
     return parent / "sent" / content.name
 
 
-def _files(spec: RunSpec) -> dict[str, Path]:
+def _needed_files(spec: RunSpec) -> dict[str, Path]:
     """Path below a folder of datasets -> where it is here, of all that a run needs."""
     files: dict[str, Path] = {}
     entry = datasets.entry(spec.dataset)

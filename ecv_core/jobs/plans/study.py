@@ -105,7 +105,8 @@ class StudyPlan:
         for run_plan in list(self._run_plans):
             own_tasks = tasks_of_spec[run_plan.spec]
             tasks = run_plan.next(results, own_tasks)
-            # A run that has failed stays in the plan, and goes on where the plan is driven again.
+            # A run that needs no more fold leaves the plan. One that has failed stays, and goes on
+            # where the plan is driven again.
             has_failed = results.has_ended_incomplete(run_plan.spec)
             if not tasks and not own_tasks and not has_failed:
                 self._run_plans.remove(run_plan)
