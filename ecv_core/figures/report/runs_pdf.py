@@ -118,13 +118,14 @@ def _heading(pdf: FPDF, title: str) -> None:
 def _add_key_numbers(pdf: FPDF, content: ReportContent) -> None:
     """The numbers side by side: names, values, and notes below them."""
     pdf.set_font(size=_SMALL)
-    names = [number.name for number in content.numbers]
+    # Each of the key numbers is a name, a value and a note.
+    names, values, notes = zip(*content.numbers, strict=True)
     with pdf.table(
         borders_layout=TableBordersLayout.NONE, line_height=_SMALL * _POINT * _LINE, align="L"
     ) as table:
         table.row(names, style=FontFace(emphasis=""))
-        table.row([number.value for number in content.numbers], style=FontFace(emphasis="B"))
-        table.row([number.note for number in content.numbers])
+        table.row(values, style=FontFace(emphasis="B"))
+        table.row(notes)
 
 
 def _add_results(pdf: FPDF, rows: Sequence[RunRow]) -> None:
