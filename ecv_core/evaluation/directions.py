@@ -16,14 +16,14 @@ _LOWER_IS_BETTER = """
     rmse, mse, mae, msle, rmsle, mape, smape, wape, wmape, mase, rmsse, nrmse, nmae, rmspe, mspe,
     medae, mdae, rae, rse, rrse, rss, sse, sae, mad, rmsd, crps, squared error, absolute error,
     nloglik, huber, ndpm, mre, mdape, error, errors, err, error rate, log loss, logloss, pinball,
-    pinball loss, hinge, hinge loss, hamming, hamming loss, zero one, zero one loss, brier,
-    brier loss, perplexity, ppl, cross entropy, crossentropy, xent, bce, bpc, bpb, wer, cer, eer,
-    ece, mce, fid, lpips, kl, divergence, jsd, distance, wasserstein, hausdorff, chamfer, regret,
-    risk, cost, gini, false positive rate, false negative rate, false discovery rate, fpr, fnr,
-    fdr, miss rate, misclassification, misclassification rate, davies bouldin, inertia,
-    average rank, mean rank, negative likelihood ratio, residual, residuals, fallout, fall out,
-    false alarm rate, false positives, false negatives, popularity bias, average popularity,
-    averagepopularity, giniindex, levenshtein, edit distance
+    pinball loss, hinge, hinge loss, hamming, hamming loss, zero one, zero one loss, brier, brier
+    loss, perplexity, ppl, cross entropy, crossentropy, xent, bce, bpc, bpb, wer, cer, eer, ece,
+    mce, fid, lpips, kl, kldiv, kl div, kullback leibler, divergence, jsd, distance, wasserstein,
+    hausdorff, chamfer, regret, risk, cost, gini, false positive rate, false negative rate, false
+    discovery rate, fpr, fnr, fdr, miss rate, misclassification, misclassification rate, davies
+    bouldin, inertia, average rank, avg rank, mean rank, negative likelihood ratio, residual,
+    residuals, fallout, fall out, false alarm rate, false positives, false negatives, popularity
+    bias, average popularity, averagepopularity, giniindex, levenshtein, edit distance
 """
 """Lower is better, and no value is below zero."""
 _LOWER_OF_ANY_SIGN = """

@@ -298,7 +298,7 @@ def verdict_sentence(
         # With folds left to run, contenders are tied only because they are within the indifference.
         if any(played.folds_used[contender] < terms.k for contender in verdict.tied):
             return _indifferent_sentence(names, terms, played, on_dataset)
-        return _tied_sentence(names, terms, verdict, on_dataset, brief=brief)
+        return _tied_sentence(names, terms, played, on_dataset, brief=brief)
     facts = _cost_words(terms, played) + _runner_up_words(names, played)
     if not brief:
         facts += _worse_sentence(names, verdict) + _luck_sentence(terms, played)
@@ -350,14 +350,23 @@ def _indifferent_sentence(
 
 
 def _tied_sentence(
-    names: Sequence[str], terms: Terms, verdict: Verdict, on_dataset: str, *, brief: bool
+    names: Sequence[str], terms: Terms, played: Played, on_dataset: str, *, brief: bool
 ) -> str:
     """That all folds do not tell the winner from others, and who is shown to be worse."""
+    verdict = played.verdict
     winner = names[verdict.winner]
     tied_names = listed([winner, *_names_at(verdict.tied, names)])
+    gaps = played.rounds[-1].gaps
+    with_best_mean = [winner]
+    for contender in verdict.tied:
+        if contender in gaps and gaps[contender].behind == 0:
+            with_best_mean.append(names[contender])
+    best = f"{winner} has the best mean"
+    if len(with_best_mean) > 1:
+        best = f"{listed(with_best_mean)} share the best mean"
     sentence = (
         f"No difference found between {tied_names}{on_dataset}: all {terms.k} folds have run, and "
-        f"{winner} has the best mean."
+        f"{best}."
     )
     # Of those that are tied nothing more is said.
     others = tuple(contender for contender in verdict.order if contender not in verdict.tied)

@@ -190,6 +190,9 @@ def test_all_folds_used_leaves_ties_and_places():
     assert said == f"{found} On new data, too, C is shown to be worse."
     two = played([last], replace(verdict, order=(0, 1)), (4, 4))
     assert verdict_sentence(["A", "D"], TERMS, two) == found
+    even = replace(last, gaps=last.gaps | {1: Gap(behind=0.0, low=0.0, high=0.0, folds=4)})
+    alike = verdict_sentence(["A", "D"], TERMS, played([even], two.verdict, (4, 4)))
+    assert alike.endswith("all 4 folds have run, and A and D share the best mean.")
 
 
 @pytest.mark.parametrize(
