@@ -204,6 +204,38 @@ def shop(tmp_path, monkeypatch):
     return add
 
 
+@pytest.mark.parametrize(
+    ("header", "left_out"),
+    [("", ["column 1"]), ("Unnamed: 0", ["Unnamed: 0"]), ("day", [])],
+)
+@pytest.mark.parametrize("first_number", [0, 1])
+def test_numbers_of_rows_are_no_feature_of_a_table(
+    tmp_path, monkeypatch, header, left_out, first_number
+):
+    # Sorted by its class, the table would give the class away by the number of the row.
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
+    rows = [f"{header},size,class"]
+    for number in range(90):
+        rows.append(f"{number + first_number},{number % 7},{number // 45}")
+    path = tmp_path / "sorted.csv"
+    path.write_text("\n".join(rows))
+    about, _ = own.add_file("sorted", path, {"target": "class"}, lambda *_: None)
+    assert list(about.left_out) == left_out
+    spec = make_spec(dataset="sorted", algorithm="decision-tree", k=3)
+    assert data_of(spec).features.shape == (90, 2 - len(left_out))
+
+
+def test_a_column_without_a_name_that_numbers_no_rows_stays_a_feature(tmp_path, monkeypatch):
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
+    rows = [",size,class"]
+    for number in range(90):
+        rows.append(f"{number * 2},{number % 7},{number % 2}")
+    path = tmp_path / "even.csv"
+    path.write_text("\n".join(rows))
+    about, _ = own.add_file("even", path, {"target": "class"}, lambda *_: None)
+    assert (about.left_out, about.raw_items) == ({}, 2)
+
+
 def test_a_file_with_a_target_becomes_a_table_that_runs(shop):
     about, _ = shop("sizes")
     assert (about.columns, about.task, about.classes) == ({"target": "class"}, Task.CLASSES, 2)

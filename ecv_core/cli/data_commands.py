@@ -249,6 +249,8 @@ def summary(about: own.About) -> list[str]:
             f"{about.raw_users:,} samples, {about.raw_items:,} features; "
             f"target {about.columns['target']}: {kind}, {about.task.value}"
         )
+        for column, reason in about.left_out.items():
+            lines.append(f"  {column} is no feature: {reason}")
         return lines
     lines.append(
         f"{about.raw_users:,} users, {about.raw_items:,} items; after 5-core pruning "

@@ -49,6 +49,8 @@ class About:
     task: Task | None = None
     """Of a table of `raw_users` samples with `raw_items` features; None for interactions."""
     classes: int = 0
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Column of a table that is no feature -> why."""
 
     busiest: int = 0
     """Interactions before pruning of the user who has most of them; 0 where that is not known."""

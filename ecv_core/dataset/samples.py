@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.columns import read_ids, read_numbers
-from ecv_core.dataset.layout import Layout, Unreadable
+from ecv_core.dataset.layout import Layout, Unreadable, default_names
 from ecv_core.dataset.plain import PlainFile, Report, errors_as_dataset_error
 from ecv_core.dataset.rows import batches
 
@@ -64,6 +64,27 @@ def read_samples(
     frame = pd.concat(columns, axis=1)
     frame.columns = pd.Index(layout.names)
     return frame, unfit_by_reason
+
+
+def row_number_columns(frame: pd.DataFrame) -> list[str]:
+    """The columns without a name that number the rows, as pandas writes an index.
+
+    In a file that is sorted they would tell the target.
+
+    Args:
+        frame: As `read_samples` gives it.
+    """
+    row_numbers = np.arange(len(frame))
+    numbering = []
+    for name, default_name in zip(frame.columns, default_names(len(frame.columns)), strict=True):
+        # A file that pandas has read and written again calls its first index so.
+        has_name = name != default_name and not name.startswith("Unnamed: ")
+        if has_name or frame[name].dtype != np.float64:
+            continue
+        first_number = frame[name].iloc[0]
+        if first_number in (0, 1) and (frame[name] == row_numbers + first_number).all():
+            numbering.append(name)
+    return numbering
 
 
 def _numbers_or_texts(column: pa.ChunkedArray, decimal_comma: bool) -> pd.Series:

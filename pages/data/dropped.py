@@ -497,6 +497,8 @@ def _show_samples(about: About) -> None:
         f"**{about.raw_items:,}** features. **{escaped(about.columns['target'])}** is {kind}: "
         f"algorithms that {task} will run on it."
     )
+    for column, reason in about.left_out.items():
+        st.caption(f"**{escaped(column)}** is no feature: {reason}.")
     for why, count in about.unused.items():
         st.caption(f"{counted(count, 'row')} cannot be used: {escaped(why)}.")
 

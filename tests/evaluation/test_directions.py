@@ -30,12 +30,12 @@ def test_the_scorers_of_scikit_learn_are_better_when_higher() -> None:
     [
         "test_rmse", "RMSE", "mae", "log_loss", "LogLoss", "val_loss", "valid_loss", "loss",
         "error",
-        "err", "mse", "kldiv", "avg_rank", "msle", "MAPE", "hinge", "hinge_loss", "perplexity", "brier", "brier_score",
+        "err", "mse", "msle", "MAPE", "hinge", "hinge_loss", "perplexity", "brier", "brier_score",
         "wer", "gini", "testRMSE", "valLogLoss", "mean_absolute_error", "ndcg_loss",
         "negative_log_likelihood", "Gini index@10 (lower is better)", "anything ↓", "max_error",
         "1-accuracy", "1 - ndcg@10", "100 - F1", "one minus auc", "1-NN error",
         "train-mlogloss-mean", "merror", "testrmse", "valloss", "top5err",
-        "giniindex@10", "fall-out", "poisson-nloglik",
+        "giniindex@10", "fall-out", "poisson-nloglik", "kldiv", "avg_rank",
     ],
 )  # fmt: skip
 def test_of_errors_and_losses_lower_is_better(name: str) -> None:

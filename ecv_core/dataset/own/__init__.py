@@ -45,7 +45,7 @@ from ecv_core.dataset.own.recognise import (
 from ecv_core.dataset.plain import PlainFile, Report, no_report, plain_file
 from ecv_core.dataset.pruning import CORE, core_rows
 from ecv_core.dataset.reading import FileContent, read_rows
-from ecv_core.dataset.samples import read_samples
+from ecv_core.dataset.samples import read_samples, row_number_columns
 from ecv_core.dataset.sources import file_sha256
 from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
@@ -241,6 +241,11 @@ def _write_samples(
         raise DatasetError(
             f"two columns of {plain.name} have the same name; give each a name of its own"
         )
+    left_out = {}
+    for column in row_number_columns(frame):
+        if column != target:
+            left_out[column] = "it has no name, and numbers the rows"
+    frame = frame.drop(columns=list(left_out))
     table = table_of(plain.name, frame, target)
     task = Task.NUMBERS
     classes = 0
@@ -265,6 +270,7 @@ def _write_samples(
         interactions=0,
         task=task,
         classes=classes,
+        left_out=left_out,
     )
 
 
