@@ -155,10 +155,10 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     except EcvError:
         # The error is shown where runs are listed. Here it only means that no cost is known.
         return Evidence()
-    source = "recorded runs on another machine"
+    machine = "another machine"
     slowdown = _slowdown(own, recorded)
     if slowdown != 1:
-        source += ", scaled to the speed of your runs"
+        machine += ", scaled to the speed of your runs"
         for index, costs in enumerate(recorded):
             seconds_here = tuple(slowdown * seconds for seconds in costs.seconds)
             recorded[index] = replace(costs, seconds=seconds_here)
@@ -168,10 +168,10 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     works_without_own_runs = works - {_dataset_and_algorithm(costs.spec) for costs in own_costs}
     recorded_costs = _costs_of(works_without_own_runs, recorded)
     if recorded_costs:
-        return Evidence([*own_costs, *recorded_costs], source)
+        return Evidence([*own_costs, *recorded_costs], f"recorded runs on {machine}")
     if own_costs:
         return Evidence(own_costs)
-    return _evidence_of_nearest_dataset(specs, recorded)
+    return _evidence_of_nearest_dataset(specs, recorded, machine)
 
 
 def _dataset_and_algorithm(spec: RunSpec) -> tuple[str, str]:
@@ -242,9 +242,15 @@ def _work_of_fold(spec: RunSpec) -> tuple[object, ...]:
 
 
 def _evidence_of_nearest_dataset(
-    specs: Sequence[RunSpec], recorded: Sequence[KnownCosts]
+    specs: Sequence[RunSpec], recorded: Sequence[KnownCosts], machine: str
 ) -> Evidence:
-    """Costs on the recorded dataset with the most alike numbers of items and interactions."""
+    """Costs on the recorded dataset with the most alike numbers of items and interactions.
+
+    Args:
+        specs: Of the runs whose costs are expected; all on one dataset.
+        recorded: The costs of recorded runs.
+        machine: Where they were recorded, and whether they are scaled, in words.
+    """
     entries = datasets.catalogue()
     entry = entries[specs[0].dataset]
     algorithms = {spec.algorithm for spec in specs}
@@ -262,8 +268,7 @@ def _evidence_of_nearest_dataset(
             stand_ins.append(replace(costs, spec=replace(costs.spec, dataset=entry.id)))
     return Evidence(
         stand_ins,
-        f"runs on {dataset_title(nearest)}, the dataset nearest in size, recorded on another "
-        "machine",
+        f"runs on {dataset_title(nearest)}, the dataset nearest in size, recorded on {machine}",
     )
 
 
