@@ -277,7 +277,7 @@ def _other_settings(spec: RunSpec) -> str:
 
 
 _BY_SCIKIT_LEARN = "as scikit-learn computes it"
-_PREDICTED = {
+_HOW_SCORED = {
     Task.RATINGS: "with predictions clipped to the scale",
     Task.CLASSES: _BY_SCIKIT_LEARN,
     Task.NUMBERS: _BY_SCIKIT_LEARN,
@@ -297,7 +297,7 @@ def _score_words(spec: RunSpec) -> str:
             "users with held-out items"
         )
     if not spec.task.ranks:
-        return f"{text}, over the held-out {spec.task.rows} of a fold, {_PREDICTED[spec.task]}."
+        return f"{text}, over the held-out {spec.task.rows} of a fold, {_HOW_SCORED[spec.task]}."
     return f"{text}; {_ranking_words(spec)}."
 
 

@@ -407,11 +407,11 @@ def _middle_within_axis(axes: Axes, x: float, text: str, figure_width: float) ->
 # Heatmaps, as tables of shaded cells.
 
 
-_ROW = 0.19
+_ROW_INCHES = 0.19
 """Inches of a row."""
-_FOOT = 0.35
+_LEGEND_INCHES = 0.35
 """Inches of the legend below."""
-_GAP = 0.35
+_GAP_IN_ROWS = 0.35
 """Rows between two tables."""
 
 
@@ -426,9 +426,11 @@ def _printed_cells(heatmaps: Sequence[_Trace]) -> Figure:
     # What is a row on a page is a column in print, and what is a column ("x") is a row.
     columns = [str(name) for name in heatmaps[0]["y"]]
     longest = max(len(name) for name in columns)
-    rows = sum(len(heatmap["x"]) for heatmap in heatmaps) + _GAP * (len(heatmaps) - 1)
+    rows = sum(len(heatmap["x"]) for heatmap in heatmaps) + _GAP_IN_ROWS * (len(heatmaps) - 1)
     # Names of columns stand upright above the cells, with 0.1 inch of space.
-    figure = Figure(figsize=(COLUMN, 0.1 + _text_inches(longest) + _ROW * rows + _FOOT))
+    figure = Figure(
+        figsize=(COLUMN, 0.1 + _text_inches(longest) + _ROW_INCHES * rows + _LEGEND_INCHES)
+    )
     axes = figure.subplots()
     names: dict[float, str] = {}
     top = 0.0
@@ -436,7 +438,7 @@ def _printed_cells(heatmaps: Sequence[_Trace]) -> Figure:
         for row, name in enumerate(heatmap["x"]):
             names[top + row + 0.5] = name
         _draw_table(axes, heatmap, top)
-        top += len(heatmap["x"]) + _GAP
+        top += len(heatmap["x"]) + _GAP_IN_ROWS
     axes.set(xlim=(0, len(columns)), ylim=(rows, 0))
     axes.xaxis.tick_top()
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=90)
