@@ -335,7 +335,10 @@ def _add_means_at_stop(
         "width": 8,
     }
     ends = f"{_hover_value('low', ':.4f')} to {_hover_value('high', ':.4f')}"
+    interval_words = f", interval {ends} ({_hover_value('interval')})"
     folds = f"{_hover_value('folds_used')} of {_hover_value('k')} folds"
+    hover = f"{_hover_value('name')}<br>mean %{{x:.4f}}{interval_words}<br>{folds}<extra></extra>"
+    hover_of_single_fold = hover.replace(interval_words, "")  # it has no interval
     _add_marks(
         figure,
         panel_number,
@@ -344,8 +347,7 @@ def _add_means_at_stop(
         name=name,
         marker={"size": 13, "color": colour, "symbol": symbol},
         error_x=interval,
-        hovertemplate=f"{_hover_value('name')}<br>mean %{{x:.4f}}, interval {ends} "
-        f"({_hover_value('interval')})<br>{folds}<extra></extra>",
+        hovertemplate=np.where(runs["interval"] == "", hover_of_single_fold, hover).tolist(),
     )
 
 

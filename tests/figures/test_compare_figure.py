@@ -131,6 +131,14 @@ def test_intervals_made_in_different_ways_are_named_and_drawn_differently():
     assert len({(one.marker.symbol, one.error_x.color) for one in means}) == 3
 
 
+def test_a_hover_says_no_interval_of_a_single_fold():
+    runs = [named("item-knn", [0.2], None), named("popular", [0.2, 0.4], None)]
+    _ticks, means, *_ = compare_figure(compare_frame(runs)).data
+    of_one_fold, of_two_folds = means.hovertemplate
+    assert "interval" not in of_one_fold
+    assert ", interval %{customdata[3]:.4f} to %{customdata[4]:.4f} (" in of_two_folds
+
+
 def test_each_dataset_has_a_panel_and_none_covers_another():
     runs = [named(a, [0.1, 0.2], None, dataset=d) for d in "xyz" for a in ("a", "b", "c")]
     frame = compare_frame(runs)
