@@ -322,7 +322,7 @@ def interval_words(run: RunRecord, new_data: MeanOnNewData | None) -> str:
         return ""
     new_data_words = f"{usual_units_of_new_data(run.spec)} not known"
     if new_data is not None:
-        new_data_words = f"{new_data.units} {ends_words(new_data.interval)}"
+        new_data_words = f"{new_data.of} {ends_words(new_data.interval)}"
     words = f"{percent_text(run.spec.confidence, 'g')} interval for new {new_data_words}"
     shown = shown_interval(run)
     half_width = half_width_words(shown.interval, run.k, shown.note)
@@ -386,7 +386,7 @@ def new_data_line(run: RunRecord, new_data: MeanOnNewData | None) -> str:
         return f"no interval for new {units}, because later {units} may differ from earlier ones"
     if new_data is None:
         return _new_data_sentence(None, units, run.spec.confidence)
-    return _new_data_sentence(new_data.interval, new_data.units, run.spec.confidence)
+    return _new_data_sentence(new_data.interval, new_data.of, run.spec.confidence)
 
 
 def winner_new_data_line(

@@ -314,7 +314,7 @@ def _interval_for_new_data(
         return None
     interval = new_data.interval
     # `of` is 'users', 'clusters' of users, or 'rows' of a table.
-    return {"interval": (interval.low, interval.high), "of": new_data.units}
+    return {"interval": (interval.low, interval.high), "of": new_data.of}
 
 
 def _k_fold_values(run: RunRecord) -> dict[str, Any]:

@@ -20,8 +20,9 @@ class MeanOnNewData:
     """What the folds of a run say of the mean of new data."""
 
     interval: NewDataInterval
-    units: str
-    """Its units: 'users', 'rows' of a table, or 'clusters' of users where the data name them."""
+    of: str
+    """Its units: 'users', 'rows' of a table, or 'clusters' of users where the data name them. The
+    name is public: docs/estimators.md has `new_data.of`."""
 
 
 def mean_on_new_data(run: RunRecord, user_scores: Mapping[int, UserScores]) -> MeanOnNewData | None:
@@ -46,11 +47,11 @@ def mean_on_new_data(run: RunRecord, user_scores: Mapping[int, UserScores]) -> M
         return None
     # An interval knows of no metric, so that an end may lie where the metric cannot be.
     interval_of_mean = interval.within(*metric_of(run.spec).range)
-    return MeanOnNewData(interval=interval_of_mean, units=_units_of_new_data(run, user_scores))
+    return MeanOnNewData(interval=interval_of_mean, of=_units_of_new_data(run, user_scores))
 
 
 def usual_units_of_new_data(spec: RunSpec) -> str:
-    """As `MeanOnNewData.units` of runs like this, where the data do not name users' clusters."""
+    """As `MeanOnNewData.of` of runs like this, where the data do not name users' clusters."""
     if spec.clustered:
         return "clusters"
     if spec.task.of_table:
@@ -59,7 +60,7 @@ def usual_units_of_new_data(spec: RunSpec) -> str:
 
 
 def _units_of_new_data(run: RunRecord, user_scores: Mapping[int, UserScores]) -> str:
-    """As `MeanOnNewData.units` of a run; where it is of users, all its folds used have scores."""
+    """As `MeanOnNewData.of` of a run; where it is of users, all its folds used have scores."""
     units = usual_units_of_new_data(run.spec)
     if units != "users":
         return units

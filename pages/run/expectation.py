@@ -168,7 +168,8 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     works_without_own_runs = works - {_dataset_and_algorithm(costs.spec) for costs in own_costs}
     recorded_costs = _costs_of(works_without_own_runs, recorded)
     if recorded_costs:
-        return Evidence([*own_costs, *recorded_costs], f"recorded runs on {machine}")
+        source = f"recorded runs on {machine}"
+        return Evidence([*own_costs, *recorded_costs], source)
     if own_costs:
         return Evidence(own_costs)
     return _evidence_of_nearest_dataset(specs, recorded, machine)

@@ -173,7 +173,7 @@ def _pictures(rows: Sequence[RunRow]) -> list[ReportPicture]:
         subject = "these folds"
         if row.new_data is not None:
             interval = row.new_data.interval
-            subject = f"new {row.new_data.units}"
+            subject = f"new {row.new_data.of}"
         if interval is not None:
             level = percent_text(row.run.spec.confidence, "g")
             frame.loc[row_number, "low"] = interval.low
