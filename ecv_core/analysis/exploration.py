@@ -43,7 +43,8 @@ def explore(
     registered_rule = rule_named(rule)
     if not 0 < confidence < 1:
         raise InputError(f"the confidence must be between 0 and 1, but is {confidence}")
-    # Of a rule that decides by sets of folds, one walk through these answers for every setting.
+    # A rule that decides by sets of folds can be followed through all orders at once: the orders
+    # that come to a set stop alike there. One walk gives the stops for every value of its axis.
     if not registered_rule.decides_by_sets:
         explorable = " or ".join(other.id for other in RULES.values() if other.decides_by_sets)
         raise InputError(f"the rule '{rule}' has no parameter to explore; choose {explorable}")

@@ -427,7 +427,7 @@ class WatchedMeter:
         """
         self._meter = meter
         self._machine_shared = machine_shared
-        self._settings_key = settings_key
+        self._settings_key = settings_key  # the idle power of this machine is remembered by it
         self._load_at_start = Load.now()
         self._load_at_last_stop = self._load_at_start
         self._idle_power: IdlePower | None = None

@@ -278,8 +278,9 @@ class _FoldsForRule:
         self._table = table
         self._score_name = score_name
         self._rule_looks_at_samples = looks_at_samples
-        self._results_to_come: list[FoldResult] = []
-        """Folds with a score that ran before the first estimator was fitted."""
+        self._results_not_given: list[FoldResult] = []
+        """Folds with a score that `add` has not given yet: until a fit succeeds, failed fits that
+        count as a number."""
         self._has_fitted_estimator = False
         self._has_warned_of_samples = False
         self.without_score: list[int] = []
@@ -299,15 +300,15 @@ class _FoldsForRule:
             if fold.samples is None and self._rule_looks_at_samples:
                 self._warn_of_samples()
                 fold = self._as_one_block(index, fold)  # of which no rule can tell a spread
-            self._results_to_come.append(_result(self._spec, index, fold, energy))
+            self._results_not_given.append(_result(self._spec, index, fold, energy))
         else:
             self.without_score.append(index)
         # A failed fit may count as a score, but failures alone must not stop the cross-validation:
         # the rule sees no result before an estimator was fitted, and then all of them.
         if not self._has_fitted_estimator:
             return []
-        new_results = self._results_to_come
-        self._results_to_come = []
+        new_results = self._results_not_given
+        self._results_not_given = []
         return new_results
 
     def _warn_of_samples(self) -> None:

@@ -344,6 +344,7 @@ class Workers:
         """One at first, then as many as processes; no more than are busy where memory is short."""
         if self._max_processes == 1 or self._first_submitted_at is None:
             return 1
+        # Each process loads the models for itself, which pays only for work that goes on.
         if time.monotonic() - self._first_submitted_at < START_SECONDS:
             return 1
         busy = [process for process in self._processes if process.task is not None]

@@ -84,7 +84,8 @@ class Queue:
     ) -> bool:
         """Go on with a run at its next missing fold; `full` runs the folds after the stop too.
 
-        One that is queued or going already, here or elsewhere, is left as it is.
+        One that is queued or going already, here or elsewhere, or that has no fold left to compute
+        is left as it is.
         Args and other errors: as of `Store.requeue`.
 
         Returns:
@@ -93,8 +94,12 @@ class Queue:
         Raises:
             InputError: For one that other code computes.
         """
-        spec = self._store.run(run_id).spec
+        run = self._store.run(run_id)
+        spec = run.spec
         models.computing(spec)  # refuses a run of other code
+        # A run that is going now may have ended by the time at which it would be queued again.
+        if not (run.resumable or (full and run.can_be_checked)):
+            return False
         if full:
             spec = replace(spec, full=True)
         resumed = self._store.requeue(

@@ -605,9 +605,10 @@ class Selection:
         margin = self._terms.indifference * comparison.leader_mean
         spread = self._spread(comparison.leader, comparison.others, ANY_NOISE)
         level = self._terms.level_of_pairs(self._contender_count)
-        largest_sizes = np.abs(spread.means) + spread.half_widths(level, self._terms.k)
-        size_of = dict(zip(comparison.others, largest_sizes.tolist(), strict=True))
-        return [(leader, rival) for leader, rival in self._ties if size_of[rival] <= margin]
+        largest_differences = np.abs(spread.means) + spread.half_widths(level, self._terms.k)
+        difference_of = dict(zip(comparison.others, largest_differences.tolist(), strict=True))
+        # Every tie is with the leader of this comparison.
+        return [(leader, rival) for leader, rival in self._ties if difference_of[rival] <= margin]
 
     def _settle_places(self, comparison: _Comparison) -> set[int]:
         """Until 'order': settle pairs, who is in, whether it is decided, and who is to run next.

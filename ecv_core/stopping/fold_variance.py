@@ -126,7 +126,8 @@ def user_moments(values: NDArray[np.floating], sets: FoldsOfSets) -> UserMoments
     is_scored = ~np.isnan(values[0])  # every model scores the same users
     users_in_fold = is_scored.sum(axis=1).astype(np.float64)
     sizes = sets.sum(axis=1)
-    in_set = sets.astype(np.float64)  # times numbers of folds it gives the sums over each set
+    # A row is a set, with 1 for a fold in it: times numbers of folds it gives their sums over sets.
+    in_set = sets.astype(np.float64)
     users_per_fold = in_set @ users_in_fold / sizes
     freedom_between = in_set @ np.maximum(users_in_fold - 1, 0)
     patterns = _Patterns.of(is_scored)
@@ -181,7 +182,7 @@ def _product_sums(
     """
     models, folds, _ = values.shape
     # Deviations within users are from a user's own mean over the folds of a set, those between
-    # users from the mean of a fold.
+    # users from the mean of a fold. Users whose scores are in the same folds share a pattern.
     scores = _ScoresByPattern.of(values, is_scored, patterns)
     # Pairs of folds serve all sets at once; of many folds they take gigabytes, so that a few sets
     # are better gone through one by one.
@@ -189,7 +190,8 @@ def _product_sums(
         within, users_in_two_folds = _sums_within_by_pairs(scores, sets, patterns)
     else:
         within, users_in_two_folds = _sums_within_set_by_set(values, is_scored, sets)
-    in_set = sets.astype(np.float64)  # times numbers of folds it gives the sums over each set
+    # A row is a set, with 1 for a fold in it: times numbers of folds it gives their sums over sets.
+    in_set = sets.astype(np.float64)
     between = np.zeros((len(sets), models, models))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
         between[:, a, b] = in_set @ scores.products_about_fold_means(a, b)

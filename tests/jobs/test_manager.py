@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from ecv_core.jobs.executors import Results, compute
-from ecv_core.jobs.manager import RunManager
+from ecv_core.jobs.manager import Queue, RunManager
 from ecv_core.records.run import Progress, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
@@ -220,6 +220,15 @@ def test_runs_of_a_program_that_is_gone_are_found_interrupted_and_resume(
     assert store.run(run_id).state is RunState.INTERRUPTED
     manager.resume(run_id)
     assert wait_for(store, run_id, ended).state is RunState.FINISHED
+
+
+def test_a_run_that_has_ended_meanwhile_is_not_taken(store: Store, manage: Callable) -> None:
+    manager = manage(compute=quick)
+    run_id = manager.start([SPEC])
+    run = wait_for(store, run_id, ended)
+    assert (run.state, run.complete) == (RunState.FINISHED, True)
+    assert not Queue(store).resume(run_id)
+    assert store.run(run_id).state is RunState.FINISHED
 
 
 @pytest.mark.slow

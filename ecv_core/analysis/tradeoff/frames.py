@@ -219,18 +219,18 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     rows = average.rows(alphas)  # those of the alphas, the same in every curve
     # Of processor seconds every fold of a run has an equal share; joules are known of each fold.
     used_folds_percent = []
-    used_energy_percent = []
+    used_cost_percent = []
     seconds = []
     for system, curve in zip(explored.systems, explored.curves, strict=True):
         used_folds_percent.append(100 * curve.mean_stop[rows] / curve.k)
-        used_energy_percent.append(curve.cost_percent[rows])
+        used_cost_percent.append(curve.cost_percent[rows])
         # A run that was not timed has no costs: it adds 0 seconds, and so weighs nothing.
         seconds.append(sum(processor_costs(system.results or ()), 0.0))
-    joules = joules_of(explored.systems)
+    joules = joules_of(explored.systems)  # None where those of some run are not known
     if joules is None:
         joules = np.zeros(len(explored.systems))
     processor_percent = _percent_of_sum(used_folds_percent, seconds)
-    joules_percent = _percent_of_sum(used_energy_percent, joules)
+    joules_percent = _percent_of_sum(used_cost_percent, joules)
     return pd.DataFrame(
         {
             "alpha": list(alphas),

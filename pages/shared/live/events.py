@@ -339,6 +339,7 @@ class Events:
             activity_told = activity
             if topic.startswith(_KINDS_THAT_MAY_WAIT):
                 activity_told = earlier_activity
+            # The page is drawn anew only for a version that is newer than what it shows.
             versions[topic] = f"{activity_told.moment} {self.version(topic, activity_told)}"
         return versions
 
