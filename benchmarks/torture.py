@@ -1,6 +1,6 @@
-"""Everything that may not break, broken on purpose: kills, disks, databases, files.
+"""Everything that may not break, broken on purpose: kills, disks, databases, files, sessions.
 
-python -m benchmarks.torture [--seed N] [--kills 200] [--cases 5000]
+python -m benchmarks.torture [--seed N] [--kills 200] [--cases 5000] [--connections 1000]
 
 Each part is a program of its own, made from the seed, and prints what was not kept as it goes on;
 at the end stands a table. Without a seed one is drawn and printed, so that it can be made again.
@@ -24,13 +24,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6))
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--cases", type=int, default=5000)
+    parser.add_argument("--connections", type=int, default=1000)
     options = parser.parse_args()
     seed = f"--seed={options.seed}"
+    kills_of_nodes = min(options.kills, 60)
     parts = {
         "kills": ["benchmarks.kills", f"--kills={options.kills}", seed],
+        "nodes of a cluster": ["benchmarks.cluster", f"--kills={kills_of_nodes}", seed],
         "disks": ["pytest", "-q", *TESTS_OF_DISKS, "-k", "disk or cut_short"],
         "files, rows and commands": ["benchmarks.fuzz", f"--cases={options.cases}", seed],
         "files made to be large": ["benchmarks.hostile"],
+        "sessions and bytes": ["benchmarks.wire", f"--cases={options.connections}", seed],
     }
     print(f"seed {options.seed}", flush=True)
     rows = []
