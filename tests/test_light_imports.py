@@ -83,6 +83,7 @@ def test_scores_of_a_file_are_read_without_pandas(tmp_path: Path) -> None:
         assert loaded & {*unused, "ecv_core.models", "ecv_core.store", "ecv_core.fold"} == set()
 
 
+@pytest.mark.slow
 def test_training_networks_does_not_load_the_compiler_of_torch() -> None:
     imports = (
         "from ecv_core.fold.computing import run_fold; from ecv_core.fold.spec import make_spec"

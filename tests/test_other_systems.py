@@ -61,6 +61,7 @@ def elsewhere(tmp_path: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_a_run_on_a_system_with_no_users_signals_or_limits(elsewhere: dict[str, str]) -> None:
     words = ["-m", "ecv_core", "run", "synthetic", "popular", "-k", "3", "--no-energy"]
     done = subprocess.run(
@@ -70,6 +71,7 @@ def test_a_run_on_a_system_with_no_users_signals_or_limits(elsewhere: dict[str, 
     assert "popular on synthetic" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_worker_computes_and_is_cancelled_there(elsewhere: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WORKER],

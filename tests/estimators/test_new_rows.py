@@ -136,6 +136,7 @@ def test_a_score_without_samples_goes_by_the_corrected_variance_of_its_folds(
     assert result.new_data.interval.width == pytest.approx(2 * half)
 
 
+@pytest.mark.slow
 def test_blocks_of_a_jackknife_do_not_pass_for_more_rows_where_splits_are_repeated():
     splitter = RepeatedKFold(n_splits=5, n_repeats=10, random_state=0)
     result = ecv.cross_validate(

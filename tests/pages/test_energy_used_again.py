@@ -8,6 +8,7 @@ from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ def run(store: Store, spec: RunSpec) -> RunRecord:
 
 
 # Each example draws two reports, so none is shrunk.
+@pytest.mark.slow
 @settings(max_examples=4, phases=[Phase.explicit, Phase.generate])
 @example(["DEU", "POL"], None, 65.0, None, 3.0, {0, 1, 2, 3})
 @example(["POL", "DEU"], 65.0, None, 3.0, 7.0, {1})

@@ -195,6 +195,7 @@ def worker(path: Path, results: multiprocessing.SimpleQueue[list[int]]) -> None:
     results.put(go_on(path, [0.3, 0.31, 0.32, 0.33]))
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_storage_prune_by_each_others_trials(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite3"
     assert go_on(path, [0.5]) == [K]  # the best, of neither of them

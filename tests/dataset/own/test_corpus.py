@@ -110,6 +110,7 @@ def mutants() -> list[str]:
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mutants())
 def test_no_line_of_a_damaged_file_is_lost_in_silence(name, tmp_path):
     content = (CORPUS / name).read_bytes()
