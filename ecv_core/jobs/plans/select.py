@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 _BUDGET_AMOUNT = "budget_amount"
 _BUDGET_UNIT = "budget_unit"
+_HAS_WORST_SCORE = "bounded"
+"""Names under which databases keep terms: `Terms.budget` in two parts, `Terms.has_worst_score`."""
 _RECORDED = "recorded"
 """Among the terms that are kept: whether folds of recorded runs count."""
 
@@ -612,6 +614,7 @@ def _terms_to_keep(terms: Terms, with_recorded: bool) -> dict[str, Any]:
         del values["budget"]
         values[_BUDGET_AMOUNT] = terms.budget.amount
         values[_BUDGET_UNIT] = terms.budget.unit
+    values[_HAS_WORST_SCORE] = values.pop("has_worst_score")
     return values
 
 
@@ -622,7 +625,8 @@ def _stored_terms(record: PlanRecord) -> Terms:
     budget = None
     if _BUDGET_UNIT in values:
         budget = Budget(amount=values.pop(_BUDGET_AMOUNT), unit=values.pop(_BUDGET_UNIT))
-    return Terms(**values, budget=budget)
+    has_worst_score = values.pop(_HAS_WORST_SCORE, True)  # selections of older releases lack it
+    return Terms(**values, budget=budget, has_worst_score=has_worst_score)
 
 
 def _uses_recorded(record: PlanRecord) -> bool:

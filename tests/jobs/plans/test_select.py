@@ -104,6 +104,18 @@ def test_each_contender_runs_only_the_folds_it_needs(store: Store) -> None:
     assert "10 % of the energy. ItemKNN" in said
 
 
+def test_terms_are_kept_under_the_names_that_databases_have(store: Store) -> None:
+    terms = Terms(k=10, budget=Budget.parse("20 folds"), has_worst_score=False)
+    selection_id = begin(store, specs("item-knn", "ease"), terms)
+    kept = stored_plan(store, SELECTION, selection_id)
+    assert set(kept.content.terms) == {
+        "recorded", "k", "confidence", "indifference", "until", "higher_is_better", "bounded",
+        "budget_amount", "budget_unit",
+    }  # fmt: skip
+    assert kept.content.terms["bounded"] is False
+    assert SelectPlan.of(kept).terms == terms
+
+
 def test_the_next_fold_is_the_one_the_round_lacks(store: Store) -> None:
     selection_id = begin(store, specs("item-knn", "user-knn"), TERMS)
     assert look(store, selection_id).missing_turn == (0, 0)
