@@ -145,6 +145,9 @@ def _runs(run_ids: Sequence[str]) -> list[RunRecord]:
 def _pair_document(comparison: Comparison, tests: FurtherTests, sentence: str) -> dict[str, Any]:
     """A pair: its test, its further tests, and its sentence."""
     document = asdict(comparison)
+    # Under these names programs read them.
+    document["fitted"] = document.pop("test_of_fitted_models")
+    document["fitted_p_holm"] = document.pop("p_holm_of_fitted_models")
     document["shows_difference"] = comparison.shows_difference
     document["speaks_of"] = comparison.test.speaks_of
     document["further"] = asdict(tests)

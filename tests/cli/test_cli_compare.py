@@ -19,6 +19,7 @@ def test_runs_are_compared_in_words_and_as_json(capsys):
     document = json.loads(capsys.readouterr().out)
     (pair,) = document["pairs"]
     assert sorted(document["runs"]) == sorted([pair["first"], pair["second"]])
+    assert pair["fitted"] is pair["fitted_p_holm"] is None  # they are of tables
     # nDCG is at most 1, so no two differ by more than that.
     further = pair["further"]
     assert further["chances"]["equivalent"] == pytest.approx(1)
