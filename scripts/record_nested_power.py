@@ -81,7 +81,7 @@ def p_values(dataset: str, algorithm: str) -> dict[str, NDArray[np.float64]]:
     found = own_tuning(open_store(), dataset, algorithm)
     if found is None or found.spec.split != NESTED_K_FOLD:
         sys.exit(f"this database has a larger tuning of {algorithm} on {dataset}; take a new one")
-    return {metric: paired_p_values(cube) for metric, cube in found.values.items()}
+    return {metric: paired_p_values(cube) for metric, cube in found.user_scores.items()}
 
 
 def main() -> None:
