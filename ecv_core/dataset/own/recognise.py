@@ -389,9 +389,18 @@ def _count_titles_of_full_width(table: Sequence[Sequence[str]]) -> int:
     count = 0
     while count < len(table) - 1 and _may_be_title(table[count]):
         count += 1
-    if _has_header(table[count:]):
+    if _has_header(table[count:]) and not _are_names_values(table[count:]):
         return count
     return 0
+
+
+def _are_names_values(table: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names no columns, as a column has its name as a value: such as 'book'
+    in a column of kinds of products."""
+    for place, name in enumerate(table[0]):
+        if is_role_name(name) and name in _filled_values(table[1:], place):
+            return True
+    return False
 
 
 def _may_be_title(fields: Sequence[str]) -> bool:

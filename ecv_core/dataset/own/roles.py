@@ -178,20 +178,25 @@ def roles_by_names(names: Sequence[str]) -> dict[str, int]:
 def _names_in_object_of_row(names: Sequence[str]) -> list[str]:
     """The names in the object of JSON that has a user and an item, without its path.
 
-    Elasticsearch writes such rows: '_source.user_id' and '_source.rating' beside its own '_id'.
+    Elasticsearch writes such rows: '_source.user_id' and '_source.rating' beside its own '_id'. Of
+    several such objects the outermost is the row, which may have the user and item it answers to.
     """
-    children: dict[str, set[str]] = {}  # path of an object -> names in it, as they are compared
+    names_of_object: dict[str, set[str]] = {}  # path of an object -> names in it, as compared
     for name in names:
         path, dot, child = name.rpartition(".")
-        if dot:
-            children.setdefault(path + dot, set()).add(plain_name(child))
-    prefix = ""
-    for path, names_in_object in children.items():
+        names_of_object.setdefault(path + dot, set()).add(plain_name(child))
+    paths_of_rows = []
+    for path, names_in_object in names_of_object.items():
         has_user = not names_in_object.isdisjoint(_WORDS["user_id"])
         has_item = not names_in_object.isdisjoint(_WORDS["item_id"])
         if has_user and has_item:
-            prefix = path
+            paths_of_rows.append(path)
+    prefix = min(paths_of_rows, key=_depth, default="")
     return [name.removeprefix(prefix) for name in names]
+
+
+def _depth(path: str) -> int:
+    return path.count(".")
 
 
 def _likeliest_id(role: str, names: Sequence[str], columns: Mapping[int, Values]) -> int:

@@ -230,6 +230,14 @@ def test_names_before_a_column_without_one_stay_names(read):
     assert len(rows_of(reading)) == 3
 
 
+@pytest.mark.parametrize("names", ["name,user,kind,", "#id,user,piece,kind"])
+def test_no_names_are_titles_where_a_value_could_name_a_column(read, names):
+    rows = "".join(f"b{number},u{number % 3},i{number % 4},book\n" for number in range(12))
+    layout, reading = read(f"{names}\n{rows}")
+    assert layout.names[1] == "user"
+    assert len(rows_of(reading)) == 12
+
+
 def test_line_breaks_that_cut_rows_in_halves_of_one_width_are_in_fields(read):
     rows = [f'u{number % 3},i{number % 4},"good\nor bad, {number}",4\n' for number in range(12)]
     layout, reading = read("user,item,review,rating\n" + "".join(rows))
@@ -247,6 +255,12 @@ def test_the_object_that_has_user_and_item_names_the_columns(read):
     layout, _ = read("".join(line % (number, number) for number in range(12)))
     names = {"user_id": "_source.user_id", "item_id": "_source.item_id"}
     assert named(layout) == {**names, "rating": "_source.rating"}
+
+
+def test_the_user_and_item_of_an_object_within_a_row_are_not_those_of_the_row(read):
+    line = '{"user": 1, "item": %d, "reply": {"user_id": 2, "item_id": %d}}\n'
+    layout, _ = read("".join(line % (number, number) for number in range(12)))
+    assert named(layout) == {"user_id": "user", "item_id": "item"}
 
 
 def test_a_date_that_is_not_read_is_said(tmp_path):
