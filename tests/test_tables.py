@@ -1,5 +1,7 @@
 """Tables of samples through the fold engine: scikit-learn's own scores; refusals in a sentence."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,8 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from ecv_core import evaluation, models
 from ecv_core.dataset import catalogue, entry, own, tables
+from ecv_core.dataset.about import ABOUT, ADDED, read_about
+from ecv_core.dataset.folders import data_dir
 from ecv_core.dataset.sources import source_of
 from ecv_core.figures.estimators import estimators_frame
 from ecv_core.fold import check_needs, data_of
@@ -225,15 +229,61 @@ def test_numbers_of_rows_are_no_feature_of_a_table(
     assert data_of(spec).features.shape == (90, 2 - len(left_out))
 
 
-def test_a_column_without_a_name_that_numbers_no_rows_stays_a_feature(tmp_path, monkeypatch):
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_numbers_that_rows_kept_in_another_order_are_no_feature(tmp_path, monkeypatch, form):
+    # Of a table that was sorted, they give the class away, however its rows are shuffled.
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
+    numbers = np.arange(120)
+    frame = pd.DataFrame({"size": numbers % 7, "class": numbers // 60})
+    training = frame.sample(90, random_state=1)
+    path = tmp_path / f"training.{form}"
+    getattr(training, f"to_{form}")(path)
+    about, _ = own.add_file("training", path, {"target": "class"}, lambda *_: None)
+    assert (len(about.left_out), about.raw_items) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "values", [[number // 2 for number in range(90)], [number / 2 for number in range(90)]]
+)
+def test_a_column_without_a_name_that_numbers_no_rows_stays_a_feature(
+    tmp_path, monkeypatch, values
+):
     monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
     rows = [",size,class"]
-    for number in range(90):
-        rows.append(f"{number * 2},{number % 7},{number % 2}")
-    path = tmp_path / "even.csv"
+    for number, value in enumerate(values):
+        rows.append(f"{value},{number % 7},{number % 2}")
+    path = tmp_path / "halves.csv"
     path.write_text("\n".join(rows))
-    about, _ = own.add_file("even", path, {"target": "class"}, lambda *_: None)
+    about, _ = own.add_file("halves", path, {"target": "class"}, lambda *_: None)
     assert (about.left_out, about.raw_items) == ({}, 2)
+
+
+def test_in_a_file_without_names_only_numbers_in_order_are_no_feature(tmp_path, monkeypatch):
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
+    rows = [f"{number},{number * 3},{number % 2}" for number in range(90)]
+    path = tmp_path / "nameless.csv"
+    path.write_text("\n".join(rows))
+    about, _ = own.add_file("nameless", path, {"target": "3"}, lambda *_: None)
+    assert (list(about.left_out), about.raw_items) == (["column 1"], 1)
+
+
+def test_a_table_of_a_target_and_the_numbers_of_its_rows_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
+    path = tmp_path / "series.csv"
+    pd.DataFrame({"class": [0, 1] * 45}).to_csv(path)
+    with pytest.raises(DatasetError, match="the others only number the rows"):
+        own.add_file("series", path, {"target": "class"}, lambda *_: None)
+
+
+def test_a_table_that_an_earlier_version_kept_is_read(shop):
+    shop("sizes")
+    path = data_dir() / ADDED / "sizes" / ABOUT
+    fields = json.loads(path.read_text())
+    del fields["left_out"]
+    path.write_text(json.dumps(fields))
+    about = read_about(path.parent)
+    assert about is not None
+    assert (about.left_out, about.classes) == ({}, 2)
 
 
 def test_a_file_with_a_target_becomes_a_table_that_runs(shop):

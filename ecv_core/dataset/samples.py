@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _MISSING = ["?", "na", "n/a", "nan", "null", "none", "-"]
 """What stands for no value, in small letters."""
+_PARQUET_INDEX = "__index_level_0__"
+"""How pandas names an index without a name in a Parquet file."""
 
 
 def read_samples(
@@ -69,22 +71,39 @@ def read_samples(
 def row_number_columns(frame: pd.DataFrame) -> list[str]:
     """The columns without a name that number the rows, as pandas writes an index.
 
-    In a file that is sorted they would tell the target.
+    They would tell the target: of a sorted file by the place, and of one that was sorted before
+    it was shuffled or rows were taken from it, by the number that each row has kept.
 
     Args:
         frame: As `read_samples` gives it.
     """
-    row_numbers = np.arange(len(frame))
+    default_name_of = dict(zip(frame.columns, default_names(len(frame.columns)), strict=True))
+    nameless = []
+    for name, default_name in default_name_of.items():
+        # pandas calls an index so in Parquet, or where it has read and written it again.
+        if name in (default_name, _PARQUET_INDEX) or name.startswith("Unnamed: "):
+            nameless.append(name)
+    number_rows = _are_row_numbers
+    if len(nameless) == len(frame.columns):  # The file names none, so that any may be a feature.
+        number_rows = _count_up
     numbering = []
-    for name, default_name in zip(frame.columns, default_names(len(frame.columns)), strict=True):
-        # A file that pandas has read and written again calls its first index so.
-        has_name = name != default_name and not name.startswith("Unnamed: ")
-        if has_name or frame[name].dtype != np.float64:
-            continue
-        first_number = frame[name].iloc[0]
-        if first_number in (0, 1) and (frame[name] == row_numbers + first_number).all():
+    for name in nameless:
+        if number_rows(frame[name]):
             numbering.append(name)
     return numbering
+
+
+def _count_up(values: pd.Series) -> bool:
+    """Whether values are 0, 1, 2 and so on, or 1, 2, 3."""
+    first_number = values.iloc[0]
+    return first_number in (0, 1) and bool((values == first_number + np.arange(len(values))).all())
+
+
+def _are_row_numbers(values: pd.Series) -> bool:
+    """Whether every row has a whole number of its own, from 0, in any order."""
+    if values.dtype != np.float64 or not values.is_unique:
+        return False
+    return bool(((values >= 0) & (values % 1 == 0)).all())
 
 
 def _numbers_or_texts(column: pa.ChunkedArray, decimal_comma: bool) -> pd.Series:

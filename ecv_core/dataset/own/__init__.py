@@ -246,6 +246,11 @@ def _write_samples(
         if column != target:
             left_out[column] = "it has no name, and numbers the rows"
     frame = frame.drop(columns=list(left_out))
+    if left_out and len(frame.columns) == 1:
+        raise DatasetError(
+            f"no column but the target '{target}' can be learnt from: the others only number the "
+            "rows; add a column of numbers"
+        )
     table = table_of(plain.name, frame, target)
     task = Task.NUMBERS
     classes = 0
