@@ -39,7 +39,7 @@ Scale = Literal["linear", "logarithmic", "percent", "folds"]
 """How a number is read and compared: as it is, by factors, as a share, as a number of folds."""
 
 
-@renamed_fields(said="error_name", later="added_later")
+@renamed_fields(said="error_name", later="added_later", tried="search_values")
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One knob: its type is its default's.

@@ -26,6 +26,14 @@ def test_a_parameter_written_for_a_release_before_is_still_understood():
         width.parse(-1)
 
 
+def test_a_parameter_may_still_say_which_values_are_tried():
+    with pytest.warns(DeprecationWarning, match="search_values"):
+        width = ecv.Parameter("width", 0.1, "Of the interval.", tried=(0.1, 0.2))
+    assert width.search_values == (0.1, 0.2)
+    with pytest.warns(DeprecationWarning, match="search_values"):
+        assert width.tried == (0.1, 0.2)
+
+
 def test_a_parameter_that_came_later_may_still_say_so():
     with pytest.warns(DeprecationWarning, match="added_later"):
         width = ecv.Parameter("width", 0.1, "Of the interval.", later=True)
