@@ -140,7 +140,12 @@ def continue_run(
     from ecv_core.jobs.manager import Queue
 
     if not Queue(store).resume(run.run_id, full=full):
-        raise InputError(f"run {run.run_id} is already running in another program; wait for it")
+        run = store.run(run.run_id)
+        if run.state.active:
+            raise InputError(f"run {run.run_id} is already running in another program; wait for it")
+        raise InputError(
+            f"run {run.run_id} is {run.state} by now, by another program; finished folds are kept"
+        )
     say(f"continuing run {run.run_id}, which has {len(run.folds)} of {run.k} folds")
     compute_run(store, store.run(run.run_id), options)
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from ecv_core import cli
+from ecv_core.cli import runs_commands
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunState
 from ecv_core.store.ownership import this_process
@@ -14,7 +15,6 @@ from tests.fake_folds import fold_result
 SPEC = make_spec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 GONE = f"{this_process().rsplit(':', 2)[0]}:4194304:1"
 """A program of this machine that has ended."""
-"""A program on another machine that has given no sign of life."""
 
 
 @pytest.fixture
@@ -106,6 +106,21 @@ def test_what_cannot_be_resumed_is_one_line(store, capsys):
         assert len(error.splitlines()) == 1
     assert cli.main(["resume", ids[1]]) == 2  # it waits in somebody's queue
     assert "is already running in another program" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_run_that_ends_meanwhile_is_not_said_to_be_running(store, capsys, monkeypatch):
+    (run_id,) = store.create([SPEC], owner="outside")
+    store.start(run_id, owner="outside")
+
+    def ends_elsewhere(spec):
+        for fold in range(5):
+            store.add_fold(run_id, fold_result(fold, 0.9), stopped_at=None)
+        store.finish(run_id, RunState.FINISHED)
+
+    monkeypatch.setattr(runs_commands, "check_data", ends_elsewhere)
+    assert cli.main(["resume", run_id]) == 2
+    assert "is finished by now, by another program" in capsys.readouterr().err
+    assert store.run(run_id).state is RunState.FINISHED
 
 
 def test_a_run_is_shown_exported_and_deleted(store, capsys, tmp_path):
