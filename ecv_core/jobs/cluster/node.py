@@ -303,7 +303,7 @@ def read_answer(answer: object, node: str) -> list[tuple[Any, Any]]:
 
     Raises:
         WrongAnswer for what cannot be read, or is no list of pairs.
-        EcvError: That was packed_answer.
+        EcvError: The one that was packed.
     """
     if not isinstance(answer, bytes):
         raise WrongAnswer(f"{node} answered with {type(answer).__name__}, not with bytes")

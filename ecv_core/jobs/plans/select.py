@@ -465,7 +465,7 @@ def go_on(store: Store, selection_id: str) -> list[str]:
     """Queue the fold that a selection needs next; gives the runs that are to compute it.
 
     Returns:
-        None once it is decided, or while one of its folds is queued or going.
+        None of them once it is decided, or while one of its folds is queued or going.
 
     Raises:
         InputError: Where the fold is one of a tracked contender, with how it gets there.

@@ -357,7 +357,7 @@ def _check_not_in_a_loop(run: RunRecord) -> None:
 
 
 def _lease_of_missing_fold(store: Store, run_id: str, index: int) -> Lease:
-    """Who has a fold that is told now, since when.
+    """The lease of a fold that is told now.
 
     Raises:
         InputError: For a fold that cannot be told.
