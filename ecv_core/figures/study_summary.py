@@ -100,7 +100,7 @@ class Summary:
         """The paper's rule beside all others, as `rules_frame` gives it.
 
         Args:
-            known: The curves of rules that need users' scores; may be empty.
+            curves: Those of rules that need users' scores; may be empty.
         """
         others = compared_curves(self.tradeoff.systems, curves)
         return rules_frame(self.tradeoff, others, self.alphas)

@@ -115,7 +115,7 @@ def entry_of(run: RunRecord, *, runner: str) -> Entry:
 
     Args:
         run: The run of a model that predicts ratings by RMSE, with at least one fold.
-        by: 'here' or 'yours'.
+        runner: 'here' or 'yours'.
     """
     algorithm = models.of(run.spec)
     scores = [fold.score for fold in run.folds]

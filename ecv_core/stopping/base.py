@@ -34,8 +34,8 @@ def check_numbers(rule: object, **lowest_values: float) -> None:
 
     Args:
         rule: An instance with `min_folds` or `confidence`, or neither.
-        least: Its own settings, each with the least that it can be. One that the class declares as
-            `int` has to be whole.
+        lowest_values: Its own settings, each with the least that it can be. One that the class
+            declares as `int` has to be whole.
 
     Raises:
         InputError: With the setting and its value.

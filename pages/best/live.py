@@ -182,7 +182,7 @@ def _show_what_goes_on(selection_id: str, drawn_states: _RunStates, drawn_at: fl
 
     Args:
         selection_id: The selection.
-        drawn_states: The stages of its runs when the page was drawn.
+        drawn_states: The states of its runs when the page was drawn.
         drawn_at: The moment of that.
     """
     with errors_as_sentences():

@@ -209,7 +209,7 @@ def _nearest_words(points_of_phone: Mapping[int, int]) -> str:
     """Which phones have the most points, as Markdown.
 
     Args:
-        points: Number of a phone -> its points.
+        points_of_phone: Number of a phone -> its points.
     """
     most = max(points_of_phone.values())
     nearest = []

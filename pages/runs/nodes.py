@@ -55,7 +55,7 @@ def _runs_to_draw(ids_of_computed: Set[str]) -> list[RunRecord]:
     """Runs whose folds are drawn as lanes.
 
     Args:
-        computed_now: Ids of runs that nodes compute now.
+        ids_of_computed: Ids of runs that nodes compute now.
 
     Returns:
         Those, with the others of the newest group of them; while none is computed, the newest

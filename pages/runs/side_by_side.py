@@ -405,7 +405,7 @@ def _params_of_folds_page(runs: Sequence[NamedRun]) -> dict[str, str | list[str]
 
 
 def _tested_pairs_table(tested: Sequence[Comparison], *, with_datasets: bool) -> None:
-    """All pairs; `datasets` is whether there is more than one, which then have a column."""
+    """All pairs; `with_datasets` is whether there are several, which then have a column."""
     # 'over' says what scores were paired: users, samples or folds; 'speaks_of' says of what a
     # difference is shown: the learners, or the models that were fitted.
     frame = comparison_frame(tested)

@@ -207,7 +207,7 @@ def runs_table(
     Args:
         frame: From `figures.compare.compare_frame`.
         new_data: For each row the interval for new data, as `figures.words.new_data_cell` has it.
-        algorithms: Whether they need a column of their own.
+        with_algorithms: Whether they need a column of their own.
         key: The key of the table on the page.
     """
     shown = pd.DataFrame({"dataset": frame["dataset"].map(dataset_title)})
