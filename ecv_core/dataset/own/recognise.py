@@ -376,7 +376,7 @@ def _count_titles(rows: Sequence[Sequence[str]]) -> int:
     while len(rows[above_table]) != width:
         above_table += 1
     table = rows[above_table:]
-    if above_table and _can_be_names(rows[above_table - 1], width) and not _has_header(table):
+    if above_table and _can_be_names(rows[above_table - 1], width) and not _is_named(table):
         return above_table - 1  # The last of them names the columns, and is no title.
     return above_table + _count_titles_of_full_width(table)
 
@@ -389,18 +389,22 @@ def _count_titles_of_full_width(table: Sequence[Sequence[str]]) -> int:
     count = 0
     while count < len(table) - 1 and _may_be_title(table[count]):
         count += 1
-    if _has_header(table[count:]) and not _are_names_values(table[count:]):
+    if _is_named(table[count:]):
         return count
     return 0
 
 
-def _are_names_values(table: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names no columns, as a column has its name as a value: such as 'book'
-    in a column of kinds of products."""
-    for place, name in enumerate(table[0]):
-        if is_role_name(name) and name in _filled_values(table[1:], place):
-            return True
-    return False
+def _is_named(table: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names the columns of rows below it.
+
+    A word such as 'book' names none where it comes again, as in a column of kinds of products.
+    """
+    names = table[0]
+    rows = table[1:]
+    for place, name in enumerate(names):
+        if is_role_name(name) and name in _filled_values(rows, place):
+            return False
+    return len(rows) > 0 and _has_header(table)
 
 
 def _may_be_title(fields: Sequence[str]) -> bool:

@@ -230,9 +230,12 @@ def test_names_before_a_column_without_one_stay_names(read):
     assert len(rows_of(reading)) == 3
 
 
-@pytest.mark.parametrize("names", ["name,user,kind,", "#id,user,piece,kind"])
-def test_no_names_are_titles_where_a_value_could_name_a_column(read, names):
-    rows = "".join(f"b{number},u{number % 3},i{number % 4},book\n" for number in range(12))
+@pytest.mark.parametrize(
+    ("names", "end"),
+    [("name,user,kind,", ""), ("#id,user,piece,kind", ""), ("name,user,item,kind", ",")],
+)
+def test_no_names_are_titles_where_a_value_could_name_a_column(read, names, end):
+    rows = "".join(f"b{number},u{number % 3},i{number % 4},book{end}\n" for number in range(12))
     layout, reading = read(f"{names}\n{rows}")
     assert layout.names[1] == "user"
     assert len(rows_of(reading)) == 12
