@@ -211,8 +211,8 @@ def _costs_on_idle_cores(costs: KnownCosts, processor_seconds: float | None) -> 
     """What a run takes on one or two idle cores, by its processor seconds where those are known."""
     if not processor_seconds:
         return costs
-    # How long the folds took tells nothing, for they waited for other programs. A fold will take
-    # one idle core or two: which of them is not known, so the costs are a range of both.
+    # How long the folds took is left aside, since they may have waited for other programs. A fold
+    # will take one idle core or two: which of them is not known, so the costs are a range of both.
     folds = len(costs.seconds)
     seconds_on_one_core = processor_seconds / folds
     seconds_on_two_cores = seconds_on_one_core / 2

@@ -286,6 +286,7 @@ def _offer_to_go_on(label: str, study_id: str, cells: Sequence[Cell], *, help: s
     if not cells:
         return
     for cell in cells:
+        # A run that somebody may not cancel is somebody else's, and so not theirs to go on with.
         if cell.run is not None and not _may_cancel(cell):
             return
     if st.button(label, icon=":material/resume:", help=help):
