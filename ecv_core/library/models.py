@@ -179,8 +179,6 @@ def _is_recommended(
     Where a user has too few candidates, implicit fills up with -1, or with items that it has
     filtered out, whose score is the least float32 or, after all candidates, any.
     """
-    # A list that is too short is filled up with -1, or with items of the least score that there is,
-    # or, after all candidates, with items of training.
     is_item = (items >= 0) & (scores > np.finfo(np.float32).min)
     is_candidate = is_item & ~in_training
     # What stands at or before the last candidate of a list is recommended; the filling comes after.
