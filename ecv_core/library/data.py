@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ROLES = ("user_id", "item_id", "rating", "timestamp", "cluster")
 _TEXTS = ("user_id", "item_id", "cluster")
+_TELLING_ROWS = 100
+"""Of a frame, beside the names of its columns, for what the columns are."""
 _DATA = (
     "give a dataset's id, a pandas or polars frame, a matrix (users x items), sparse or dense, a "
     "LensKit Dataset, or arrays (users, items[, ratings[, timestamps[, clusters]]])"
@@ -74,7 +76,8 @@ class Data:
         names = [str(name) for name in table.columns]
         columns = dict(zip(ROLES, (user, item, rating, timestamp, cluster), strict=True))
         _check_columns(columns.values(), names)
-        places = roles_by_names(names)
+        first_rows = table.head(_TELLING_ROWS).astype(str).to_numpy().tolist()
+        places = roles_by_names(names, first_rows)
         for role, name in columns.items():
             if name is not None:
                 places[role] = names.index(name)

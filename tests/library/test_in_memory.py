@@ -116,6 +116,15 @@ def test_times_and_ratings_come_along():
     assert set(found.ratings) == {4.5}
 
 
+def test_the_date_of_a_frame_with_months_is_its_time():
+    frame = pd.DataFrame({"user": [1, 2], "item": [3, 4]})
+    frame["day"] = pd.to_datetime(["2018-01-03", "2018-03-01"])
+    frame["month"] = frame["day"].dt.month
+    assert "timestamp" in ecv.Data.from_frame(frame).frame
+    frame["day"] = frame["day"].dt.day
+    assert "timestamp" not in ecv.Data.from_frame(frame).frame
+
+
 def test_a_run_on_data_in_memory_is_kept_under_their_hash(table):
     run = ecv.evaluate(table, "popular", rule=TWO)
     assert run.spec.dataset == f"memory-{run.spec.data_sha256[:12]}"

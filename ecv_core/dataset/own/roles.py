@@ -122,7 +122,7 @@ def guess_roles(names: Sequence[str], rows: Rows, *, has_names: bool) -> dict[st
     """
     roles: dict[str, int] = {}
     if has_names:
-        roles = roles_by_names(names)
+        roles = roles_by_names(names, rows)
     # Without users and items it is a table of samples; beside them a target is just a column.
     if "target" in roles and "user_id" not in roles and "item_id" not in roles:
         return {"target": roles["target"]}
@@ -161,8 +161,13 @@ def _columns_without_role(roles: Mapping[str, int], rows: Rows, width: int) -> d
     return columns
 
 
-def roles_by_names(names: Sequence[str]) -> dict[str, int]:
-    """Role -> column, for those whose names tell."""
+def roles_by_names(names: Sequence[str], rows: Rows) -> dict[str, int]:
+    """Role -> column, for those whose names tell.
+
+    Args:
+        names: The names of the columns.
+        rows: The first ones, as text.
+    """
     plain = [plain_name(name) for name in _names_in_object_of_row(names)]
     roles: dict[str, int] = {}
     for role, words in _WORDS.items():
@@ -170,9 +175,26 @@ def roles_by_names(names: Sequence[str]) -> dict[str, int]:
             if word in plain:
                 roles[role] = plain.index(word)
                 break
-    if "month" in plain and "timestamp" in roles and plain[roles["timestamp"]] == "day":
-        del roles["timestamp"]  # the day of a month alone tells no order
+    if _is_day_of_month(roles.get("timestamp"), plain, rows):
+        del roles["timestamp"]  # without the month it tells no order
     return roles
+
+
+def _is_day_of_month(place: int | None, plain_names: Sequence[str], rows: Rows) -> bool:
+    """Whether a column holds numbers from 1 to 31 beside the months; not dates, or a count of days.
+
+    Args:
+        place: That of the column; None for none.
+        plain_names: As `plain_name` gives them.
+        rows: The first ones, as text.
+    """
+    if place is None or plain_names[place] != "day" or "month" not in plain_names:
+        return False
+    for row in rows:
+        value = row[place]
+        if value.strip() and not (is_number(value) and 1 <= _number(value) <= 31):
+            return False
+    return True
 
 
 def _names_in_object_of_row(names: Sequence[str]) -> list[str]:

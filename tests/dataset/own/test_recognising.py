@@ -253,6 +253,14 @@ def test_a_day_of_a_month_is_no_time(read):
     assert named(layout) == {"user_id": "userID", "item_id": "artistID"}
 
 
+@pytest.mark.parametrize(
+    "days", [("20180103", "20180301"), ("30", "60"), ("2018-01-03", "2018-03-01")]
+)
+def test_a_day_beside_its_month_is_a_time_where_it_is_none_of_the_month(read, days):
+    layout, _ = read(f"user,item,day,month\n1,2,{days[0]},1\n1,3,{days[1]},3\n")
+    assert named(layout)["timestamp"] == "day"
+
+
 def test_the_object_that_has_user_and_item_names_the_columns(read):
     line = '{"_id": "%d", "_source": {"user_id": 1, "item_id": %d, "rating": 4}}\n'
     layout, _ = read("".join(line % (number, number) for number in range(12)))
