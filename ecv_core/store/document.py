@@ -247,9 +247,25 @@ def run_document(run: RunRecord, users: Mapping[int, UserScores] | None = None) 
         **_k_fold_values(run),
         "new_data": _interval_for_new_data(run, users),
         "doubt": run.doubt,
-        "energy": codec.to_json(energy_of(run)),
+        "energy": _energy_values(run),
         "hardware": sorted(hardware),
     }
+
+
+_PUBLIC_ENERGY_NAMES = {
+    "has_idle_joules": "above_idle",
+    "has_forecast": "forecast",
+    "folds_without_processor_time": "processor_assumed",
+}
+"""Field of `energy.savings.EnergyFacts` -> its name in documents, where that is another one."""
+
+
+def _energy_values(run: RunRecord) -> dict[str, Any]:
+    """The energy of a run under the names that other programs read."""
+    values = {}
+    for name, value in codec.to_json(energy_of(run)).items():
+        values[_PUBLIC_ENERGY_NAMES.get(name, name)] = value
+    return values
 
 
 def _plain_document(run: RunRecord) -> dict[str, Any]:

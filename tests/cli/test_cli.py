@@ -73,6 +73,7 @@ def test_a_runs_json_is_the_contracts(tmp_path: Path, capsys: pytest.CaptureFixt
         "idle_joules",
         "memory_basis",
     }
+    assert {"above_idle", "forecast", "processor_assumed"} <= set(document["energy"])
     others = [fold["energy"]["other_work"] for fold in document["folds"]]
     assert all(0 <= share <= 1 for share in others if share is not None)  # null: too short to tell
     assert sum(fold["seconds"]["processor"] for fold in document["folds"]) > 0
