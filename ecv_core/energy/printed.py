@@ -97,6 +97,15 @@ def _readings_of(lines: list[str]) -> list[Printed]:
     return readings
 
 
+_DECIMAL_COMMA = re.compile(
+    r"""(?<![A-Za-z\d_.])
+    (\d+,\d  # 47,3
+    |[1-9]\d{0,2}(\.\d{3})+,\d+(?![\d.]))  # 1.047,3, but not the two values 1.047,47.3
+    """,
+    re.VERBOSE,
+)
+
+
 def _reading_of(line: str, header: list[str]) -> Printed | None:
     """The only power or energy of a line; None where it has none.
 
@@ -107,7 +116,7 @@ def _reading_of(line: str, header: list[str]) -> Printed | None:
     Raises:
         ValueError: For several, or for a number that may be read in two ways.
     """
-    if re.search(r"(?<![A-Za-z\d_.])(\d+|\d{1,3}(\.\d{3})+),\d", line):
+    if _DECIMAL_COMMA.search(line):
         raise ValueError(
             f"it prints '{line[:40]}', which may be a decimal comma or two values; print a point"
         )

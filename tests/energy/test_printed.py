@@ -36,6 +36,9 @@ from ecv_core.records.errors import InputError
         ("power_mw\n12500\n2500", 15, "W", 2),
         ("kWh\n0.5", 1.8e6, "J", 1),
         ("joules\n12.5", 12.5, "J", 1),
+        ("s,W\n0.123,47.3", 47.3, "W", 1),  # two values, the first with three decimals
+        ("s,W\n12.345,47.3", 47.3, "W", 1),
+        ("s,W\n0.123,47", 47, "W", 1),
         ("device,Average Graphics Package Power (W)\ncard0,35.0\ncard1,40.0", 75, "W", 2),
     ],
 )
@@ -58,6 +61,7 @@ def test_a_power_or_an_energy_is_read(text: str, value: float, unit: str, device
         "120.50 W, 300.00 W",  # its draw and its limit
         "0, 120.50",
         "47,3 W",
+        "12.047.123,35 W",
         "1.047,3 W",  # a point for thousands, a comma for decimals
         "GPU 0: 120.50 W\n80.25 W",
         "120.50 W\ndone",
