@@ -165,13 +165,12 @@ def is_spread(name: str, names: Iterable[str]) -> bool:
 
 
 def is_mean_of_boosting(name: str, names: Iterable[str]) -> bool:
-    """Whether a column is a mean over folds that has its spread beside it: 'test-rmse-mean'.
+    """Whether a column is a mean over folds: 'test-rmse-mean', which has 'test-rmse-std' beside it.
 
     Args:
         name: The name of the column.
         names: The names of all columns.
     """
-    # Such a column is 'test-rmse-mean', which has 'test-rmse-std' beside it.
     words = _words(name)
     if words[-1:] != ["mean"]:
         return False

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ecv_core.analysis.score_columns import is_fold_name
+from ecv_core.analysis.score_columns import is_fold_name, roles_of
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -95,10 +95,12 @@ def _rows_of_objects(objects: Mapping[str, Row]) -> Sequence[Row]:
     keys_are_folds = _keys_are_folds(objects)
     rows: list[Row] = []
     for key, fields in objects.items():
-        if keys_are_folds:
-            rows.append({"fold": key, **fields})  # a row that says its fold itself keeps that
-        else:
+        if not keys_are_folds:
             rows += _rows_of_contender(key, fields)
+        elif "fold" in roles_of(list(fields)):  # it says its fold itself; the key is its number
+            rows.append(fields)
+        else:
+            rows.append({"fold": key, **fields})
     return rows
 
 

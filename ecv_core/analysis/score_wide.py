@@ -203,8 +203,9 @@ def _check_not_rounds_of_boosting(scores: Sequence[str], names: Sequence[str], f
     """
     if all(is_mean_of_boosting(name, names) for name in scores):
         raise InputError(
-            f"{file} has means over folds, such as {scores[0]}, and a row per round of boosting; "
-            "give the score of each fold instead, with a column per contender and a row per fold"
+            f"{file} has means over folds, such as {scores[0]}, in its rows, as of rounds of "
+            "boosting; give the score of each fold instead, with a column per contender and a row "
+            "per fold"
         )
 
 

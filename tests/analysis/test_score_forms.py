@@ -370,7 +370,7 @@ def test_a_spread_beside_a_mean_is_no_contender(read_text) -> None:
     ids=["XGBoost", "CatBoost", "LightGBM", "LightGBM 3"],
 )
 def test_rounds_of_boosting_are_no_folds(read_text, header) -> None:
-    with pytest.raises(InputError, match="a row per round of boosting; give the score of each"):
+    with pytest.raises(InputError, match="as of rounds of boosting; give the score of each"):
         read_text(f"{header}\n0,0.9,0.1,0.8,0.2\n1,0.91,0.11,0.81,0.21\n")
 
 
@@ -530,6 +530,9 @@ def test_trials_of_a_study_with_two_objectives_have_folds_too(read_text) -> None
         '{"model": "B", "fold": 1, "ndcg": 0.2}\n{"model": "B", "fold": 2, "ndcg": 0.21}\n',
         '{"A": [0.3, 0.31], "B": [0.2, 0.21]}',
         '{"0": {"A": 0.3, "B": 0.2}, "1": {"A": 0.31, "B": 0.21}}',
+        '{"0": {"model": "A", "Fold": 1, "ndcg": 0.3}, "1": {"model": "A", "Fold": 2, "ndcg": 0.31}'
+        ', "2": {"model": "B", "Fold": 1, "ndcg": 0.2}, "3": {"model": "B", "Fold": 2, "ndcg": 0.21'
+        "}}",
         '\n{"A": {"1": 0.3, "2": 0.31}, "B": {"1": 0.2, "2": 0.21}}',
         '{"A": {"ndcg": [0.3, 0.31], "mrr": [0, 0]}, "B": {"ndcg": [0.2, 0.21], "mrr": [0, 0]}}',
         '{"model": ["A", "A", "B", "B"], "fold": [1, 2, 1, 2], "ndcg": [0.3, 0.31, 0.2, 0.21]}',
