@@ -30,7 +30,7 @@ class Field:
 
     @property
     def some_runs_lack_it(self) -> bool:
-        """Whether others have it, such as a parameter of another algorithm."""
+        """Whether only the others have it, such as a parameter of another algorithm."""
         return ABSENT in self.values and len(set(self.values)) > 1
 
 
