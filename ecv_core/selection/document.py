@@ -356,12 +356,14 @@ def _tied_sentence(
     verdict = played.verdict
     winner = names[verdict.winner]
     tied_names = listed([winner, *_names_at(verdict.tied, names)])
-    gaps = played.rounds[-1].gaps
-    with_best_mean = [winner]
-    for contender in verdict.tied:
-        if contender in gaps and gaps[contender].behind == 0:
+    # Until 'order' whoever is shown to be better than most others wins. One that is tied with it may
+    # have a better mean all the same: the best is the leader's.
+    last = played.rounds[-1]
+    with_best_mean = [names[last.leader]]
+    for contender in (verdict.winner, *verdict.tied):
+        if contender in last.gaps and last.gaps[contender].behind == 0:
             with_best_mean.append(names[contender])
-    best = f"{winner} has the best mean"
+    best = f"{with_best_mean[0]} has the best mean"
     if len(with_best_mean) > 1:
         best = f"{listed(with_best_mean)} share the best mean"
     sentence = (

@@ -439,7 +439,11 @@ class Selection:
         everybody = range(self._contender_count)
         winner = self._leader
         if self._terms.until == "order":
-            winner = max(everybody, key=self._wins.__getitem__)
+            most_wins = max(self._wins)
+            with_most_wins = [
+                contender for contender in everybody if self._wins[contender] == most_wins
+            ]
+            winner = max(with_most_wins, key=self._signed_mean)
         others = self._others(winner)
         spread = self._spread(winner, others, USUAL_NOISE)
         # Whoever has not run a fold comes last.

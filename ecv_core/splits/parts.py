@@ -146,7 +146,7 @@ def checked_parts(interactions: Interactions, folds: Folds, index: int) -> Parts
 
 
 def _matrix(interactions: Interactions, is_chosen: Mask) -> scipy.sparse.csr_array:
-    """The is_chosen interactions as ones in a matrix of users and items."""
+    """The chosen interactions as ones in a matrix of users and items."""
     users = interactions.users[is_chosen]
     items = interactions.items[is_chosen]
     shape = (interactions.n_users, interactions.n_items)

@@ -267,7 +267,7 @@ def _variance_beyond_users(table: NDArray[np.float64], variance_of_row: float) -
 
     Args:
         table: Shape (folds, users).
-        variance_of_row: The variance of row of a row's score, where folds hold out rows of their
+        variance_of_row: The variance of a row's score, where folds hold out rows of their
             own, which then explain as much; else 0.
 
     What a user's scores vary from fold to fold, pooled over users with several, is what users

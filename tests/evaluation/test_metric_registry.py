@@ -45,7 +45,11 @@ def test_keys_are_the_metrics_own_ids():
     ],
 )
 def test_every_metric_has_its_kernel_and_every_kernel_its_metric(kind, kernels):
-    assert {name for name, metric in METRICS.items() if metric.kind is kind} == set(kernels)
+    with_kernel = set()
+    for name, metric in METRICS.items():
+        if metric.kind is kind and metric.compute is None:  # others bring a function of their own
+            with_kernel.add(name)
+    assert with_kernel == set(kernels)
 
 
 def test_only_metrics_of_the_top_n_are_named_with_n():

@@ -131,6 +131,18 @@ def test_order_names_the_pairs_that_nothing_separates() -> None:
     assert played.verdict.order[2] == 2
 
 
+def test_of_those_that_are_better_than_as_many_the_best_mean_wins_an_order() -> None:
+    made_alike = made([0.5, 0.5], spread=0.05, seed=1)
+    lower, higher = sorted(made_alike, key=lambda contender: float(contender.folds.mean()))
+    for higher_is_better, best in ((True, higher), (False, lower)):
+        terms = Terms(k=10, until="order", higher_is_better=higher_is_better)
+        for contenders in ([lower, higher], [higher, lower]):
+            verdict = play(contenders, terms, range(10)).verdict
+            assert len(verdict.ties) == 1
+            assert contenders[verdict.winner] is best
+            assert contenders[verdict.order[0]] is best
+
+
 def test_without_scores_per_user_the_folds_decide_by_students_t() -> None:
     # Differences 1.00, 1.01, ...: two folds have mean 1.005, deviation 0.00707, one degree of
     # freedom; at error 0.00868 each end is t = 1 / tan(0.00868 pi) = 36.7 times

@@ -193,6 +193,11 @@ def test_all_folds_used_leaves_ties_and_places():
     even = replace(last, gaps=last.gaps | {1: Gap(behind=0.0, low=0.0, high=0.0, folds=4)})
     alike = verdict_sentence(["A", "D"], TERMS, played([even], two.verdict, (4, 4)))
     assert alike.endswith("all 4 folds have run, and A and D share the best mean.")
+    # Until 'order' the winner need not have the best mean of those that are tied with it.
+    behind_leader = Gap(behind=0.01, low=0.01, high=0.01, folds=4)
+    second_leads = replace(last, leader=1, gaps={0: behind_leader, 2: last.gaps[2]})
+    said = verdict_sentence(["A", "D"], TERMS, played([second_leads], two.verdict, (4, 4)))
+    assert said.endswith("all 4 folds have run, and D has the best mean.")
 
 
 @pytest.mark.parametrize(
