@@ -356,8 +356,8 @@ def _tied_sentence(
     verdict = played.verdict
     winner = names[verdict.winner]
     tied_names = listed([winner, *_names_at(verdict.tied, names)])
-    # Until 'order' whoever is shown to be better than most others wins. One that is tied with it may
-    # have a better mean all the same: the best is the leader's.
+    # Until 'order' whoever is shown to be better than most others wins. One that is tied with it
+    # may have a better mean all the same: the best is the leader's.
     last = played.rounds[-1]
     with_best_mean = [names[last.leader]]
     for contender in (verdict.winner, *verdict.tied):
@@ -651,28 +651,47 @@ class _Step:
         """A contender's lane after the round; the earlier one where it was not compared."""
         if contender == self.selection_round.leader:
             return self._leader_lane()
-        # A contender that is out keeps the lane with which it left, unless this round took it back.
-        lane = earlier
-        gap = self.selection_round.gaps.get(contender)
-        was_out = earlier.state in (*_DROPPED, "placed")
-        stays_out = was_out and contender not in self.selection_round.still_in
-        if gap is not None and not stays_out:
-            lane = self._lane_behind_leader(contender, gap)
-        if self.verdict is None or lane.state not in _DROPPED:
+        lane = self._lane_of_other(contender, earlier)
+        if self.verdict is None:
+            return lane
+        if contender == self.verdict.winner:
+            return replace(lane, state="leader", says=self._winner_words(self.verdict))
+        if lane.state not in _DROPPED:
             return lane
         # The deciding round also says of those dropped whether new data would agree.
         if contender in self.verdict.worse:
             return replace(lane, state="worse", says=f"{lane.says}; worse on new data too")
         return replace(lane, says=f"{lane.says}; not shown for new data")
 
+    def _lane_of_other(self, contender: int, earlier: _Lane) -> _Lane:
+        """The lane of a contender that does not lead, but for what a decision says of it."""
+        # A contender that is out keeps the lane with which it left, unless this round took it back.
+        gap = self.selection_round.gaps.get(contender)
+        was_out = earlier.state in (*_DROPPED, "placed")
+        stays_out = was_out and contender not in self.selection_round.still_in
+        if gap is not None and not stays_out:
+            return self._lane_behind_leader(contender, gap)
+        if earlier.state == "leader":  # until 'order' the others go on once its place is known
+            return _placed(earlier)
+        return earlier
+
     def _leader_lane(self) -> _Lane:
-        says = "leads"
-        if self.verdict is not None and is_best(self.terms, self.verdict):
-            says = "is best"
-        elif self.verdict is not None:
-            says = "the contender to use"
+        leader = self.selection_round.leader
         folds = self.selection_round.n
-        return _Lane(state="leader", folds=folds, behind=0.0, low=0.0, high=0.0, says=says)
+        lane = _Lane(state="leader", folds=folds, behind=0.0, low=0.0, high=0.0, says="leads")
+        if self.verdict is None:
+            return lane
+        if leader == self.verdict.winner:
+            return replace(lane, says=self._winner_words(self.verdict))
+        # Until 'order' the leader is the best of those that ran to the end, and another may win.
+        if leader in self.verdict.tied:
+            return replace(lane, state="tied", says=self._tie_words(self.verdict, leader, folds))
+        return _placed(lane)
+
+    def _winner_words(self, verdict: Verdict) -> str:
+        if is_best(self.terms, verdict):
+            return "is best"
+        return "the contender to use"
 
     def _lane_behind_leader(self, contender: int, gap: Gap) -> _Lane:
         """The lane of a contender with this gap to the leader."""
@@ -684,13 +703,14 @@ class _Step:
         )
         after = counted(lane.folds, "fold")
         if self.verdict is not None and contender in self.verdict.tied:
-            return replace(lane, state="tied", says=self._tie_words(contender, lane.folds))
+            says = self._tie_words(self.verdict, contender, lane.folds)
+            return replace(lane, state="tied", says=says)
         if self.verdict is not None and lane.folds == self.terms.k:
             return replace(
                 lane, state="behind", says=f"{_distance_words(lane.behind)}, all folds used"
             )
         if self.terms.until == "order" and contender in self.selection_round.dropped:
-            return replace(lane, state="placed", says=f"its place is known after {after}")
+            return _placed(lane)
         if contender not in self.selection_round.still_in:
             return self._dropped_lane(lane, after)
         says = _distance_range(lane.low, lane.high)
@@ -708,16 +728,22 @@ class _Step:
             says = f"dropped after {after}: at least {_distance_words(lane.low)}"
         return replace(lane, state="out", says=says)
 
-    def _tie_words(self, contender: int, folds: int) -> str:
-        leader = self.titles[self.selection_round.leader]
+    def _tie_words(self, verdict: Verdict, contender: int, folds: int) -> str:
+        winner = self.titles[verdict.winner]
         if folds == self.terms.k:
-            return f"no difference from {leader} found over all folds"
+            return f"no difference from {winner} found over all folds"
         margin = percent_text(self.terms.indifference)
-        if self.verdict is not None and contender in self.verdict.as_good:
-            return f"as good as {leader}: within {margin} of its mean"
-        return f"at most {margin} ahead of {leader}; not shown to be as good"
+        if contender in verdict.as_good:
+            return f"as good as {winner}: within {margin} of its mean"
+        return f"at most {margin} ahead of {winner}; not shown to be as good"
 
     def _percent_of_mean(self, difference: float) -> float:
         if not self.leader_mean:
             return math.nan
         return 100 * difference / self.leader_mean
+
+
+def _placed(lane: _Lane) -> _Lane:
+    """The lane of a contender whose place is known, so that it runs no more."""
+    says = f"its place is known after {counted(lane.folds, 'fold')}"
+    return replace(lane, state="placed", says=says)

@@ -439,11 +439,7 @@ class Selection:
         everybody = range(self._contender_count)
         winner = self._leader
         if self._terms.until == "order":
-            most_wins = max(self._wins)
-            with_most_wins = [
-                contender for contender in everybody if self._wins[contender] == most_wins
-            ]
-            winner = max(with_most_wins, key=self._signed_mean)
+            winner = max(everybody, key=self._wins_and_mean)
         others = self._others(winner)
         spread = self._spread(winner, others, USUAL_NOISE)
         # Whoever has not run a fold comes last.
@@ -813,6 +809,10 @@ class Selection:
 
     def _mean(self, contender: int) -> float:
         return self._differences.mean(contender, self._fold_bits[contender])
+
+    def _wins_and_mean(self, contender: int) -> tuple[int, float]:
+        """By which contenders are in order: the mean decides between equally many wins."""
+        return self._wins[contender], self._signed_mean(contender)
 
     def _signed_mean(self, contender: int) -> float:
         """A contender's mean, negated where lower is better."""

@@ -21,6 +21,7 @@ from ecv_core.selection.document import (
 )
 from ecv_core.selection.replay import Played, play
 from ecv_core.selection.rounds import Budget, Gap, Round, Terms, Turn, Verdict
+from tests.selection.conftest import made
 
 TITLES = ["A", "B", "C", "D"]
 TERMS = Terms(k=4)
@@ -198,6 +199,40 @@ def test_all_folds_used_leaves_ties_and_places():
     second_leads = replace(last, leader=1, gaps={0: behind_leader, 2: last.gaps[2]})
     said = verdict_sentence(["A", "D"], TERMS, played([second_leads], two.verdict, (4, 4)))
     assert said.endswith("all 4 folds have run, and D has the best mean.")
+
+
+def test_lanes_of_an_order_call_its_winner_best_whoever_leads_those_that_run_on() -> None:
+    contenders = made([0.8, 0.5, 0.5], spread=0.05, seed=1)
+    terms = Terms(k=10, until="order")
+    played_order = play(contenders, terms, range(10))
+    assert [played_order.rounds[step].leader for step in (0, 1, -1)] == [0, 0, 2]
+    frame = lanes(contenders, TITLES[:3], terms, played_order.rounds, played_order.verdict)
+    third_step = frame[frame["step"] == 3].set_index("contender")
+    assert third_step["state"].to_dict() == {"A": "placed", "B": "in", "C": "leader"}
+    assert third_step.loc["A", "says"] == "its place is known after 2 folds"
+    last_step = frame[frame["step"] == len(played_order.rounds)].set_index("contender")
+    assert last_step["state"].to_dict() == {"A": "leader", "B": "placed", "C": "placed"}
+    assert last_step.loc["A", "says"] == "is best"
+
+
+def test_lanes_of_an_order_say_whose_mean_is_level_with_the_winner() -> None:
+    last = Round(
+        n=4,
+        fold=3,
+        leader=1,
+        gaps={0: Gap(behind=0.01, low=0.01, high=0.01, folds=4)},
+        turns=turns((0, 3), (1, 3)),
+        dropped=(),
+        still_in=(),
+        decided=True,
+        expected_loss=0.0,
+    )
+    verdict = Verdict(winner=0, ties=((1, 0),), order=(0, 1), worse=(), optimism=0.0)
+    terms = replace(TERMS, until="order")
+    frame = lanes(CONTENDERS[:1] * 2, TITLES[:2], terms, [last], verdict)
+    last_step = frame[frame["step"] == 1].set_index("contender")
+    assert last_step["state"].to_dict() == {"A": "leader", "B": "tied"}
+    assert last_step.loc["B", "says"] == "no difference from A found over all folds"
 
 
 @pytest.mark.parametrize(
