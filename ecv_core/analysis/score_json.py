@@ -92,15 +92,16 @@ def _rows_of_any_form(value: object) -> Sequence[Row]:
 
 def _rows_of_objects(objects: Mapping[str, Row]) -> Sequence[Row]:
     """The rows of objects that each are a row of a table, or what a contender scored."""
-    keys_are_folds = _keys_are_folds(objects)
     rows: list[Row] = []
-    for key, fields in objects.items():
-        if not keys_are_folds:
-            rows += _rows_of_contender(key, fields)
-        elif "fold" in roles_of(list(fields)):  # it says its fold itself; the key is its number
-            rows.append(fields)
-        else:
-            rows.append({"fold": key, **fields})
+    if not _keys_are_folds(objects):
+        for name, scores in objects.items():
+            rows += _rows_of_contender(name, scores)
+        return rows
+    columns = set[str]().union(*objects.values())
+    if "fold" in roles_of(list(columns)):  # rows say their folds themselves; keys are numbers
+        return list(objects.values())
+    for fold, scores in objects.items():
+        rows.append({"fold": fold, **scores})
     return rows
 
 
