@@ -303,7 +303,6 @@ def _compute_samples(
     """
     samples = cast("Table", work.data)
     parts = splits.usable_parts(samples, work.folds, index)
-    # Every fold has the run's own seed, as in scikit-learn's `cross_val_score`.
     estimator = model.estimator(work.spec.seed)
     progress("fit", 0, 0)
     fit_begin = time.perf_counter()

@@ -249,9 +249,9 @@ class BayesianFM:
 
 @cache
 def import_myfm() -> Any:  # noqa: ANN401 - it has no types
-    """The compiled part of myFM, loaded by itself: myFM 0.4.0."""
-    # The package's own module imports `pkg_resources`, which setuptools has dropped and which myFM
-    # does not use: so only its compiled part is loaded.
+    """The compiled part of myFM, loaded by itself."""
+    # The package around it (0.4.0) imports `pkg_resources`, which setuptools has dropped and which
+    # myFM does not use.
     package = find_spec("myfm")
     if package is None:
         raise ModuleNotFoundError("No module named 'myfm'", name="myfm")

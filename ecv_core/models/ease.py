@@ -41,7 +41,9 @@ class EASE:
         progress("fit", 1, 3)
         self.solve_weights(BinaryMatrix.from_csr(train, gram.device), gram, progress)
 
-    @threads(2)  # on every machine: their number decides how scores are rounded, and near ties rank
+    # As many on every machine: their number decides the rounding of scores, and so the order of
+    # items that are nearly level.
+    @threads(2)
     def solve_weights(
         self, users_items: BinaryMatrix, gram: Tensor, progress: Progress = no_progress
     ) -> None:

@@ -124,7 +124,7 @@ def _add_algorithms(
 def _number(
     name: str, default: float, help: str, *search_values: float, low: float = 0, high: float = 1e6
 ) -> Parameter:
-    """A parameter with scikit-learn's default; and the values of its search space."""
+    """A parameter with scikit-learn's default and the values of its search space."""
     source = "scikit-learn's default"
     return Parameter(
         name, default, help, low=low, high=high, source=source, search_values=search_values

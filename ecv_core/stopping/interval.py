@@ -189,7 +189,7 @@ def stop_interval(
     """The interval of the mean after these folds, however a rule came to end there.
 
     Args:
-        scores: The scores of the folds used, at least one.
+        scores: The scores of the folds used, at least one and at most k.
         first: The first fold after which the rule could stop; the first look, at least 2.
         k: Folds in all: the last look, where the run ends whatever the rule says.
         confidence: The confidence that the intervals of all these looks hold at once, in (0, 1).
