@@ -16,6 +16,7 @@ from ecv_core.records.arrays import Counts, Floats, Mask
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from ecv_core.records.parameters import Params
 from ecv_core.records.plugins import Registry, check_id, code_of
+from ecv_core.records.renamed import renamed_fields
 from ecv_core.records.run import LARGEST_AMOUNT
 from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import WITHOUT_CUTOFF, Task
@@ -54,6 +55,7 @@ _KINDS_FOR_SAMPLED_NEGATIVES = frozenset(
 """What means something where held-out items are ranked against sampled negatives."""
 
 
+@renamed_fields(in_samples="works_with_sampled_negatives", is_bounded="has_worst_score")
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric: of the project, as pages and the site explain it, or of one's own.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import LACKS, History, Interactions, Need, Pairs, Ratings
 from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
+from ecv_core.records.renamed import renamed_fields
 from ecv_core.records.run import Progress, no_progress
 from ecv_core.records.tasks import Task
 
@@ -258,6 +259,7 @@ class Sharing:
     """Whether a configuration can take part."""
 
 
+@renamed_fields(shares_with="common_params_of")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Algorithm:
     """A model as users know it, before any of its code (torch, LensKit) is loaded.

@@ -15,6 +15,7 @@ from annotated_types import Ge, Le, MaxLen
 from numpy.typing import NDArray
 
 from ecv_core.records.arrays import Codes, Floats
+from ecv_core.records.renamed import renamed_fields
 from ecv_core.records.spec import RunSpec
 
 # What one fold gave: scores and what it cost.
@@ -282,6 +283,7 @@ class Node:
     """Of the whole node meanwhile, by SLURM's `acct_gather_energy`; None where it has none."""
 
 
+@renamed_fields(seconds_alone="seconds_if_computed_alone", joules_alone="joules_if_computed_alone")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldResult:
     """What one fold gave: its score, all metrics, what it cost.

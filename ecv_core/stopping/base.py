@@ -235,7 +235,7 @@ AT_LEAST = Parameter(
 """The minimum of folds, as the axis of a rule that has no parameter to compare it by."""
 
 
-@renamed_fields(told="run_settings")
+@renamed_fields(told="run_settings", by_sets="decides_by_sets", looks="decides_by_scores")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A stopping rule as users know it: everything that pages, commands and reports say of it.

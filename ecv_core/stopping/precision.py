@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter, percent_text
+from ecv_core.records.renamed import renamed_fields
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment, user_table
 from ecv_core.stopping.adjustment import AdjustedMeans, CheapModels, adjusted_means
 from ecv_core.stopping.base import (
@@ -54,6 +55,9 @@ class _Estimate:
     """How far the k-fold mean may be to each side; NaN where that cannot be known."""
 
 
+@renamed_fields(
+    aids="cheap_models", needs_aids="needed_cheap_models", with_aids="with_cheap_models"
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
     """Stop when the interval of the k-fold mean reaches at most `tolerance` of the mean each way.
