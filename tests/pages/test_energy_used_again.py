@@ -76,7 +76,7 @@ def run(store: Store, spec: RunSpec) -> RunRecord:
 
 # Each example draws two reports, so none is shrunk.
 @pytest.mark.slow
-@settings(max_examples=4, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=10, phases=[Phase.explicit, Phase.generate])
 @example(["DEU", "POL"], None, 65.0, None, 3.0, {0, 1, 2, 3})
 @example(["POL", "DEU"], 65.0, None, 3.0, 7.0, {1})
 @given(COUNTRIES, PROCESSOR_WATTS, PROCESSOR_WATTS, MEMORY_WATTS, MEMORY_WATTS, FOLDS)
