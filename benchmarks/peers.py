@@ -1,4 +1,4 @@
-"""This project's models beside those of five other libraries: one fold, one metric, one table.
+"""This project's models beside those of four other libraries: one fold, one metric, one table.
 
     python -m benchmarks.peers FOLDER [--datasets ml-100k,ml-1m] [--models ease,bpr-mf]
                                [--libraries ours,recbole] [--python lenskit=python3.13]
@@ -46,18 +46,16 @@ PINS: Mapping[str, Sequence[str]] = {
     "cornac": ("cornac==3.0.1",),
     "implicit": ("implicit==0.7.3",),
     "lenskit": ("lenskit==2026.4.0",),
-    "rectools": ("rectools==0.19.0",),
 }
 """What pip installs for each library; LensKit asks for Python 3.12.5 or newer."""
 DATASETS = ("ml-100k", "ml-1m", "amazon-cell-phones")
 LENGTHS: Mapping[str, Mapping[str, Sequence[int]]] = {
-    "popular": dict.fromkeys((OURS, "recbole", "cornac", "lenskit", "rectools"), (1,)),
-    "item-knn": dict.fromkeys((OURS, "recbole", "implicit", "lenskit", "rectools", "cornac"), (1,)),
-    "ease": dict.fromkeys((OURS, "recbole", "cornac", "lenskit", "rectools"), (1,)),
+    "popular": dict.fromkeys((OURS, "recbole", "cornac", "lenskit"), (1,)),
+    "item-knn": dict.fromkeys((OURS, "recbole", "implicit", "lenskit", "cornac"), (1,)),
+    "ease": dict.fromkeys((OURS, "recbole", "cornac", "lenskit"), (1,)),
     "implicit-mf": {
         OURS: (10, 2, 3, 5),
         "implicit": (15, 3, 5, 8),
-        "rectools": (15,),
         "lenskit": (10,),
     },
     "bpr-mf": {

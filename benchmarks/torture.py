@@ -33,7 +33,6 @@ def main() -> None:
         "nodes of a cluster": ["benchmarks.cluster", f"--kills={kills_of_nodes}", seed],
         "disks": ["pytest", "-q", *TESTS_OF_DISKS, "-k", "disk or cut_short"],
         "files, rows and commands": ["benchmarks.fuzz", f"--cases={options.cases}", seed],
-        "files made to be large": ["benchmarks.hostile"],
         "sessions and bytes": ["benchmarks.wire", f"--cases={options.connections}", seed],
     }
     print(f"seed {options.seed}", flush=True)

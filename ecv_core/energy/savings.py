@@ -20,7 +20,7 @@ class Margin:
 
     It goes from so much below the lowest of the folds that ran to so much above the highest. It is
     wider the fewer folds have run, and at least 90 % of the recorded runs are within it, also where
-    it is chosen without their dataset (`python -m benchmarks.energy`).
+    it is chosen without their dataset (docs/energy.md).
     """
 
     share: float
