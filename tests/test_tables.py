@@ -8,6 +8,7 @@ import pytest
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from ecv_core import evaluation, models
+from ecv_core.cli.data_commands import summary
 from ecv_core.dataset import catalogue, entry, own, tables
 from ecv_core.dataset.about import ABOUT, ADDED, read_about
 from ecv_core.dataset.folders import data_dir
@@ -273,6 +274,77 @@ def test_a_table_of_a_target_and_the_numbers_of_its_rows_is_refused(tmp_path, mo
     pd.DataFrame({"class": [0, 1] * 45}).to_csv(path)
     with pytest.raises(DatasetError, match="the others only number the rows"):
         own.add_file("series", path, {"target": "class"}, lambda *_: None)
+
+
+def added_table(tmp_path, monkeypatch, frame, target="class"):
+    """A frame, written as CSV and added."""
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
+    path = tmp_path / "table.csv"
+    frame.to_csv(path, index=False)
+    about, _ = own.add_file("table", path, {"target": target}, lambda *_: None)
+    return about
+
+
+@pytest.mark.parametrize("infinite", ["inf", "-inf", "Infinity", "-Inf", "+INF"])
+def test_an_infinite_number_leaves_a_column_of_numbers(tmp_path, monkeypatch, infinite):
+    # Ten different numbers: as texts they would be ten features, and the infinite one an eleventh.
+    sizes = [str(number % 10) for number in range(90)]
+    sizes[3] = infinite
+    frame = pd.DataFrame({"size": sizes, "class": [0, 1] * 45})
+    about = added_table(tmp_path, monkeypatch, frame)
+    assert about.raw_items == 1
+    assert about.remarks == {"size": "has 1 infinite value, which counts as missing"}
+    features = data_of(make_spec(dataset="table", algorithm="decision-tree", k=3)).features[:, 0]
+    assert np.isnan(features).sum() == 1
+    assert features[4] == 4
+    assert "  size has 1 infinite value, which counts as missing" in summary(about)
+
+
+def test_an_infinite_target_is_refused_with_its_row(tmp_path, monkeypatch):
+    prices = [str(number / 4) for number in range(90)]
+    prices[3] = "inf"
+    frame = pd.DataFrame({"size": range(90), "price": prices})
+    with pytest.raises(DatasetError, match="'price' has the value inf in row 4, .*leave such"):
+        added_table(tmp_path, monkeypatch, frame, "price")
+
+
+def test_the_errors_of_a_spreadsheet_are_missing_numbers(tmp_path, monkeypatch):
+    sizes = [str(number) for number in range(90)]
+    sizes[3:6] = ["#DIV/0!", "#N/A", "#VALUE!"]
+    frame = pd.DataFrame({"size": sizes, "class": [0, 1] * 45})
+    about = added_table(tmp_path, monkeypatch, frame)
+    assert (about.raw_items, about.remarks) == (1, {})
+
+
+def test_a_text_among_numbers_is_told(tmp_path, monkeypatch):
+    sizes = [str(number % 10) for number in range(90)]
+    sizes[7] = "about 7"
+    frame = pd.DataFrame({"size": sizes, "class": [0, 1] * 45, "step": ["1", "2", "a"] * 30})
+    about = added_table(tmp_path, monkeypatch, frame)
+    assert list(about.remarks) == ["size", "step"]
+    assert about.remarks["size"] == (
+        "is read as texts, because 'about 7' is no number, although 89 of 90 values are numbers: "
+        "change or empty what is none"
+    )
+
+
+def test_every_column_that_is_no_feature_is_told(tmp_path, monkeypatch):
+    frame = pd.DataFrame(
+        {
+            "name": [f"person {row}" for row in range(90)],
+            "country": ["de"] * 90,
+            "notes": [""] * 90,
+            "size": range(90),
+            "class": [0, 1] * 45,
+        }
+    )
+    about = added_table(tmp_path, monkeypatch, frame)
+    assert about.raw_items == 1
+    assert about.left_out == {
+        "name": "it has 90 different texts, more than 50",
+        "country": "it has only one value",
+        "notes": "it has no value",
+    }
 
 
 def test_a_table_that_an_earlier_version_kept_is_read(shop):

@@ -251,6 +251,8 @@ def summary(about: own.About) -> list[str]:
         )
         for column, reason in about.left_out.items():
             lines.append(f"  {column} is no feature: {reason}")
+        for column, remark in about.remarks.items():
+            lines.append(f"  {column} {remark}")
         return lines
     lines.append(
         f"{about.raw_users:,} users, {about.raw_items:,} items; after 5-core pruning "

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _MISSING = ["?", "na", "n/a", "nan", "null", "none", "-"]
 """What stands for no value, in small letters."""
+_ERRORS_OF_SPREADSHEETS = ["#div/0!", "#n/a", "#name?", "#null!", "#num!", "#ref!", "#value!"]
+"""What a spreadsheet writes where it cannot work out a number."""
 _PARQUET_INDEX = "__index_level_0__"
 """How pandas names an index without a name in a Parquet file."""
 
@@ -106,14 +108,65 @@ def _are_row_numbers(values: pd.Series) -> bool:
     return bool(((values >= 0) & (values % 1 == 0)).all())
 
 
+def column_remarks(frame: pd.DataFrame, *, decimal_comma: bool) -> dict[str, str]:
+    """Column -> what was made of the values in it that do not fit the others.
+
+    Args:
+        frame: As `read_samples` gives it.
+        decimal_comma: Whether '1,234' is less than two.
+
+    Returns:
+        Ends of sentences that begin with the column.
+    """
+    remarks = {}
+    for name, column in frame.items():
+        remark = ""
+        if column.dtype == np.float64:
+            remark = _remark_on_infinite(column)
+        else:
+            remark = _remark_on_texts(column, decimal_comma)
+        if remark:
+            remarks[str(name)] = remark
+    return remarks
+
+
+def _remark_on_infinite(numbers: pd.Series) -> str:
+    """How many numbers are infinite; empty for none."""
+    infinite_count = int(np.isinf(numbers).sum())
+    if not infinite_count:
+        return ""
+    if infinite_count == 1:
+        return "has 1 infinite value, which counts as missing"
+    return f"has {infinite_count:,} infinite values, which count as missing"
+
+
+def _remark_on_texts(column: pd.Series, decimal_comma: bool) -> str:
+    """That most of the texts are numbers, and which one is not; else empty."""
+    texts = column.dropna()
+    is_number = ~np.isnan(read_numbers(pa.array(texts), decimal_comma=decimal_comma))
+    number_count = int(is_number.sum())
+    if number_count * 2 <= len(texts):
+        return ""
+    first_text = texts[~is_number].iloc[0]
+    return (
+        f"is read as texts, because '{first_text[:100]}' is no number, although {number_count:,} "
+        f"of {len(texts):,} values are numbers: change or empty what is none"
+    )
+
+
 def _numbers_or_texts(column: pa.ChunkedArray, decimal_comma: bool) -> pd.Series:
-    """A column of texts as numbers, where every value is one or missing."""
+    """A column of texts as numbers, where every value is one or missing; some may be infinite."""
     import pandas as pd
 
     texts = pc.utf8_trim_whitespace(column.combine_chunks())
-    missing = pc.is_in(pc.utf8_lower(texts), pa.array(_MISSING))
+    in_small_letters = pc.utf8_lower(texts)
+    missing = pc.is_in(in_small_letters, pa.array(_MISSING + _ERRORS_OF_SPREADSHEETS))
     texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
     numbers = read_numbers(texts, decimal_comma=decimal_comma)
+    # An infinite number is written as it is, so that it can be counted, and refused in a target.
+    for pattern, infinite in ((r"^\+?inf(inity)?$", np.inf), (r"^-inf(inity)?$", -np.inf)):
+        is_infinite = pc.match_substring_regex(in_small_letters, pattern).fill_null(False)
+        numbers[is_infinite.to_numpy(zero_copy_only=False)] = infinite
     if np.isnan(numbers).sum() == texts.null_count:  # every text that is there is a number
         return pd.Series(numbers)
     return pd.Series(texts.to_pandas())

@@ -70,8 +70,13 @@ def task_of(frame: pd.DataFrame, target: str) -> Task:
             "choose another column"
         )
     if _is_number_to_predict(values):
-        if not np.isfinite(values).all():
-            raise DatasetError(f"the target '{target}' has a value that is not a finite number")
+        is_finite = np.isfinite(values.to_numpy(np.float64))
+        if not is_finite.all():
+            row = int(np.argmin(is_finite))
+            raise DatasetError(
+                f"the target '{target}' has the value {values.iloc[row]} in row {row + 1}, which "
+                "is not a finite number; leave such rows out, or choose another target"
+            )
         return Task.NUMBERS
     _check_classes(values, target)
     return Task.CLASSES
@@ -123,24 +128,48 @@ def table_of(name: str, frame: pd.DataFrame, target: str) -> Table:
     return Table.of(name, features, codes, classes, target)
 
 
+def no_features(frame: pd.DataFrame) -> dict[str, str]:
+    """The columns that cannot be learnt from, and why.
+
+    Args:
+        frame: A column for each feature.
+
+    Returns:
+        Column -> the reason. Texts of more than MOST_CATEGORIES kinds are ids and names.
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    reasons = {}
+    for name, column in frame.items():
+        distinct_count = column.nunique()
+        if distinct_count == 0:
+            reasons[str(name)] = "it has no value"
+        elif distinct_count == 1:
+            reasons[str(name)] = "it has only one value"
+        elif distinct_count > MOST_CATEGORIES and not is_numeric_dtype(column):
+            reasons[str(name)] = (
+                f"it has {distinct_count:,} different texts, more than {MOST_CATEGORIES}"
+            )
+    return reasons
+
+
 def _features(frame: pd.DataFrame) -> Floats:
     """The columns that can be learnt from, as numbers; shape (rows, features), NaN where missing.
 
-    Texts become a column of 0 and 1 for each; left out are texts of more than MOST_CATEGORIES
-    kinds, as ids and names are, and columns with a single value.
+    Texts become a column of 0 and 1 for each; an infinite number counts as missing.
     """
     import pandas as pd
     from pandas.api.types import is_numeric_dtype
 
     features = [np.empty((len(frame), 0))]
-    for _, column in frame.items():
-        distinct_count = column.nunique()
-        if distinct_count < 2:
+    left_out = no_features(frame)
+    for name, column in frame.items():
+        if str(name) in left_out:
             continue
         if is_numeric_dtype(column):
             numbers = column.to_numpy(np.float64, copy=True, na_value=np.nan)
             numbers[~np.isfinite(numbers)] = np.nan
             features.append(numbers[:, None])
-        elif distinct_count <= MOST_CATEGORIES:
+        else:
             features.append(pd.get_dummies(column.astype("string")).to_numpy(np.float64))
     return np.hstack(features)

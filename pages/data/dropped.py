@@ -499,6 +499,8 @@ def _show_samples(about: About) -> None:
     )
     for column, reason in about.left_out.items():
         st.caption(f"**{escaped(column)}** is no feature: {reason}.")
+    for column, remark in about.remarks.items():
+        st.caption(f"**{escaped(column)}** {escaped(remark)}.")
     for why, count in about.unused.items():
         st.caption(f"{counted(count, 'row')} cannot be used: {escaped(why)}.")
 

@@ -45,9 +45,9 @@ from ecv_core.dataset.own.recognise import (
 from ecv_core.dataset.plain import PlainFile, Report, no_report, plain_file
 from ecv_core.dataset.pruning import CORE, core_rows
 from ecv_core.dataset.reading import FileContent, read_rows
-from ecv_core.dataset.samples import read_samples, row_number_columns
+from ecv_core.dataset.samples import column_remarks, read_samples, row_number_columns
 from ecv_core.dataset.sources import file_sha256
-from ecv_core.dataset.tables import table_of
+from ecv_core.dataset.tables import no_features, table_of
 from ecv_core.records import codec
 from ecv_core.records.arrays import Codes, Ids
 from ecv_core.records.errors import DatasetError, EcvError, InputError, UnknownName
@@ -173,6 +173,8 @@ def _read_and_write(plain: PlainFile, layout: Layout, folder: Path, report: Repo
             _begin_writing(folder, report)
             name = layout.names[target]
             about = _write_samples(frame, unfit, plain, name, folder / INTERACTIONS)
+            remarks = column_remarks(frame, decimal_comma=layout.decimal_comma)
+            about = replace(about, remarks=remarks)
         _write_json(folder / ABOUT, about)
         _write_json(folder / _READ_LAYOUT, layout)
     except OSError as error:
@@ -252,6 +254,7 @@ def _write_samples(
             "rows; add a column of numbers"
         )
     table = table_of(plain.name, frame, target)
+    left_out |= no_features(frame.drop(columns=target))
     task = Task.NUMBERS
     classes = 0
     if table.classes is not None:
