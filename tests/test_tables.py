@@ -304,7 +304,7 @@ def test_an_infinite_target_is_refused_with_its_row(tmp_path, monkeypatch):
     prices = [str(number / 4) for number in range(90)]
     prices[3] = "inf"
     frame = pd.DataFrame({"size": range(90), "price": prices})
-    with pytest.raises(DatasetError, match="'price' has the value inf in row 4, .*leave such"):
+    with pytest.raises(DatasetError, match=r"'price' has the value inf in row 4, .*leave such"):
         added_table(tmp_path, monkeypatch, frame, "price")
 
 

@@ -21,6 +21,12 @@ _CELL = re.compile(
 """A score, perhaps with a spread behind it, perhaps in per cent."""
 
 
+_PARAMETER = "param"
+"""What the columns begin with in which a search keeps its parameters."""
+_MAY_HAVE_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:[.,]\d{3}|\d*)\s*")
+"""A whole number, or one such as '1,001', whose sign may be of thousands."""
+
+
 class _ScoreCell(NamedTuple):
     text: str
     score: float
@@ -60,6 +66,8 @@ def parse_score_texts(table: pa.Table) -> ParsedScores:
     for index, name in enumerate(table.column_names):
         if not is_text(table, name) or name in label_columns or names_row_numbers(name):
             continue
+        if name.startswith(_PARAMETER):  # such as '1,2' of n-grams, which is no 1.2
+            continue
         cells = _parse_column(texts_of(table, name))
         if not cells:  # some text is no score, so that the column stays as it is
             continue
@@ -70,7 +78,13 @@ def parse_score_texts(table: pa.Table) -> ParsedScores:
 
 
 def _parse_column(texts: list[str]) -> list[_ScoreCell]:
-    """The cells of a column; none where one is no number, or some alone are in per cent."""
+    """The cells of a column of scores; none for any other.
+
+    None has a text that is no number, or cells of which some alone are in per cent, or nothing but
+    '1,001' and whole numbers, for nobody knows what its comma is.
+    """
+    if all(map(_MAY_HAVE_THOUSANDS.fullmatch, texts)):
+        return []
     cells: list[_ScoreCell] = []
     for text in texts:
         match = _CELL.fullmatch(text)

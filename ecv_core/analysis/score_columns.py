@@ -27,6 +27,11 @@ _ROW_NUMBERS = {"", "index", "folds", "split", "n", "i", "row", "#", "nr"}
 _PANDAS_INDEX = re.compile(r"|unnamed: ?\d+|index|level_0|__index_level_0__", re.IGNORECASE)
 """Under these names pandas writes and reads the index of a table."""
 
+MLFLOW_METRIC = "metrics."
+"""What the columns of metrics begin with in a table of `mlflow.search_runs`."""
+_OPTUNA_COLUMNS = ({"number", "value", "state"}, {"number", "values_0", "state"})
+"""Columns that Optuna writes of every trial, of a study with one objective or with several."""
+
 
 def _words(text: str) -> list[str]:
     """Small words of a name, of one in capitals too: 'FitTime (s)' as fit, time, s."""
@@ -88,9 +93,24 @@ def roles_of(names: Sequence[str]) -> dict[str, str]:
     return roles
 
 
+def is_optuna(names: Sequence[str]) -> bool:
+    """Whether columns of these names are of trials of Optuna."""
+    return any(columns.issubset(names) for columns in _OPTUNA_COLUMNS)
+
+
+def is_export_of_runs(names: Sequence[str]) -> bool:
+    """Whether columns of these names are of runs of MLflow or trials of Optuna."""
+    return is_optuna(names) or any(name.startswith(MLFLOW_METRIC) for name in names)
+
+
 def names_metrics(name: str) -> bool:
     """Whether a column of texts under this name says the metric of each row."""
     return _plain(name) in _METRIC_COLUMNS
+
+
+def names_states(name: str) -> bool:
+    """Whether a column of texts under this name may say which runs have finished."""
+    return name.lower() in ("state", "status")
 
 
 def divided(names: Iterable[str], holds: Callable[[str], bool]) -> tuple[list[str], list[str]]:
@@ -224,13 +244,51 @@ def summarises(name: str, scores: Floats, others: Floats) -> bool:
         return False
     if _SPREADS.intersection(_words(name)):
         return True
-    # The numbers of a file are rounded, so half of a last digit more or less is the same.
-    rounding = 0.5 * 10.0 ** -_decimals(scores) + 1e-12
+    rounding = _rounding(scores)
     statistics = (np.mean, np.median, np.sum, np.min, np.max)
     for statistic in statistics:
         if np.all(np.abs(statistic(others, axis=0) - scores) <= rounding):
             return True
     return False
+
+
+def is_mean_of(scores: Floats, others: Floats) -> bool:
+    """Whether each score is the mean of a column beside it, to the digits that it has.
+
+    Args:
+        scores: Shape (columns,).
+        others: Shape (rows, columns).
+    """
+    return bool(np.all(np.abs(others.mean(axis=0) - scores) <= _rounding(scores)))
+
+
+def are_spreads_of(scores: Floats, others: Floats) -> bool:
+    """Whether each score is the standard deviation of a column beside it; as `is_mean_of`."""
+    for ddof in (0, 1):
+        spreads = others.std(axis=0, ddof=ddof)
+        if np.all(np.abs(spreads - scores) <= _rounding(scores)):
+            return True
+    return False
+
+
+def chance_of_mean(scores: Floats, others: Floats) -> float:
+    """About how likely it is that a fold's scores are the means of others by chance.
+
+    A score that could as well be any other number with its digits, between the least and the
+    greatest of the others, is their mean in one of so many cases.
+
+    Args:
+        scores, others: as of `is_mean_of`.
+    """
+    step = 2 * _rounding(scores)
+    ranges = others.max(axis=0) - others.min(axis=0)
+    chances = step / np.maximum(ranges, step)
+    return float(np.prod(chances))
+
+
+def _rounding(scores: Floats) -> float:
+    """How far a number may be from the score that is written for it: half of a last digit."""
+    return float(0.5 * 10.0 ** -_decimals(scores) + 1e-12)
 
 
 def _decimals(scores: Floats) -> int:

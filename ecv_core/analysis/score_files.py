@@ -184,21 +184,24 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
         folds=tuple(rows.labels["fold"].names),
         metric=metric or rows.metric,
         direction=direction,
-        left_out=_sentences_of_left_out(left_out, parsed),
+        left_out=_sentences_of_left_out(left_out, parsed, rows.notes),
     )
 
 
-def _sentences_of_left_out(left_out: Sequence[str], parsed: ParsedScores) -> str:
+def _sentences_of_left_out(
+    left_out: Sequence[str], parsed: ParsedScores, notes: Sequence[str]
+) -> str:
     """See `ScoreFile.left_out`.
 
     Args:
         left_out: Columns, rows and contenders, as parts of a sentence.
         parsed: What stood beside the scores.
+        notes: What else is to be told, in sentences.
     """
     parts = list(left_out)
     if parsed.spread_example:
         parts.append(f"spreads, as in '{parsed.spread_example}'")
-    sentences = []
+    sentences = list(notes)
     if parsed.percent_example:
         sentences.append(f"Percentages are read as hundredths, as in '{parsed.percent_example}'.")
     if parts:
@@ -258,7 +261,7 @@ def _metrics_of(clues: Sequence[MetricClue]) -> list[tuple[MetricClue, NamedMetr
     """The metric that each clue names; without those that name none."""
     named_metrics = []
     for clue in clues:
-        metric = metric_named(clue.name)
+        metric = metric_named(clue.name, is_metric=clue.sure)
         if metric is not None:
             named_metrics.append((clue, metric))
     return named_metrics

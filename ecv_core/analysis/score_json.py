@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ecv_core.analysis.score_columns import is_fold_name, roles_of
+from ecv_core.analysis.score_columns import is_export_of_runs, is_fold_name, roles_of
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,8 +97,9 @@ def _rows_of_objects(objects: Mapping[str, Row]) -> Sequence[Row]:
         for name, scores in objects.items():
             rows += _rows_of_contender(name, scores)
         return rows
-    columns = set[str]().union(*objects.values())
-    if "fold" in roles_of(list(columns)):  # rows say their folds themselves; keys are numbers
+    columns = list(set[str]().union(*objects.values()))
+    # Rows that say their folds themselves, and those of an export, are only numbered by their keys.
+    if "fold" in roles_of(columns) or is_export_of_runs(columns):
         return list(objects.values())
     for fold, scores in objects.items():
         rows.append({"fold": fold, **scores})

@@ -6,12 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.score_columns import (
     USER,
+    are_spreads_of,
+    chance_of_mean,
     divided,
     is_bookkeeping,
     is_fold_name,
+    is_mean_of,
     is_summary,
     is_time_or_cost,
     names_metrics,
@@ -25,6 +30,7 @@ from ecv_core.analysis.score_tables import (
     is_whole,
     labels_of,
     numbers_of,
+    texts_of,
 )
 from ecv_core.evaluation.directions import is_metric_name, same_metric
 from ecv_core.records.errors import InputError
@@ -33,6 +39,10 @@ from ecv_core.records.parameters import listed
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_NO_CHANCE = 0.001
+"""A last row that is the mean of those above by a chance below this is no fold."""
+_LITTLE_CHANCE = 0.1
+"""By a chance below this it is told."""
 _MOST_NAMED = 10
 """More columns or rows that are left out are counted, not named."""
 
@@ -81,6 +91,8 @@ class ScoreRows:
     """What may name the metric, the surest first."""
     left_out: Sequence[str] = ()
     """What of the table is not in these rows, as in `TablePart`."""
+    notes: Sequence[str] = ()
+    """What else is to be told, in sentences."""
 
 
 class SeveralMetrics(InputError):
@@ -140,7 +152,7 @@ def left_out_words(names: Sequence[str], reason: str) -> list[str]:
     """
     if not names:
         return []
-    shown = listed(names)
+    shown = listed([name or "one without a name" for name in names])
     if len(names) > _MOST_NAMED:
         shown = f"{len(names)} columns or rows"
     return [f"{shown} ({reason})"]
@@ -182,6 +194,79 @@ def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> TableP
         if name != fold_column:
             folds = _with_texts_as_numbers(folds, name)
     return TablePart(folds, left_out_words([label.strip() for label in summaries], "no folds"))
+
+
+class FoldRows(NamedTuple):
+    """The rows of folds of a table without labels."""
+
+    table: pa.Table
+    left_out: list[str]
+    """The others, as in `TablePart`."""
+    notes: list[str]
+    """What may be wrong with them, in sentences."""
+
+
+def without_nameless_means(
+    table: pa.Table, label_column: str | None, columns: Sequence[str], file: str
+) -> FoldRows:
+    """The rows of folds, without a last one that has no label and the means of those above it.
+
+    Below it may be another one with their standard deviations. Of few digits, a fold may have the
+    means of others by chance: it stays, and is told.
+
+    Args:
+        table: With a row per fold.
+        label_column: The column that labels the folds, if any.
+        columns: The columns of scores.
+        file: How a sentence names it.
+    """
+    every_row = FoldRows(table, [], [])
+    if not all(is_number(table, name) for name in columns):
+        return every_row
+    scores = np.column_stack([numbers_of(table, name, file) for name in columns])
+    nameless_count = len(table)
+    if label_column is not None:
+        nameless_count = _count_last_blank(texts_of(table, label_column))
+    if nameless_count > 1 and _ends_in_means_and_spreads(scores):
+        left_out = "the last two rows, the means and spreads of those above"
+        return FoldRows(table.slice(0, len(table) - 2), [left_out], [])
+    if nameless_count and _ends_in_means(scores):
+        return _without_means(table, chance_of_mean(scores[-1], scores[:-1]))
+    return every_row
+
+
+def _ends_in_means_and_spreads(scores: Floats) -> bool:
+    """Whether the last two rows are means and standard deviations of those above them."""
+    return _ends_in_means(scores[:-1]) and are_spreads_of(scores[-1], scores[:-2])
+
+
+def _ends_in_means(scores: Floats) -> bool:
+    """Whether the last row has the means of at least two above it."""
+    return len(scores) > 2 and is_mean_of(scores[-1], scores[:-1])
+
+
+def _without_means(table: pa.Table, chance: float) -> FoldRows:
+    """Without the last row, which is the means of those above, perhaps by a chance that it has."""
+    if chance < _NO_CHANCE:
+        left_out = "the last row, the means of those above"
+        return FoldRows(table.slice(0, len(table) - 1), [left_out], [])
+    notes = []
+    if chance < _LITTLE_CHANCE:
+        notes.append(
+            "The last row counts as a fold, although it has the means of those above; if it is "
+            "none, leave it out."
+        )
+    return FoldRows(table, [], notes)
+
+
+def _count_last_blank(labels: Sequence[str]) -> int:
+    """How many of the last labels are empty; a missing one is 'None'."""
+    count = 0
+    for label in labels:
+        count += 1
+        if label.strip() not in ("", "None"):
+            count = 0
+    return count
 
 
 def _labels_of_no_fold(labels: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Sequence
+from csv import reader
 from io import BufferedIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.analysis.orders.outcomes import Floats
-from ecv_core.analysis.score_columns import names_metrics, roles_of
+from ecv_core.analysis.score_columns import names_metrics, names_states, roles_of
 from ecv_core.analysis.score_json import is_json, table_of_json
 from ecv_core.analysis.score_logs import table_of_log
 from ecv_core.records.errors import InputError
@@ -29,6 +30,12 @@ SHOWN = 60
 """Characters of a name that are kept."""
 _GZIP = b"\x1f\x8b"
 """What a packed file begins with."""
+
+
+_WITH_POINT = re.compile(r"\s*[-+]?\d*\.\d+(?:[eE][-+]?\d+)?\s*")
+_WITH_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+_MAY_BE_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}[.,]\d{3}\s*")
+"""A number such as '1,001' or '1.001', whose sign may be before decimals, or of thousands."""
 
 
 class RowLabels(NamedTuple):
@@ -104,18 +111,11 @@ def _csv(path: Path, head: bytes, file: str) -> pa.Table:
     rows = text[text.index(first_line) + len(first_line) :]
     separator = max(",;\t", key=first_line.count)
     _check_columns(first_line.count(separator) + 1, file)
-    number_with_comma = r"\d,\d"
-    if separator == ",":  # a number in quotation marks alone can have one
-        number_with_comma = r'"\d+,\d+"'
-        _check_no_thousands(rows, file)
-    decimal_point = "."
-    if re.search(number_with_comma, rows):
-        decimal_point = ","
     try:
         table = csv.read_csv(  # .gz is recognised by its ending
             path,
             parse_options=csv.ParseOptions(delimiter=separator),
-            convert_options=csv.ConvertOptions(decimal_point=decimal_point),
+            convert_options=csv.ConvertOptions(decimal_point=_decimal_point(rows, separator, file)),
         )
         "".join(table.column_names)  # refuses names that are no text
     except UnicodeDecodeError:  # is a ValueError too, and says nothing to users
@@ -132,25 +132,36 @@ def _not_utf8(file: str) -> InputError:
     return InputError(f"{file} is not text in UTF-8; save it as CSV in UTF-8, or as Parquet")
 
 
-def _check_no_thousands(rows: str, file: str) -> None:
-    """Refuse "1,001" between commas where no other number shows what its comma is.
+def _decimal_point(rows: str, separator: str, file: str) -> str:
+    """The sign before the decimals of most numbers: a point, or a comma.
+
+    Beside numbers with a decimal point, '100,100' is a text, such as the value of a parameter.
 
     Args:
-        rows: The first lines of a table that is separated by commas.
+        rows: The first lines of a table.
+        separator: What separates its columns.
         file: How a sentence names it.
 
     Raises:
-        InputError.
+        InputError: For '1,001' in quotation marks between commas, where no other number shows what
+            its comma is.
     """
-    numbers = re.findall(r'"(\d+,\d+)"', rows)
-    for number in numbers:
-        if re.fullmatch(r"[1-9]\d{0,2},\d{3}", number) is None:  # such as 0,81: it has decimals
-            return
-    if numbers:
+    with_point: list[str] = []
+    with_comma: list[str] = []
+    for fields in reader(rows.splitlines(), delimiter=separator):
+        with_point += filter(_WITH_POINT.fullmatch, fields)
+        with_comma += filter(_WITH_COMMA.fullmatch, fields)
+    only_thousands = all(map(_MAY_BE_THOUSANDS.fullmatch, with_comma))
+    if not with_comma or (with_point and (separator == "," or only_thousands)):
+        return "."
+    if not all(map(_MAY_BE_THOUSANDS.fullmatch, with_point)):
+        return "."
+    if only_thousands and separator == ",":
         raise InputError(
-            f"'{numbers[0]}' in {file} may be thousands or have decimals; write such numbers with "
-            "a decimal point and without a sign for thousands"
+            f"'{with_comma[0].strip()}' in {file} may be thousands or have decimals; write such "
+            "numbers with a decimal point and without a sign for thousands"
         )
+    return ","
 
 
 def _parquet(path: Path, file: str) -> pa.Table:
@@ -174,6 +185,7 @@ def _parquet(path: Path, file: str) -> pa.Table:
                 for field in table.schema_arrow
                 if field.name in roles.values()
                 or names_metrics(field.name)
+                or names_states(field.name)
                 or pa.types.is_floating(field.type)
                 or pa.types.is_integer(field.type)
             ]
@@ -224,8 +236,12 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> RowLabels:
     from pyarrow import compute
 
     values = table[column]
-    if values.null_count:
-        row = compute.index(compute.is_null(values), True).as_py() + 1
+    is_missing = compute.is_null(values)
+    if pa.types.is_string(values.type):
+        is_missing = compute.or_(is_missing, compute.utf8_is_space(values))
+        is_missing = compute.or_(is_missing, compute.equal(values, ""))
+    row = compute.index(is_missing, True).as_py() + 1
+    if row:
         raise InputError(f"row {row} of {file} has no {role}; give every row one")
     try:
         encoded = values.combine_chunks().dictionary_encode()

@@ -35,6 +35,7 @@ from ecv_core.analysis.score_rows import (
     is_of_training,
     left_out_words,
     rows_of_one_metric,
+    without_nameless_means,
     without_summary_rows,
 )
 from ecv_core.analysis.score_tables import (
@@ -51,7 +52,7 @@ from ecv_core.analysis.score_tables import (
     repeated,
     texts_of,
 )
-from ecv_core.evaluation.directions import is_metric_name, metric_named
+from ecv_core.evaluation.directions import is_metric_name, is_norm, metric_named
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import listed
 
@@ -150,13 +151,17 @@ def _rows_of_fold_rows(
         columns: The columns that may have scores.
     """
     contenders = _contender_names(columns.names, columns.times, file, metric)
+    left_out = contenders.left_out
     if label_column is not None:
-        folds = without_summary_rows(table, label_column, file)
-        table = folds.table
-        contenders = contenders._replace(left_out=folds.left_out + contenders.left_out)
-    return _rows_of_cells(
-        table, label_column, contenders, file, column_role="contender", row_role="fold"
+        labelled = without_summary_rows(table, label_column, file)
+        table = labelled.table
+        left_out = labelled.left_out + left_out
+    folds = without_nameless_means(table, label_column, contenders.names, file)
+    contenders = contenders._replace(left_out=folds.left_out + left_out)
+    rows = _rows_of_cells(
+        folds.table, label_column, contenders, file, column_role="contender", row_role="fold"
     )
+    return replace(rows, notes=folds.notes)
 
 
 def _possible_score_columns(table: pa.Table, label_column: str | None, file: str) -> _ScoreNames:
@@ -300,7 +305,8 @@ def _check_numbers(table: pa.Table, names: Iterable[str], file: str) -> None:
     for name in names:
         if is_number(table, name):
             continue
-        no_number = next((text for text in texts_of(table, name) if not is_numeric(text)), "")
+        texts = texts_of(table, name)
+        no_number = next((text for text in texts if not is_numeric(text)), texts[0])
         raise InputError(
             f"'{no_number[:100]}' in the column '{name}' of {file} is not a number; give a column "
             f"of numbers per contender and a row per fold, or the columns {', '.join(COLUMNS)}"
@@ -363,7 +369,8 @@ def _contender_names(
     Raises:
         SeveralMetrics.
     """
-    if all(map(is_metric_name, names)):
+    norms, others = divided(names, is_norm)  # beside metrics 'l1' and 'l2' are losses
+    if (others or not norms) and all(map(is_metric_name, others)):
         return _metric_of_only_contender(names, times, file, wanted)
     every_name = _ScoreNames(list(names), [])
     metric_words = {}  # name -> the words in it that name a metric: 'rmse' of 'knn rmse'

@@ -58,6 +58,8 @@ _HIGHER_IS_BETTER = """
     shannon entropy, d2 log loss, d2 brier, d2 absolute error, d2 pinball, d2 tweedie
 """
 """Higher is better."""
+_NORMS = ("l1", "l2")
+"""LightGBM's absolute and squared error. Models are called so after their penalties, too."""
 _NEGATED = frozenset({"neg", "negative", "negated", "minus"})
 """Before a metric's name they turn its values round, as scikit-learn's `neg_log_loss` does."""
 _MINUS = "[-\u2212\u2013]"
@@ -94,7 +96,7 @@ class NamedMetric:
     """Whether it can be only so bad; of a name that is not known that is taken for so."""
 
 
-def metric_named(name: str) -> NamedMetric | None:
+def metric_named(name: str, *, is_metric: bool = False) -> NamedMetric | None:
     """The metric that a name ends with, or has in it; None where none is known.
 
     Of several the last counts, for that is what the name is of: 'ndcg_loss' is a loss. A name may
@@ -103,9 +105,10 @@ def metric_named(name: str) -> NamedMetric | None:
     Args:
         name: The name of a column, a file or a metric: 'test_rmse', 'valLogLoss',
             'neg_mean_squared_error'.
+        is_metric: Whether it is certainly a metric's, so that 'l2' is no model with that penalty.
     """
     higher_is_better = _says_higher_is_better(name)
-    metric = _metric_in(name)
+    metric = _metric_in(name) or _norm_in(name, is_metric=is_metric)
     if higher_is_better is None:
         return metric
     if metric is None:
@@ -138,6 +141,24 @@ def _metric_in(name: str) -> NamedMetric | None:
     return None
 
 
+def is_norm(name: str) -> bool:
+    """Whether a name is 'l1' or 'l2' alone: of a loss, or of a model with such a penalty."""
+    return name.strip().lower() in _NORMS
+
+
+def _norm_in(name: str, *, is_metric: bool) -> NamedMetric | None:
+    """'l1' or 'l2' at the end of a metric's name, or behind samples, as in 'valid_0 l2'."""
+    *words_before, norm = _words(name) or [""]
+    if norm not in _NORMS:
+        return None
+    follows_samples = bool(words_before) and all(map(_is_qualifier, words_before))
+    if is_metric or follows_samples:
+        return NamedMetric(
+            words=norm, higher_is_better=False, never_negative=True, has_worst_score=False
+        )
+    return None
+
+
 def is_metric_name(name: str) -> bool:
     """Whether a name is that of a metric and of nothing else: 'test_rmse', but not 'SVD rmse'."""
     metric = metric_named(name)
@@ -152,7 +173,7 @@ def _words_with_metric(name: str) -> list[str]:
     """The words of a name, taken apart in the first way that leaves a metric's own among them."""
     table = _metrics_by_words()
     for words in (_words(name), _words_of_capitals(name)):
-        if _last_metric(words, table) is not None:
+        if _last_metric(words, table) is not None or words[-1:] in (["l1"], ["l2"]):
             return words
     return _words_without_prefixes(name)
 

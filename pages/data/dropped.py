@@ -492,10 +492,11 @@ def _show_samples(about: About) -> None:
     if about.classes:
         kind = f"one of {about.classes} classes"
         task = "classify"
+    target = escaped(about.columns["target"])
+    target_words = f"**{target}** is {kind}: algorithms that {task} will run on it."
     st.markdown(
         f"**{about.raw_users:,}** of **{about.rows:,}** rows are samples with "
-        f"**{about.raw_items:,}** features. **{escaped(about.columns['target'])}** is {kind}: "
-        f"algorithms that {task} will run on it."
+        f"**{about.raw_items:,}** features. {target_words}"
     )
     for column, reason in about.left_out.items():
         st.caption(f"**{escaped(column)}** is no feature: {reason}.")

@@ -185,7 +185,7 @@ def test_fold_scores_alone_that_differ_by_the_same_need_all_folds(
         (GOOD.replace("0.512", "nan"), "has the score nan"),
         (GOOD.replace("0.512", "inf"), "has the score inf"),
         (GOOD.replace("0.512", "high"), "must hold numbers, and not 'high'"),
-        (GOOD.replace("a,1,yy,0.512", "a,1,,0.512"), "yy"),
+        (GOOD.replace("a,1,yy,0.512", "a,1,,0.512"), "row 5 of the file scores.csv has no user"),
         ("contender,fold,user,score\na,0,1,0.5,7\n", "cannot be read as a table of scores"),
         ("", "cannot be read as a table of scores"),
     ],

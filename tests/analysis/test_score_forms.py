@@ -506,7 +506,7 @@ def test_trials_of_optuna_are_named_by_their_parameters(read_text) -> None:
         "2,,2026-01-01,7,0.1,,PRUNED\n"
     )
     assert folds_of(scores) == {"k=5": [0.3, 0.31], "k=9": [0.2, 0.21]}
-    assert "1 trials that are not complete" in scores.left_out
+    assert "1 row whose run has not finished (PRUNED)" in scores.left_out
 
 
 def test_trials_of_optuna_without_folds_are_refused_with_the_way_to_have_them(read_text) -> None:
@@ -586,3 +586,196 @@ def test_a_log_without_folds_says_what_is_needed(tmp_path: Path, text: str) -> N
     path.write_text(text)
     with pytest.raises(InputError, match="all folds of a model"):
         read_contenders(path)
+
+
+# Runs that have not finished.
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "run_id,status,metrics.rmse,params.model,params.fold\na,FINISHED,0.9,knn,0\n"
+            "b,FAILED,0.1,knn,1\nc,FINISHED,0.8,knn,1\nd,FINISHED,0.7,svd,0\n"
+            "e,FINISHED,0.6,svd,1\n",
+            "FAILED",
+        ),
+        (
+            "Start Time,Duration,Run ID,Name,Source Type,Source Name,User,Status,model,fold,rmse\n"
+            "x,1s,a,r1,LOCAL,a.py,ann,FINISHED,knn,0,0.9\n"
+            "x,1s,b,r2,LOCAL,a.py,ann,KILLED,knn,1,0.1\n"
+            "x,1s,c,r3,LOCAL,a.py,ann,FINISHED,knn,1,0.8\n"
+            "x,1s,d,r4,LOCAL,a.py,bob,FINISHED,svd,0,0.7\n"
+            "x,1s,e,r5,LOCAL,a.py,bob,FINISHED,svd,1,0.6\n",
+            "KILLED",
+        ),
+        (
+            '"Name","State","User","Created","Runtime","model","fold","rmse"\n'
+            '"a","finished","ann","2026","12","knn","0","0.9"\n'
+            '"b","crashed","ann","2026","12","knn","1","0.1"\n'
+            '"c","finished","bob","2026","12","knn","1","0.8"\n'
+            '"d","finished","ann","2026","12","svd","0","0.7"\n'
+            '"e","finished","ann","2026","12","svd","1","0.6"\n',
+            "crashed",
+        ),
+        (
+            "model,fold,rmse,status\nknn,0,0.9,ok\nknn,1,0.1,error\nknn,1,0.8,ok\n"
+            "svd,0,0.7,ok\nsvd,1,0.6,ok\n",
+            "error",
+        ),
+    ],
+    ids=["mlflow.search_runs", "the page of MLflow", "W&B", "a table"],
+)
+def test_scores_of_runs_that_have_not_finished_do_not_count(read_text, text, name) -> None:
+    scores = read_text(text)
+    assert folds_of(scores) == {"knn": [0.9, 0.8], "svd": [0.7, 0.6]}
+    assert all(contender.users is None for contender in scores.contenders)
+    assert f"1 row whose run has not finished ({name})" in scores.left_out
+
+
+def test_a_parquet_file_says_which_runs_have_finished(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pd.DataFrame(
+        {
+            "model": ["knn"] * 3,
+            "fold": [0, 1, 1],
+            "rmse": [0.9, 0.1, 0.8],
+            "state": ["finished", "running", "finished"],
+        }
+    ).to_parquet(path)
+    assert folds_of(read_contenders(path)) == {"knn": [0.9, 0.8]}
+
+
+def test_an_export_of_runs_of_which_none_has_finished_is_refused(read_text) -> None:
+    text = "run_id,status,metrics.rmse,params.model,params.fold\na,FAILED,0.9,knn,0\n"
+    with pytest.raises(InputError, match="no run that has finished: its column 'status' has FAILE"):
+        read_text(text + "b,RUNNING,0.1,knn,1\n")
+
+
+def test_a_state_that_is_none_of_a_run_loses_no_row(read_text) -> None:
+    text = "model,fold,rmse,state\nknn,0,0.9,failed\nknn,1,0.8,bavaria\n"
+    assert folds_of(read_text(text)) == {"knn": [0.9, 0.8]}
+
+
+def test_rows_of_an_export_that_json_numbers_have_no_folds_of_that_name(tmp_path: Path) -> None:
+    path = tmp_path / "trials.json"
+    pd.DataFrame(
+        {
+            "number": [0, 1],
+            "value": [0.3, 0.2],
+            "state": "COMPLETE",
+            "params_k": [5, 9],
+            "user_attrs_fold_0": [0.30, 0.20],
+            "user_attrs_fold_1": [0.31, 0.21],
+        }
+    ).to_json(path, orient="index")
+    scores = read_contenders(path)
+    assert folds_of(scores) == {"k=5": [0.3, 0.31], "k=9": [0.2, 0.21]}
+    assert scores.left_out == (
+        "Left out: number, value and state (what Optuna notes of every trial)."
+    )
+
+
+# LightGBM's l1 and l2.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model,fold,l2\nknn,0,0.9\nknn,1,0.8\nsvd,0,0.7\nsvd,1,0.6\n",
+        "model,fold,metric,value\nknn,0,l2,0.9\nknn,1,l2,0.8\nsvd,0,l2,0.7\nsvd,1,l2,0.6\n",
+    ],
+)
+def test_a_column_of_scores_called_l2_is_a_loss(read_text, text) -> None:
+    scores = read_text(text)
+    assert folds_of(scores) == {"knn": [0.9, 0.8], "svd": [0.7, 0.6]}
+    assert not scores.direction.higher_is_better
+
+
+@pytest.mark.parametrize("names", ["l1,l2,rmse", "l1,l2,valid auc", "valid l1,valid l2,valid rmse"])
+def test_l1_and_l2_beside_metrics_are_metrics(read_text, names) -> None:
+    text = f"fold,{names}\n1,0.5,0.4,0.6\n2,0.52,0.42,0.64\n"
+    with pytest.raises(SeveralMetrics):
+        read_text(text)
+    second = names.split(",")[1]
+    scores = read_text(text, second)
+    assert folds_of(scores) == {second: [0.4, 0.42]}
+    assert not scores.direction.higher_is_better
+
+
+@pytest.mark.parametrize("names", ["l1,l2", "l1,l2,elasticnet"])
+def test_l1_and_l2_beside_no_metric_are_contenders(read_text, names) -> None:
+    count = names.count(",") + 1
+    row = ",".join(["0.5"] * count)
+    assert list(folds_of(read_text(f"fold,{names}\n1,{row}\n2,{row}\n"))) == names.split(",")
+
+
+# Means without a name. (0.9123 + 0.9345) / 2 = 0.9234; (0.8123 + 0.8245) / 2 = 0.8184; their
+# standard deviations are 0.0111 and 0.0061.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "knn,svd\n0.9123,0.8123\n0.9345,0.8245\n0.9234,0.8184\n",
+        "knn,svd\n0.9123,0.8123\n0.9345,0.8245\n0.9234,0.8184\n0.0111,0.0061\n",
+        "fold,knn,svd\n1,0.9123,0.8123\n2,0.9345,0.8245\n,0.9234,0.8184\n",
+        "fold,knn,svd\nmon,0.9123,0.8123\ntue,0.9345,0.8245\n,0.9234,0.8184\n",
+        ",knn,svd\n0,0.9123,0.8123\n1,0.9345,0.8245\n2,0.9234,0.8184\n",
+        "knn,svd\n0.9123,0.8123\n0.9345,0.8245\n0.92340,0.81840\n",
+    ],
+)
+def test_last_rows_without_a_name_that_are_means_are_no_folds(read_text, text) -> None:
+    scores = read_text(text)
+    assert folds_of(scores) == {"knn": [0.9123, 0.9345], "svd": [0.8123, 0.8245]}
+    assert "of those above" in scores.left_out
+
+
+def test_a_row_with_a_name_is_a_fold_whatever_its_scores(read_text) -> None:
+    scores = read_text("fold,knn,svd\n1,0.9123,0.8123\n2,0.9345,0.8245\n3,0.9234,0.8184\n")
+    assert (len(scores.folds), scores.left_out) == (3, "")
+
+
+def test_a_row_without_a_name_that_is_no_mean_is_refused_or_a_fold(read_text) -> None:
+    assert len(read_text("knn,svd\n0.9123,0.8123\n0.9345,0.8245\n0.9235,0.8184\n").folds) == 3
+    with pytest.raises(InputError, match=r"row 3 of .* has no fold"):
+        read_text("fold,knn\nmon,0.9123\ntue,0.9345\n,0.9235\n")
+
+
+def test_a_last_row_that_may_be_a_mean_by_chance_counts_and_is_told(read_text) -> None:
+    # one of 222 numbers from 0.9123 to 0.9345
+    scores = read_text("rmse\n0.9123\n0.9345\n0.9234\n")
+    assert len(scores.folds) == 3
+    assert "The last row counts as a fold, although" in scores.left_out
+    # one of eight numbers from 0.91 to 0.99
+    assert read_text("rmse\n0.91\n0.95\n0.99\n0.95\n").left_out == ""
+
+
+# Commas in texts and numbers.
+
+
+@pytest.mark.parametrize("text", ["100,100", "1,2"])
+def test_a_comma_in_the_value_of_a_parameter_is_no_decimal(read_text, text) -> None:
+    scores = read_text(
+        f'mean_fit_time,param_h,split0_test_score,split1_test_score\n0.1,"{text}",0.5,0.6\n'
+        '0.2,"9,9",0.55,0.65\n'
+    )
+    assert folds_of(scores) == {f"h={text}": [0.5, 0.6], "h=9,9": [0.55, 0.65]}
+    for separator in ",;\t":
+        header = separator.join(["model", "hidden", "fold", "acc"])
+        rows = [separator.join(["mlp", f'"{text}"', f"{fold}", f"0.{fold + 5}"]) for fold in (0, 1)]
+        assert folds_of(read_text("\n".join([header, *rows]))) == {"mlp": [0.5, 0.6]}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        '1,"1,001",0.5\n2,998,0.6\n',
+        "1;1,001;0.5\n2;998;0.6\n",
+        "1;1.001;0,5\n2;998;0,6\n",
+    ],
+)
+def test_a_sign_of_thousands_beside_decimals_is_refused(read_text, rows) -> None:
+    header = f"fold{rows[1]}knn{rows[1]}svd\n"
+    with pytest.raises(InputError, match=r"'1.001' in the column 'knn' .* is not a number"):
+        read_text(header + rows)
