@@ -60,6 +60,7 @@ class Gate:
     of: str
     """What new data are of: 'users', 'rows', 'clusters'; or 'folds' where only these are known."""
     confidence: float
+    higher_is_better: bool = True
 
     @property
     def sentence(self) -> str:
@@ -73,8 +74,11 @@ class Gate:
             data = "new data (from the fold scores alone)"
         verdict = f"{_WORDS[self.verdict]} by more than the margin ({margin})."
         level = percent_text(self.confidence)
+        direction = ""
+        if not self.higher_is_better:
+            direction = ", turned round as lower is better,"
         return (
-            f"{verdict} After {counted(self.folds, 'fold')} the difference is "
+            f"{verdict} After {counted(self.folds, 'fold')} the difference{direction} is "
             f"{self.difference:+.4f}, for {data} {self.low:+.4f} to {self.high:+.4f} (each end at "
             f"{level}, for all looks together)."
         )
@@ -155,6 +159,7 @@ def gate(
         baseline_mean=_mean(baseline_scores),
         of=scored_unit,
         confidence=confidence,
+        higher_is_better=higher_is_better,
     )
 
 

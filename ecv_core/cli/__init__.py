@@ -17,7 +17,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ecv_core.cli.terminal import escape_what_stdout_lacks, visible_on_terminals
+from ecv_core.cli.terminal import (
+    discard_stdout,
+    escape_what_stdout_lacks,
+    flushed_stdout,
+    replace_closed_streams,
+    visible_on_terminals,
+)
 from ecv_core.records import __version__
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated, UnknownName
 
@@ -88,9 +94,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     # Else it looks for plug-ins of its own in every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    replace_closed_streams()
     escape_what_stdout_lacks()
     try:
-        with _signals_end_command(), visible_on_terminals(), _warnings_on_stderr():
+        with (
+            flushed_stdout(),
+            _signals_end_command(),
+            visible_on_terminals(),
+            _warnings_on_stderr(),
+        ):
             options = parse(arguments)
             if not gc.isenabled():
                 gc.freeze()  # the modules, which are not looked through at the end either
@@ -106,12 +118,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             INTERRUPTED,
         )
     except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_stdout()
         return OK
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        return _complain(f"{str(error.filename)[:100]}... is too long for a file name", BAD_INPUT)
+        if error.errno == errno.ENAMETOOLONG:
+            name = str(error.filename)[:100]
+            return _complain(f"{name}... is too long for a file name", BAD_INPUT)
+        if error.errno == errno.ENOSPC and error.filename is None:
+            discard_stdout()
+            return _complain(f"the output cannot be written: {error.strerror}", FAILED)
+        raise
 
 
 def _carry_out(options: argparse.Namespace) -> int:
@@ -310,7 +326,15 @@ def write_answer(options: argparse.Namespace, document: dict[str, Any], text: st
     """Write the document where --json says, and print what it says in words beside it."""
     write_json(document, options.json)
     if options.json != "-":
-        print(text)
+        _print_answer(text)
+
+
+def _print_answer(text: str) -> None:
+    """Print to stdout; that a reader has seen enough leaves the exit code to the command."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        discard_stdout()
 
 
 def say(text: str) -> None:
@@ -324,7 +348,7 @@ def write_json(document: dict[str, Any], target: str | None) -> None:
         return
     text = json.dumps(document, indent=2)
     if target == "-":
-        print(text)
+        _print_answer(text)
         return
     from ecv_core.store.outputs import write_output
 

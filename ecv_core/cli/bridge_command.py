@@ -24,6 +24,8 @@ def bridge_options(parser: argparse.ArgumentParser) -> None:
         parser,
         param_help="Set a parameter of the model, by its name in the library; lists are JSON, such "
         "as [64,32].",
+        metric_help="The score that the stopping rule uses. The other metrics of lists are "
+        "computed too. Default: ndcg.",
     )
     parser.add_argument(
         "--check",

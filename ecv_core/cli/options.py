@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -67,9 +68,17 @@ def add_settings(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
             add_setting(parser, name)
 
 
-def add_rule_params(parser: argparse._ActionsContainer) -> None:
-    """Add what sets the parameters of the rule: options of their own, and one for all others."""
+def add_rule_params(
+    parser: argparse._ActionsContainer, *, without_default: Collection[str] = ()
+) -> None:
+    """Add what sets the parameters of the rule: options of their own, and one for all others.
+
+    Args:
+        without_default: Parameters that have to be said to this command.
+    """
     for parameter in stopping.rule_options().values():
+        if parameter.name in without_default:
+            parameter = replace(parameter, required=True)
         add_rule_param(parser, parameter)
     parser.add_argument(
         "--rule-param",

@@ -41,7 +41,8 @@ def orders_options(parser: argparse.ArgumentParser) -> None:
         default=PAPERS_RULE,
         help=f"When to stop. One of: {', '.join(RULES)}. Default: {PAPERS_RULE}.",
     )
-    add_rule_params(parser)
+    # Alpha has the unit of the score, squared, and scores of a file have any unit.
+    add_rule_params(parser, without_default=["alpha"])
     add_setting(parser, "confidence")
     add_setting(parser, "min_folds")
     add_json(parser)
@@ -139,6 +140,12 @@ def orders_document(scores: Scores, settings: RunSpec) -> dict[str, Any]:
 
 def _summary(document: dict[str, Any], rule_words: str) -> str:
     quantiles = document["difference_quantiles"]
+    coverage = percent_text(document["coverage"], ".1f")
+    interval_words = (
+        f"the interval at the stop holds the {document['k']}-fold mean in {coverage} of orders"
+    )
+    if not document["coverage"] and set(document["stop_distribution"]) == {"1"}:
+        interval_words = "there is no interval at the stop, as one score has none"
     orders = "every order"
     if "orders" in document:
         orders = f"{document['orders']:,} random orders"
@@ -148,6 +155,5 @@ def _summary(document: dict[str, Any], rule_words: str) -> str:
         f"differs from the {document['k']}-fold mean by "
         f"{document['mean_difference_percent']:.2f} %, in 95 % of orders by at most "
         f"{quantiles['0.95']:.2f} %\n"
-        f"the interval at the stop holds the {document['k']}-fold mean in "
-        f"{percent_text(document['coverage'], '.1f')} of orders"
+        f"{interval_words}"
     )

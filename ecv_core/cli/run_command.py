@@ -37,6 +37,7 @@ from ecv_core.figures.words import (
     reused_words,
     run_name,
     saved_words,
+    saving_verb,
     shared_words,
     used_words,
     verdict,
@@ -248,7 +249,7 @@ def _costs_words(run: RunRecord) -> str:
         return "; ".join(amounts)
     energy = f"energy {used_words(facts)}"
     if facts.saved_joules:
-        energy += f", {_saving_words(run, facts)}"
+        energy += f", {_saving_words(facts)}"
     amounts += [energy, SOURCES[facts.source]]
     forecast = ""
     if facts.has_forecast:
@@ -264,15 +265,12 @@ def _costs_words(run: RunRecord) -> str:
     return sentences.rstrip(". ")  # a line of the summary ends without a full stop
 
 
-def _saving_words(run: RunRecord, facts: EnergyFacts) -> str:
+def _saving_words(facts: EnergyFacts) -> str:
     """What energy the stop saved, or would have saved if it had not been checked."""
     share = f"{facts.saved_percent:.0f} %"
     if facts.has_forecast:
         share = f"about {share}"
-    verb = "saved"
-    if run.checked:
-        verb = "forgone to check"
-    return f"{saved_words(facts)} ({share}) {verb}"
+    return f"{saved_words(facts)} ({share}) {saving_verb(facts)}"
 
 
 def summary(run: RunRecord) -> str:

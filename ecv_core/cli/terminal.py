@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
@@ -25,6 +26,40 @@ def visible_on_terminals() -> Iterator[None]:
             stderr = _VisibleText(sys.stderr, kept="\r")
             until_the_end.enter_context(redirect_stderr(stderr))
         yield
+
+
+def replace_closed_streams() -> None:
+    """Give a program that was started without stdout or stderr, as by `>&-`, one that goes nowhere.
+
+    Else the next file that is opened, such as the database, takes the place of the closed stream,
+    and what a library written in C prints there ends up in it.
+    """
+    if sys.stdout is not None and sys.stderr is not None:
+        return
+    opened = os.open(os.devnull, os.O_RDWR)
+    while opened <= 2:  # each takes the lowest number that is free; 1 is stdout, 2 is stderr
+        opened = os.open(os.devnull, os.O_RDWR)
+    os.close(opened)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+
+
+def discard_stdout() -> None:
+    """Let what stdout has kept back go nowhere, so that Python ends without an error."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+@contextmanager
+def flushed_stdout() -> Iterator[None]:
+    """Write what stdout has kept back: an error is raised here, and not when Python ends."""
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
 
 
 def escape_what_stdout_lacks() -> None:

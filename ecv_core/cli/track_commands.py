@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ecv_core.cli import say, write_json
-from ecv_core.cli.options import DATASET, OF_SPLITS, RUN, add_fold_options, add_settings
+from ecv_core.cli.options import (
+    DATASET,
+    OF_SPLITS,
+    RUN,
+    add_fold_options,
+    add_setting,
+    add_settings,
+)
 from ecv_core.jobs.plans import track
 from ecv_core.jobs.plans.track import NoFold
 from ecv_core.records.errors import InputError
@@ -20,14 +27,25 @@ from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import open_store
 
 
-def add_tracking_options(parser: argparse.ArgumentParser, *, param_help: str) -> None:
+def add_tracking_options(
+    parser: argparse.ArgumentParser, *, param_help: str, metric_help: str
+) -> None:
     """Add the options of a run whose model is computed elsewhere."""
     add_fold_options(parser)
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help=param_help
     )
     shared = [name for name, setting in SETTINGS.items() if setting.tracked]
-    add_settings(parser, [name for name in shared if name not in OF_SPLITS])
+    # Here a metric such as ndcg@5 says how long lists are.
+    of_lists = ("metric", "n")
+    add_setting(parser, "metric", help=metric_help)
+    add_setting(
+        parser,
+        "n",
+        help="How many items are recommended to each user (top-n). Default: that of --metric, "
+        "such as 5 of ndcg@5; else 10.",
+    )
+    add_settings(parser, [name for name in shared if name not in (*OF_SPLITS, *of_lists)])
     parser.add_argument(
         "--new",
         action="store_true",
@@ -41,7 +59,10 @@ def track_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("algorithm", metavar="NAME", help="A name for your model.")
     parser.add_argument("dataset", help=DATASET)
     add_tracking_options(
-        parser, param_help="Note a setting of your model with the run, such as factors=50."
+        parser,
+        param_help="Note a setting of your model with the run, such as factors=50.",
+        metric_help="The metric that `tell` reports, such as ndcg@10; needed, unless --own-metric "
+        "names a score of your own.",
     )
     parser.add_argument(
         "--own-metric",

@@ -70,6 +70,8 @@ class EnergyFacts:
     """Whether some of what is saved is not known, because the folds never ran."""
     folds_ran: int
     """How many folds a forecast is made from."""
+    folds_after_stop: int
+    """How many of them ran after the stop, to check it: what it saves was spent all the same."""
     saved_percent: float | None
     processor_seconds: float | None
     """Of all cores and all folds that ran, see `processor_costs`; None where no fold says."""
@@ -156,7 +158,11 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     if processor:
         processor_seconds = sum(processor)
     gpu_seconds = [fold.energy.gpu_seconds for fold in folds]
-    some_never_ran = stopped_at is not None and k > max(len(folds), stopped_at)
+    some_never_ran = False
+    folds_after_stop = 0
+    if stopped_at is not None:
+        some_never_ran = k > max(len(folds), stopped_at)
+        folds_after_stop = max(0, len(folds) - stopped_at)
     saved = _saving(joules, least_joules, most_joules, k, stopped_at)
     saved_processor = _saving(processor, processor, processor, k, stopped_at)
     return EnergyFacts(
@@ -168,6 +174,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         saved_range=saved.range,
         has_forecast=some_never_ran,
         folds_ran=len(folds),
+        folds_after_stop=folds_after_stop,
         saved_percent=saved.percent,
         processor_seconds=processor_seconds,
         folds_without_processor_time=sum(fold.processor_seconds is None for fold in folds),

@@ -723,6 +723,13 @@ def saved_words(facts: EnergyFacts) -> str:
     return watt_hours_range(*facts.saved_range)
 
 
+def saving_verb(facts: EnergyFacts) -> str:
+    """What became of what a stop saves: folds that ran to check it were not saved."""
+    if facts.folds_after_stop:
+        return "forgone to check"
+    return "saved"
+
+
 def used_words(facts: EnergyFacts) -> str:
     """What the folds used: a range where it is an estimate."""
     return watt_hours_range(*facts.joules_range)
@@ -759,7 +766,7 @@ def processor_words(facts: EnergyFacts) -> str:
         folds = counted(facts.folds_without_processor_time, "fold")
         words += f" ({folds} assumed to cost as much as the others)"
     if facts.saved_processor_percent:
-        words += f", {about}{facts.saved_processor_percent:.0f} % saved"
+        words += f", {about}{facts.saved_processor_percent:.0f} % {saving_verb(facts)}"
     if facts.gpu_seconds:
         words += f", GPU time {duration(facts.gpu_seconds)}"
     return words

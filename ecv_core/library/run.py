@@ -298,7 +298,7 @@ def runs(
     algorithm: str | None = None,
     since: date | None = None,
 ) -> Runs:
-    """The runs of the database, in the order of their start.
+    """The runs of the database, the oldest first.
 
     Args:
         recorded: Those that come with the project instead, every fold of each.
@@ -315,7 +315,7 @@ def runs(
     if recorded:
         records = recorded_runs_under_splits()
     else:
-        records = open_store().runs()
+        records = open_store().runs()[::-1]  # the store has the newest first
     matching_runs = []
     for record in records:
         if dataset not in (None, record.spec.dataset):

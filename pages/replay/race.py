@@ -156,7 +156,10 @@ def _costs_words(run: RunRecord) -> str:
     if facts.source == "none":
         words += " No energy was recorded for this run, so only time is counted."
     else:
-        words += f" Energy saved: {saved_words(facts)}. {source_sentence(facts.source)}"
+        saved_title = "Energy saved"
+        if facts.folds_after_stop:
+            saved_title = "Energy that the stop would save"
+        words += f" {saved_title}: {saved_words(facts)}. {source_sentence(facts.source)}"
     return f"{words} {processor_sentence(facts)}"
 
 

@@ -93,3 +93,13 @@ def test_a_candidate_worse_by_the_margin_seldom_passes_and_seldom_fails():
     # Each is to err in 5 % at most: 19 of 200 and more would be seen in 1 of 200 such tests.
     assert verdicts.count(GateVerdict.PASSES) < 19
     assert verdicts.count(GateVerdict.FAILS) < 19
+
+
+def test_where_lower_is_better_the_sentence_says_that_the_difference_is_turned_round():
+    # The RMSE of the candidate is higher by 0.20 and 0.21, which two folds show to be worse.
+    decided = gate(
+        [0.90, 0.91, 0.89], [1.10, 1.12, 1.08], higher_is_better=False, scored_unit="folds"
+    )
+    assert decided.difference == pytest.approx(-0.205)
+    assert "the difference, turned round as lower is better, is -0.2050, for" in decided.sentence
+    assert "the difference is -" in gate(BASELINE, [0.45, 0.50, 0.47, 0.53]).sentence

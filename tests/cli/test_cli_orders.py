@@ -126,3 +126,12 @@ def test_scores_that_cannot_serve_are_one_line(
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert words in error
+
+
+def test_one_fold_has_no_interval_that_could_hold_the_mean(
+    scores: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["orders", scores, "--rule", "fixed", "--min-folds", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "stops after 1.00 folds on average"
+    assert lines[3] == "there is no interval at the stop, as one score has none"

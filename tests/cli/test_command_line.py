@@ -2,8 +2,10 @@
 
 import argparse
 import contextlib
+import os
 import shutil
 import subprocess
+import sys
 from importlib import import_module
 
 import pytest
@@ -76,3 +78,43 @@ def test_help_is_whole_sentences(name):
     for argument, text in {name: summary, **parser.help_of}.items():
         assert text[:1].isupper(), f"{argument}: {text}"
         assert text.endswith((".", "...")), f"{argument}: {text}"
+
+
+@pytest.mark.parametrize("buffering", ["", "1"])
+@pytest.mark.parametrize(
+    ("redirection", "code", "words"),
+    [
+        (">&-", 0, ""),
+        ("2>&-", 0, ""),
+        (">&- 2>&-", 0, ""),
+        ("> /dev/full", 1, "error: the output cannot be written: No space left on device\n"),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_is_no_traceback(buffering, redirection, code, words):
+    shell = f"{sys.executable} -m ecv_core datasets {redirection}"
+    environment = os.environ | {"PYTHONUNBUFFERED": buffering}
+    ended = subprocess.run(
+        ["bash", "-c", shell], env=environment, stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (code, words)
+
+
+@pytest.mark.parametrize("buffering", ["", "1"])
+def test_the_exit_code_of_a_gate_stands_where_nobody_reads_its_answer(buffering, tmp_path):
+    path = tmp_path / "scores.csv"
+    rows = [f"old,{fold},0.{50 + fold}\nbad,{fold},0.{20 + 2 * fold}" for fold in range(5)]
+    path.write_text("\n".join(["model,fold,ndcg", *rows]))
+    gate = f"{sys.executable} -m ecv_core gate {path}#old {path}#bad"
+    shell = f"{gate} | true; echo ${{PIPESTATUS[0]}}"
+    environment = os.environ | {"PYTHONUNBUFFERED": buffering}
+    ended = subprocess.run(["bash", "-c", shell], env=environment, capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("1\n", "")
+
+
+def test_help_names_no_default_that_a_command_does_not_have(capsys):
+    """`orders` asks for alpha, and `track` for its metric."""
+    for command, option in [("orders", "--alpha"), ("track", "--metric")]:
+        with pytest.raises(SystemExit):
+            cli.main([command, "--help"])
+        help_text = capsys.readouterr().out.split(f"\n  {option} ")[1]
+        assert "Default" not in help_text.split("\n  -")[0]

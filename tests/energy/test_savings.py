@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.energy.savings import cost_range_of_next_fold, energy_facts, margin_after, tallies
+from ecv_core.figures.words import processor_words
 from ecv_core.records.run import Energy, FoldResult
 from ecv_core.store.recorded import recorded_runs
 
@@ -132,3 +133,17 @@ def test_recorded_runs_cost_what_is_said_as_often_as_is_said(ran, cost):
         low, high = cost_range_of_next_fold(costs[:ran])
         held.append(low <= fmean(costs[ran:]) <= high)
     assert 100 * fmean(held) >= margin_after(ran).held_percent >= 90
+
+
+def test_what_folds_cost_that_ran_to_check_the_stop_is_not_called_saved():
+    # 8 + 2 s up to the stop; a third fold took 10 s: half of the 20 s in all.
+    known = [
+        replace(one, processor_seconds=seconds)
+        for one, seconds in zip(FOLDS, (8.0, 2.0, 10.0), strict=True)
+    ]
+    checked = energy_facts(known, 3, 2)
+    assert checked.folds_after_stop == 1
+    assert processor_words(checked) == "processor time 20 s, 50 % forgone to check"
+    # The same without it: the third fold would take as long as the second, 2 of 12 s.
+    stopped = energy_facts(known[:2], 3, 2)
+    assert processor_words(stopped) == "processor time about 10 s, about 17 % saved"

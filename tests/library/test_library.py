@@ -98,6 +98,8 @@ def test_a_run_stops_where_the_rule_says_and_is_kept():
     assert run.reason == "After 3 of the 3 folds that the rule runs: stop."
     assert [one.run_id for one in ecv.runs()] == [run.run_id]
     assert ecv.runs().frame().loc[run.run_id, "folds_used"] == 3
+    later = ecv.evaluate("synthetic", "popular", rule=ecv.Fixed(folds=1), k=5, seed=7)
+    assert [one.run_id for one in ecv.runs()] == [run.run_id, later.run_id]  # the oldest first
 
 
 def test_a_rules_settings_become_the_runs():
