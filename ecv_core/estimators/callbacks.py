@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from sklearn.utils import _safe_indexing as rows_of  # in its `__all__`
 
 from ecv_core.estimators.fold_scores import Fold, SplitSamples
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-try:
-    from sklearn.callback import with_callbacks as _with_callbacks
-except ImportError:  # before scikit-learn 1.9 there are none
-    _with_callbacks = None
-
-
-def with_callbacks(method: Method) -> Method:
-    """A `fit` after which the callbacks of its search are ended, whatever happens in it."""
-    if _with_callbacks is None:
-        return method
-    return cast("Method", _with_callbacks(method))
 
 
 class SearchCallbacks:
@@ -36,7 +22,7 @@ class SearchCallbacks:
         """Find the callbacks of a search.
 
         Args:
-            search: It may have callbacks, by `set_callbacks` of scikit-learn 1.9.
+            search: It may have callbacks, by scikit-learn's `set_callbacks`.
             table: Its samples and folds.
             sample_weight: The sample weight of the samples; None where none are given.
         """
@@ -51,9 +37,6 @@ class SearchCallbacks:
     @contextmanager
     def during_fit(self) -> Iterator[None]:
         """The whole of `fit`."""
-        if not hasattr(self._search, "set_callbacks"):
-            yield
-            return
         subtasks = 1  # the race
         if self._search.refit is not False:
             subtasks = 2  # and the refit
@@ -65,9 +48,6 @@ class SearchCallbacks:
     @contextmanager
     def during_race(self, candidates: int) -> Iterator[None]:
         """All folds of so many candidates, of which some will not run."""
-        if self._search_task is None:
-            yield
-            return
         self._race_task = self._search_task.subcontext(
             task_name="search",
             max_subtasks=candidates * self._table.k,
@@ -79,9 +59,6 @@ class SearchCallbacks:
     @contextmanager
     def during_fold(self, candidate: int, fold: int) -> Iterator[None]:
         """A fold of a candidate."""
-        if self._race_task is None:
-            yield
-            return
         task = self._race_task.subcontext(
             task_name="candidate-split-evaluation", task_id=candidate * self._table.k + fold
         )
@@ -91,9 +68,6 @@ class SearchCallbacks:
     @contextmanager
     def during_refit(self, estimator: Any) -> Iterator[None]:
         """The fit of the best on all samples, of which the estimator tells as well."""
-        if self._search_task is None:
-            yield
-            return
         task = self._search_task.subcontext(task_name="refit-with-best-params")
         with (
             task.propagate_callback_context(estimator),

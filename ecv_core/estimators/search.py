@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
+from sklearn.callback import with_callbacks
 from sklearn.model_selection import (
     GridSearchCV,
     ParameterGrid,
@@ -22,7 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 
 from ecv_core.energy.real_meters import meter_for
-from ecv_core.estimators.callbacks import SearchCallbacks, with_callbacks
+from ecv_core.estimators.callbacks import SearchCallbacks
 from ecv_core.estimators.fold_scores import InvalidInput, NoScore, SplitSamples
 from ecv_core.estimators.race import Race, candidate_of, check_refit
 from ecv_core.evaluation.scoring import Scoring
@@ -47,7 +48,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         """The candidates, in the order of `cv_results_`."""
         raise NotImplementedError
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Search, and fit the best on all samples.
 

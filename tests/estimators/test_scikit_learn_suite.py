@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("sklearn", minversion="1.9")  # whose tests these are
 tests_of_scikit_learn = pytest.importorskip("sklearn.model_selection.tests")
 
 FILES = ("test_validation.py", "test_search.py")

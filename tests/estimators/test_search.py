@@ -203,7 +203,7 @@ def test_a_line_is_printed_for_each_fold_that_has_run(capsys):
 
 
 class Recorder:
-    """A callback of scikit-learn 1.9 that keeps the names of the tasks, and their weights."""
+    """A callback of scikit-learn's that keeps the names of the tasks, and their weights."""
 
     def __init__(self):
         self.begun = []
@@ -226,7 +226,6 @@ class Recorder:
 
 
 def test_callbacks_are_told_of_each_fold_that_runs():
-    pytest.importorskip("sklearn.callback")
     recorder = Recorder()
     search = ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=FIVE, expected_loss=0.01)
     search.set_callbacks(recorder).fit(*DIABETES, sample_weight=np.ones(442))
