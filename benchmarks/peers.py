@@ -72,7 +72,7 @@ LENGTHS: Mapping[str, Mapping[str, Sequence[int]]] = {
 default (of RecBole, whose default is 300 with early stopping, as many as ours), then fewer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Case:
     """What is measured in one process."""
 

@@ -29,7 +29,7 @@ from benchmarks.tables import print_head, print_row
 LIBRARIES = "import numpy, sqlalchemy.dialects.sqlite, pydantic.dataclasses; pydantic.TypeAdapter"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """A command that somebody waits for."""
 

@@ -24,7 +24,7 @@ RIDGE = 250
 SEED = 42
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Fold:
     """A fold, as numbers of users and items."""
 

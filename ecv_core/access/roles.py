@@ -40,7 +40,7 @@ class Action(StrEnum):
     FORGET = "remove studies or selections from their lists"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Actor:
     """Somebody who asks for a change."""
 

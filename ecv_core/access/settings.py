@@ -42,7 +42,7 @@ class Mode(StrEnum):
     TEAM = "team"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Limits:
     """What visitors of a public dashboard may run."""
 
@@ -54,7 +54,7 @@ class Limits:
     quota: Quota = field(default_factory=lambda: Quota(runs_per_hour=10, waiting=10))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AccessSettings:
     """What the environment says."""
 

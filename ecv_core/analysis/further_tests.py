@@ -20,7 +20,7 @@ FLIPS = 9_999
 """Draws of the randomization test: a p value near 0.05 is then known to within 0.004."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Chances:
     """How likely it is which of two learners is better by more than a margin; they sum to 1."""
 
@@ -111,7 +111,7 @@ def randomization_p(differences: ArrayLike, *, flips: int = FLIPS) -> float:
     return extreme / (flips + 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RankTest:
     """Friedman's test of several learners on several datasets, and Nemenyi's of each two."""
 

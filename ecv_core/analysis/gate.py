@@ -40,7 +40,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Gate:
     """What was decided of a candidate, and by what."""
 

@@ -29,7 +29,7 @@ class UserTable(NamedTuple):
     """Shape (folds, users); NaN where a user has none in a fold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class GateSide:
     """The scores of a baseline or a candidate."""
 

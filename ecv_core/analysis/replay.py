@@ -21,7 +21,7 @@ from ecv_core.stopping import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Replay:
     """A run played again, fold by fold."""
 

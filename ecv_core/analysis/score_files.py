@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Direction:
     """Whether higher or lower scores are better, and how that is known."""
 
@@ -65,7 +65,7 @@ class Direction:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ScoreFile:
     """What a file of scores holds: contenders with all folds and the same users."""
 

@@ -47,7 +47,7 @@ _MOST_NAMED = 10
 """More columns or rows that are left out are counted, not named."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MetricClue:
     """What may name the metric, and so say whether higher or lower is better."""
 
@@ -77,7 +77,7 @@ class OneMetric(NamedTuple):
     """The other metrics, as in `TablePart`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ScoreRows:
     """The scores of a table, whatever its form was."""
 

@@ -20,7 +20,7 @@ BLOCK_CELLS = 4_000_000
 """How many (sample, user) weights are held at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PairedTest:
     """What paired scores say about the difference of two means, first minus second."""
 

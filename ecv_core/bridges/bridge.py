@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _LOCKS = Path(__file__).with_name("locks")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Library:
     """Whose models are bridged, and in which version that was tested."""
 

@@ -19,7 +19,7 @@ _LARGEST_ABOUT = 1 << 20
 """Bytes; a larger file was not written by this program."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class About:
     """What is kept beside the interactions of a dataset that was added."""
 

@@ -32,7 +32,7 @@ _NEEDED_ROLES = ("user_id", "item_id")
 _OPTIONAL_ROLES = ("rating", "timestamp", "basket")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SourceFile:
     """One form in which a dataset may lie on disk, and how to read it."""
 
@@ -61,7 +61,7 @@ class SourceFile:
         return any(isinstance(column, str) for _, column in self.columns)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class InMemory:
     """Interactions that this process has in memory."""
 
@@ -70,7 +70,7 @@ class InMemory:
     """Of their content, whatever their name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class DatasetEntry:
     """What is known of a dataset before it is read."""
 

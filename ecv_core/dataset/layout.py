@@ -94,7 +94,7 @@ UNIT_TEXTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """How the file is read. `names` has every column; a role is a place in it, from 0."""
 

@@ -56,7 +56,7 @@ _DATA_ENDINGS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PlainFile:
     """A plain file that is within the limits, and what one look at all of it tells."""
 

@@ -52,7 +52,7 @@ def filtering_words(dataset: DatasetEntry, task: Task) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _KeyedSource:
     """A source and a task, equal to another of the same content and task, whatever its entry."""
 

@@ -40,7 +40,7 @@ _LONGEST_SHOWN = 30
 """Characters of a value that are shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FileContent:
     """What a file holds."""
 
@@ -175,7 +175,7 @@ def _nothing_usable_sentence(losses: _Losses, rows: int) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Losses:
     """The rows so far that cannot be used."""
 

@@ -116,7 +116,7 @@ _DEEPEST = 5
 """Objects within objects are opened up to so many levels."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Batch:
     """Some rows, in the order of the file."""
 

@@ -21,7 +21,7 @@ _LOADER_VERSION = 2
 """Raised when the same file comes out of `load` differently, so that old caches are not used."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FileSource:
     """A file on this machine and how to read it."""
 
@@ -29,7 +29,7 @@ class FileSource:
     form: SourceFile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """Where the data of a dataset come from."""
 

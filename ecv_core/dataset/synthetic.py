@@ -31,7 +31,7 @@ _DAY = 86_400
 _START = 1_704_067_200  # 1 January 2024, UTC
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Parameters:
     """The world to generate; the defaults give the size and density of MovieLens 100K."""
 
@@ -242,7 +242,7 @@ def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Catalogue:
     """Items on a line, each as long as it is popular, those of a genre side by side."""
 

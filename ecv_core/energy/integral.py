@@ -13,7 +13,7 @@ MISSED = 1.5
 """Times the rate: where two samples are further apart, one between them is missing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sample:
     """What a meter said, and when."""
 
@@ -24,7 +24,7 @@ class Sample:
     """'W', the power now, or of what is counted so far: 'J', energy, 's', time of GPUs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Integral:
     """The energy of a span of time."""
 
@@ -35,7 +35,7 @@ class Integral:
     gap_seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Stretches:
     """The time between each sample and the next one; arrays have shape (stretches,)."""
 

@@ -28,7 +28,7 @@ def works_for(program: psutil.Process) -> None:
     _program[:] = [program]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Load:
     """A reading of the clocks; differences between two of them mean something."""
 

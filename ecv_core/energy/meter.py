@@ -70,7 +70,7 @@ class NoMeter:
         return Energy.none()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Country:
     """A country whose electricity CodeCarbon knows."""
 
@@ -109,7 +109,7 @@ def country(code: str) -> Country:
         ) from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CarbonSource:
     """Who counted the grams of CO2e per kWh of each country."""
 

@@ -42,7 +42,7 @@ _BASES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EnergyPart:
     """A part of the energy, by how it is known."""
 

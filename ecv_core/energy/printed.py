@@ -36,7 +36,7 @@ _NO_VALUE = re.compile(
 """What programs print in place of a value that they do not have."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Printed:
     """A power or an energy, the sum where several devices have one each."""
 

@@ -14,7 +14,7 @@ from ecv_core.records.run import FoldResult, RunRecord, source_of_sum
 from ecv_core.records.spec import RunSpec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Margin:
     """How far from those that ran a fold that never ran may be taken to cost.
 
@@ -50,7 +50,7 @@ def margin_after(folds: int) -> Margin:
     return _MARGINS.get(folds, _USUAL_MARGIN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EnergyFacts:
     """What a run used and what stopping saved, in joules and grams CO2e."""
 
@@ -259,7 +259,7 @@ def _saving(
     return _Saving(amount=amount, range=(least, most), percent=percent)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Tally:
     """Where k-fold cross-validation stands after n folds."""
 
@@ -320,7 +320,7 @@ Range = tuple[float, float]
 """The least and the most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class KnownCosts:
     """What the folds of a run cost."""
 
@@ -340,7 +340,7 @@ class KnownCosts:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Expected:
     """What a run may be expected to take."""
 
@@ -457,7 +457,7 @@ PAPER_SOURCES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Workload:
     """How much is evaluated, and what one fold takes."""
 
@@ -473,7 +473,7 @@ class Workload:
     """Carbon intensity of the electricity, grams CO2e per kWh."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Yearly:
     """What so many folds come to in a year of 52 weeks."""
 

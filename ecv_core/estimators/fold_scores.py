@@ -42,7 +42,7 @@ class NoScore(InputError, ValueError):
     """No fold has a finite score, so that nothing can be said of any estimator."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Scored:
     """One fold of one estimator."""
 

@@ -64,7 +64,7 @@ class Scorer(Interface):
         """Scores of all items for a block of users, as in `models.base.Recommender`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluation:
     """Scores of the users who have something held out, per user and on average.
 

@@ -83,7 +83,7 @@ _QUALIFIERS = """
 """Words beside a metric's own that do not make a contender's name of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NamedMetric:
     """A metric that a name names."""
 

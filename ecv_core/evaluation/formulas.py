@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ecv_core.records.arrays import Codes, Counts, Floats, Indices, Mask
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Ranked:
     """Ranked lists against what was held out, with the sums that the metrics share.
 
@@ -122,7 +122,7 @@ HIT_METRICS: dict[str, Callable[[Ranked], Floats]] = {
 # Hits and the popularity of the recommended items -> how novel the hits are, per user.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Popularity:
     """How often each item was chosen in training; `counts` has shape (items,)."""
 
@@ -269,7 +269,7 @@ POPULARITY_METRICS = {"average-popularity": average_popularity, "tail-share": ta
 # Hits and what users gave the items -> gains that differ, per user.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Graded:
     """Ranked lists with the ratings of what was held out."""
 

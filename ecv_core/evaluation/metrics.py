@@ -56,7 +56,7 @@ _KINDS_FOR_SAMPLED_NEGATIVES = frozenset(
 
 
 @renamed_fields(in_samples="works_with_sampled_negatives", is_bounded="has_worst_score")
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Metric:
     """A metric: of the project, as pages and the site explain it, or of one's own.
 

@@ -12,7 +12,7 @@ from ecv_core.evaluation.formulas import linearized_by_user, log_loss
 from ecv_core.records.arrays import Floats, Indices, Mask
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ScoredPairs:
     """Pairs of a user and an item with their scores; all of shape (pairs,)."""
 

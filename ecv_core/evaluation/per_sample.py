@@ -39,7 +39,7 @@ class NoFormula(Exception):
     """The score of these samples has no formula here, so that it is known another way, or not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class HeldOut:
     """What a metric looks at, of n held-out samples."""
 

@@ -26,7 +26,7 @@ SAMPLED_WARNING = (
 """What sampling does to a metric, said wherever it is chosen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Protocol:
     """How held-out items are ranked; the default is full ranking of all items."""
 
@@ -60,7 +60,7 @@ Columns = dict[str, Floats]
 """Metric -> its values: (users, cutoffs) with a cut-off, (users,) without, (cutoffs,) of lists."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class EvaluatedFold:
     """One fold under one protocol; matrices have shape (users, items)."""
 

@@ -267,7 +267,7 @@ NOWHERE = np.iinfo(np.intp).max
 """The rank of an item that is in no list."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Comparisons:
     """How each held-out item compares with its user's negatives; arrays: shape (held-out items,).
 

@@ -39,7 +39,7 @@ _MadeScorer = type(make_scorer(accuracy_score))
 _PREFIX = "make_scorer("
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SampleValues:
     """What a fold's samples, or groups of them, tell of its score."""
 
@@ -51,7 +51,7 @@ class SampleValues:
     """How far a value can move where one sample is predicted otherwise; 0 where it is not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Recipe:
     """What a scorer computes: the name of scikit-learn's function, and its options as text."""
 

@@ -59,7 +59,7 @@ def frame_of_run(run: RunRecord) -> pd.DataFrame:
     return efold_frame(run.moments, run.stopped_at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FoldHistory:
     """What figure 1 shows: an evaluation fold by fold, and where its rule stopped."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Palette:
     """Okabe and Ito's colours (2008), brightened on dark ground; all are CSS colours."""
 
@@ -232,7 +232,7 @@ def bar_label(bar: str, words: str, colours: Palette) -> dict[str, Any]:
 # How a figure changes along a slider.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """What a figure shows at one step of a slider."""
 
@@ -270,7 +270,7 @@ def changed_by(step: Step, figure: go.Figure) -> go.Figure:
 # What colours of cells span: the same on a page and in print.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CellScale:
     """How the cells of a table are coloured: the stronger or darker, the worse."""
 

@@ -63,7 +63,7 @@ SCORES_COLUMNS = {
 """The columns of `scores_frame` and what they mean."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Summary:
     """What a study says under the paper's rule, at some alphas."""
 

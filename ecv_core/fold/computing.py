@@ -71,7 +71,7 @@ def run_fold(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Work:
     """A run with everything that its ids name, looked up once for a fold."""
 
@@ -83,7 +83,7 @@ class _Work:
     folds: Folds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _TimedEvaluation:
     """What a fold was evaluated to, and when its model was fitted."""
 
@@ -95,7 +95,7 @@ class _TimedEvaluation:
     fit_end: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Computation:
     """How the folds of a task are computed."""
 

@@ -12,7 +12,7 @@ from ecv_core.energy.load import own_processor_seconds, own_processor_seconds_si
 from ecv_core.records.run import Energy, Reading, Shared, source_of_sum
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Cost:
     """What was spent until a configuration was finished, since the one before; or what it needs."""
 

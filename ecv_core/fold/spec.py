@@ -296,7 +296,7 @@ def _cutoffs(n: int, item_count: int | None, task: Task) -> tuple[int, ...]:
 # How the data is dealt into folds.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Split:
     """A way to split the data into k folds."""
 

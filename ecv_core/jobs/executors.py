@@ -175,7 +175,7 @@ _WARM_UP = None
 """To a worker, instead of a task."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Computed:
     """One result of a task; there may be more."""
 
@@ -185,7 +185,7 @@ class Computed:
     result: FoldResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Begun:
     """A node of a cluster has begun with a task."""
 
@@ -193,7 +193,7 @@ class Begun:
     node: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Ended:
     """Nothing more comes of this task."""
 

@@ -73,7 +73,7 @@ class OwnerWatch:
         return gone_owners
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Sign:
     """A sign of life of an owner."""
 

@@ -88,7 +88,7 @@ def machine_alone(progress: Progress, *, metered: bool = True) -> Iterator[None]
                 when_nobody_reads(ticket_path.unlink)  # others wait for as long as it is there
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Ticket:
     """A place in the queue: names of files are in order of arrival."""
 
@@ -171,7 +171,7 @@ def _held(lock: FileLock) -> Iterator[None]:
         lock.release()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _OtherTickets:
     """The tickets of other processes, the oldest first."""
 

@@ -16,7 +16,7 @@ from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.records.spec import RunSpec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FoldTask:
     """What is computed at once, on one machine, under one meter."""
 

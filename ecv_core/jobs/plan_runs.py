@@ -73,7 +73,7 @@ def raise_unsaved_fold(sentence: str | None) -> None:
         raise RunError(f"the fold could not be saved: {sentence}; report it again")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Callbacks:
     """Who is told what happens; nobody, unless it is said."""
 

@@ -43,7 +43,7 @@ _ROUNDING = 1e-6
 """How far beyond its range a score may be that was rounded elsewhere."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Measured:
     """A fold's scores."""
 

@@ -91,7 +91,7 @@ def first_and_count(ids: NDArray[Any], indices: Indices) -> str:
     return f"'{ids[indices[0]]}'{more}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Pairs:
     """The user and the item of each row of a table, as codes; each of shape (rows,)."""
 

@@ -245,7 +245,7 @@ def common_for(help: str, **defaults: ParamValue) -> tuple[Parameter, ...]:
     return tuple(replace(parameter, help=help) for parameter in common(**defaults))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Sharing:
     """Which configurations of an algorithm can be fitted together, and how."""
 
@@ -260,7 +260,7 @@ class Sharing:
 
 
 @renamed_fields(shares_with="common_params_of")
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Algorithm:
     """A model as users know it, before any of its code (torch, LensKit) is loaded.
 

@@ -29,7 +29,7 @@ SECONDS_PER_DAY = 86_400
 Codes = NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureBlock:
     """Features that many ratings share, and which of its rows each rating has.
 

@@ -80,7 +80,7 @@ def threads(count: int, *, when: bool = True) -> Iterator[None]:
         torch.set_num_threads(usual_count)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class BinaryMatrix:
     """A sparse matrix of ones on a device, as CSR without its data: the columns of each row.
 

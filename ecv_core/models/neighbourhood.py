@@ -91,7 +91,7 @@ MAX_SCIPY_PAIRS = 20_000_000
 one is used, which is faster by more than it takes to load."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SimilarityTerms:
     """The terms of a formula for the similarity of two columns of a matrix.
 

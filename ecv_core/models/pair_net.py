@@ -151,7 +151,7 @@ class PairNet(SampledNet):
 # The loss of BPR for a batch, and its gradients by vector.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Vectors:
     """Vectors of all users or of all items, and where their gradients are added up."""
 

@@ -36,7 +36,7 @@ CELLS_AT_ONCE = 2_000_000
 """Scores held at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Validation:
     """Interactions hidden from training, to see how well they are found.
 

@@ -49,7 +49,7 @@ gave: the tables of `tell` (recommendations, predictions, or users' scores), wit
 _ROUNDING = 1e-6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Checked:
     """A file that was accepted."""
 
@@ -296,7 +296,7 @@ def _measured_fold(fold: FoldResult, measured: Measured) -> FoldResult:
     return replace(fold, metrics=measured.metrics, user_scores=measured.user_scores)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ResultFile:
     """What a file of a result holds, not checked."""
 

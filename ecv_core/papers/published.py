@@ -25,7 +25,7 @@ NINETY_TEN = "random 90:10"
 """The protocol of our runs: of ten disjoint random parts one is held out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """One result: of a paper, or of a run of ours."""
 
@@ -55,7 +55,7 @@ class Entry:
         return not self.run_id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Published:
     """What is published of one dataset."""
 

@@ -30,7 +30,7 @@ WITHOUT_OURS: tuple[Label, Label] = ("impossible", "not computed")
 Value = float | str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PaperPart:
     """A table or figure of a paper, or a part of it, as the file has it."""
 
@@ -52,7 +52,7 @@ class PaperPart:
     """Label without a number of ours -> the cells that it holds for, as a pattern -> why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CellVerdict:
     """A printed value against ours."""
 
@@ -63,7 +63,7 @@ class CellVerdict:
     """Why it differs, or what it would take to compute it; '' where it is the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PaperCell:
     """One cell of a table or figure, the paper's and ours."""
 

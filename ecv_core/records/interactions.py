@@ -18,7 +18,7 @@ SOMETIMES = ("ratings", "timestamps", "baskets", "sequence", "clusters")
 """What interactions may have beside who and what."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Interactions:
     """Who interacted with what: one entry per (user, item), users and items as codes from 0.
 
@@ -104,7 +104,7 @@ class Interactions:
         return replace(self, **taken)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Table(Interactions):
     """Samples of which something is to be told: a class, or a number.
 
@@ -162,7 +162,7 @@ class Part(IntEnum):
     """Would be held out, but its user or item is unknown to training and such are dropped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Folds:
     """What each interaction is for in each of k folds, worked out one fold at a time.
 
@@ -205,7 +205,7 @@ class Folds:
 # What is known of when the interactions in a training matrix were.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class History:
     """A value for each stored entry of a matrix of users and items, in the order of its entries.
 
@@ -251,7 +251,7 @@ def _values_at(
 # Ratings of a fold: those a model learns from, and who asks about what in the held-out part.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Pairs:
     """Who asks about what, and when; every array has shape (pairs,)."""
 
@@ -274,7 +274,7 @@ class Pairs:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Ratings:
     """What a model learns from: a rating for each of some pairs, on a scale."""
 

@@ -40,7 +40,7 @@ Scale = Literal["linear", "logarithmic", "percent", "folds"]
 
 
 @renamed_fields(said="error_name", later="added_later", tried="search_values")
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parameter:
     """One knob: its type is its default's.
 

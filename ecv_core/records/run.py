@@ -57,7 +57,7 @@ def source_of_sum(sources: Collection[str]) -> str:
     return different.pop()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Reading:
     """What one meter said of a fold, where several were asked."""
 
@@ -74,7 +74,7 @@ class Reading:
     """Of the fold, without a reading."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Energy:
     """What one fold cost the machine, in joules and grams CO2e."""
 
@@ -164,7 +164,7 @@ class Energy:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Shared:
     """Of a fold that was computed together with those of other configurations.
 
@@ -180,7 +180,7 @@ class Shared:
     """Likewise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class UserScores:
     """Per-user scores of one fold, at the run's n: the raw material of later analyses.
 
@@ -271,7 +271,7 @@ def by_cluster(values: NDArray[np.floating], clusters: Codes) -> tuple[Codes, Fl
     return cluster_codes, cluster_scores
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Node:
     """Where and when a fold was computed."""
 
@@ -284,7 +284,7 @@ class Node:
 
 
 @renamed_fields(seconds_alone="seconds_if_computed_alone", joules_alone="joules_if_computed_alone")
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FoldResult:
     """What one fold gave: its score, all metrics, what it cost.
 
@@ -377,7 +377,7 @@ class IntervalKind(StrEnum):
     """The mean of all k folds: how far the mean of those seen is from it, nothing once all are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Interval:
     """A confidence interval of a mean."""
 
@@ -391,7 +391,7 @@ class Interval:
         return self.high - self.low
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Decision:
     """A stopping rule's answer after a fold.
 
@@ -405,7 +405,7 @@ class Decision:
     """One sentence with the numbers of this moment, fit to show."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Moment:
     """Where a run stood after its n-th fold: one point of figure 1."""
 
@@ -446,7 +446,7 @@ def no_progress(phase: str, step: int, steps: int, /) -> None:
 # The fold scores of one run, or of anything else that was evaluated in folds.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Scores:
     """What is known of k folds: a score each, what they cost, and every user's score."""
 
@@ -555,7 +555,7 @@ class RunState(StrEnum):
         return self in (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FoldProgress:
     """Where the fold that is running now is."""
 
@@ -567,7 +567,7 @@ class FoldProgress:
     started_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunRecord:
     """One dataset x algorithm x spec, with what is known of it so far."""
 

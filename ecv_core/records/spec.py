@@ -35,7 +35,7 @@ SCORE_ROLES = (Role.MODEL, Role.FOLDS, Role.MEASURE)
 """Runs that differ in no setting of these roles have the same scores."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Setting(Parameter):
     """One setting: what the command line, the Run page, links and comparisons know of it.
 
@@ -187,7 +187,7 @@ def _kind(hint: Any) -> type:  # noqa: ANN401 - any annotation
     return hint
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunSpec:
     """Everything that decides a run's scores, and how it is stopped and metered.
 

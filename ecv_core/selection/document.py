@@ -567,7 +567,7 @@ _DROPPED = ("close", "out")
 """States of contenders that do not run any more, although their places are not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Lane:
     """What a page shows of a contender at a step; see `lanes`."""
 
@@ -635,7 +635,7 @@ def lanes(
     return pd.DataFrame(rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Step:
     """A round of a selection, as its lanes show it."""
 

@@ -33,7 +33,7 @@ from ecv_core.records.run import Scores
 from ecv_core.stopping.fold_variance import Floats, user_variance, user_variance_over_all_folds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Difference:
     """One contender minus another after some folds; of which sign is better is not known here."""
 
@@ -149,7 +149,7 @@ class PairedScores(Differences):
         return user_variance_over_all_folds(user_differences)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _OverSubsets:
     """A pair's `Difference` over each of the 2^k - 1 sets of folds; arrays of shape (sets,)."""
 
@@ -210,7 +210,7 @@ def folds_in(fold_bits: int) -> list[int]:
     return [fold for fold in range(fold_bits.bit_length()) if fold_bits >> fold & 1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Prior:
     """What is taken for known of fold noise before folds have shown it."""
 
@@ -236,7 +236,7 @@ _SQUARED_CORRELATION = 0.25
 """Squared correlation of two differences to one contender, of equal and independent noise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Spread:
     """How far off differences can be; arrays of one value per contender, shape (contenders,)."""
 

@@ -259,7 +259,7 @@ class FoldPruner:
             warnings.warn(sentence, UserWarning, stacklevel=2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _FoldScores:
     """The scores of a fold's users, as a trial keeps them."""
 

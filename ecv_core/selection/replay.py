@@ -21,7 +21,7 @@ _DRAWS = 8
 """How often what may follow is drawn; folds that more than one draw needs are likely."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Played:
     """One selection, from its first fold to its verdict; contenders are named by their places."""
 
@@ -46,7 +46,7 @@ class Played:
         return self.joules / self.joules_of_all_folds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OverOrders:
     """What selections come to over many orders of the folds."""
 
@@ -175,7 +175,7 @@ def play_orders(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SelectionProgress:
     """A selection as far as the folds that are there take it."""
 

@@ -61,7 +61,7 @@ _UNITS: dict[str, tuple[Unit, float]] = {
 """What people write -> the unit in which it is kept, and how many of that unit it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Budget:
     """The most that the folds of a selection may take; exceeded by less than one fold."""
 
@@ -110,7 +110,7 @@ USUAL_LOSS = 0.001
 """The share of the score that may be lost where a contender is wanted for use, unless said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Terms:
     """What a selection is to find out, and how sure it has to be."""
 
@@ -192,7 +192,7 @@ class Terms:
         return level_of_looks((1 - self.confidence) / pairs, self.k)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Gap:
     """How far one contender is behind another, in units of the score; negative if it is ahead."""
 
@@ -214,7 +214,7 @@ class Turn(NamedTuple):
     """Index of the fold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Round:
     """Where a selection stood after a fold; contenders are named by their places."""
 
@@ -237,7 +237,7 @@ class Round:
     for it is summed over the others. Infinite where one has no fold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """What a selection has found; contenders are named by their places."""
 
@@ -283,7 +283,7 @@ class Verdict:
         return [contender for contender in self.order if contender != self.winner]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Comparison:
     """Everybody beside the leader, at one look; contenders are named by their places."""
 

@@ -27,7 +27,7 @@ from ecv_core.splits.strategies import (
 # Each user's interactions in an order, and per-user holdouts counted from the end of it.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Histories:
     """Where each interaction stands in its user's history, and how long that is.
 

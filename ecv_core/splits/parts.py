@@ -32,7 +32,7 @@ from ecv_core.splits.strategies import Parts
 Ranks = NDArray[np.signedinteger]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class FoldMatrices:
     """One fold; every matrix has shape (users, items), float32 ones, sorted, without duplicates.
 
@@ -171,7 +171,7 @@ def _matrix(interactions: Interactions, is_chosen: Mask) -> scipy.sparse.csr_arr
 # What a fold holds, part by part, and what of it is unknown.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PartCounts:
     """What is in one part of a fold."""
 
@@ -186,7 +186,7 @@ class PartCounts:
     """Time of the latest interaction, likewise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FoldParts:
     """What is in every part of a fold: the statistics that Meng et al. ask authors to report."""
 
@@ -281,7 +281,7 @@ def day(seconds: int | None) -> str:
 # How much of what a model learns lies after what it is to predict.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Leakage:
     """Shares of (training, test) pairs in which training lies later, in [0, 1].
 

@@ -228,7 +228,7 @@ class Past(StrEnum):
     EVERYBODY = "everybody"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Strategy:
     """A way to split: of the project, as users know it, or of one's own.
 

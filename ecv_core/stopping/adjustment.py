@@ -127,7 +127,7 @@ class CheapModels:
         return user_moments(self.predictors, set_of_all_folds).covariances[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class AdjustedMeans:
     """What some sets of folds tell of the k-fold mean, corrected; arrays of shape (sets,)."""
 
@@ -220,7 +220,7 @@ def _moments_with(
     return user_moments(model_and_predictors[:, is_in_a_set], sets[:, is_in_a_set])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Regression:
     """The dear model's part of a fold's mean regressed on those of the predictors, in each set."""
 

@@ -123,7 +123,7 @@ class TakesCheapModels(Protocol):
         """The same rule with their scores."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class FoldSets:
     """All 2^k sets of some folds, as a `SetRule` sees them; the first one is empty."""
 
@@ -146,7 +146,7 @@ Step = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]]
 are numbers of sets, of shapes (n, sets) and (sets,), and the answer broadcasts to (n, sets)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SetSteps:
     """What decides at each step from a set of folds to the next, whatever the axis is set to."""
 
@@ -192,7 +192,7 @@ def first_stop(rule: StoppingRule) -> int:
     return int(getattr(rule, "first", getattr(rule, "min_folds", 1)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Watched:
     """The number that decides, beside the parameter that it is compared with."""
 
@@ -203,7 +203,7 @@ class Watched:
     there is none yet. The rule stops where it is at most its axis."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Phrases:
     """What the sentence of a rule for a paper is made of."""
 
@@ -236,7 +236,7 @@ AT_LEAST = Parameter(
 
 
 @renamed_fields(told="run_settings", by_sets="decides_by_sets", looks="decides_by_scores")
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     """A stopping rule as users know it: everything that pages, commands and reports say of it.
 

@@ -31,7 +31,7 @@ def least_alpha(width_before: Widths, width: Widths) -> Widths:
     return width * abs(width_before - width)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EFold:
     """Stop after fold n when c_n * |c_(n-1) - c_n| <= alpha.
 
@@ -125,8 +125,6 @@ class EFoldRelative(EFold):
 
     A score in other units stops at the same fold. About a mean of 0 no share is known: go on.
     """
-
-    __slots__ = ()
 
     @property
     def relative_alpha(self) -> float:

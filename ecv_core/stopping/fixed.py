@@ -10,7 +10,7 @@ from ecv_core.records.run import Decision, FoldResult
 from ecv_core.stopping.base import AT_LEAST, Phrases, Rule, check_numbers, decision
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Never:
     """Go on to the last fold, whatever the scores.
 
@@ -45,7 +45,7 @@ NEVER = Rule(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Fixed:
     """Stop after `folds` folds, whatever the scores.
 

@@ -52,7 +52,7 @@ class VarianceByUsers(NamedTuple):
     """Its degrees of freedom, at least 1; shape (sets,)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class UserMoments:
     """What the users of some sets of folds tell of several models' fold means.
 
@@ -266,7 +266,7 @@ def _sums_about_own_means(
     return np.concatenate(sums)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Patterns:
     """Users by the folds that they are in: those of one pattern contribute alike."""
 
@@ -314,7 +314,7 @@ class _Patterns:
         return np.concatenate(freedom)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Pairs:
     """Every two folds: each with all that come after it."""
 
@@ -343,7 +343,7 @@ class _Pairs:
         return sets[:, self.first] * sets[:, self.second]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _ScoresByPattern:
     """The scores of some models, the users of one pattern side by side."""
 
@@ -618,7 +618,7 @@ def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
     return float(np.quantile(np.min(p_values, axis=0), 1 - confidence))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class FoldVariance:
     """What some sets of folds tell of the variance of one fold's mean; arrays of shape (sets,)."""
 

@@ -32,7 +32,7 @@ LEAST_SHARE = 0.25
 taken to vary at least: so no repetition makes the interval narrower than 0.8 of a single one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NewDataInterval:
     """Where the mean score of new users (rows, clusters) is.
 

@@ -44,7 +44,7 @@ def least_tolerance(
     return least
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Estimate:
     """The k-fold mean, as some folds tell it."""
 
@@ -58,7 +58,7 @@ class _Estimate:
 @renamed_fields(
     aids="cheap_models", needs_aids="needed_cheap_models", with_aids="with_cheap_models"
 )
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Precision:
     """Stop when the interval of the k-fold mean reaches at most `tolerance` of the mean each way.
 

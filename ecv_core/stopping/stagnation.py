@@ -34,7 +34,7 @@ def stagnates(deviations: ArrayLike) -> NDArray[np.bool_]:
     return has_stagnated
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class StdStagnation:
     """Stop when the standard deviation has, twice in a row, fallen or grown by at most 5 %.
 

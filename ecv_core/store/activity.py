@@ -17,7 +17,7 @@ from ecv_core.store.schema import folds, progress, removed, runs
 from ecv_core.store.store import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ActiveRun:
     """A run that is queued or running."""
 
@@ -133,7 +133,7 @@ def current_activity(store: Store) -> Activity:
 # How many runs there are in which state, and what their folds took, for those who keep watch.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Total:
     """Of a database at one moment."""
 

@@ -44,7 +44,7 @@ def contender_word(algorithm: str, configuration: Configuration) -> str:
     return f"{algorithm}:{','.join(settings)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Configurations:
     """One algorithm with several parameters, every fold of each scored by several metrics."""
 
@@ -86,7 +86,7 @@ class Configurations:
         return scores
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PairedTests:
     """Configurations of one algorithm, and how likely the differences of every two are chance."""
 

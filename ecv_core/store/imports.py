@@ -37,7 +37,7 @@ _SAME = 1e-9
 """How far a mean may be from that of scores of size 1: rounding, nothing else."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunFile:
     """A run that came from a file."""
 
@@ -255,7 +255,7 @@ def _is_short_text(value: object) -> bool:
 OWNER = "imported"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Origin:
     """Where an imported run came from."""
 

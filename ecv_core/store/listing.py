@@ -31,7 +31,7 @@ NAME_LENGTH = 80
 NOTE_LENGTH = 2000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Label:
     """What is written on one run; empty where nothing is."""
 
@@ -105,7 +105,7 @@ def _labels(connection: sa.Connection) -> dict[str, Label]:
     return label_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Spent:
     """What several folds cost together."""
 
@@ -113,7 +113,7 @@ class Spent:
     total_seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ListedRun:
     """A run as a row of the list."""
 

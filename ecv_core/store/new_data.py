@@ -15,7 +15,7 @@ from ecv_core.stopping.interval import half_width, mean_and_deviation
 from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MeanOnNewData:
     """What the folds of a run say of the mean of new data."""
 

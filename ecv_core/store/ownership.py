@@ -178,7 +178,7 @@ def is_alive(owner: str, *, silent_seconds: float) -> bool:
 # Folds that other code has asked for and has not told yet: each for one asker, for a while.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Lease:
     """A fold that somebody has asked for."""
 

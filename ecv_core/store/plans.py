@@ -26,7 +26,7 @@ STUDY = "study"
 SELECTION = "selection"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PlannedRun:
     """One run that a plan asks for."""
 
@@ -35,7 +35,7 @@ class PlannedRun:
     """What it is called in the plan; empty where its spec says enough."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PlanContent:
     """What a plan was started with; it never changes."""
 
@@ -44,7 +44,7 @@ class PlanContent:
     """What is asked, by name; of a study nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PlanRecord:
     """A plan as it was started."""
 

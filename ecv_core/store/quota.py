@@ -13,7 +13,7 @@ from ecv_core.records.run import RunState
 from ecv_core.store.schema import now, runs, spent, wait_for_others
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class QuotaUse:
     """How much of a quota is used."""
 
@@ -23,7 +23,7 @@ class QuotaUse:
     """Runs in the queue, whoever started them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Quota:
     """How many runs one person may start within an hour, and how many may wait in all."""
 

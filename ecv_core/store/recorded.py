@@ -231,7 +231,7 @@ def _find_row(run_id: str, folder: Path | None, name_prefix: str = "") -> _Row |
 # The file of a folder's runs.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Row:
     """A recorded run as its folder's file has it."""
 

@@ -71,7 +71,7 @@ QUICK_BYTES = 256_000_000
 GONE = "its database was damaged while it ran"
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class KeptRun:
     """What this process has computed of one run."""
 

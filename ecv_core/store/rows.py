@@ -54,7 +54,7 @@ def take_back_if_interrupted(connection: sa.Connection, run_id: str, owner: str)
     return connection.scalar(running) is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunRows:
     """What the database holds of some runs, so that records are made after the transaction."""
 

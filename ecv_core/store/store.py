@@ -57,7 +57,7 @@ def open_store(url: str | None = None) -> Store:
     return Store(url or database_url())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FoldOnNode:
     """What a node of a cluster computes."""
 

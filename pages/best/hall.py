@@ -26,7 +26,7 @@ class Stage(Enum):
     TOLD = "phones know whether they were right"
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class RaceBets:
     """The bets of one lecture on one race; they end with the lecturer's visit."""
 

@@ -56,7 +56,7 @@ _SECONDS = 1.6
 _SPEEDS = [("slow, 3.2 s a round", 0.5), ("normal, 1.6 s", 1.0), ("fast, 0.8 s", 2.0)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ShownSelection(ContenderRace):
     """A selection with where it comes from."""
 

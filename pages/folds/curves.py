@@ -20,7 +20,7 @@ from pages.shared.charts.precision_curves import user_rule_curves
 from pages.shared.widgets.sliders import usual_alpha
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Explored:
     """Everything that the page shows about the chosen systems."""
 

@@ -17,7 +17,7 @@ _HERE = Path(__file__).parent
 _STYLE = (_HERE / "learn.css").read_text("utf-8")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Chapter:
     """One idea."""
 

@@ -68,7 +68,7 @@ def guide() -> Guide:
     return Guide(run, scores_of(run), metric_label(run.spec))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SliderNumbers:
     """What follows a slider; a row for each of its steps."""
 

@@ -47,7 +47,7 @@ class Bet(NamedTuple):
     """How far the mean is then from that of all folds; one of _BRACKETS."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Game:
     """One visitor's game; it ends with the visit, the round's number is in the address."""
 

@@ -45,7 +45,7 @@ _SUGGESTED_BY = "folds-used-of"
 """In the session: the runs that the folds used on average were suggested by."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Stops:
     """After how many folds the rule stopped in the runs of the recorded study."""
 

@@ -138,7 +138,7 @@ def _time_and_energy_sentence(total: Expected, source: str, load_per_core: float
     return f"{folds} will take about {time}{energy}, judging by {source}.{busy}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evidence:
     """Costs by which others are expected."""
 

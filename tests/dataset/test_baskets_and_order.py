@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,9 +41,8 @@ def known_order(data_folder: Path, monkeypatch: pytest.MonkeyPatch):
     """A catalogue whose amazon-apps is this small text, known to be in order."""
     text = b"user_id,item_id\n2,b\n1,a\n2,a\n1,c\n2,c\n2,b\n"
     apps = datasets.entry("amazon-apps")
-    fields = {name: getattr(apps, name) for name in apps.__slots__}
-    fields["in_order_sha256"] = hashlib.sha256(text).hexdigest()
-    changed = {"amazon-apps": entries.DatasetEntry(**fields)}
+    known = replace(apps, in_order_sha256=hashlib.sha256(text).hexdigest())
+    changed = {"amazon-apps": known}
     monkeypatch.setattr(entries, "_official_entries", lambda: changed)
     return text
 

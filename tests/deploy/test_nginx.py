@@ -147,7 +147,7 @@ def trusting() -> ssl.SSLContext:
     return context
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
     status: int
     secure: str | None

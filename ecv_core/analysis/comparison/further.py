@@ -27,7 +27,7 @@ MARGIN = 0.01
 """The margin of practical equivalence, as a share of the better mean, where none is given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FurtherTests:
     """What other tests say of the two runs of a comparison, in its order."""
 

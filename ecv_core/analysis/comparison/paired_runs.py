@@ -31,7 +31,7 @@ K_FOLD = (*(task.usual_split for task in Task), IMPORTED)
 """Splits whose folds test on 1/k and train on the rest, as the corrected t test assumes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """Two runs on the same folds, the one with the better mean first.
 
@@ -61,7 +61,7 @@ class Comparison:
         return self.p_holm <= SIGNIFICANCE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Untested:
     """Two runs of which no test would be fair, and why."""
 

@@ -15,7 +15,7 @@ ABSENT = "-"
 """What a field shows for a run that has no such setting."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Field:
     """One setting of all runs."""
 

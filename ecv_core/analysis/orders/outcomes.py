@@ -15,7 +15,7 @@ QUANTILES = (0.5, 0.9, 0.95, 1.0)
 """Of the difference: median, the worst but 10 % and 5 % of orders, the worst of all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What a rule does at one setting, over the orders of the folds."""
 
@@ -40,7 +40,7 @@ class Outcome:
     """Of drawn numbers, by field; empty when exact."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Curve:
     """What a rule does at many settings; row i holds from settings[i] up to the next one."""
 

@@ -21,7 +21,7 @@ MAX_K = 22
 """Beyond this many folds the sets no longer fit in ordinary memory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Lattice:
     """Every set of folds, numbered by size: set 0 is empty, the last holds all k."""
 

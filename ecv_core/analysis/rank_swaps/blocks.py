@@ -16,7 +16,7 @@ FEWEST = 2
 """A comparison needs at least so many splits, and so many algorithms."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Block:
     """Every algorithm under every split, on one dataset."""
 

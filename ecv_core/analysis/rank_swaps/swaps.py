@@ -22,7 +22,7 @@ UserScoresOf = Callable[[RunRecord], ScoresByFold]
 """Run -> its per-user scores by fold; empty where they were not kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Swaps:
     """The scores of several algorithms under several splits, by one metric."""
 

@@ -39,7 +39,7 @@ VISITS: dict[str, str] = {
 splits at one point in time have users and items that training does not know."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ToySplit:
     """The toy, split by a strategy."""
 

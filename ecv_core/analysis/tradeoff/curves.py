@@ -35,7 +35,7 @@ _FINE_K = 16
 """Folds up to which a curve may have PER_DECADE alphas; beyond, only those of a slider."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Tradeoff:
     """The paper's rule on some systems, for a grid of alphas."""
 

@@ -25,7 +25,7 @@ ROUNDING = 1e-9
 """Shares of orders that are closer than this are equal."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CarryOver:
     """How a setting chosen on the other datasets does on the one left out."""
 
@@ -114,7 +114,7 @@ ALL_FOLDS = NEVER_STOPS
 """The rule that uses all k folds, which keep every promise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Option:
     """A rule at its cheapest setting that keeps the promise."""
 
@@ -128,7 +128,7 @@ class Option:
     """One per dataset left out; empty with fewer than two datasets."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class FoldsAdvice:
     """How many folds are enough for what was promised."""
 

@@ -32,7 +32,7 @@ ALL_ORDERS_K = 7
 """Folds up to which every order is counted: 7! = 5,040."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Ranking:
     """How the algorithms of one dataset rank under the paper's rule, at each alpha."""
 

@@ -35,7 +35,7 @@ CurvesByRule = Mapping[str, Mapping[int, Curve]]
 """Rule -> number of the system -> its curve."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RuleCurve:
     """A rule over its settings, on the systems for which it could be worked out."""
 

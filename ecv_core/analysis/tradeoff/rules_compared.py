@@ -57,7 +57,7 @@ class Mix(NamedTuple):
     """Standard error of the value; 0 where nothing was drawn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Line:
     """A rule averaged over systems, from its cheapest setting to all folds; shape (settings,)."""
 

@@ -67,7 +67,7 @@ _LONGEST_SAMPLE = 100_000
 Row = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Recognised:
     """What a file seems to be."""
 

@@ -507,7 +507,7 @@ def _version_words(made_with: Mapping[str, Any]) -> str:
 # A run, a comparison, a study, an advice or a selection, as text and table.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Description:
     """Text to take into a paper."""
 

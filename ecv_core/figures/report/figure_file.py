@@ -131,7 +131,7 @@ def form_of(path: Path) -> Form:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Orders:
     """What every order of the folds of some runs says at one alpha."""
 

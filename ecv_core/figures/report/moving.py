@@ -65,7 +65,7 @@ class MakeFigures(Protocol):
         """On axes that do not move; of data that do not change meanwhile."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MovingChart:
     """A chart in several steps, with what each of them shows; one that does not move has one."""
 
@@ -225,7 +225,7 @@ def pictured_steps(steps: int) -> list[int]:
     return [place * (steps - 1) // gaps for place in range(pictured)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Look:
     """What all steps of a picture have in common."""
 

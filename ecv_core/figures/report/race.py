@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ContenderRace:
     """A selection as far as it has come."""
 

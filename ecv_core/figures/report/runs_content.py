@@ -71,7 +71,7 @@ def sums_of(runs: Sequence[RunRecord]) -> Sums:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportPicture:
     """A figure of the report: the means of the runs on one dataset by one metric."""
 
@@ -89,7 +89,7 @@ class TableOfSums(NamedTuple):
     """With SUMS_HEADERS."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportContent:
     """What a report of several runs says, whatever file it becomes."""
 

@@ -44,7 +44,7 @@ _MOST_TESTED = 60
 """More runs on one dataset by one metric are not tested: so many pairs take minutes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunRow:
     """A run as a table of several has it."""
 

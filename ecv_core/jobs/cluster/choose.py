@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ecv_core.jobs.cluster.executor import Site
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scheduler:
     """A job scheduler, such as SLURM, by which a site gives out its nodes."""
 

@@ -53,7 +53,7 @@ _WALLTIME = re.compile(r"(\d+-)?\d{1,3}:\d{2}:\d{2}")
 _MEMORY = re.compile(r"\d+(\.\d+)? ?([kMGT]i?)?B", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Site:
     """A node as a site gives it out; every key of the file is one of these fields."""
 

@@ -54,7 +54,7 @@ CHUNK_BYTES = 8 << 20
 """Of a file, sent at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Content:
     """What a run needs of the disk: its dataset, and the fold file that it was split by."""
 
@@ -215,7 +215,7 @@ class NodeUse(Enum):
     """Perhaps other programs, whose folds have to be waited for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Call:
     """A task on its way to a node."""
 

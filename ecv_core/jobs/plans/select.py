@@ -68,7 +68,7 @@ NamedSpecs = Sequence[tuple[str, RunSpec]]
 """Contenders before they are checked: name and spec of each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Standing:
     """Where a selection is now."""
 

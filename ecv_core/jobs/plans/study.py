@@ -44,7 +44,7 @@ PAPER_DATASETS = (
 """The paper's 30 cells are each of these algorithms on each of these datasets."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """One run that a study asks for, and the run that fills its place."""
 

@@ -130,7 +130,7 @@ LEASE_SECONDS = 6 * 3600.0
 """How long a fold is kept for a program that has asked for it, unless that says otherwise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AskedFold:
     """A fold for somebody who has asked, as files."""
 
@@ -142,7 +142,7 @@ class AskedFold:
     `user_id,item_id[,rating,timestamp]`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NoFold:
     """Why there is no fold for somebody who asks now."""
 

@@ -101,7 +101,7 @@ def groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
     return list(by_shared_work.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Tuning:
     """What is to be tuned, every value checked."""
 
@@ -124,7 +124,7 @@ class Tuning:
         return specs_of(self.spec, [configuration])[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Tuned:
     """A finished tuning."""
 

@@ -25,7 +25,7 @@ _NEAR = 1e-9
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PValueCurve:
     """A metric's p-value curve: p values by rank, largest first, averaged over folds."""
 

@@ -24,7 +24,7 @@ MEMORISER = "memoriser"
 """Knows who took what, and nothing else: the worst way to be perfect on the training data."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Grades:
     """One model's mean nDCG@10 over all users, both ways; in [0, 1]."""
 
@@ -126,7 +126,7 @@ SMALL = synthetic.Parameters(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Deal:
     """Who has how many interactions, and where each goes."""
 

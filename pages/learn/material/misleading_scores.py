@@ -20,7 +20,7 @@ from ecv_core.stopping.interval import (
 from pages.learn.material.recorded_runs import CONFIDENCE, moments_in_order, stops_at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Coincidence:
     """Three folds that agree by chance, so that the rule stops at once."""
 
@@ -91,7 +91,7 @@ def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[fl
     return stops
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class StopCoverage:
     """What holds in the runs that stop after one number of folds."""
 

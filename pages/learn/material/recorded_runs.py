@@ -84,7 +84,7 @@ _TRIES = 400
 _ALPHAS = np.array([float(f"{digit}e{power}") for power, digit in product(_POWERS, _DIGITS)])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class GameRound:
     """One round; what players may see is up to the page."""
 

@@ -18,7 +18,7 @@ _METRICS_WRITTEN = {"coverage": "item-coverage", "hit": "hit-rate"}
 """The glossary's 'coverage' is that of intervals, and its 'hit' is one item."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Term:
     """One entry."""
 

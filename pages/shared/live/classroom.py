@@ -49,7 +49,7 @@ _PORTS_TRIED = 10
 _PAGE = Path(__file__).with_name("phone.html").read_text("utf-8")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Room:
     """One lecture. Its sockets are used on the server's loop only."""
 

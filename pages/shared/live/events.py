@@ -145,7 +145,7 @@ def topic(kind: str, ids: Sequence[str]) -> str:
     return " ".join([kind, *ids])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Feed:
     """What all who watch are shown alike: entries of a component's data."""
 
@@ -157,7 +157,7 @@ class Feed:
     """Gives the entries from what goes on alone; None where there is nothing to show any more."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, eq=False)
 class Grant:
     """That a session is told a feed. The session alone keeps it, so that it ends with that."""
 
@@ -167,7 +167,7 @@ class Grant:
     token: str = field(default_factory=lambda: token_urlsafe(16))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Entries:
     """What a feed shows at one moment."""
 
@@ -177,7 +177,7 @@ class _Entries:
     """The entries, as pages are told them; None where there is nothing to show."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Page:
     """An open page: what it follows, and what it was sent last."""
 
@@ -188,7 +188,7 @@ class _Page:
     sent_entries: Sequence[_Entries] = ()
 
 
-@dataclass(slots=True)
+@dataclass
 class Events:
     """Who follows what, and the last look at it. All of it happens on the server's loop."""
 

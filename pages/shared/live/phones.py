@@ -26,7 +26,7 @@ _PROBLEM = "lecture-problem"
 _panel = component(__file__, "ecv_phones", html="", css="phones.css", js=["phones.js"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lecture:
     """A room and its address."""
 

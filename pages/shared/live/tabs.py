@@ -51,7 +51,7 @@ _TRY_AGAIN_LATER = 1013
 """Close code of a WebSocket, by RFC 6455's registry."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Tab:
     """An open WebSocket of a page."""
 
@@ -64,7 +64,7 @@ class Tab:
     """Whether its person is no stranger: of the team, or whose dashboard it is."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Upload:
     """A file that is held, or on its way."""
 

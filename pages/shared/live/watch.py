@@ -174,7 +174,7 @@ def watch(url: str) -> Watch:
     return Watch(store())
 
 
-@dataclass(slots=True)
+@dataclass
 class Watch:
     """What goes on, read once for all pages for as long as it has not changed."""
 

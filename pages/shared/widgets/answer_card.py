@@ -49,7 +49,7 @@ class Certainty(Enum):
     """There is an error."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Amount:
     """A row of the table: of what how much was used, and how much was saved."""
 
@@ -58,7 +58,7 @@ class Amount:
     saved: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """What the card says."""
 
