@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.orders import exact
 from ecv_core.analysis.orders.drawn import StopsOfOrders, drawn_orders, sampled
-from ecv_core.analysis.orders.outcomes import Curve, Floats, Outcome
+from ecv_core.analysis.orders.outcomes import Curve, Outcome
 from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.analysis.replay import result_of
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec

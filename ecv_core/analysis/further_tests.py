@@ -12,8 +12,8 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike
 
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.significance import BLOCK_CELLS, corrected_error
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 
 FLIPS = 9_999

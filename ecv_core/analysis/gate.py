@@ -13,8 +13,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.significance import corrected_t_test_over_folds
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import counted, percent_text
 from ecv_core.stopping.new_data import NewDataInterval, new_data_interval

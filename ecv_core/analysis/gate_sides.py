@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.comparison.fairness import why_unfair
 from ecv_core.analysis.gate import Gate, gate
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.score_files import read_contenders
 from ecv_core.evaluation import metric_of
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, user_table
 from ecv_core.store.new_data import usual_units_of_new_data

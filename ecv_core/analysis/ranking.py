@@ -6,10 +6,10 @@ import math
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.evaluation import metric_of
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.run import RunRecord
 
 _RELATIVE_ROUNDING = 1e-12
@@ -25,7 +25,7 @@ def place_by_mean(run: RunRecord) -> float:
     return run.at_stop.mean
 
 
-def pair_numbers(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def pair_numbers(count: int) -> tuple[Indices, Indices]:
     """Every pair of `count` algorithms, first < second; two arrays of shape (pairs,)."""
     first, second = np.triu_indices(count, k=1)
     return first, second

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.evaluation.directions import metric_named
+from ecv_core.records.arrays import Floats
 
 USER = "user"
 """The column that a file need not have: without it a score is the mean of a fold."""

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.orders.subsets import MAX_K
 from ecv_core.analysis.score_cells import ParsedScores, parse_score_texts
 from ecv_core.analysis.score_columns import USER, is_summary, roles_of, summarises
@@ -23,6 +21,7 @@ from ecv_core.analysis.score_searches import check_not_only_means, is_search, ro
 from ecv_core.analysis.score_tables import SHOWN, RowLabels, table_of
 from ecv_core.analysis.score_wide import rows_of_wide
 from ecv_core.evaluation.directions import NamedMetric, metric_named, same_metric
+from ecv_core.records.arrays import Floats, Indices, Mask
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import Scores
@@ -349,9 +348,7 @@ def _check_finite(labels: Mapping[str, RowLabels], row_scores: Floats, file: str
     )
 
 
-def _check_no_cell_twice(
-    cells: NDArray[np.intp], labels: Mapping[str, RowLabels], file: str
-) -> None:
+def _check_no_cell_twice(cells: Indices, labels: Mapping[str, RowLabels], file: str) -> None:
     """Refuse two rows with the same contender, fold and user.
 
     Args:
@@ -395,7 +392,7 @@ def _check_size(shape: tuple[int, int, int], file: str) -> None:
 
 
 def _check_complete(
-    present: NDArray[np.bool_], names: list[str], folds: list[str], users: list[str], file: str
+    present: Mask, names: list[str], folds: list[str], users: list[str], file: str
 ) -> None:
     """Refuse a contender without a fold or a user that another has.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.score_columns import (
     USER,
     are_spreads_of,
@@ -33,6 +32,7 @@ from ecv_core.analysis.score_tables import (
     texts_of,
 )
 from ecv_core.evaluation.directions import is_metric_name, same_metric
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import listed
 

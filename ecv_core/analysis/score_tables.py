@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.score_columns import names_metrics, names_states, roles_of
 from ecv_core.analysis.score_json import is_json, table_of_json
 from ecv_core.analysis.score_logs import table_of_log
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:

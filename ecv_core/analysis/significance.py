@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
-from ecv_core.analysis.orders.outcomes import Floats
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.stopping.interval import t_quantile
 

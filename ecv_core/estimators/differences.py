@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.estimators.fold_scores import Scored
 from ecv_core.evaluation.scoring import SampleValues
+from ecv_core.records.arrays import Floats
 from ecv_core.selection.evidence import Differences
 from ecv_core.stopping.fold_variance import user_variance_over_all_folds
 
@@ -42,7 +42,7 @@ class SampleDifferences(Differences):
         self._held_out_once = held_out_once
         """Whether no sample, or group, is held out in two folds."""
 
-    def scores(self, contender: int, folds: Sequence[int]) -> NDArray[np.float64]:
+    def scores(self, contender: int, folds: Sequence[int]) -> Floats:
         return np.array([self._folds[contender][fold].score for fold in folds])
 
     def same_algorithm(self, contender: int, other: int) -> bool:

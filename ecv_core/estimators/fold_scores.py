@@ -28,9 +28,10 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.parallel import Parallel, delayed
 
 from ecv_core.evaluation.scoring import SampleValues, Scoring, one_block
+from ecv_core.records.arrays import Indices
 from ecv_core.records.errors import InputError
 
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+Fold = tuple[Indices, Indices]
 """Indices of training and of held-out samples."""
 
 
@@ -171,9 +172,12 @@ class SplitSamples:
                 f"{expected} splits, got {self.k}"
             )
 
-    def _any_group_on_both_sides(self, codes: NDArray[np.intp]) -> bool:
+    def _any_group_on_both_sides(self, codes: Indices) -> bool:
         """Whether a group is in the training and in the held-out part of a fold."""
-        return any(np.isin(codes[train], codes[test]).any() for train, test in self.folds)
+        for train, test in self.folds:
+            if np.isin(codes[train], codes[test]).any():
+                return True
+        return False
 
     @property
     def n(self) -> int:

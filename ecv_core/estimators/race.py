@@ -20,6 +20,7 @@ from ecv_core.estimators.fold_scores import InvalidInput, Scored, SplitSamples, 
 from ecv_core.evaluation.directions import metric_named
 from ecv_core.evaluation.scoring import Scoring
 from ecv_core.records.arguments import kinds_checked
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import listed, percent_text
 from ecv_core.selection.document import withheld_sentence
@@ -303,7 +304,7 @@ class Race:
                     return [key for key in fold.results if key.startswith(("test_", "train_"))]
         return []
 
-    def _values(self, key: str, *, failed: float) -> NDArray[np.float64]:
+    def _values(self, key: str, *, failed: float) -> Floats:
         """What each candidate has in each fold; shape (candidates, k), NaN where it has not run.
 
         Args:
@@ -319,7 +320,7 @@ class Race:
                     row[at] = fold.results[key][0]
         return values
 
-    def _mean_and_std(self, key: str, values: NDArray[np.float64]) -> dict[str, Any]:
+    def _mean_and_std(self, key: str, values: Floats) -> dict[str, Any]:
         """Of each candidate, over the folds that it ran and that count.
 
         NaN in such a fold makes both NaN, as in scikit-learn.
@@ -333,7 +334,7 @@ class Race:
                 deviations[index] = values[index, scored_folds].std()
         return {f"mean_{key}": means, f"std_{key}": deviations}
 
-    def _ranks(self, means: NDArray[np.float64]) -> NDArray[np.int32]:
+    def _ranks(self, means: Floats) -> NDArray[np.int32]:
         """The rank of each candidate in the selection; those that are out share the last one.
 
         Candidates with the same mean of the same folds share a rank, as in scikit-learn, so that
@@ -463,7 +464,7 @@ def _estimator_types(candidate: Mapping[str, Any]) -> tuple[type, ...]:
     return tuple(type(value) for value in candidate.values() if hasattr(value, "fit"))
 
 
-def _ranks_of_means(means: NDArray[np.float64]) -> NDArray[np.int32]:
+def _ranks_of_means(means: Floats) -> NDArray[np.int32]:
     """Places by a score that did not decide, as in scikit-learn: who has no mean comes last."""
     if np.isnan(means).all():
         return np.ones(len(means), np.int32)
@@ -471,7 +472,7 @@ def _ranks_of_means(means: NDArray[np.float64]) -> NDArray[np.int32]:
     return np.asarray(rankdata(-ranked, method="min"), np.int32)
 
 
-def _warn_of_scores(key: str, means: NDArray[np.float64]) -> None:
+def _warn_of_scores(key: str, means: Floats) -> None:
     """Warn of candidates without a mean, in scikit-learn's words."""
     if not np.isfinite(means).all():
         warnings.warn(

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ecv_core.analysis.tradeoff.alphas import slider_alphas
 from ecv_core.analysis.tradeoff.curves import Tradeoff, averaged, explorable, tradeoff
@@ -34,6 +33,7 @@ from ecv_core.figures.words import (
     run_title,
     titled,
 )
+from ecv_core.records.arrays import Mask
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import IntervalKind, RunRecord, Scores
@@ -156,7 +156,7 @@ def scores_frame(runs: Sequence[RunRecord], *, ids: bool = False) -> pd.DataFram
 
 
 def percent_of_best(
-    frame: pd.DataFrame, within: str, higher_is_better: pd.Series[bool] | NDArray[np.bool_]
+    frame: pd.DataFrame, within: str, higher_is_better: pd.Series[bool] | Mask
 ) -> pd.Series[float]:
     """Each score in percent of the best one; of errors, the best in percent of each.
 

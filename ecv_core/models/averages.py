@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.models.base import Algorithm, Floats, Indices, Report, Settings, with_source
+from ecv_core.models.base import Algorithm, Report, Settings, with_source
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress

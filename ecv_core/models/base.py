@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import LACKS, History, Interactions, Need, Pairs, Ratings
 from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-Indices = NDArray[np.intp]
-Floats = NDArray[np.float64]
 Settings = Mapping[str, Any]
 """Every parameter of a configuration, by name."""
 

@@ -13,7 +13,8 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
-from ecv_core.models.base import Algorithm, Floats, Indices, Report, Settings, with_source
+from ecv_core.models.base import Algorithm, Report, Settings, with_source
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import DatasetError, RunError
 from ecv_core.records.interactions import Need, Pairs, Ratings
 from ecv_core.records.parameters import Parameter

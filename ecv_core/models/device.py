@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from ecv_core.models.base import Indices
+from ecv_core.records.arrays import Indices
 
 if TYPE_CHECKING:
     import torch

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ecv_core.models.base import Algorithm, Indices, Settings, Sharing
+from ecv_core.models.base import Algorithm, Settings, Sharing
 from ecv_core.models.device import BinaryMatrix, best_device, threads
 from ecv_core.models.neighbourhood import (
     dense_cooccurrences,
     dense_is_cheaper,
     sparse_cooccurrences,
 )
+from ecv_core.records.arrays import Indices
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import History
 from ecv_core.records.parameters import Parameter

@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import leaky_relu, normalize
 
-from ecv_core.models.base import Indices
 from ecv_core.models.device import BinaryMatrix
 from ecv_core.models.pair_net import PairNet, SampledBatch, Vectors, bpr_loss
 from ecv_core.models.sampled_net import Layer, gradient_buffer
+from ecv_core.records.arrays import Indices
 from ecv_core.records.interactions import History
 
 

@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ecv_core.models.base import (
-    SEARCH,
-    Algorithm,
-    Floats,
-    Indices,
-    Report,
-    Settings,
-    common,
-    with_source,
-)
+from ecv_core.models.base import SEARCH, Algorithm, Report, Settings, common, with_source
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter

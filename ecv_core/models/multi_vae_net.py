@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import embedding
 
-from ecv_core.models.base import Indices
 from ecv_core.models.device import BinaryMatrix, low_precision
 from ecv_core.models.sampled_net import BatchLoss, Layer, SampledNet, kl_divergences
+from ecv_core.records.arrays import Indices
 from ecv_core.records.interactions import History
 
 MULTIPLICATIONS_WORTH_THREADS = 150_000_000

@@ -12,8 +12,9 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
-from ecv_core.models.base import Indices, Settings, Sharing
+from ecv_core.models.base import Settings, Sharing
 from ecv_core.models.device import BinaryMatrix
+from ecv_core.records.arrays import Indices
 from ecv_core.records.interactions import History
 from ecv_core.records.run import Progress, no_progress
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ecv_core.models.base import SEARCH, Algorithm, Indices, Settings, common, with_source
+from ecv_core.models.base import SEARCH, Algorithm, Settings, common, with_source
 from ecv_core.models.device import BinaryMatrix, best_device, threads
+from ecv_core.records.arrays import Indices
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
 

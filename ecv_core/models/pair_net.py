@@ -15,9 +15,9 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, embedding, logsigmoid
 
 from ecv_core.models import pair_kernel
-from ecv_core.models.base import Indices
 from ecv_core.models.device import BinaryMatrix, low_precision
 from ecv_core.models.sampled_net import BatchLoss, SampledNet, gradient_buffer
+from ecv_core.records.arrays import Indices
 from ecv_core.records.interactions import History
 
 REDRAWS = 3

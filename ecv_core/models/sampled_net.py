@@ -11,8 +11,9 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.optim.adamw import adamw
 
-from ecv_core.models.base import Indices, Settings
+from ecv_core.models.base import Settings
 from ecv_core.models.device import best_device, threads
+from ecv_core.records.arrays import Indices
 from ecv_core.records.interactions import History
 
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.models.base import Algorithm, Floats, Report, Settings, with_source
+from ecv_core.models.base import Algorithm, Report, Settings, with_source
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter

@@ -10,10 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ecv_core.models.base import Fitted, Indices, Settings, Sharing
+from ecv_core.models.base import Fitted, Settings, Sharing
 from ecv_core.models.device import BinaryMatrix, best_device
+from ecv_core.records.arrays import Indices, Mask
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import History
 from ecv_core.records.run import Progress, no_progress
@@ -45,7 +45,7 @@ class Validation:
 
     visible: csr_array
     """What is left to train on; shape (users, items)."""
-    is_visible: NDArray[np.bool_]
+    is_visible: Mask
     """Which stored entries of the whole are left; shape (entries,)."""
     users: Indices
     """Who is ranked."""
@@ -123,7 +123,7 @@ class Validation:
         return ndcg_sum / len(self.users)
 
 
-def _select_entries(matrix: csr_array, is_selected: NDArray[np.bool_]) -> csr_array:
+def _select_entries(matrix: csr_array, is_selected: Mask) -> csr_array:
     """The matrix with some of its stored entries alone; `is_selected` has shape (entries,)."""
     selected = matrix.copy()
     selected.data[~is_selected] = 0

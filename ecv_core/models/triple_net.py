@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import embedding, logsigmoid
 
-from ecv_core.models.base import Indices
 from ecv_core.models.sampled_net import BatchLoss, Layer, SampledNet, kl_divergences
+from ecv_core.records.arrays import Indices
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import History
 

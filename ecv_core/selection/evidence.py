@@ -25,12 +25,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from ecv_core.analysis.orders.subsets import moments_by_mask
+from ecv_core.records.arrays import Floats, Mask
 from ecv_core.records.run import Scores
-from ecv_core.stopping.fold_variance import Floats, user_variance, user_variance_over_all_folds
+from ecv_core.stopping.fold_variance import user_variance, user_variance_over_all_folds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,7 +330,7 @@ def moderated_spread(
     user_variances: Floats,
     fold_variances: Floats,
     folds: Floats,
-    same_algorithm: NDArray[np.bool_],
+    same_algorithm: Mask,
     prior: Prior,
 ) -> Spread:
     """`spread_of` differences as arrays of shape (..., contenders); each row by itself.

@@ -17,8 +17,9 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.selection.evidence import ANY_NOISE, PairedScores, level_of_looks, spread_of
@@ -88,7 +89,7 @@ class FoldPruner:
         self._level = level_of_looks((1 - confidence) / (trials - 1), k)
         self._column_of: dict[Any, int] = {}
         """User -> column, of all whom this process has reported."""
-        self._columns: dict[str, NDArray[np.intp]] = {}
+        self._columns: dict[str, Indices] = {}
         """Digest of a fold's users -> their columns, in the order in which scores are kept."""
         self._warned: set[str] = set()
 
@@ -204,7 +205,7 @@ class FoldPruner:
         best: Any,  # noqa: ANN401  a trial of Optuna's
         trial: Any,  # noqa: ANN401
         folds: Sequence[int],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | tuple[None, None]:
+    ) -> tuple[Floats, Floats] | tuple[None, None]:
         """The scores of the users of both trials; None where they are not there, or of others.
 
         Returns:
@@ -265,7 +266,7 @@ class _FoldScores:
 
     users_digest: str
     """A digest that tells these users from others, in any process."""
-    values: NDArray[np.float64]
+    values: Floats
     """In the order of the users."""
     mean: float
     """Of the fold; scores are kept by their distance from it, in half of the room."""
@@ -309,9 +310,7 @@ def _fold_means(trial: Any, k: int) -> dict[int, float]:  # noqa: ANN401
     return means
 
 
-def _in_groups(
-    users: Sequence[Any], values: NDArray[np.float64]
-) -> tuple[list[Any], NDArray[np.float64]]:
+def _in_groups(users: Sequence[Any], values: Floats) -> tuple[list[Any], Floats]:
     """The means of groups of users, drawn by their names, in the place of too many users."""
     # A checksum puts a user into the same group in every fold, every trial and every process.
     checksums = np.array([zlib.crc32(str(user).encode()) for user in users])

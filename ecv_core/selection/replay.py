@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.selection.evidence import Differences, EverySubset, PairedScores
 from ecv_core.selection.rounds import Budget, Round, Selection, Terms, Turn, Verdict
-from ecv_core.stopping.fold_variance import Floats
 
 MAX_FOLDS = 16
 """Most folds of contenders that are played in many orders: all sets of folds are worked out."""

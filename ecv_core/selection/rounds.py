@@ -26,6 +26,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.selection.evidence import (
     ANY_NOISE,
@@ -38,7 +39,6 @@ from ecv_core.selection.evidence import (
     level_of_looks,
     spread_of,
 )
-from ecv_core.stopping.fold_variance import Floats
 
 _DRAWS = 4000
 """Samples of the bootstrap; they are the same every time, so that a sentence does not change."""

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import UserScores, user_table
 from ecv_core.stopping.fold_variance import (
@@ -28,8 +29,6 @@ from ecv_core.stopping.fold_variance import (
     user_moments,
     variance_of_squared_deviations,
 )
-
-Floats = NDArray[np.float64]
 
 _SINGULAR = 1e-8
 """Of the largest, below which directions of the regression do not count."""
@@ -230,7 +229,7 @@ class _Regression:
     """The variance of a fold's mean that the predictors explain; shape (sets,)."""
     inverse: NDArray[np.floating]
     """Of the predictors' covariances; shape (sets, predictors, predictors)."""
-    rank: NDArray[np.intp]
+    rank: Indices
     """Of the same; shape (sets,)."""
 
     @classmethod

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ecv_core.records.arrays import Floats
 from ecv_core.records.parameters import Parameter, percent_text, scientific
 from ecv_core.records.run import Decision, FoldResult, Interval, Moment
 from ecv_core.stopping.base import (
@@ -57,7 +58,7 @@ class EFold:
         """The first fold that can stop: a change needs two widths, a width two scores."""
         return max(3, self.min_folds)
 
-    def widths(self, wide: ArrayLike, means: ArrayLike) -> NDArray[np.float64]:
+    def widths(self, wide: ArrayLike, means: ArrayLike) -> Floats:
         """What counts as the width of intervals so wide about these means."""
         return np.asarray(wide, dtype=np.float64)
 
@@ -131,10 +132,10 @@ class EFoldRelative(EFold):
         """A share squared; larger stops earlier."""
         return self.alpha
 
-    def widths(self, wide: ArrayLike, means: ArrayLike) -> NDArray[np.float64]:
+    def widths(self, wide: ArrayLike, means: ArrayLike) -> Floats:
         size = np.abs(np.asarray(means, dtype=np.float64))
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares: NDArray[np.float64] = np.where(size > 0, np.asarray(wide) / size, np.nan)
+            shares: Floats = np.where(size > 0, np.asarray(wide) / size, np.nan)
         return shares
 
     def words(self, width: float) -> str:
@@ -165,7 +166,7 @@ def _condition_words(say: Phrases, width: str, alpha: float) -> str:
     )
 
 
-def least_alphas(deviations: NDArray[np.float64], confidence: float) -> NDArray[np.float64]:
+def least_alphas(deviations: Floats, confidence: float) -> Floats:
     """The least alpha that stops after each fold; infinite where the rule cannot stop yet.
 
     Args:

@@ -27,10 +27,10 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
 
+from ecv_core.records.arrays import Counts, Floats, Indices, Mask
 from ecv_core.stopping.interval import running_moments
 
-Floats = NDArray[np.float64]
-FoldsOfSets = NDArray[np.bool_]
+FoldsOfSets = Mask
 """Which folds each set holds, at least one; shape (sets, folds)."""
 
 _BLOCK = 2**22
@@ -168,7 +168,7 @@ class _ProductSums(NamedTuple):
 
 def _product_sums(
     values: NDArray[np.floating],
-    is_scored: NDArray[np.bool_],
+    is_scored: Mask,
     sets: FoldsOfSets,
     patterns: _Patterns,
 ) -> _ProductSums:
@@ -221,7 +221,7 @@ def _sums_within_by_pairs(
 
 
 def _sums_within_set_by_set(
-    values: NDArray[np.floating], is_scored: NDArray[np.bool_], sets: FoldsOfSets
+    values: NDArray[np.floating], is_scored: Mask, sets: FoldsOfSets
 ) -> tuple[Floats, Floats]:
     """`within` and `users_in_two_folds` of `_ProductSums`, set by set.
 
@@ -278,7 +278,7 @@ class _Patterns:
     """How many users have each pattern."""
 
     @classmethod
-    def of(cls, is_scored: NDArray[np.bool_]) -> _Patterns:
+    def of(cls, is_scored: Mask) -> _Patterns:
         """The patterns of some users.
 
         Args:
@@ -318,8 +318,8 @@ class _Patterns:
 class _Pairs:
     """Every two folds: each with all that come after it."""
 
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
+    first: Indices
+    second: Indices
     in_both: Floats
     """1 where the users of a pattern are in both; shape (pairs, patterns)."""
     common_users: Floats
@@ -356,7 +356,7 @@ class _ScoresByPattern:
 
     @classmethod
     def of(
-        cls, values: NDArray[np.floating], is_scored: NDArray[np.bool_], patterns: _Patterns
+        cls, values: NDArray[np.floating], is_scored: Mask, patterns: _Patterns
     ) -> _ScoresByPattern:
         """Of `values` as for `user_moments`."""
         # A pattern is which folds a user is in; those of one pattern come to stand side by side.
@@ -622,7 +622,7 @@ def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
 class FoldVariance:
     """What some sets of folds tell of the variance of one fold's mean; arrays of shape (sets,)."""
 
-    sizes: NDArray[np.intp]
+    sizes: Counts
     """Folds in each set, at least one."""
     by_users: Floats
     """The part that users explain; NaN where it cannot be known, as with one fold of one user."""
@@ -820,7 +820,7 @@ def _variance_of_fold_means(values: Floats, sets: FoldsOfSets) -> Floats:
 
 
 def variance_of_squared_deviations(
-    squared_deviations: Floats, sizes: NDArray[np.intp], size_of_means: Floats
+    squared_deviations: Floats, sizes: Counts, size_of_means: Floats
 ) -> Floats:
     """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold.
 

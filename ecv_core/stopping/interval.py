@@ -8,8 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 import scipy  # its parts load when they are used
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Interval
 
@@ -103,7 +104,7 @@ def t_quantile(freedom: int, confidence: float) -> float:
     return -float(scipy.special.stdtrit(freedom, (1 - confidence) / 2))
 
 
-def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
+def t_factors(k: int, confidence: float) -> Floats:
     """Half the width of the interval of a mean of 1 .. k scores, over their standard deviation.
 
     Returns:
@@ -116,8 +117,8 @@ def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
 
 
 def running_means_and_deviations(
-    scores_of_orders: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    scores_of_orders: Floats,
+) -> tuple[Floats, Floats]:
     """Mean and standard deviation (n-1) of the first n scores, for every n.
 
     Args:
@@ -141,7 +142,7 @@ def running_means_and_deviations(
     return low + unit * means, unit * np.sqrt(squares / freedom)
 
 
-def differences_percent(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+def differences_percent(x: ArrayLike, y: ArrayLike) -> Floats:
     """d(x, y) = |x - y| / ((|x| + |y|) / 2) * 100, element by element; 0 where both are 0.
 
     Returns:
@@ -255,8 +256,8 @@ def _simulated_level(first: int, k: int, confidence: float, runs: int) -> float:
 
 
 def running_moments(
-    scores: Iterable[NDArray[np.float64]],
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    scores: Iterable[Floats],
+) -> Iterator[tuple[Floats, Floats]]:
     """Mean, and sum of squares about it, of the scores of many runs up to each fold.
 
     Args:

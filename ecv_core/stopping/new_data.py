@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import counted
 from ecv_core.stopping.interval import t_quantile
@@ -170,7 +171,7 @@ class _UserSpread(NamedTuple):
     """The same towards the upper end."""
 
 
-def _spread_of_users(table: NDArray[np.float64], least_variance: float) -> _UserSpread:
+def _spread_of_users(table: Floats, least_variance: float) -> _UserSpread:
     """How much users differ; where they all score alike, how much they still may.
 
     Args:
@@ -192,7 +193,7 @@ def _spread_of_users(table: NDArray[np.float64], least_variance: float) -> _User
     return _UserSpread(scale**2 / table.shape[1], slope_below=-scale, slope_above=scale)
 
 
-def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
+def _checked_scores(scores: ArrayLike) -> Floats:
     """The scores of those users who have one; shape (folds, users)."""
     try:
         table = np.asarray(scores, dtype=np.float64)
@@ -220,7 +221,7 @@ def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
     return table
 
 
-def _influence(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def _influence(table: Floats) -> Floats:
     """How much each user moves the mean of the folds' means, times the number of users: (users,).
 
     A fold's mean is a ratio, for users with nothing held out in a fold are not in it; so a user
@@ -234,7 +235,7 @@ def _influence(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return (deviations / share_of_users).mean(axis=0)
 
 
-def _skewness_slope(influence: NDArray[np.float64], variance: float) -> float:
+def _skewness_slope(influence: Floats, variance: float) -> float:
     """By how much the variance of a user's score grows with the mean: third moment over second.
 
     That is 1 - 2p for users who score 0 or 1 with the mean p.
@@ -252,7 +253,7 @@ def _skewness_slope(influence: NDArray[np.float64], variance: float) -> float:
     return float(third_moment / variance)
 
 
-def _variance_within_folds(table: NDArray[np.float64]) -> float:
+def _variance_within_folds(table: Floats) -> float:
     """The variance of the scores about the mean of their fold, pooled over the folds."""
     is_scored = ~np.isnan(table)
     freedom = is_scored.sum() - len(table)
@@ -262,7 +263,7 @@ def _variance_within_folds(table: NDArray[np.float64]) -> float:
     return float((deviations**2).sum() / freedom)
 
 
-def _variance_beyond_users(table: NDArray[np.float64], variance_of_row: float) -> float:
+def _variance_beyond_users(table: Floats, variance_of_row: float) -> float:
     """The variance of the folds' means beyond what the users within them explain; at least 0.
 
     Args:

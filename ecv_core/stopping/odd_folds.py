@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy  # its parts load when they are used
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ecv_core.records.arrays import Floats
 from ecv_core.records.run import FoldResult, user_table
 from ecv_core.stopping.fold_variance import p_value, user_variance_over_all_folds
 
@@ -24,7 +25,7 @@ _LOOKS = 10
 _NO_GUARANTEE = ". Until this is explained, no statement about the mean of all folds is guaranteed."
 
 
-def far_fold_p_values(scores: ArrayLike, variance_by_users: ArrayLike) -> NDArray[np.float64]:
+def far_fold_p_values(scores: ArrayLike, variance_by_users: ArrayLike) -> Floats:
     """How likely each fold is so far from the mean of the others, were it one of them.
 
     Args:
@@ -50,7 +51,7 @@ def far_fold_p_values(scores: ArrayLike, variance_by_users: ArrayLike) -> NDArra
     return n * p_values  # Bonferroni: any of the n folds could have been the odd one
 
 
-def drift_p_value(scores: ArrayLike, variance_by_users: ArrayLike) -> NDArray[np.float64]:
+def drift_p_value(scores: ArrayLike, variance_by_users: ArrayLike) -> Floats:
     """How likely so steep a line through the fold scores is, were their order without meaning.
 
     Args:
@@ -79,11 +80,11 @@ def drift_p_value(scores: ArrayLike, variance_by_users: ArrayLike) -> NDArray[np
 
 
 def _p_value_of_effect(
-    effect: NDArray[np.float64],
-    variance: NDArray[np.float64],
+    effect: Floats,
+    variance: Floats,
     variance_by_users: ArrayLike,
     freedom: int,
-) -> NDArray[np.float64]:
+) -> Floats:
     """How likely an effect is so large by chance.
 
     Args:
@@ -160,7 +161,7 @@ def doubt_of(scores: Sequence[float], variance_by_users: float, folds: Sequence[
     return ""
 
 
-def _distance_words(scores: NDArray[np.float64], fold: int) -> str:
+def _distance_words(scores: Floats, fold: int) -> str:
     """How far a fold's score is from the mean of the others: '12 % below'."""
     others = float(np.delete(scores, fold).mean())
     distance = float(scores[fold]) - others

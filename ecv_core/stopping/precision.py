@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter, percent_text
 from ecv_core.records.renamed import renamed_fields
@@ -24,7 +25,7 @@ from ecv_core.stopping.base import (
     check_numbers,
     decision,
 )
-from ecv_core.stopping.fold_variance import UNSTABLE, Floats, FoldVariance, fold_variance
+from ecv_core.stopping.fold_variance import UNSTABLE, FoldVariance, fold_variance
 from ecv_core.stopping.interval import mean_and_deviation
 
 MAX_SETS_K = 16
@@ -33,9 +34,7 @@ MAX_ADJUSTED_K = 12
 """The same where means are corrected by cheap models."""
 
 
-def least_tolerance(
-    half_widths: NDArray[np.float64], means: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def least_tolerance(half_widths: Floats, means: Floats) -> Floats:
     """The least tolerance at which each set stops: half width / |mean|; infinite if unknown."""
     with np.errstate(divide="ignore", invalid="ignore"):
         least = half_widths / np.abs(means)
@@ -290,7 +289,7 @@ def _are_the_same(folds: Sequence[FoldResult], results: Sequence[FoldResult]) ->
     return [id(fold) for fold in folds] == [id(result) for result in results]
 
 
-def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float64]:
+def user_matrix(results: Sequence[FoldResult], metric: str) -> Floats:
     """One metric's per-user scores side by side.
 
     Returns:

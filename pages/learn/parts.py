@@ -6,15 +6,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
-from numpy.typing import NDArray
 
 from ecv_core.figures.efold import FoldHistory, alt_text
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.words import metric_label, run_title
+from ecv_core.records.arrays import Floats
 from ecv_core.records.run import Moment, RunRecord
 from pages.learn.course import CHAPTERS
 from pages.learn.material.recorded_runs import CONFIDENCE, complete_runs, guide_run, scores_of
@@ -36,7 +35,7 @@ class Guide(NamedTuple):
     """The recorded run that chapters follow."""
 
     run: RunRecord
-    scores: NDArray[np.float64]
+    scores: Floats
     """One per fold; shape (k,)."""
     metric: str
     """What the scores are, as people read it."""

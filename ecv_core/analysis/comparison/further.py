@@ -19,7 +19,7 @@ from ecv_core.analysis.further_tests import (
     randomization_p,
     signed_rank_p,
 )
-from ecv_core.analysis.orders.outcomes import Floats
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord
 

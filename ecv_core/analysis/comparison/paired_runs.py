@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from ecv_core.analysis.comparison.fairness import dataset_and_metric, fair_key, why_unfair
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.significance import (
     PairedTest,
     corrected_t_test_over_folds,
@@ -20,6 +19,7 @@ from ecv_core.analysis.significance import (
     t_tests_over_users,
 )
 from ecv_core.evaluation import metric_of
+from ecv_core.records.arrays import Floats
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import RunRecord, UserScores, user_table
 from ecv_core.records.tasks import Task

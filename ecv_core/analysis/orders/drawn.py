@@ -11,8 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.analysis.orders.outcomes import QUANTILES, Floats, Outcome
+from ecv_core.analysis.orders.outcomes import QUANTILES, Outcome
 from ecv_core.analysis.orders.subsets import checked_scores
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 from ecv_core.stopping.interval import differences_percent, running_means_and_deviations, t_factors
 
@@ -100,7 +101,7 @@ def _k_fold_mean(values: Floats) -> float:
     return float(means[0, -1])
 
 
-def drawn_orders(k: int, orders: int, seed: int) -> NDArray[np.intp]:
+def drawn_orders(k: int, orders: int, seed: int) -> Indices:
     """Draw the orders of k folds that `sampled` looks at; shape (orders, k)."""
     rng = np.random.default_rng(seed)
     return rng.permuted(np.tile(np.arange(k), (orders, 1)), axis=1)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ecv_core.analysis.orders.outcomes import QUANTILES, Curve, Floats, Outcome, combine_curves
+from ecv_core.analysis.orders.outcomes import QUANTILES, Curve, Outcome, combine_curves
 from ecv_core.analysis.orders.subsets import FoldSubsets, Lattice
+from ecv_core.records.arrays import Floats, Mask
 from ecv_core.stopping.base import Step
 
 _ROUNDING = 1e-12
@@ -53,7 +54,7 @@ class SetMeasures:
             cost_by_mask = np.concatenate([cost_by_mask, cost_by_mask + cost])
         self.cost_percent = cost_by_mask[subsets.lattice.masks]
         self.least_difference_first = np.argsort(subsets.differences, kind="stable")
-        self.is_within: NDArray[np.bool_] | None = None
+        self.is_within: Mask | None = None
         if within_percent is not None:
             self.is_within = subsets.differences <= within_percent
 
@@ -100,7 +101,7 @@ class SetMeasures:
         return np.stack(quantiles, axis=1)
 
 
-def _probability(is_chosen: NDArray[np.bool_], stop_probabilities: Floats) -> Floats:
+def _probability(is_chosen: Mask, stop_probabilities: Floats) -> Floats:
     """The probability of stopping at a chosen set; its sums may round to just above 1."""
     return np.minimum(is_chosen.astype(np.float64) @ stop_probabilities, 1.0)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from ecv_core.records.arrays import Floats
 
 QUANTILES = (0.5, 0.9, 0.95, 1.0)
 """Of the difference: median, the worst but 10 % and 5 % of orders, the worst of all."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.analysis.orders.outcomes import Floats
+from ecv_core.records.arrays import Floats, Mask
 from ecv_core.records.errors import InputError
 from ecv_core.stopping.interval import differences_percent, t_factors
 
@@ -36,7 +36,7 @@ class Lattice:
     """`smaller_sets[n][j, s]` is the set that lacks the j-th fold of the s-th set of `levels[n]`;
     shape (n, sets of n folds)."""
 
-    def contains(self) -> NDArray[np.bool_]:
+    def contains(self) -> Mask:
         """Which folds each set holds; shape (2^k, k)."""
         return (self.masks[:, None] >> np.arange(self.k)) & 1 == 1
 

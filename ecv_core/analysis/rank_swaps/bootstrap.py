@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.significance import RESAMPLES, bootstrap_means
+from ecv_core.records.arrays import Floats
 from ecv_core.records.run import UserScores
 
 UserCube = NDArray[np.float32]

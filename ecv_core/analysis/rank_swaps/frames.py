@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ecv_core.analysis.rank_swaps.bootstrap import percentile_interval
 from ecv_core.analysis.rank_swaps.swaps import Swaps
 from ecv_core.analysis.ranking import pair_numbers, taus_of
+from ecv_core.records.arrays import Mask
 from ecv_core.records.frames import with_columns
 
 RANKS_COLUMNS = {
@@ -117,7 +117,7 @@ def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     signs = swaps.signs
     sample_signs = swaps.sample_signs
     # Whether a sample orders a pair as all users do; shape (splits, resamples, pairs).
-    keeps_order: NDArray[np.bool_] = np.equal(sample_signs, signs[:, None])
+    keeps_order: Mask = np.equal(sample_signs, signs[:, None])
     # Whether there is a sample at all, of every algorithm; shape (splits, resamples).
     has_sample = np.logical_and.reduce(np.isfinite(sample_signs), axis=2)
     rows = []

@@ -9,11 +9,11 @@ from itertools import combinations
 import numpy as np
 
 from ecv_core import evaluation
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.rank_swaps.blocks import Block
 from ecv_core.analysis.rank_swaps.bootstrap import resampled_scores, user_cube
 from ecv_core.analysis.ranking import mean_ranks, pair_signs
 from ecv_core.analysis.significance import RESAMPLES
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, UserScores
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ecv_core.analysis.orders.exact import Orders
-from ecv_core.analysis.orders.outcomes import Floats
+from ecv_core.records.arrays import Floats
 
 PER_DECADE = 40
 """Alphas of a curve per factor of ten: neighbours differ by 6 %."""

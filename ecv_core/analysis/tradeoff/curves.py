@@ -12,9 +12,10 @@ from typing import Protocol
 import numpy as np
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Floats, combine_curves
+from ecv_core.analysis.orders.outcomes import Curve, combine_curves
 from ecv_core.analysis.tradeoff.alphas import POINTS_PER_STEP, alpha_grid
 from ecv_core.analysis.tradeoff.recorded import recorded_curve
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec

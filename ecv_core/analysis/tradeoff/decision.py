@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Floats, Outcome, combine_curves
+from ecv_core.analysis.orders.outcomes import Curve, Outcome, combine_curves
 from ecv_core.analysis.tradeoff.curves import averaged, most_folds
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import Scores

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ecv_core.analysis.orders.outcomes import QUANTILES, Curve, Floats
+from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
@@ -19,6 +19,7 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.analysis.tradeoff.rankings import Ranking
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.energy.savings import processor_costs
+from ecv_core.records.arrays import Floats
 from ecv_core.records.frames import with_columns
 
 SYSTEM = "system"

@@ -15,11 +15,11 @@ from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ecv_core.analysis.orders.drawn import drawn_orders
-from ecv_core.analysis.orders.outcomes import Floats
 from ecv_core.analysis.ranking import pair_numbers, pair_signs, ranks_of
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.stopping import least_alphas
@@ -125,7 +125,7 @@ def _check_same_k(systems: Sequence[Scores]) -> None:
         )
 
 
-def _orders(k: int) -> NDArray[np.intp]:
+def _orders(k: int) -> Indices:
     """Every order of k folds where these are few, else drawn ones; shape (orders, k)."""
     if k <= ALL_ORDERS_K:
         return np.array(list(itertools.permutations(range(k))), dtype=np.intp)

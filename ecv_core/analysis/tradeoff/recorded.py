@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ecv_core.analysis.orders.outcomes import Curve, Floats
+from ecv_core.analysis.orders.outcomes import Curve
+from ecv_core.records.arrays import Floats
 from ecv_core.records.run import Scores
 from ecv_core.store.recorded import FOLDER
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Floats, curve_of_outcomes
+from ecv_core.analysis.orders.outcomes import Curve, curve_of_outcomes
 from ecv_core.analysis.tradeoff.curves import averaged, most_folds
 from ecv_core.analysis.tradeoff.recorded import recorded_curve
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec

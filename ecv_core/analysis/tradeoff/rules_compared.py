@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from ecv_core.analysis.orders.outcomes import Curve, Floats
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import Tradeoff, joules_of
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.frames import with_columns
 from ecv_core.stopping import PAPERS_RULE, RULES
 
@@ -138,7 +138,7 @@ class Line:
         )
 
 
-def _cheapest_first(rule: RuleCurve) -> NDArray[np.intp]:
+def _cheapest_first(rule: RuleCurve) -> Indices:
     """The places of a rule's settings, from the one that costs least; shape (settings,)."""
     costs = rule.costs
     if RULES[rule.rule].decides_by_sets:

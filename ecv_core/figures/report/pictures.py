@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.figures.palette import LIGHT, PRINTED_CELLS
 from ecv_core.figures.report.saving import COLUMN, SMALL
+from ecv_core.records.arrays import Floats
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -153,7 +153,7 @@ def _plain(text: str) -> str:
     return html.unescape(re.sub(r"</?(b|span)\b[^>]*>", "", lines))
 
 
-def _numbers(values: Any) -> NDArray[np.float64]:  # noqa: ANN401  a list, or as Plotly packs arrays
+def _numbers(values: Any) -> Floats:  # noqa: ANN401  a list, or as Plotly packs arrays
     if isinstance(values, dict):
         values = np.frombuffer(b64decode(values["bdata"]), dtype=values["dtype"])
     return np.asarray(values, dtype=np.float64)
@@ -241,7 +241,7 @@ def _marker_look(trace: _Trace) -> dict[str, Any]:
     return look
 
 
-def _draw_texts(axes: Axes, trace: _Trace, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+def _draw_texts(axes: Axes, trace: _Trace, x: Floats, y: Floats) -> None:
     """The texts of a trace, each beside its point or on its bar."""
     from matplotlib import rcParams
 

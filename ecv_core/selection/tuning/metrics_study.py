@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ecv_core import models
 from ecv_core.analysis.significance import holm
 from ecv_core.evaluation import column_title
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.frames import with_columns
 from ecv_core.records.parameters import ParamValue, percent_text
@@ -21,7 +22,6 @@ from ecv_core.records.run import FoldResult, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import differing_parameters
 from ecv_core.selection.tuning.power import (
-    Floats,
     PValueCurve,
     dominance,
     dominant_parameter,

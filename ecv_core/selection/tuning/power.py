@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import binom, stdtr
 
+from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import counted
 from ecv_core.store.configurations import Configuration
@@ -22,7 +23,6 @@ DRAWN = 25
 """Pairs of configurations that the paper draws."""
 _NEAR = 1e-9
 """A variance below this share of the two rows' own is worked out again from their differences."""
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -133,7 +133,7 @@ def _t_test_p(mean_differences: Floats, squared_deviations: Floats, users: int) 
     return np.asarray(p_values, dtype=np.float64)
 
 
-def draw_pairs(pairs: int, *, drawn: int = DRAWN, seed: int = 0) -> NDArray[np.intp]:
+def draw_pairs(pairs: int, *, drawn: int = DRAWN, seed: int = 0) -> Indices:
     """Places of the pairs of one draw without replacement; all of them where there are fewer."""
     rng = np.random.default_rng(seed)
     return np.sort(rng.permutation(pairs)[:drawn])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ecv_core import splits
 from ecv_core.dataset import synthetic
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import SHIPPED
 from ecv_core.stopping.interval import mean_and_deviation, running_means_and_deviations, t_quantile
@@ -51,7 +52,7 @@ def grades() -> list[Grades]:
         ) from error
 
 
-def draws_frame(scores: NDArray[np.float64], draws: int) -> pd.DataFrame:
+def draws_frame(scores: Floats, draws: int) -> pd.DataFrame:
     """Random orders of the folds and their running means; draw d is the same for every `draws`.
 
     Args:
@@ -106,7 +107,7 @@ class MeanInterval(NamedTuple):
         return self.mean + self.width / 2
 
 
-def mean_intervals(scores: NDArray[np.float64]) -> list[MeanInterval]:
+def mean_intervals(scores: Floats) -> list[MeanInterval]:
     """The interval after each number of folds from 2 on, in their order.
 
     Args:

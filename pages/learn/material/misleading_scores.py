@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.stopping.efold import EFold, least_alphas
 from ecv_core.stopping.interval import (
@@ -34,7 +34,7 @@ class Coincidence:
     """How many half-widths the k-fold mean is away; above 1 the interval misses it."""
 
 
-def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
+def coincidence(scores: Floats, alpha: float) -> Coincidence:
     """The order that stops after three folds and is furthest off, and how common such stops are.
 
     Args:
@@ -75,7 +75,7 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     )
 
 
-def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[float]) -> list[int]:
+def scaled_stops(scores: Floats, alpha: float, factors: Sequence[float]) -> list[int]:
     """Folds used if the very same scores are written in another unit, in their recorded order.
 
     Args:

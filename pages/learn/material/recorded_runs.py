@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis.replay import result_of
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Moment, RunRecord
 from ecv_core.stopping import EFold, Never, moments
@@ -46,12 +47,12 @@ def guide_run(runs: Sequence[RunRecord]) -> RunRecord:
     return runs[0]
 
 
-def scores_of(run: RunRecord) -> NDArray[np.float64]:
+def scores_of(run: RunRecord) -> Floats:
     """The fold scores by fold index; shape (k,)."""
     return np.array([fold.score for fold in run.folds_in_order])
 
 
-def moments_in_order(scores: NDArray[np.float64], order: Sequence[int]) -> list[Moment]:
+def moments_in_order(scores: Floats, order: Sequence[int]) -> list[Moment]:
     """Where a run stood after each fold, had the folds come in this order; intervals are of 95 %.
 
     Args:
@@ -62,7 +63,7 @@ def moments_in_order(scores: NDArray[np.float64], order: Sequence[int]) -> list[
     return moments(Never(), folds, CONFIDENCE)
 
 
-def stops_at(all_moments: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[np.intp]:
+def stops_at(all_moments: Sequence[Moment], alphas: Floats) -> NDArray[np.intp]:
     """The fold after which the paper's rule stops at each alpha; k if it never does.
 
     Args:
