@@ -174,10 +174,7 @@ class SplitSamples:
 
     def _any_group_on_both_sides(self, codes: Indices) -> bool:
         """Whether a group is in the training and in the held-out part of a fold."""
-        for train, test in self.folds:
-            if np.isin(codes[train], codes[test]).any():
-                return True
-        return False
+        return any(np.isin(codes[train], codes[test]).any() for train, test in self.folds)
 
     @property
     def n(self) -> int:

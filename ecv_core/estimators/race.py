@@ -103,7 +103,9 @@ class Race:
                 decided = self._decided_by_selection(replace(terms, k=len(self.order)))
             else:
                 decided = self._decided_by_all_folds()
-        every_fold = [fold for folds in self.folds for fold in folds.values()]
+        every_fold: list[Scored] = []
+        for folds in self.folds:
+            every_fold += folds.values()
         report_failed_fits(every_fold, self._search.error_score)
         if self.folds_without_score and self.best_first:
             warnings.warn(self._left_out_sentence(), UserWarning, stacklevel=3)
