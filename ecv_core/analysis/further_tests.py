@@ -12,6 +12,7 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike
 
+from ecv_core.analysis.ranking import mean_ranks
 from ecv_core.analysis.significance import BLOCK_CELLS, corrected_error
 from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
@@ -31,12 +32,13 @@ class Chances:
     second: float
 
 
-def correlated_bayes(differences: ArrayLike, *, k: int, margin: float) -> Chances:
+def correlated_bayes(differences: ArrayLike, *, k: float, margin: float) -> Chances:
     """The Bayesian correlated t test of two learners by the scores of the same folds.
 
     Args:
         differences: First minus second, of each fold; shape (folds,), at least two.
-        k: Folds of the whole cross-validation, so that the correlation is 1/k.
+        k: Into how many parts the data are split, so that the correlation is 1/k; as of
+            `significance.corrected_t_test_over_folds`.
         margin: Differences up to it do not matter in practice; at least 0, in the unit of the
             score.
 
@@ -62,19 +64,27 @@ def correlated_bayes(differences: ArrayLike, *, k: int, margin: float) -> Chance
     return Chances(first=first, equivalent=max(0.0, 1 - first - second), second=second)
 
 
-def signed_rank_p(differences: ArrayLike) -> float:
+def signed_rank_p(differences: ArrayLike, *, rounding: float = 0.0) -> float:
     """The two-sided p of Wilcoxon's signed-rank test; 1 where no two scores differ.
 
     Args:
         differences: The differences of the pairs; those that are 0 do not count.
+        rounding: Sizes that are no farther apart are ties, for scores such as 0.3 and 0.1 + 0.2
+            are meant to be the same; in the unit of the score.
 
     Source: Wilcoxon (1945), by scipy: exact for up to 50 pairs without ties.
     """
     values = np.asarray(differences, dtype=np.float64)
-    values = values[values != 0]
+    values = values[np.abs(values) > rounding]
     if not len(values):
         return 1.0
-    return float(scipy.stats.wilcoxon(values).pvalue)
+    # The test looks at signs and at ranks of sizes, so that any number of a tie may stand for it.
+    sizes = np.abs(values)
+    order = np.argsort(sizes)
+    is_larger = np.diff(sizes[order]) > rounding
+    tie_of_value = np.empty(len(values))
+    tie_of_value[order] = np.concatenate([[1], 1 + np.cumsum(is_larger)])
+    return float(scipy.stats.wilcoxon(np.sign(values) * tie_of_value).pvalue)
 
 
 def randomization_p(differences: ArrayLike, *, flips: int = FLIPS) -> float:
@@ -150,21 +160,21 @@ def friedman(scores: ArrayLike) -> RankTest:
         )
     if not np.isfinite(values).all():
         raise InputError("Friedman's test needs a finite score of each learner on each dataset")
-    ranks = scipy.stats.rankdata(-values, axis=1)
-    mean_ranks = ranks.mean(axis=0)
+    ranks = mean_ranks(values)  # of each dataset, where means that only rounding keeps apart tie
+    ranks_over_datasets = ranks.mean(axis=0)
     statistic = 0.0
     p = 1.0
-    if np.ptp(mean_ranks) > 0:
+    if np.ptp(ranks_over_datasets) > 0:
         outcome = scipy.stats.friedmanchisquare(*ranks.T)
         statistic = float(outcome.statistic)
         p = float(outcome.pvalue)
     # Nemenyi's test: differences of mean ranks follow the studentized range, over sqrt(2).
     standard_error = math.sqrt(learners * (learners + 1) / (6 * datasets))
-    rank_differences = np.abs(mean_ranks[:, None] - mean_ranks[None, :])
+    rank_differences = np.abs(ranks_over_datasets[:, None] - ranks_over_datasets[None, :])
     studentized = scipy.stats.studentized_range
     quantile = float(studentized.ppf(1 - _LEVEL, learners, np.inf)) / math.sqrt(2)
     return RankTest(
-        mean_ranks=mean_ranks,
+        mean_ranks=ranks_over_datasets,
         statistic=statistic,
         p=p,
         nemenyi_p=studentized.sf(

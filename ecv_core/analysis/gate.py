@@ -13,14 +13,12 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ecv_core.analysis.significance import corrected_t_test_over_folds
+from ecv_core.analysis.significance import corrected_t_test_over_folds, differ_alike
 from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import counted, percent_text
 from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
-_ROUNDING = 1e-9
-"""Relative to the largest, differences that are closer than this are the same."""
 MARGIN = 0.01
 """Of the baseline's mean, where nobody says what does not matter."""
 
@@ -242,8 +240,7 @@ def _interval(
         # A row is held out in one fold only, a user in several. The correction for training data
         # that folds share depends on it.
         return new_data_interval(differences, confidence, k=k, rows=units_are_rows)
-    differ_alike = np.ptp(differences) <= _ROUNDING * np.abs(differences).max()
-    if differ_alike:
+    if differ_alike(differences):
         # Where all planned folds have the same score twice, a model was compared with itself.
         if is_last_fold and not differences.any():
             return NewDataInterval(low=0.0, high=0.0)

@@ -18,6 +18,8 @@ RESAMPLES = 1000
 """Bootstrap samples: the ends of a 95 % interval are steady to about 2 % of its width."""
 BLOCK_CELLS = 4_000_000
 """How many (sample, user) weights are held at once."""
+_ROUNDING = 1e-9
+"""Relative to the largest, differences that are closer than this are the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +115,8 @@ def corrected_t_test_over_folds(
     Args:
         first: One score per fold; at least two (J).
         second: The scores of the second system on the same folds.
-        k: Folds of the whole cross-validation, so that test/train is 1 / (k - 1).
+        k: Into how many parts the data are split, so that test/train is 1 / (k - 1): the folds of
+            the cross-validation; of a repeated one those of one partition.
         confidence: The confidence of the interval, in (0, 1).
 
     Raises:
@@ -134,10 +137,21 @@ def corrected_error(differences: Floats, k: float) -> float:
 
     Args:
         differences: The differences of each fold that ran; shape (folds,), at least two.
-        k: Folds of the whole cross-validation.
+        k: As of `corrected_t_test_over_folds`.
     Source: Nadeau and Bengio (2003): test/train, which is 1 / (k - 1), is added to 1/J.
     """
     return _standard_deviation(differences) * math.sqrt(1 / len(differences) + 1 / (k - 1))
+
+
+def differ_alike(differences: Floats) -> bool:
+    """Whether all folds differ by the same, so that they do not tell by how much others would.
+
+    With few samples in a fold that is often so by chance: a t test would find no doubt left.
+
+    Args:
+        differences: As of `corrected_error`.
+    """
+    return bool(np.ptp(differences) <= _ROUNDING * np.abs(differences).max())
 
 
 def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES) -> Floats:

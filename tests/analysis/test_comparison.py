@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from ecv_core.analysis.comparison.fairness import why_unfair
+from ecv_core.analysis.comparison.further import further_tests
 from ecv_core.analysis.comparison.names import distinct_names
 from ecv_core.analysis.comparison.paired_runs import compare_runs, comparison_frame, user_means
 from ecv_core.analysis.comparison.settings import ABSENT, compared_settings
@@ -315,3 +316,48 @@ def test_runs_of_one_algorithm_are_named_by_what_differs_in_short(settings, told
 def test_the_same_run_twice_is_told_apart_by_its_id():
     runs = [run({}, SPEC, run_id=run_id) for run_id in ("abcdef99", "12345678")]
     assert distinct_names(runs) == [f"{SPEC.algorithm} (abcdef)", f"{SPEC.algorithm} (123456)"]
+
+
+def test_repetitions_of_a_split_do_not_make_its_training_sets_differ_more():
+    # Four folds of two 2-fold partitions: each trains on half of the rows and tests on the other.
+    repeated = replace(TABLE, split="imported", folds_sha256="a" * 64, k=4, overlap=1.0)
+    first = with_users("high", {0: 0.2, 1: 0.4, 2: 0.6, 3: 0.8}, spec=repeated)
+    second = with_users("low", {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4}, spec=repeated)
+    ((pair,), _) = compare_runs([first, second])
+    # Differences 0.1 to 0.4: mean 0.25, variance 1/60, times 1/4 for the folds and 1/1 for what is
+    # tested over what is learnt from.
+    t = 0.25 / np.sqrt((1 / 4 + 1) / 60)
+    assert pair.test.p == pytest.approx(2 * stats.t.sf(t, 3))
+    (further,) = further_tests([pair], [first, second], margin=0.0)
+    assert further.chances.first == pytest.approx(stats.t.cdf(t, 3))
+
+
+def test_folds_that_all_differ_by_the_same_do_not_tell_of_learners():
+    scores = ({0: 0.9, 1: 0.8, 2: 0.7}, {0: 0.8, 1: 0.7, 2: 0.6})
+    without_samples = [
+        with_users(name, fold_scores, spec=TABLE)
+        for name, fold_scores in zip("ab", scores, strict=True)
+    ]
+    tested, (untested,) = compare_runs(without_samples)
+    assert tested == []
+    assert "in all 3 folds they differ by the same" in untested.reason
+    right = {
+        fold: users([1.0, 1.0, 0.0], [3 * fold, 3 * fold + 1, 3 * fold + 2]) for fold in range(3)
+    }
+    wrong = {
+        fold: users([1.0, 0.0, 0.0], [3 * fold, 3 * fold + 1, 3 * fold + 2]) for fold in range(3)
+    }
+    runs = [
+        with_users("a", scores[0], kept_as_accuracy(right), TABLE),
+        with_users("b", scores[1], kept_as_accuracy(wrong), TABLE),
+    ]
+    ((pair,), _) = compare_runs(runs)
+    assert pair.test.speaks_of == "these fitted models, on new samples"
+    (further,) = further_tests([pair], runs)
+    assert further.chances is None
+
+
+def kept_as_accuracy(of_folds):
+    return {
+        fold: replace(scores, metrics=("other", "accuracy")) for fold, scores in of_folds.items()
+    }

@@ -88,3 +88,18 @@ def test_learners_whose_folds_all_differ_by_the_same_are_certain():
 def test_one_fold_or_a_negative_margin_is_refused(differences, margin):
     with pytest.raises(InputError):
         correlated_bayes(differences, k=10, margin=margin)
+
+
+def test_sizes_that_only_rounding_keeps_apart_are_ties():
+    # Scores in tenths, kept in 32 bits: +0.1 three times, -0.1 once, -0.2, and two that are equal.
+    first = np.array([0.3, 0.7, 0.9, 0.1, 0.1, 0.4, 0.1 + 0.2], dtype=np.float32)
+    second = np.array([0.2, 0.6, 0.8, 0.2, 0.3, 0.4, 0.3], dtype=np.float64)
+    p = signed_rank_p(first.astype(np.float64) - second, rounding=5e-7)
+    assert p == pytest.approx(stats.wilcoxon([1, 1, 1, -1, -2]).pvalue)
+    assert signed_rank_p([1e-9, -1e-9, 2e-9], rounding=5e-7) == 1
+
+
+def test_learners_whose_means_only_rounding_keeps_apart_tie():
+    scores = [(np.mean([0.1, 0.2, 0.3]), np.mean([0.3, 0.2, 0.1]), 0.1), (0.5, 0.4, 0.3)]
+    assert scores[0][0] != scores[0][1]  # by one digit in the sixteenth place
+    assert friedman(scores).mean_ranks.tolist() == [1.25, 1.75, 3]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ecv_core.analysis.comparison.fairness import why_unfair
-from ecv_core.analysis.comparison.paired_runs import Comparison, ScoredRun
+from ecv_core.analysis.comparison.paired_runs import Comparison, ScoredRun, folds_tell
 from ecv_core.analysis.further_tests import (
     Chances,
     RankTest,
@@ -25,6 +25,8 @@ from ecv_core.records.run import RunRecord
 
 MARGIN = 0.01
 """The margin of practical equivalence, as a share of the better mean, where none is given."""
+_ROUNDING = 5e-7
+"""Of the largest score: users' scores are kept in 32 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,8 @@ class FurtherTests:
     margin: float
     """Differences up to it do not matter in practice; in the unit of the score."""
     chances: Chances | None
-    """Of the learners, by the common folds; None where there is a single one."""
+    """Of the learners, by the common folds; None where these do not tell: there is a single one, or
+    all differ by the same."""
     signed_rank_p: float | None
     """Wilcoxon's, over users or samples; None where their scores are not known."""
     randomization_p: float | None
@@ -78,16 +81,18 @@ def _further_tests(
     if margin is None:
         margin = MARGIN * abs(float(fold_scores.mean()))
     chances = None
-    if len(folds) > 1:
+    if folds_tell(first, second, folds):
         differences = fold_scores - second.signed_fold_scores(folds)
-        chances = correlated_bayes(differences, k=first.spec.k, margin=margin)
+        parts = first.spec.folds_of_a_partition
+        chances = correlated_bayes(differences, k=parts, margin=margin)
     user_differences = np.empty(0)
     if first.has_users(folds) and second.has_users(folds):
         user_differences = _user_differences(first, second, folds)
     ranks_p = None
     signs_p = None
     if len(user_differences):
-        ranks_p = signed_rank_p(user_differences)
+        largest_score = max(first.largest_user_mean(folds), second.largest_user_mean(folds))
+        ranks_p = signed_rank_p(user_differences, rounding=_ROUNDING * largest_score)
         signs_p = randomization_p(user_differences)
     return FurtherTests(
         first=comparison.first,

@@ -15,6 +15,7 @@ from ecv_core.analysis.comparison.fairness import dataset_and_metric, fair_key, 
 from ecv_core.analysis.significance import (
     PairedTest,
     corrected_t_test_over_folds,
+    differ_alike,
     holm,
     t_tests_over_users,
 )
@@ -123,6 +124,21 @@ class ScoredRun:
             self._means_by_folds[folds] = self._sign * means
         return self._means_by_folds[folds]
 
+    def largest_user_mean(self, folds: tuple[int, ...]) -> float:
+        """The largest size of a user's mean over these folds."""
+        return float(self.signed_user_means(folds).abs().max())
+
+
+def folds_tell(first: ScoredRun, second: ScoredRun, folds: Sequence[int]) -> bool:
+    """Whether the scores of these folds tell how much two runs differ from fold to fold.
+
+    Runs with the same scores in all folds show no difference, however much others would vary.
+    """
+    if len(folds) < 2:
+        return False
+    differences = first.signed_fold_scores(folds) - second.signed_fold_scores(folds)
+    return not differences.any() or not differ_alike(differences)
+
 
 class _Pair(NamedTuple):
     """Two runs and the folds that both have, ascending."""
@@ -137,9 +153,10 @@ class _Pair(NamedTuple):
 
     @property
     def compares_learners(self) -> bool:
-        """Whether the learners of a table can be compared: by several folds of k-fold."""
+        """Whether the learners of a table can be compared: by several folds of k-fold, which do
+        not all differ by the same."""
         spec = self.first.spec
-        return spec.task.of_table and spec.split in K_FOLD and len(self.folds) > 1
+        return spec.task.of_table and spec.split in K_FOLD and folds_tell(*self)
 
     def reversed(self) -> _Pair:
         """The same with the second run first."""
@@ -244,6 +261,11 @@ def _why_not_testable(pair: _Pair) -> str:
         return f"only one fold in common, and no scores of individual {unit}s"
     if pair.first.spec.split not in K_FOLD:
         return f"no scores of individual {unit}s, and the folds are not those of a k-fold split"
+    if not folds_tell(*pair):
+        return (
+            f"no scores of individual {unit}s, and in all {len(folds)} folds they differ by the "
+            "same, which does not tell by how much they would in others"
+        )
     return ""
 
 
@@ -254,7 +276,9 @@ def _test_over_folds(pair: _Pair) -> _TestedPair:
     second = pair.second.signed_fold_scores(pair.folds)
     if first.mean() < second.mean():
         return _test_over_folds(pair.reversed())  # the better run comes first
-    return _TestedPair(pair, corrected_t_test_over_folds(first, second, k=pair.first.spec.k))
+    # Where a split is repeated, its folds are more than the parts of which one is held out.
+    parts = pair.first.spec.folds_of_a_partition
+    return _TestedPair(pair, corrected_t_test_over_folds(first, second, k=parts))
 
 
 def _test_learners(tested_over_samples: _TestedPair) -> _TestedPair:

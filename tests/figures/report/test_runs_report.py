@@ -31,12 +31,12 @@ def test_of_each_dataset_the_best_comes_first_and_alone_nobody_is_best(named_run
     runs = [
         named_run("elsewhere", dataset="ml-100k"),
         named_run("worse", algorithm="popular"),
-        named_run("best", (0.4, 0.42, 0.44)),
+        named_run("best", (0.4, 0.42, 0.441)),
     ]
     rows = rows_of_runs(runs)
     assert [row.run.run_id for row in rows] == ["best", "worse", "elsewhere"]
     assert [row.is_best for row in rows] == [True, False, False]
-    # All differences are 0.1, so the test over folds, which they have alone, is sure.
+    # Differences are 0.1, 0.1 and 0.101, so the test over folds, which they have alone, is sure.
     assert [row.cells["p"] for row in rows] == ["", "<0.001", ""]
 
 
