@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice, takewhile
@@ -44,6 +44,7 @@ from ecv_core.dataset.own.roles import (
 from ecv_core.dataset.plain import PlainFile, check_limits, errors_as_dataset_error
 from ecv_core.dataset.rows import as_text, flattened, json_object, parquet_head
 from ecv_core.records.errors import DatasetError
+from ecv_core.records.parameters import listed
 from ecv_core.untrusted.files import opened
 
 HEAD_BYTES = 1 << 20
@@ -59,6 +60,8 @@ _COMMENTS = ("#", "%")
 """Signs with which a line that is a comment begins."""
 _AGREEING_SHARE = 0.95
 """Of lines that agree without quotation marks at least this share has the usual width."""
+_MOST_NAMED = 20
+"""More columns that are not used are counted, not named."""
 _TELLING_ROWS = 10
 """In fewer rows no guess is given up."""
 _LONGEST_SAMPLE = 100_000
@@ -554,7 +557,7 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row names the columns: it has a word above numbers, or above dates."""
     if not rows:
         return False
-    if any(is_role_name(name) for name in rows[0]):
+    if _has_role_names(rows):
         return True
     # A single line that begins like a comment, such as '#user item', names columns; where the
     # next line does so too, the sign is a part of the values.
@@ -567,6 +570,21 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
         if _have_another_kind(values, name):
             return True
     return False
+
+
+def _has_role_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row has words such as 'user' that name columns, and are no values.
+
+    A single word may be a value, as 'book' is in a column of kinds of products: where a number
+    stands beside it, or it comes again below.
+    """
+    names = rows[0]
+    places = [place for place, name in enumerate(names) if is_role_name(name)]
+    if len(places) != 1:
+        return len(places) > 1
+    (place,) = places
+    has_number = any(map(is_number, names))
+    return not has_number and names[place] not in _filled_values(rows[1:], place)
 
 
 def _filled_values(rows: Sequence[Sequence[str]], place: int) -> list[str]:
@@ -653,8 +671,10 @@ def first_rows_sentences(recognition: Recognised) -> list[str]:
         rating_count = _count_readable(_column(recognition, rating), "rating", layout)
         sentences.append(f"{rating_count} of the first {count} rows have a rating.")
     timestamp = layout.column("timestamp")
+    unread_times: dict[int, str] = {}
     if timestamp is None:
-        sentences += _unread_times(recognition)
+        unread_times = _unread_times(recognition)
+        sentences += unread_times.values()
     else:
         values = _column(recognition, timestamp)
         sentences.append(_times_sentence(values, layout.unit))
@@ -663,7 +683,31 @@ def first_rows_sentences(recognition: Recognised) -> list[str]:
             sentences.append(
                 "These dates fit both day first and month first: check which one is right."
             )
-    return sentences + _returns_sentences(recognition)
+    return sentences + _returns_sentences(recognition) + _unused_sentences(layout, unread_times)
+
+
+def _unused_sentences(layout: Layout, told_places: Container[int]) -> list[str]:
+    """A sentence that names the columns that are not used; none for none.
+
+    Args:
+        layout: How the file is read.
+        told_places: Of columns of which that is told already.
+    """
+    if layout.column("target") is not None:  # the others are features
+        return []
+    used_places = [place for _, place in layout.columns_to_read]
+    unused = []
+    for place, name in enumerate(layout.names):
+        if place not in used_places and place not in told_places:
+            unused.append(name)
+    if not unused:
+        return []
+    words = listed(unused)
+    if len(unused) > _MOST_NAMED:
+        words = f"{listed(unused[:_MOST_NAMED])} and {len(unused) - _MOST_NAMED} more"
+    if len(unused) == 1:
+        return [f"The column {words} is not used."]
+    return [f"These columns are not used: {words}."]
 
 
 def _returns_sentences(recognition: Recognised) -> list[str]:
@@ -701,16 +745,16 @@ def rows_not_above_zero(recognition: Recognised) -> dict[int, int]:
     return counts
 
 
-def _unread_times(recognition: Recognised) -> list[str]:
-    """A sentence for each column that is called a date or a time, and is not read as one."""
-    sentences = []
+def _unread_times(recognition: Recognised) -> dict[int, str]:
+    """A sentence for the place of each column that is called a date, and is not read as one."""
+    sentences = {}
     places_with_role = [place for _, place in recognition.layout.roles]
     for place, name in enumerate(recognition.layout.names):
         if place in places_with_role or not says_time(name):
             continue
         values = list(filter(None, _column(recognition, place)))
         if values:
-            sentences.append(
+            sentences[place] = (
                 f"The column {name} is not read as a time, because it begins with {values[0]}."
             )
     return sentences

@@ -241,6 +241,32 @@ def test_no_names_are_titles_where_a_value_could_name_a_column(read, names, end)
     assert len(rows_of(reading)) == 12
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ann,x,book\nbob,y,song\ncid,x,book\n",  # it comes again
+        "1,10,book,5\n2,20,pen,4\n3,10,pen,3\n",  # numbers stand beside it
+    ],
+)
+def test_a_first_row_with_a_value_that_could_name_a_column_is_a_row(read, text):
+    layout, reading = read(text)
+    assert not layout.header
+    assert reading.rows == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "who,what,book\nann,x,b1\nbob,y,b2\n",  # one word alone
+        "user,item\nann,x\nuser,item\nbob,y\n",  # files one after the other
+        "user,item,2019\nann,x,1\nbob,y,2\n",
+    ],
+)
+def test_words_for_columns_in_the_first_row_name_them(read, text):
+    layout, _ = read(text)
+    assert layout.header
+
+
 def test_line_breaks_that_cut_rows_in_halves_of_one_width_are_in_fields(read):
     rows = [f'u{number % 3},i{number % 4},"good\nor bad, {number}",4\n' for number in range(12)]
     layout, reading = read("user,item,review,rating\n" + "".join(rows))
@@ -283,10 +309,24 @@ def test_a_date_that_is_not_read_is_said(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        ("user,item,day,month,year", "These columns are not used: day, month and year."),
+        ("user,item,rating,timestamp,zip", "The column zip is not used."),
+    ],
+)
+def test_columns_that_are_not_used_are_named(tmp_path, names, sentence):
+    path = tmp_path / "days.csv"
+    path.write_text(f"{names}\n" + "".join(f"u{n % 4},i{n},{n + 1},2,2020\n" for n in range(20)))
+    plain = plain_file(path, path.name, tmp_path, no_report)
+    assert sentence in first_rows_sentences(recognise(plain))
+
+
 def test_returns_are_said_before_they_are_kept(tmp_path):
     path = tmp_path / "shop.csv"
     path.write_text("user,item,Quantity\na,x,2\nb,y,-1\nc,z,0\n")
-    (sentence,) = first_rows_sentences(recognise(plain_file(path, path.name, tmp_path, no_report)))
+    sentence, _ = first_rows_sentences(recognise(plain_file(path, path.name, tmp_path, no_report)))
     assert sentence.startswith("2 of the first 3 rows have a Quantity of 0 or less, as returns")
 
 
