@@ -83,7 +83,7 @@ def drive(
     with (
         signs_of_life(plan_runs.store),
         _ending(plan_runs, is_closing),
-        waiting_for_database(plan_runs.callbacks.trouble),
+        waiting_for_database(plan_runs.tell_connection),
         closed_after(ProgressWriter(plan_runs.store)) as writer,
     ):
         plan_runs.start()

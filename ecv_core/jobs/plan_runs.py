@@ -131,6 +131,8 @@ class PlanRuns:
         """Ids of all runs, by what tells them apart, as of `_key_of_run`."""
         self._queued_ids: set[str] = set()
         """Ids of the runs that waited in the queue before, and were not claimed yet."""
+        self._is_writing = False
+        """Whether something finished is to be written, and is not yet."""
         self._running_ids: set[str] = set()
         """Ids of the runs that are claimed now."""
         self._copies_in_memory: dict[str, KeptRun] = {}
@@ -560,6 +562,7 @@ class PlanRuns:
     def _retry_until_written(self, write: Callable[[], _Done]) -> _Done:
         """Write, again and again until it is done; a sentence while it cannot be."""
         was_refused = False
+        self._is_writing = True
         while True:
             try:
                 done = write()
@@ -570,8 +573,18 @@ class PlanRuns:
                 self.callbacks.trouble(f"{error}{WAITING_TO_BE_SAVED}")
                 time.sleep(AGAIN_SECONDS)
             else:
+                self._is_writing = False
                 self.callbacks.trouble(None)
                 return done
+
+    def tell_connection(self, sentence: str | None) -> None:
+        """As `Callbacks.trouble`, of a database that cannot be reached, or is there again.
+
+        While something is to be written, its being there ends no trouble: only the write does.
+        Else a server that answers and then fails would be waited for without an end.
+        """
+        if sentence or not self._is_writing:
+            self.callbacks.trouble(sentence)
 
 
 def _spec_to_go_on(run: RunRecord, spec: RunSpec) -> RunSpec:

@@ -15,6 +15,7 @@ from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.errors import RunError, StoreError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
+from ecv_core.store import engine
 from ecv_core.store.ownership import this_process
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import SCORES, quick
@@ -44,10 +45,10 @@ def test_cut_short_it_is_noticed_and_the_folds_of_the_program_are_kept_beside_it
     path = tmp_path / "runs.sqlite"
     for seed in range(30):
         open_store().create([RunSpec(dataset="synthetic", algorithm="ease", seed=seed)], owner="x")
-    engine = sa.create_engine(f"sqlite:///{path}")
-    with engine.connect() as connection:
+    database = sa.create_engine(f"sqlite:///{path}")
+    with database.connect() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    engine.dispose()
+    database.dispose()
 
     def cut(run: RunRecord) -> None:
         if len(run.folds) == 2:
@@ -85,6 +86,43 @@ def test_a_fold_that_cannot_be_saved_in_the_end_is_in_a_file_too(
         computed(store, Callbacks(trouble=SaveAttempts(lambda sentence: None)))
     (run,) = rescued(error).runs()
     assert [fold.score for fold in run.folds] == list(SCORES[:3])
+
+
+def test_a_fold_that_is_not_saved_whenever_the_database_comes_back_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each time that it could be reached the 300 seconds began anew, without an end."""
+    monkeypatch.setattr(plan_runs, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(engine, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(plan_runs, "SAVE_SECONDS", 0.3)
+    store = open_store()
+    save = store.add_fold
+    connect = sa.Engine.connect
+    tries: list[str] = []
+    away: list[str] = []
+
+    def connect_at_the_second_try(of_database: sa.Engine) -> sa.Connection:
+        if away:
+            reason = away.pop()
+            raise sa.exc.OperationalError(reason, None, Exception(reason))
+        return connect(of_database)
+
+    def crash(run_id: str, result: object, **more: object) -> bool:
+        if result.fold < 2:
+            return save(run_id, result, **more)
+        tries.append(run_id)
+        assert len(tries) < 500, "it waits for ever"
+        away.append("connection refused")
+        store.run(run_id)  # it is there again, and crashes at the next write
+        raise StoreError("the server closed the connection")
+
+    monkeypatch.setattr(sa.Engine, "connect", connect_at_the_second_try)
+    monkeypatch.setattr(store, "add_fold", crash)
+    sentences: list[str] = []
+    with pytest.raises(RunError, match="gave up after 0 s"):
+        computed(store, Callbacks(trouble=SaveAttempts(sentences.append)))
+    assert len(tries) > 1
+    assert len(sentences) == 1
 
 
 def test_a_database_that_was_away_for_a_moment_needs_no_other_file(
