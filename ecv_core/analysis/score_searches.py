@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ecv_core.analysis.score_rows import MetricClue, ScoreRows, chosen_metric, left_out_words
+from ecv_core.analysis.score_rows import (
+    MetricClue,
+    ScoreRows,
+    TablePart,
+    chosen_metric,
+    left_out_words,
+)
 from ecv_core.analysis.score_tables import SHOWN, in_blocks, numbers_of, repeated, texts_of
 from ecv_core.records.errors import InputError
 
@@ -61,6 +67,8 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
         SeveralMetrics.
         InputError: For a score that is no number.
     """
+    last_iteration = _without_earlier_iterations(table)
+    table = last_iteration.table
     fold_columns: dict[str, dict[str, str]] = {}  # metric -> fold -> column
     for name in table.column_names:
         match = _SCORE.fullmatch(name)
@@ -79,7 +87,7 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     if all((scores_of_fold <= 0).all() for scores_of_fold in scores):
         clues.reverse()
     others = [name for name in fold_columns if name != chosen]
-    left_out = left_out_words(others, "other metrics")
+    left_out = last_iteration.left_out + left_out_words(others, "other metrics")
     left_out.append("scikit-learn's means, ranks, times and scores of training")
     return ScoreRows(
         labels={
@@ -91,6 +99,32 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
         clues=clues,
         left_out=left_out,
     )
+
+
+def _without_earlier_iterations(table: pa.Table) -> TablePart:
+    """The candidates that were scored on the same samples: of a halving search those at its end.
+
+    In each iteration it draws more samples, and their folds are others than those before, so that
+    scores of two iterations are no pairs. Where it raises a parameter, such as the number of trees,
+    all candidates have the same folds.
+    """
+    from pyarrow import compute
+
+    if not {"iter", "n_resources"}.issubset(table.column_names):
+        return TablePart(table, [])
+    resources = table["n_resources"].to_pylist()
+    for name in table.column_names:
+        if name.startswith("param_") and table[name].to_pylist() == resources:
+            return TablePart(table, [])
+    is_last = compute.equal(table["iter"], compute.max(table["iter"]))
+    candidates = table.filter(is_last)
+    earlier_count = len(table) - len(candidates)
+    if not earlier_count:
+        return TablePart(table, [])
+    left_out = (
+        f"{earlier_count} rows of earlier iterations of the search, whose folds have other samples"
+    )
+    return TablePart(candidates, [left_out])
 
 
 def names_by_parameters(table: pa.Table, prefix: str) -> list[str]:
@@ -105,8 +139,6 @@ def names_by_parameters(table: pa.Table, prefix: str) -> list[str]:
     names = []
     for row, params in enumerate(candidates):
         words = [f"{name}={params[name]}" for name in differing if name in params]
-        if "iter" in table.column_names:  # a halving search meets a candidate again, on more data
-            words.append(f"iter={table['iter'][row].as_py()}")
         name = ",".join(words) or f"candidate {row + 1}"
         if len(name) > SHOWN:  # two may differ in what is cut off, so each has its number
             name = f"{row + 1}: {name}"

@@ -588,6 +588,35 @@ def test_a_log_without_folds_says_what_is_needed(tmp_path: Path, text: str) -> N
         read_contenders(path)
 
 
+# Halving searches: an iteration on 20 samples, and one on 60.
+
+
+HALVING = """iter,n_resources,param_C,params,split0_test_score,split1_test_score,mean_test_score
+0,20,1,{'C': 1},0.5,0.7,0.6
+0,20,10,{'C': 10},0.6,0.7,0.65
+0,20,100,{'C': 100},0.9,0.9,0.9
+1,60,10,{'C': 10},0.7,0.8,0.75
+1,60,100,{'C': 100},0.6,0.8,0.7
+"""
+
+
+def test_candidates_of_a_halving_search_are_those_scored_on_the_same_samples(read_text) -> None:
+    scores = read_text(HALVING)
+    assert folds_of(scores) == {"C=10": [0.7, 0.8], "C=100": [0.6, 0.8]}
+    assert "3 rows of earlier iterations of the search, whose folds" in scores.left_out
+
+
+def test_candidates_of_a_search_that_halves_by_a_parameter_have_the_same_folds(read_text) -> None:
+    text = "iter,n_resources,param_depth,param_trees,split0_test_score,split1_test_score\n"
+    scores = read_text(text + "0,6,1,6,0.5,0.7\n0,6,2,6,0.6,0.7\n1,18,2,18,0.7,0.8\n")
+    assert folds_of(scores) == {
+        "depth=1,trees=6": [0.5, 0.7],
+        "depth=2,trees=6": [0.6, 0.7],
+        "depth=2,trees=18": [0.7, 0.8],
+    }
+    assert "iterations" not in scores.left_out
+
+
 # Runs that have not finished.
 
 
