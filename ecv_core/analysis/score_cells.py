@@ -62,7 +62,7 @@ def parse_score_texts(table: pa.Table) -> ParsedScores:
     import pyarrow as pa
 
     label_columns = roles_of(table.column_names).values()
-    parsed_cells: list[_ScoreCell] = []
+    parsed_cells = []
     for index, name in enumerate(table.column_names):
         if not is_text(table, name) or name in label_columns or names_row_numbers(name):
             continue

@@ -151,7 +151,7 @@ def is_time_of(name: str, contenders: Iterable[str]) -> bool:
     """
     measured = _TIMES | _COSTS
     words_of_contender = _words(name)
-    words_of_time: list[str] = []
+    words_of_time = []
     while words_of_contender and words_of_contender[-1] in measured | _TIME_FILLERS:
         words_of_time.append(words_of_contender.pop())
     if not words_of_contender or measured.isdisjoint(words_of_time):

@@ -6,7 +6,6 @@ import argparse
 import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 from ecv_core.analysis.gate import MARGIN, Gate, GateVerdict
@@ -70,7 +69,7 @@ def gate_command(options: argparse.Namespace) -> int:
     )
     if options.junit is not None:
         _write_junit(options.junit, gate, f"{options.candidate} against {options.baseline}")
-    document: dict[str, Any] = asdict(gate) | {"sentence": gate.sentence}
+    document = asdict(gate) | {"sentence": gate.sentence}
     document["verdict"] = gate.verdict.value
     for end in ("low", "high"):
         if not math.isfinite(document[end]):

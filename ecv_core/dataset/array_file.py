@@ -79,7 +79,7 @@ def _map(path: Path) -> Interactions | None:
             file_bytes = words.view(np.uint8)
             dataset = _next_array(stream, file_bytes)
             names = _next_array(stream, file_bytes)
-            arrays: dict[str, Any] = {str(name): _next_array(stream, file_bytes) for name in names}
+            arrays = {str(name): _next_array(stream, file_bytes) for name in names}
         return Interactions(dataset=str(dataset), **arrays)
     except (OSError, ValueError, TypeError):
         return None

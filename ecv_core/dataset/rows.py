@@ -333,7 +333,7 @@ class _SeparatorShortener:
 
     def __call__(self, chunk: pa.Buffer) -> bytes:
         """The next chunk; the last one is empty."""
-        text: bytes = self._half_separator + chunk.to_pybytes()
+        text = self._half_separator + chunk.to_pybytes()
         text = text.replace(self._separator, ONE_SIGN.encode())
         self._half_separator = b""
         if chunk.size and text.endswith(self._separator[:1]):

@@ -79,7 +79,7 @@ def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> Iterator[str
     then most of its lines have as many separators as the table.
     """
     # A quotation mark that nobody closes makes one field of all lines up to the next mark.
-    lines_of_field: list[str] = []  # of the quoted field that is open, after its first line
+    lines_of_field = []  # of the quoted field that is open, after its first line
     is_field_open = False
     lines = _text(file, layout)
     for line in lines:

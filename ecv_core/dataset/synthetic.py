@@ -222,7 +222,7 @@ def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
     # Users are drawn for in blocks, so that memory does not grow with the number of draws. A block
     # ends where the draws of all users so far pass a multiple of DRAWS_AT_ONCE.
     block_starts = np.flatnonzero(np.diff(np.cumsum(draw_counts) // DRAWS_AT_ONCE)) + 1
-    cells_of_blocks: list[NDArray[np.int64]] = []
+    cells_of_blocks = []
     for users_of_block in np.split(np.arange(n_users), block_starts):
         user_of_draw = np.repeat(users_of_block, draw_counts[users_of_block])
         liked_genre_of_draw = liked_genres[user_of_draw, rng.integers(2, size=len(user_of_draw))]

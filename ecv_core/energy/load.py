@@ -109,7 +109,7 @@ def _seconds_of(process: psutil.Process) -> float:
 
 def _children(process: psutil.Process) -> list[psutil.Process]:
     """Those that are alive; on Linux without a look at every process of the machine."""
-    children: list[psutil.Process] = []
+    children = []
     with suppress(psutil.Error, OSError, ValueError):
         if sys.platform != "linux":
             return process.children(recursive=True)

@@ -77,7 +77,7 @@ def printed_reading(text: str) -> Printed:
 def _readings_of(lines: list[str]) -> list[Printed]:
     """The reading of each line below the header; at least one. Raises: ValueError."""
     header: list[str] = []
-    readings: list[Printed] = []
+    readings = []
     for line in lines:
         reading = _reading_of(line, header)
         if reading is not None:

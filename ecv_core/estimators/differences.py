@@ -50,7 +50,7 @@ class SampleDifferences(Differences):
 
     def user_variance(self, contender: int, other: int, folds: Sequence[int]) -> float:
         """The variance of one fold's difference as samples tell it; NaN where they do not."""
-        differences: list[SampleValues] = []
+        differences = []
         for fold in folds:
             mine = self._folds[contender][fold].samples
             theirs = self._folds[other][fold].samples

@@ -411,7 +411,7 @@ def _draw_candidates(spaces: Any, count: int, random_state: Any) -> Iterable[Map
     list_of_spaces = spaces
     if isinstance(spaces, Mapping):
         list_of_spaces = [spaces]
-    values: list[Any] = []
+    values = []
     for space in list_of_spaces:
         values += space.values()
     optuna = _optuna_if_used(values)

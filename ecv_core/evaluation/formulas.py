@@ -417,5 +417,5 @@ def linearized_by_user(
     # `value`; over the mean count their variance is that of the ratio (delta method).
     mean_count = counts.sum() / len(counts)
     deviations = sums - counts * mean
-    user_values: Floats = value + slope * deviations / mean_count
+    user_values = value + slope * deviations / mean_count
     return user_values

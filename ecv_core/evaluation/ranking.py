@@ -147,8 +147,7 @@ def best_of_tensor(scores: torch.Tensor, n: int) -> Lists:
     ordered = torch.sort(scores[has_ties], dim=1, descending=True, stable=True)
     best_scores[has_ties] = ordered.values[:, :length]
     best[has_ties] = ordered.indices[:, :length]
-    lists: Lists = best.masked_fill(best_scores == -torch.inf, -1)[:, :n].cpu().numpy()
-    return lists
+    return best.masked_fill(best_scores == -torch.inf, -1)[:, :n].cpu().numpy()
 
 
 def hits_of(users: Indices, items: NDArray[np.integer], held_out: csr_array) -> Mask:

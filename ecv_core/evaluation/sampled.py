@@ -186,7 +186,7 @@ def pooled_ranking(fold: EvaluatedFold) -> Columns:
     Source: RecBole (2020), its evaluation setting uniN.
     """
     protocol = fold.protocol
-    columns_of_blocks: list[Columns] = []
+    columns_of_blocks = []
     _check_enough_negatives(fold, fold.candidates, wanted=1)
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         users = fold.users[start : start + USERS_AT_ONCE]
@@ -221,8 +221,8 @@ def single_ranking(fold: EvaluatedFold) -> Columns:
     """
     import torch
 
-    blocks: list[Comparisons] = []
-    losses: list[Floats] = []
+    blocks = []
+    losses = []
     done = 0
     for negatives in _blocks_of_negatives(fold):
         users = fold.users[done : done + len(negatives)]
@@ -402,7 +402,7 @@ def _compare(
     held_out_scores[is_no_candidate] = -torch.inf
     negative_items = torch.from_numpy(negatives.astype(np.int64)).to(device)
     negative_scores = scores.gather(1, negative_items)
-    counts: list[torch.Tensor] = []
+    counts = []
     items_at_once = max(1, COMPARISONS_AT_ONCE // negatives_per_user)
     for start in range(0, len(rows), items_at_once):
         block = slice(start, start + items_at_once)

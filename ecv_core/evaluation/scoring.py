@@ -574,7 +574,7 @@ def _jackknife_over_blocks(
         # rightly. The scores of several folds have to tell how much it varies.
         return one_block(units, score)
     # The jackknife's pseudo-values, moved so that their mean is the score itself.
-    shifts: Floats = (block_count - 1) * (scores_without_block - scores_without_block.mean())
+    shifts = (block_count - 1) * (scores_without_block - scores_without_block.mean())
     first_units = _first_units(units, block_of_sample, block_count)
     order = np.argsort(first_units)
     return SampleValues(units=first_units[order], values=score - shifts[order])

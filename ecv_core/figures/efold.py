@@ -37,7 +37,7 @@ def efold_frame(moments: Sequence[Moment], stopped_at: int | None) -> pd.DataFra
     """
     rows = []
     for moment in moments:
-        row: dict[str, object] = {
+        row = {
             "n": moment.n,
             "fold": moment.fold,
             "score": moment.score,

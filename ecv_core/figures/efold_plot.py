@@ -141,8 +141,7 @@ def _value_axis(title: str, colour: str, span: list[float]) -> dict[str, object]
 
 def _folds_of(rows: pd.DataFrame) -> list[float]:
     """Where rows are on the axis of folds; as a list, of which a browser can show a part."""
-    folds: list[float] = rows["n"].tolist()
-    return folds
+    return rows["n"].tolist()
 
 
 def _add_interval_band(
@@ -157,7 +156,7 @@ def _add_interval_band(
         # A single interval would be a line without area: it becomes a narrow strip at its fold.
         fold = rows["n"].iloc[0]
         rows = pd.concat([rows, rows]).assign(n=[fold - 0.1, fold + 0.1])
-    edge: dict[str, Any] = {
+    edge = {
         "x": _folds_of(rows),
         "mode": "lines",
         "hoverinfo": "skip",

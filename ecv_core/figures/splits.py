@@ -137,5 +137,4 @@ def _data_of_fold(toy: ToySplit, fold: int) -> list[dict[str, Any]]:
 
 def _heights(marks: pd.DataFrame) -> list[float]:
     """Where marks are upwards: in their user's row, those of one basket above each other."""
-    heights: list[float] = (marks["user"] + STACK * marks["level"]).tolist()
-    return heights
+    return (marks["user"] + STACK * marks["level"]).tolist()

@@ -211,7 +211,7 @@ def _add_other_rules(figure: go.Figure, rows: pd.DataFrame, colours: Palette) ->
     symbols = ("diamond", "cross", "triangle-up", "x", "pentagon")
     for number, (rule, settings) in enumerate(rows.groupby("system", sort=False)):
         if len(settings) > _MANY_SETTINGS:
-            looks: dict[str, Any] = {"mode": "lines", "opacity": 1, "zorder": 5}
+            looks = {"mode": "lines", "opacity": 1, "zorder": 5}
             looks["line"] = {"color": colours.width, "width": 4, "dash": "dash"}
         else:
             looks = {"mode": "lines+markers", "opacity": 0.75, "zorder": 2}
@@ -254,12 +254,12 @@ def _add_paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
 
 def _percent_axis(title: str, end: float, colours: Palette) -> dict[str, object]:
     """An axis from 0 % to this end."""
-    looks: dict[str, Any] = {
+    looks = {
         "gridcolor": colours.grid,
         "linecolor": colours.muted,
         "automargin": False,
     }
-    ticks: dict[str, Any] = {"showline": True, "nticks": 7, "ticksuffix": " %"}
+    ticks = {"showline": True, "nticks": 7, "ticksuffix": " %"}
     return plain_axis(title, size=17, standoff=8, range=[0, end], **ticks, **looks)
 
 

@@ -265,7 +265,7 @@ def _compute_ratings(
     parts = splits.usable_parts(work.data, work.folds, index)
     train = Ratings.of(work.data, parts == Part.TRAIN, scale)
     held_out = Ratings.of(work.data, parts == Part.TEST, scale)
-    curve: list[float] = []
+    curve = []
 
     def report(step: int, steps: int, predicted: Floats | None = None) -> None:
         if predicted is not None:

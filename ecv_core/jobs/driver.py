@@ -259,7 +259,7 @@ class _Drive:
 
     def _cancel_needless_tasks(self) -> None:
         """Cancel bets that the plan would not make any more, and tasks whose runs have failed."""
-        wanted_folds: set[tuple[RunSpec, int]] = set()
+        wanted_folds = set()
         if any(task.bet for task in self._submissions):
             wanted_folds = folds_of(self._plan.next(self._plan_runs, ()))
         for task in list(self._submissions):

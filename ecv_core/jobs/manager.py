@@ -283,7 +283,7 @@ class RunManager(Queue):
             StoreError: Where the database is away: the run waits until it is there again.
         """
         has_ended = False  # a run that was computed here has its state already
-        queued_ids: list[str] = []  # the runs that are to compute the next fold of the same plan
+        queued_ids = []  # the runs that are to compute the next fold of the same plan
         refusal: str | None = None
         try:
             run = self._store.run(run_id)

@@ -96,7 +96,7 @@ class TrackedFold:
         """The columns of a part by name, as `train` has them; each of shape (interactions,)."""
         data = self.data
         is_in_part = self.parts == part
-        columns: dict[str, NDArray[Any]] = {
+        columns = {
             "user_id": _ids_as_written(data.user_ids)[data.users[is_in_part]],
             "item_id": _ids_as_written(data.item_ids)[data.items[is_in_part]],
         }

@@ -51,7 +51,7 @@ def as_settings(contenders: Sequence[object]) -> Iterator[list[NamedModel]]:
         contenders: Words as `select` takes them, and models as `evaluate` does.
     """
     with ExitStack() as stack:
-        named: list[NamedModel] = []
+        named = []
         names_in_memory: set[str] = set()
         for contender in contenders:
             if isinstance(contender, str):

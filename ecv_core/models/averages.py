@@ -133,7 +133,7 @@ class Bias:
         user_damping = self._params["user_damping"]
         user_biases = _damped_means(residuals, train.users, train.n_users, user_damping)
         user_means = train.mean + user_biases[asked.users]
-        predicted: Floats = user_means + item_biases[asked.items]
+        predicted = user_means + item_biases[asked.items]
         report(1, 1, predicted)
         return predicted
 

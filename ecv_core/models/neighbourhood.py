@@ -211,7 +211,7 @@ def compiled_nearest(terms: SimilarityTerms, neighbours: int, progress: Progress
 
     by_row = with_int32_indices(terms.entries)
     by_column = with_int32_indices(by_row.T.tocsr())
-    blocks: list[csr_array] = []
+    blocks = []
     for first, end in pairwise(_bounds_of_blocks(by_row, by_column)):
         progress("fit", 0, 2)  # says nothing new, but lets the search be cancelled here
         starts, columns, values = nearest(

@@ -47,7 +47,7 @@ class SgdMF:
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         """As `RatingPredictor.predict`; the mean and the other's bias for who is unknown."""
         epochs = self._params["epochs"]
-        grid: list[FactorSetting] = []
+        grid = []
         if self._params["search"]:
             grid = [FactorSetting(*pair) for pair in product(GRID_RATES, GRID_REGULARIZATIONS)]
         steps = epochs * (1 + len(grid))  # each setting of the grid is trained, then the best

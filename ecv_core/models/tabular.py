@@ -52,7 +52,7 @@ class Estimator:
             estimator.set_params(random_state=seed)
         if not self._estimator_class.__module__.startswith("sklearn"):
             estimator.set_params(n_jobs=1, verbosity=0)  # others take every core, and print
-        steps: list[Any] = [SimpleImputer(strategy="median", keep_empty_features=True)]
+        steps = [SimpleImputer(strategy="median", keep_empty_features=True)]
         if self._scaled:
             steps.append(StandardScaler())
         return make_pipeline(*steps, estimator)

@@ -205,12 +205,12 @@ def run_epochs(
         RunError: That names the epoch if the loss is not finite.
         Cancelled: From `progress`.
     """
-    ndcg_by_epoch: list[float] = []
+    ndcg_by_epoch = []
 
     def report(epoch: int) -> None:
         progress("fit", epoch, params["epochs"])
 
-    best_weights: list[Tensor] = []
+    best_weights = []
     average = AveragedWeights(net.weights, params["averaging"])
     for epochs_done in train_epochs(name, net, params["epochs"], average, report):
         if validation is not None:

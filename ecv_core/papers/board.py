@@ -148,7 +148,7 @@ def board_page(folder: Path) -> BoardPage:
     from ecv_core.figures.report.html_templates import templates
     from ecv_core.figures.report.latex import bibtex
 
-    results: list[Checked] = []
+    results = []
     refused: dict[str, str] = {}
     for path in sorted(folder.glob("*.zip")):
         try:

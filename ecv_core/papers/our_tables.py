@@ -259,7 +259,7 @@ def _power_row(p_values: Mapping[str, Any]) -> dict[str, Any]:
     """The power of each metric in one tuning, and which metric has the most and the least."""
     curves = {metric: expected_curve(values) for metric, values in p_values.items()}
     # DP is a sum of p values: the lower it is, the more pairs of settings the metric tells apart.
-    dp_of_metric: dict[str, Any] = {metric: curve.dp for metric, curve in curves.items()}
+    dp_of_metric = {metric: curve.dp for metric, curve in curves.items()}
     # The paper's tables leave out the two metrics of novelty.
     ranked = sorted(set(dp_of_metric) - {"efd@10", "epc@10"}, key=dp_of_metric.__getitem__)
     best = ranked[0]

@@ -311,8 +311,7 @@ def convert(kind: type, number_or_text: object, what: str) -> ParamValue:
             return {"true": True, "false": False}[str(number_or_text).lower()]
         if kind is int and not isinstance(number_or_text, str):
             return _whole_number(number_or_text)
-        value: ParamValue = kind(number_or_text)
-        return value
+        return kind(number_or_text)
     except (KeyError, ValueError, TypeError, OverflowError):
         raise InputError(f"{what} must be {_KIND_WORDS[kind]}, but is '{number_or_text}'") from None
 

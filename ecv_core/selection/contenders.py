@@ -114,7 +114,7 @@ def varied_parameters(names: Sequence[str]) -> list[dict[str, ParamValue]] | Non
     Args:
         names: The names of contenders, as `parse_contender` reads them; others are no search space.
     """
-    algorithms: set[str] = set()
+    algorithms = set()
     configurations = []
     try:
         for name in names:

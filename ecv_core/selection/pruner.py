@@ -211,7 +211,7 @@ class FoldPruner:
         Returns:
             Of each trial, shape (folds, users); NaN where a user has nothing held out.
         """
-        scores_of_folds: list[tuple[_FoldScores, _FoldScores]] = []
+        scores_of_folds = []
         for fold in folds:
             key = _attribute(fold)
             if key not in best.user_attrs or key not in trial.user_attrs:

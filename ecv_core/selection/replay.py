@@ -207,7 +207,7 @@ def play_computed_folds(
         InputError: For a budget in a unit in which the folds' costs are not known.
     """
     walk = _SelectionWalk(contenders, terms, differences)
-    rounds: list[Round] = []
+    rounds = []
     missing_turn = None
     while not walk.selection.decided and missing_turn is None:
         missing_turn = walk.run_until_look(order)

@@ -734,8 +734,8 @@ class Selection:
             # A loss that is not infinite any more falls by more than any other.
             falls = np.nan_to_num(loss_now - loss_after_a_fold, posinf=1e300)
         counts = self._counts
-        options: list[_Option] = []
-        level_with_leader: list[_Option] = []
+        options = []
+        level_with_leader = []
         for contender, fall in zip(undecided, falls.tolist(), strict=True):
             option = _Option(
                 {contender: counts[contender] + 1}, loss_fall=fall, cost=self._cost(contender)

@@ -43,8 +43,7 @@ class Histories:
 
     def is_among_last(self, counts: Counts) -> Mask:
         """Which interactions are among the last `counts` of their user; shape (interactions,)."""
-        is_among: Mask = self.from_end < counts[self.users]
-        return is_among
+        return self.from_end < counts[self.users]
 
 
 def random_histories(interactions: Interactions, rng: np.random.Generator) -> Histories:

@@ -238,8 +238,7 @@ def occurs_in_training(codes: Codes, is_learnt: Mask) -> Mask:
         Shape (interactions,).
     """
     counts = np.bincount(codes[is_learnt], minlength=codes.max(initial=0) + 1)
-    occurs: Mask = counts[codes] > 0
-    return occurs
+    return counts[codes] > 0
 
 
 def _part_counts(interactions: Interactions, is_in_part: Mask) -> PartCounts:

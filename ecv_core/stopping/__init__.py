@@ -193,7 +193,7 @@ def cheap_model_ids(spec: RunSpec) -> tuple[str, ...]:
     if rule is None:
         return ()
     params = dict(spec.rule_params)
-    ids: list[str] = []
+    ids = []
     for parameter in rule.parameters:
         if parameter.ids:  # its value is ids of algorithms, with commas between them
             ids += str(params.get(parameter.name, "")).split(",")

@@ -185,7 +185,7 @@ def least_alphas(deviations: Floats, confidence: float) -> Floats:
 
 def least_alpha_after_folds(moments: Sequence[Moment]) -> list[float | None]:
     """Width times change after each fold, which is the least alpha that stops there."""
-    widths: list[float | None] = []
+    widths = []
     for moment in moments:
         width = None
         if moment.interval:
@@ -271,7 +271,7 @@ def _relative_sentence(say: Phrases) -> str:
 
 def _relative_products(moments: Sequence[Moment], _values: Mapping[str, Any]) -> list[float | None]:
     """The least relative alpha that stops after each fold."""
-    widths: list[float | None] = []
+    widths = []
     for moment in moments:
         width = None
         if moment.interval and moment.mean:

@@ -559,7 +559,7 @@ def distance_of_p_value(variance_ratio: ArrayLike, folds: ArrayLike, error: floa
     # The distance is bisected: it lies between the one of a normal distribution without any fold
     # effect and the one with the largest effect, which is sqrt(1 + effect) times as wide.
     low: Floats = np.asarray(-scipy.special.ndtri(error / 2))
-    high: Floats = low * np.sqrt(1 + _EFFECTS[-1])
+    high = low * np.sqrt(1 + _EFFECTS[-1])
     for _ in range(60):  # halved until no digit is left
         middle = (low + high) / 2
         is_too_near = _mixture_p_value(middle, weights) > error

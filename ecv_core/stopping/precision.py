@@ -326,7 +326,7 @@ def _sentence(say: Phrases) -> str:
 
 def _known_within(moments: Sequence[Moment], _values: Mapping[str, Any]) -> list[float | None]:
     """How far the k-fold mean may be from the estimate after each fold, as a share of it."""
-    shares: list[float | None] = []
+    shares = []
     for moment in moments:
         share = None
         if moment.interval and moment.mean:

@@ -203,8 +203,7 @@ def recorded_spaces() -> dict[str, Any]:
     """
     if not SPACES.exists():
         return {}
-    spaces: dict[str, Any] = json.loads(SPACES.read_text("utf-8"))
-    return spaces
+    return json.loads(SPACES.read_text("utf-8"))
 
 
 def _columns_of_rows(path: Path, name: str) -> dict[str, NDArray[Any]]:

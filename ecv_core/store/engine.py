@@ -109,8 +109,7 @@ def _fit_to_show(engine: sa.Engine, text: str) -> str:
 
 
 def _url_of(engine: sa.Engine) -> str:
-    url: str = engine.get_execution_options()[_URL]
-    return url
+    return engine.get_execution_options()[_URL]
 
 
 def _shown_url(engine: sa.Engine) -> str:

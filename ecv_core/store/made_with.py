@@ -23,7 +23,7 @@ def made_with(runs: Sequence[RunRecord], store: Store) -> Mapping[str, Any]:
         As `environment.environment` gives it.
     """
     imported = origins(store)
-    environments: list[Mapping[str, Any]] = []
+    environments = []
     for run in runs:
         origin = imported.get(run.run_id)
         if origin is not None:

@@ -233,7 +233,7 @@ class Results:
         with_users: dict[int, _Choice] = {}
         without_users: dict[int, _Choice] = {}
         runs = self.runs(spec, computed_here=computed_here)
-        in_database: set[tuple[str, int]] = set()
+        in_database = set()
         if self._store is not None:
             in_database = self._store.folds_with_user_scores([run.run_id for run in runs])
         for run in runs:

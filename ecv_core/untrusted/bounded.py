@@ -154,8 +154,7 @@ def run_in_child(
             f"{what} ended the process that read it ({answer.value}): it is damaged, or needs "
             f"more than {task.megabytes:,} MB of memory; get it again, or take a part"
         )
-    value: T = answer.value
-    return value
+    return answer.value
 
 
 def _answer_of_child(task: _Task, report: Report | None) -> _Answer:

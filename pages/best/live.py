@@ -93,7 +93,7 @@ def _shown_selection(
         scores: The folds that its contenders have.
     """
     specs = [contender.spec for contender in record.content.runs]
-    runs: list[RunRecord] = []
+    runs = []
     for spec in specs:
         runs += scores.runs(spec)
     contender_of_key = {spec.score_key: number for number, spec in enumerate(specs)}

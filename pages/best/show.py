@@ -372,7 +372,7 @@ def recorded_selection(name: str, question: Question) -> ShownSelection:
     """
     # It is of the algorithms that ran on a dataset, or of the values of a parameter: a grid, of
     # which only fold scores are recorded, and no runs.
-    runs: list[RunRecord] = []
+    runs = []
     if name in configuration_names(GRIDS):
         contenders, specs = _scores_and_specs_of_grid(name)
     else:

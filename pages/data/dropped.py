@@ -306,7 +306,7 @@ def _show_preview(recognised: Recognised) -> None:
 def _preview_frame(layout: Layout, rows: Sequence[Row]) -> pd.DataFrame:
     """The first rows of the file, with columns that have a role first; heads name the roles."""
     roles = {column: LABELS[role] for role, column in layout.roles}
-    heads: list[str] = []
+    heads = []
     for column, head in enumerate(layout.names):
         if column in roles:
             head = f"{head} → {roles[column]}"

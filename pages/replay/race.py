@@ -272,7 +272,7 @@ def _counters(run: RunRecord, tally_after: Sequence[Tally]) -> list[dict[str, An
 
     Processor time comes first, for other work on the machine hardly changes it.
     """
-    counters: list[dict[str, Any]] = []
+    counters = []
     if tally_after[run.k].processor_seconds:
         saved = _saved_after_each_fold(run, [tally.processor_seconds for tally in tally_after])
         counters.append({"label": "Processor time saved", "values": saved})

@@ -60,7 +60,7 @@ def show_year(run: RunRecord) -> None:
     facts = energy_of(run)
     if run.k == 1 or facts.source == "none":
         return
-    recorded: list[RunRecord] = []
+    recorded = []
     with suppress(EcvError):  # said where the run is chosen
         recorded = recorded_runs()
     stops = stops_of(recorded, run.k)

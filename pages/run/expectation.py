@@ -76,8 +76,8 @@ def expectation_words(
         as_contenders: As of `show_expected_cost`.
         load_per_core: Programs that would compute now, for each core; a fold shares it with them.
     """
-    expected_runs: list[Expected] = []
-    unknown_algorithms: list[str] = []
+    expected_runs = []
+    unknown_algorithms = []
     for spec in specs:
         fewest_and_most_folds = folds_planned(spec)
         if as_contenders:

@@ -85,8 +85,8 @@ def algorithm_picker(
         explanation: What becomes of several, for the help.
     """
     translate_address(key, ALGORITHM_LABELS)
-    names: list[str] = []
-    lines: list[str] = []
+    names = []
+    lines = []
     for name, algorithm in ALGORITHMS.items():
         if algorithm.task in tasks:
             names.append(name)

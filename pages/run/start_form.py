@@ -123,7 +123,7 @@ def start_form() -> None:
         data = _what_to_evaluate()
     with right.container(border=True, height="stretch"):
         picked_stop = _when_to_stop(data.settings)
-    specs: list[RunSpec] = []
+    specs = []
     error_in_settings: EcvError | None = None
     try:
         specs = _specs(data, picked_stop)

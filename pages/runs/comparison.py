@@ -135,13 +135,13 @@ def show_empty_state() -> None:
 
 def _runs_by_key() -> dict[str, ChoosableRun]:
     """Every run that can be chosen, by what the address calls it."""
-    own: dict[str, ChoosableRun] = {row.run_id: row for row in run_list().rows()}
+    own = {row.run_id: row for row in run_list().rows()}
     return own | _recorded_runs_by_key()
 
 
 def _recorded_runs_by_key() -> dict[str, RunRecord]:
     """The recorded runs, as `_runs_by_key` has them."""
-    runs: list[RunRecord] = []
+    runs = []
     with errors_as_sentences():  # a damaged recorded file does not hide one's own runs
         runs = runs_in_catalogue_order(recorded_runs())
     return {f"{run.spec.dataset}--{run.spec.algorithm}": run for run in runs}

@@ -389,13 +389,13 @@ def _filter_widgets(rows: Sequence[ListedRun], plan_names: Mapping[str, str]) ->
     period = place.selectbox(
         "Started", [_AT_ANY_TIME, *_PERIODS], key="started", bind="query-params", width=160
     )
-    plans: list[str] = []
+    plans = []
     listed_plans = sorted({row.group for row in rows if row.group in plan_names})
     if listed_plans:
         plans = place.multiselect(
             "Part of", listed_plans, format_func=plan_names.__getitem__, key="part", width=260
         )
-    tags: list[str] = []
+    tags = []
     every_tag = all_tags(rows)
     if every_tag:
         tags = place.multiselect("Tag", every_tag, key="tag", bind="query-params", width=160)

@@ -336,8 +336,8 @@ def draw_start_form(recorded: Sequence[RunRecord], *, compare_splits: bool = Fal
         picked = _pick_several_splits()
     else:
         picked = _pick_one_split()
-    cells: list[Cell] = []
-    specs_to_compute: list[RunSpec] = []
+    cells = []
+    specs_to_compute = []
     words = picked.missing
     if not picked.missing:
         with errors_as_sentences():

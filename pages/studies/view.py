@@ -96,7 +96,7 @@ def _recorded_study() -> list[RunRecord]:
 
     A damaged file is a sentence, and the others still count.
     """
-    whole: list[RunRecord] = []
+    whole = []
     with errors_as_sentences():
         whole = [run for run in recorded_runs() if run.whole]
         return whole + recorded_stopped_runs()

@@ -203,8 +203,8 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
     Returns:
         The tested pairs, in the order of the runs; and the others.
     """
-    untested: list[Untested] = []
-    tested: list[_TestedPair] = []
+    untested = []
+    tested = []
     # Pairs whose users are the same in the same folds are tested together.
     pairs_with_users: defaultdict[Hashable, list[_Pair]] = defaultdict(list)
     for first, second in combinations([ScoredRun(run) for run in runs], 2):

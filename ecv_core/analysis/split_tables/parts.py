@@ -46,7 +46,7 @@ def _rows_of_fold(index: int, fold: FoldParts) -> list[dict[str, object]]:
         counts = fold.counts[part]
         if not counts.interactions and part not in (Part.TRAIN, Part.TEST):
             continue
-        row: dict[str, object] = {
+        row = {
             "fold": index,
             "part": words,
             "users": counts.users,

@@ -191,7 +191,7 @@ def decide(
             "the share of fold orders must be above 0 and at most 100 %, but is "
             f"{percent_text(share, 'g')}"
         )
-    options: list[Option] = []
+    options = []
     failing = []
     for candidate in candidates:
         outcome = cheapest(candidate.average, share)

@@ -246,7 +246,7 @@ def _decode_whole_lines(head: bytes, encoding: str) -> str:
 
 def _first_filled_lines(text: str, skip: int = 0) -> list[str]:
     """The first lines with something in them. Raises: Unreadable if none is left."""
-    lines: list[str] = []
+    lines = []
     is_a_line_too_long = False
     most_lines = SAMPLE + 2  # the rows that decide, the names of columns, and a title above these
     for line in islice(_lines_of(text), skip, None):
@@ -459,7 +459,7 @@ def _recognise_columns(text: str, layout: Layout) -> Recognised:
     rows = _split_into_fields(_first_filled_lines(text, layout.skip), layout)
     if rows is None:
         raise Unreadable("a quotation mark is not closed; read it without quotation marks")
-    header: list[str] = []
+    header = []
     body = rows
     if layout.header:
         header = rows[0]

@@ -20,7 +20,6 @@ from ecv_core.records.arrays import Floats
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure
@@ -129,7 +128,7 @@ def _add_legend(figure: Figure, sides: Iterable[Axes], width: float) -> int:
         sides: Axes whose traces it names.
         width: The width of the figure, in inches.
     """
-    handles: list[Artist] = []
+    handles = []
     for side in sides:
         handles_of_side, _names = side.get_legend_handles_labels()
         handles += handles_of_side
@@ -205,8 +204,7 @@ def _draw_trace(axes: Axes, trace: _Trace, previous: _Trace) -> None:
 
 def _main_colour(trace: _Trace) -> str:
     """The colour of its line, or of its marks where the line has none of its own."""
-    colour: str = trace.get("line", {}).get("color") or trace["marker"]["color"]
-    return colour
+    return trace.get("line", {}).get("color") or trace["marker"]["color"]
 
 
 def _line_look(trace: _Trace) -> dict[str, Any]:

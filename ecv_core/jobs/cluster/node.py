@@ -269,7 +269,7 @@ def run_task(call: Call) -> Answer:
         if call.node_use is not NodeUse.UNKNOWN:
             process.environment = _own_temporary_folder()
         process.submit(call.task, Throttled(report, TELL_SECONDS))
-        answer: Answer = []
+        answer = []
         while True:
             if _is_cancelled(worker, call.key):
                 process.cancel(call.task)

@@ -366,7 +366,7 @@ def comparable_contenders(contenders: NamedSpecs) -> list[Contender]:
         raise InputError(
             f"a selection needs at least two contenders, but has {len(contenders)}; name another"
         )
-    checked: list[Contender] = []
+    checked = []
     names = set()
     for name, spec in contenders:
         if name in names:

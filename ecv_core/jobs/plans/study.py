@@ -101,7 +101,7 @@ class StudyPlan:
         for task in submitted_tasks:
             tasks_of_spec[task.specs[0]].append(task)
         begun_folds = folds_of(submitted_tasks)  # two runs may need a fold of the same cheap model
-        bets: list[FoldTask] = []
+        bets = []
         for run_plan in list(self._run_plans):
             own_tasks = tasks_of_spec[run_plan.spec]
             tasks = run_plan.next(results, own_tasks)
@@ -382,7 +382,7 @@ def compute_study(
     interrupt_abandoned_runs(store)
     import_rescued_runs(store)
     unrecorded = [cell for cell in cells if not cell.recorded]
-    ended_cells: list[Cell] = []
+    ended_cells = []
 
     def record_and_tell(run: RunRecord) -> None:
         for cell in unrecorded:

@@ -80,8 +80,8 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
     margin = (high - low) * 0.08 or 0.01  # where all scores are equal there is one, too
     figure = go.Figure()
     # One trace with gaps: a hundred lines cost as much as one.
-    folds: list[float | None] = []
-    means: list[float | None] = []
+    folds = []
+    means = []
     for _, rows in earlier_draws.groupby("draw"):
         folds += [*rows["n"].tolist(), None]
         means += [*rows["mean"].tolist(), None]

@@ -21,7 +21,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -300,7 +300,7 @@ class Events:
         """Send all pages what has changed, and drop those that do not take it."""
         versions = self._versions(activity)
         sockets = list(self._pages)
-        sending: list[Awaitable[None]] = []
+        sending = []
         for socket, page in self._pages.items():
             # Both note on the page that what they give is sent.
             messages = self._take_new_entries(page)

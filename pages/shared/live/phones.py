@@ -55,7 +55,7 @@ def show_phones(*, is_learn_page: bool) -> None:
     room = lecture()
     if room is None and not is_learn_page and not presenting():
         return
-    data: dict[str, object] = {"room": None, "problem": st.session_state.pop(_PROBLEM, "")}
+    data = {"room": None, "problem": st.session_state.pop(_PROBLEM, "")}
     if room is not None:
         address = st.session_state[_LECTURE].address
         data["room"] = {

@@ -176,7 +176,7 @@ def _progress_data(run: RunRecord, share: float, words: str) -> dict[str, object
         share: How far it is, from 0 to 1.
         words: The same in words.
     """
-    data: dict[str, object] = {
+    data = {
         "title": run_title(run),
         "part": share,
         "words": words,

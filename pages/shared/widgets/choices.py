@@ -49,7 +49,7 @@ def pick_one(
         del st.session_state[key]
     if usual not in options:
         usual = options[0]
-    arguments: dict[str, Any] = {"width": 260, "format_func": words, **KEPT_IN_ADDRESS, **overrides}
+    arguments = {"width": 260, "format_func": words, **KEPT_IN_ADDRESS, **overrides}
     picked = st.selectbox(label, options, index=options.index(usual), key=key, **arguments)
     return str(picked or usual)
 
@@ -92,7 +92,7 @@ def switch(
     **overrides: Any,  # noqa: ANN401  arguments of the widget
 ) -> str:
     """One of a few options that are all seen, at first the first."""
-    arguments: dict[str, Any] = {
+    arguments = {
         "default": options[0],
         "required": True,
         **KEPT_IN_ADDRESS,
@@ -147,9 +147,9 @@ def pick_runs(
 
 def runs_words(runs: Sequence[RunRecord]) -> str:
     """'**46 runs**: 6 datasets, 8 algorithms, seed 42', as Markdown."""
-    datasets: set[str] = set()
-    algorithms: set[str] = set()
-    seeds: set[int] = set()
+    datasets = set()
+    algorithms = set()
+    seeds = set()
     for run in runs:
         datasets.add(run.spec.dataset)
         algorithms.add(run.spec.algorithm)
