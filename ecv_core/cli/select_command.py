@@ -37,6 +37,7 @@ from ecv_core.records.parameters import percent_text
 from ecv_core.records.spec import SETTINGS
 from ecv_core.records.tasks import Task
 from ecv_core.selection.document import (
+    leads_words,
     orders_document,
     selection_document,
     verdict_sentence,
@@ -197,6 +198,7 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         **shared_settings(options, dataset, Task.TOP_N),
     )
     spec = contenders[0].spec
+    terms = selections.terms_for(spec, **_terms(options))
     shown_rounds = 0
     with tqdm(unit="fold", disable=None, leave=False) as bar:
 
@@ -206,15 +208,17 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
             if standing.played is None:  # no round is complete
                 return
             names = [contender.name for contender in standing.contenders]
-            for selection_round in standing.played.rounds[shown_rounds:]:
-                tqdm.write(_round_words(selection_round, names), file=sys.stderr)
-            shown_rounds = len(standing.played.rounds)
+            rounds = standing.played.rounds
+            for number in range(shown_rounds, len(rounds)):
+                leads = leads_words(terms, rounds[:number])
+                tqdm.write(_round_words(rounds[number], names, leads), file=sys.stderr)
+            shown_rounds = len(rounds)
 
         with executor_of(options, no_energy=options.no_energy) as executor:
             selection_id, standing = selections.compute_selection(
                 store,
                 contenders,
-                selections.terms_for(spec, **_terms(options)),
+                terms,
                 executor=executor,
                 speculate=options.speculate,
                 on_fold=show_rounds,
@@ -224,9 +228,9 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     return selected.document(), f"{selected.sentence}\nselection {selection_id}"
 
 
-def _round_words(selection_round: Round, names: Sequence[str]) -> str:
-    """Who leads after a fold, and who is out from then on."""
-    text = f"after fold {selection_round.fold}: {names[selection_round.leader]} leads"
+def _round_words(selection_round: Round, names: Sequence[str], leads: str) -> str:
+    """Who leads after a fold, and who is out from then on; `leads` is as of `leads_words`."""
+    text = f"after fold {selection_round.fold}: {names[selection_round.leader]} {leads}"
     if selection_round.dropped:
         text += f"; out: {', '.join(names[place] for place in selection_round.dropped)}"
     return text

@@ -21,7 +21,7 @@ _STATES_NOT_EVALUATED = ("close", "out", "worse", "placed", "waiting")
 """States of contenders that are not evaluated any more, or not yet."""
 _KINDS = {
     "leader": ("leader", "diamond"),
-    "in": ("can still win", "circle"),
+    "in": ("still evaluated", "circle"),
     "tied": ("no difference found", "square"),
     "behind": ("behind after all folds", "triangle-up"),
     "placed": ("place is known", "triangle-right"),

@@ -293,7 +293,7 @@ def verdict_sentence(
     verdict = played.verdict
     winner = names[verdict.winner]
     if not last.decided:
-        return _undecided_sentence(names, terms, last, on_dataset)
+        return _undecided_sentence(names, terms, played.rounds, on_dataset)
     if verdict.tied and terms.certain:
         # With folds left to run, contenders are tied only because they are within the indifference.
         if any(played.folds_used[contender] < terms.k for contender in verdict.tied):
@@ -307,13 +307,23 @@ def verdict_sentence(
     return f"Use {winner}{on_dataset}: {_loss_words(terms, last)} Decided {facts}"
 
 
-def _undecided_sentence(names: Sequence[str], terms: Terms, last: Round, on_dataset: str) -> str:
+def _undecided_sentence(
+    names: Sequence[str], terms: Terms, rounds: Sequence[Round], on_dataset: str
+) -> str:
     """Who leads, and how many are still in."""
+    last = rounds[-1]
+    folds = counted(last.n, "fold")
+    if terms.until == "order":
+        best = best_with_place(terms, rounds)
+        leader = last.leader
+        if best is not None:
+            leader = best
+        places = f"the places of {len(last.still_in)} contenders are not certain yet"
+        return f"{names[leader]} leads{on_dataset} after {folds}; {places}."
     others = counted(len(last.still_in) - 1, "other")
     chance = "may be better"
     if terms.certain:
         chance = "can still win"
-    folds = counted(last.n, "fold")
     return f"{names[last.leader]} leads{on_dataset} after {folds}; {others} {chance}."
 
 
@@ -515,8 +525,10 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
         f"{len(titles)} contenders with up to {terms.k} folds each: all run the first fold."
     ]
     in_before = set(range(len(titles)))
-    for selection_round in rounds:
-        text = f"After {counted(selection_round.n, 'fold')}, {titles[selection_round.leader]} leads"
+    for step_number, selection_round in enumerate(rounds):
+        leads = leads_words(terms, rounds[:step_number])
+        leader = titles[selection_round.leader]
+        text = f"After {counted(selection_round.n, 'fold')}, {leader} {leads}"
         now_out = in_before.difference(selection_round.still_in)
         names_out = _names_at(sorted(now_out), titles)
         if names_out and terms.until == "order":
@@ -532,6 +544,25 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
         sentences.append(f"{text}. {_outlook_sentence(terms, selection_round)}")
         in_before = set(selection_round.still_in)
     return sentences
+
+
+def best_with_place(terms: Terms, rounds: Sequence[Round]) -> int | None:
+    """Until 'order' the contender that led when its place became known; None as long as none has.
+
+    It runs no more folds. From then on the best of those that run on leads a round.
+    """
+    if terms.until == "order":
+        for selection_round in rounds:
+            if not selection_round.decided and selection_round.leader in selection_round.dropped:
+                return selection_round.leader
+    return None
+
+
+def leads_words(terms: Terms, rounds_before: Sequence[Round]) -> str:
+    """What the leader of a round does: 'leads', or whom, where the best has its place already."""
+    if best_with_place(terms, rounds_before) is None:
+        return "leads"
+    return "leads those whose places are not known"
 
 
 def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
@@ -599,7 +630,8 @@ def lanes(
         Step, contender (title), state (one of STATES), folds (that it has run), behind, low
         and high (percent of the leader's mean: difference and interval; NaN where there is none
         and infinite where an end is not known), says (a few words). Whoever is out keeps its last
-        interval. Lanes come in the order of the last step, best first.
+        interval; until 'order' all keep theirs once the best has its place. Lanes come in the order
+        of the last step, best first.
     """
     import pandas as pd
 
@@ -615,6 +647,7 @@ def lanes(
             titles=titles,
             terms=terms,
             leader_mean=abs(mean_so_far(contenders, rounds[:step_number], selection_round.leader)),
+            best=best_with_place(terms, rounds[: step_number - 1]),
         )
         lanes_now = [step.lane(place, earlier) for place, earlier in enumerate(lanes_now)]
         lanes_of_steps.append(lanes_now)
@@ -646,9 +679,13 @@ class _Step:
     terms: Terms
     leader_mean: float
     """Its size, of which differences are percent."""
+    best: int | None
+    """Who had its place before the round as the best of all; see `best_with_place`."""
 
     def lane(self, contender: int, earlier: _Lane) -> _Lane:
         """A contender's lane after the round; the earlier one where it was not compared."""
+        if self.best is not None:
+            return self._lane_beside_best(contender, earlier)
         if contender == self.selection_round.leader:
             return self._leader_lane()
         lane = self._lane_of_other(contender, earlier)
@@ -663,6 +700,29 @@ class _Step:
             return replace(lane, state="worse", says=f"{lane.says}; worse on new data too")
         return replace(lane, says=f"{lane.says}; not shown for new data")
 
+    def _lane_beside_best(self, contender: int, earlier: _Lane) -> _Lane:
+        """A contender's lane once the best has its place.
+
+        The best runs no more folds, so distances to it stay. Those to the leader of the round, who
+        is behind the best itself, would be measured from elsewhere.
+        """
+        selection_round = self.selection_round
+        lane = earlier
+        if contender in (selection_round.leader, *selection_round.gaps):
+            lane = replace(earlier, folds=selection_round.n)
+        if self.verdict is not None and contender == self.verdict.winner:
+            return replace(lane, state="leader", says=self._winner_words(self.verdict))
+        if self.verdict is not None and contender in self.verdict.tied:
+            says = self._tie_words(self.verdict, contender, lane.folds)
+            return replace(lane, state="tied", says=says)
+        if contender in selection_round.still_in and self.verdict is None:
+            after = counted(lane.folds, "fold")
+            return replace(lane, state="in", says=f"its place is not known after {after}")
+        placed = _placed(lane)
+        if contender == self.best and self.verdict is None:
+            return replace(placed, state="leader")
+        return placed
+
     def _lane_of_other(self, contender: int, earlier: _Lane) -> _Lane:
         """The lane of a contender that does not lead, but for what a decision says of it."""
         # A contender that is out keeps the lane with which it left, unless this round took it back.
@@ -671,8 +731,6 @@ class _Step:
         stays_out = was_out and contender not in self.selection_round.still_in
         if gap is not None and not stays_out:
             return self._lane_behind_leader(contender, gap)
-        if earlier.state == "leader":  # until 'order' the others go on once its place is known
-            return _placed(earlier)
         return earlier
 
     def _leader_lane(self) -> _Lane:

@@ -22,6 +22,8 @@ FALSE_ALARM = 0.01
 """In at most this share of runs with ten alike folds a fold is called far off; likewise a drift."""
 _LOOKS = 10
 """A run of ten folds is looked at so many times, among which the false alarms are shared out."""
+_FEWEST_FOLDS = 3
+"""Of fewer folds none can be far off the others, and they have no drift."""
 _NO_GUARANTEE = ". Until this is explained, no statement about the mean of all folds is guaranteed."
 
 
@@ -113,6 +115,8 @@ def doubt(results: Sequence[FoldResult], metric: str) -> str:
         results: The folds so far in the order in which they ran.
         metric: The run's, as in UserScores.metrics; without users' scores the folds tell alone.
     """
+    if len(results) < _FEWEST_FOLDS:
+        return ""
     scores = [result.score for result in results]
     folds = [result.fold for result in results]
     return doubt_of(scores, _variance_by_users(results, metric), folds)
@@ -138,7 +142,7 @@ def doubt_of(scores: Sequence[float], variance_by_users: float, folds: Sequence[
         folds: The index of each.
     """
     values = np.asarray(scores, dtype=np.float64)
-    if len(values) < 3:
+    if len(values) < _FEWEST_FOLDS:
         return ""
     # Folds of a single sample score 1 or 0, right or wrong, which no normal distribution fits.
     if np.isin(values, (0, 1)).all():

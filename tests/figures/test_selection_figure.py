@@ -40,8 +40,8 @@ def test_an_interval_ends_where_the_axis_does_and_who_is_beyond_is_an_arrow():
     }
     assert marks["dropped: behind on these folds", "arrow-right"].y == (-2,)
     assert marks["dropped: behind on these folds", "x"].showlegend  # no cross is to be seen
-    assert list(marks["can still win", "circle"].x) == [4.0]
-    assert marks["can still win", "circle"].showlegend
+    assert list(marks["still evaluated", "circle"].x) == [4.0]
+    assert marks["still evaluated", "circle"].showlegend
     assert not marks["place is known", "triangle-right"].showlegend
 
 

@@ -208,8 +208,22 @@ def test_lanes_of_an_order_call_its_winner_best_whoever_leads_those_that_run_on(
     assert [played_order.rounds[step].leader for step in (0, 1, -1)] == [0, 0, 2]
     frame = lanes(contenders, TITLES[:3], terms, played_order.rounds, played_order.verdict)
     third_step = frame[frame["step"] == 3].set_index("contender")
-    assert third_step["state"].to_dict() == {"A": "placed", "B": "in", "C": "leader"}
+    assert third_step["state"].to_dict() == {"A": "leader", "B": "in", "C": "in"}
     assert third_step.loc["A", "says"] == "its place is known after 2 folds"
+    assert third_step.loc["C", "says"] == "its place is not known after 3 folds"
+    # The best ran two folds, so that nothing more can be known of the distances to it.
+    means = [contender.folds[:2].mean() for contender in contenders]
+    for step in range(2, len(played_order.rounds) + 1):
+        behind = frame[frame["step"] == step].set_index("contender")["behind"]
+        percents = [100 * (means[0] - mean) / means[0] for mean in means]
+        assert behind[["A", "B", "C"]].tolist() == pytest.approx(percents)
+    sentences = step_sentences(TITLES[:3], terms, played_order.rounds)
+    assert sentences[2].startswith("After 2 folds, A leads; the place of A is known.")
+    assert sentences[3].startswith("After 3 folds, C leads those whose places are not known.")
+    so_far = replace(played_order, rounds=played_order.rounds[:3])
+    assert verdict_sentence(TITLES[:3], terms, so_far) == (
+        "A leads after 3 folds; the places of 2 contenders are not certain yet."
+    )
     last_step = frame[frame["step"] == len(played_order.rounds)].set_index("contender")
     assert last_step["state"].to_dict() == {"A": "leader", "B": "placed", "C": "placed"}
     assert last_step.loc["A", "says"] == "is best"
