@@ -62,7 +62,7 @@ def selection_figures(lanes: pd.DataFrame, *, dark: bool = False) -> list[go.Fig
     """
     span = axis_range(lanes)
     figures = []
-    for _, rows in lanes.groupby("step", sort=True):
+    for _, rows in lanes.groupby("step"):
         figures.append(_figure_of_step(rows, span, palette(dark)))
     return figures
 
@@ -75,7 +75,7 @@ def selection_steps(lanes: pd.DataFrame, sentences: Sequence[str]) -> list[Step]
         sentences: Per step, what happened.
     """
     steps: list[Step] = []
-    for (_, rows), sentence in zip(lanes.groupby("step", sort=True), sentences, strict=True):
+    for (_, rows), sentence in zip(lanes.groupby("step"), sentences, strict=True):
         states = rows["contender"] + ": " + rows["says"]
         steps.append(Step(figure=len(steps), alt=f"{sentence} {'; '.join(states)}."))
     return steps

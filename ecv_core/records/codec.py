@@ -38,29 +38,28 @@ _MUST_BE = {
 """What a value must be, by the first part of pydantic's name for the error."""
 
 
-def to_json(record: object, kind: object = None) -> Any:  # noqa: ANN401  JSON values
-    """A record as plain JSON values; `kind` is its type where that is none of its own."""
-    return _adapter(kind or type(record)).dump_python(record, mode="json", warnings=False)
+def to_json(record: object) -> Any:  # noqa: ANN401  JSON values
+    """A record as plain JSON values."""
+    return _adapter(type(record)).dump_python(record, mode="json", warnings=False)
 
 
-def json_text(record: object, kind: object = None, *, canonical: bool = False) -> str:
+def json_text(record: object, *, canonical: bool = False) -> str:
     """A record as JSON text: see `to_json`.
 
     Args:
         record: As of `to_json`.
-        kind: As of `to_json`.
         canonical: With sorted keys and no spaces, so that equal records have equal texts.
 
     Raises:
         InputError: For a record that `read` would refuse.
     """
-    values = to_json(record, kind)
+    values = to_json(record)
     if canonical:
         text = json.dumps(values, sort_keys=True, separators=(",", ":"))
     else:
         text = json.dumps(values)
     try:
-        _adapter(kind or type(record)).validate_json(text, strict=True)
+        _adapter(type(record)).validate_json(text, strict=True)
     except ValueError as error:
         raise InputError(
             f"this cannot be saved, because it could not be read again: {what_is_wrong(error)}"

@@ -196,19 +196,21 @@ def test_a_node_that_answers_with_another_fold_is_named_and_tried_three_times(
 
 @pytest.mark.slow
 def test_an_exception_of_a_node_that_nobody_can_read_ends_the_run_in_its_sentence(
-    store: Store, on
+    store: Store, on, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     executor = on("local:1")
-    executor._run = raises_a_stranger
+    monkeypatch.setattr("ecv_core.jobs.cluster.executor.run_task", raises_a_stranger)
     failed = run_of(store, executor)
     assert failed.state is RunState.FAILED
     assert "(Stranger: the licence server said 503)" in failed.error
 
 
 @pytest.mark.slow
-def test_a_result_of_a_node_that_nobody_can_read_is_tried_three_times(store: Store, on) -> None:
+def test_a_result_of_a_node_that_nobody_can_read_is_tried_three_times(
+    store: Store, on, monkeypatch: pytest.MonkeyPatch
+) -> None:
     executor = on("local:1")
-    executor._run = answers_with_a_stranger
+    monkeypatch.setattr("ecv_core.jobs.cluster.executor.run_task", answers_with_a_stranger)
     failed = run_of(store, executor)
     assert failed.state is RunState.INTERRUPTED
     assert failed.error.startswith("3 times in a row")

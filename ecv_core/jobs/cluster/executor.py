@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -186,7 +186,6 @@ class DaskExecutor:
         node_use: NodeUse = NodeUse.UNKNOWN,
         database_id: str = "",
         compute: Compute = compute,
-        run: Callable[[Call], Any] = run_task,
     ) -> None:
         """Nothing is computed yet.
 
@@ -199,7 +198,6 @@ class DaskExecutor:
             node_use: Who computes on a node beside its worker.
             database_id: Names the database: who goes on with it finds its tasks on the scheduler.
             compute: What a node does with a task.
-            run: What a worker does with a call.
 
         Raises:
             InputError: For nodes with other versions, or none that takes folds.
@@ -210,7 +208,6 @@ class DaskExecutor:
         self._site = site or Site()
         self._node_use = node_use
         self._compute = compute
-        self._run = run
         self._database_id = database_id
         self._topic = f"ecv-{database_id}"
         self._scheduler_stays = cluster is None
@@ -312,7 +309,7 @@ class DaskExecutor:
         submission.begun_on = ""
         future = self._client.submit(
             packed_answer,
-            self._run,
+            run_task,
             call,
             key=key,
             resources={"node": 1},

@@ -133,10 +133,10 @@ def _t_test_p(mean_differences: Floats, squared_deviations: Floats, users: int) 
     return np.asarray(p_values, dtype=np.float64)
 
 
-def draw_pairs(pairs: int, *, drawn: int = DRAWN, seed: int = 0) -> Indices:
+def draw_pairs(pairs: int, *, seed: int = 0) -> Indices:
     """Places of the pairs of one draw without replacement; all of them where there are fewer."""
     rng = np.random.default_rng(seed)
-    return np.sort(rng.permutation(pairs)[:drawn])
+    return np.sort(rng.permutation(pairs)[:DRAWN])
 
 
 def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
