@@ -1,43 +1,32 @@
 """Do intervals keep their promise: the precision rule's, and Student's t where a rule stopped?
 
-    python -m benchmarks.coverage             the tables of docs/method.md, in some minutes
-    python -m benchmarks.coverage --recorded  only those of recorded runs, in half a minute
+python -m benchmarks.coverage       the tables of docs/method.md, in some minutes
 
-Recorded runs: in how many orders of the folds the score at the stop is within the tolerance,
-exactly. Adversaries: made scores of users in folds, 2,000 runs each, of models whose training adds
-nothing and of models whose training adds as much as users do; users alone make a fold's mean vary
-by a quarter to one and a half times the tolerance, and the worst of these sizes is printed. Then
-how often a run warns of unstable folds, and of a broken fold or a drift; and the paper's rule on
-normal scores, fold by fold.
+Adversaries: made scores of users in folds, 2,000 runs each, of models whose training adds nothing
+and of models whose training adds as much as users do; users alone make a fold's mean vary by a
+quarter to one and a half times the tolerance, and the worst of these sizes is printed. Then how
+often a run warns of unstable folds, and of a broken fold or a drift; and the paper's rule on normal
+scores, fold by fold.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import partial
-from pathlib import Path
-from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from benchmarks.tables import percent, print_head, print_row
-from ecv_core.analysis.exploration import explore
-from ecv_core.models import ALGORITHMS
-from ecv_core.records.run import RunRecord, Scores, by_cluster
+from ecv_core.records.run import by_cluster
 from ecv_core.stopping.fold_variance import UNSTABLE, FoldVariance, fold_variance
 from ecv_core.stopping.interval import running_means_and_deviations
 from ecv_core.stopping.odd_folds import FALSE_ALARM, drift_p_value, far_fold_p_values
-from ecv_core.store.recorded import FOLDER, recorded_runs
-from ecv_core.store.results import Results
 from pages.learn.material.misleading_scores import coverage_by_stop
 
-TOLERANCES = (0.02, 0.03, 0.05)
 TOLERANCE = 0.03
-"""Of made runs."""
 PROMISED = 0.95
 K = 10
 RUNS = 2000
@@ -166,31 +155,17 @@ class Kept(NamedTuple):
 def levels(values: Floats) -> FoldVariance:
     """What the first 1 to K folds of each run tell; flat, shape (runs * K,).
 
-    Worked out here for users who are in every fold, by the formula of docs/method.md.
-
     Args:
         values: shape (runs, K, users).
     """
-    runs, k, users = values.shape
-    folds = np.arange(1, k + 1)
-    _, deviations = running_means_and_deviations(values.mean(axis=2))
-    # Each user's scores vary about their own mean; of a single fold its users vary about theirs.
-    distances = values - values.mean(axis=1, keepdims=True)
-    sums = np.cumsum(distances, axis=1)
-    sums_of_squares = np.cumsum(distances**2, axis=1)
-    squares = (sums_of_squares - sums**2 / folds[:, None]).sum(axis=2)
-    squares[:, 0] = values[:, 0].var(axis=1) * users
-    freedom = np.tile((folds - 1.0) * users, (runs, 1))
-    freedom[:, 0] = users - 1
-    # Where nobody differs, it is as if one user had differed by the whole scale.
-    scale = np.maximum(1.0, np.abs(values).max(axis=(1, 2)))[:, None]
-    squares = np.where(squares > 1e-12 * scale**2, squares, scale**2)
-    return FoldVariance(
-        sizes=np.tile(folds, runs),
-        by_users=(squares / freedom / users).ravel(),
-        users_freedom=freedom.ravel(),
-        of_fold_means=deviations.ravel() ** 2,
-    )
+    looks = np.tri(K, dtype=np.bool_)
+    of_runs = [fold_variance(run, looks) for run in values]
+    of_field = {}
+    for field in fields(FoldVariance):
+        parts = [getattr(of_run, field.name) for of_run in of_runs]
+        if parts[0] is not None:
+            of_field[field.name] = np.concatenate(parts)
+    return FoldVariance(**of_field)
 
 
 def faced(
@@ -263,90 +238,6 @@ def _doubted(scores: Floats, by_users: Floats) -> NDArray[np.bool_]:
     return doubted
 
 
-def recorded(folder: Path = FOLDER) -> dict[str, Scores]:
-    """The runs of a folder that have per-user scores, by name."""
-    results = Results(None, recorded_folder=folder)
-    scores_by_name = {}
-    for run in recorded_runs(folder):
-        scores = results.scores(run)
-        if scores.users is not None:
-            scores_by_name[_name(run)] = scores
-    return scores_by_name
-
-
-def _name(run: RunRecord) -> str:
-    """A run by its dataset, its algorithm and the parameters that are not the defaults."""
-    defaults = ALGORITHMS[run.spec.algorithm].resolve({})
-    words = [run.spec.dataset, run.spec.algorithm]
-    for parameter in run.spec.params:
-        if parameter not in defaults:
-            name, value = parameter
-            words.append(f"{name} {value}")
-    return ", ".join(words)
-
-
-class OverOrders(NamedTuple):
-    """What the precision rule does over all orders of a run's folds."""
-
-    within: float
-    """Share of the orders that end within the tolerance."""
-    folds: float
-
-    def __str__(self) -> str:
-        return f"{percent(self.within)} ({self.folds:.2f})"
-
-
-def over_orders(scores: Scores) -> list[OverOrders]:
-    """The precision rule over the orders of the folds, at each of the tolerances."""
-    orders = explore(scores, "precision", confidence=PROMISED)
-    outcomes = []
-    for tolerance in TOLERANCES:
-        outcome = orders.at(tolerance, within_percent=100 * tolerance)
-        outcomes.append(OverOrders(outcome.within or 0.0, outcome.mean_stop))
-    return outcomes
-
-
-def variance_ratio(scores: Scores) -> float:
-    """The variance of all fold means over what users explain."""
-    assert scores.users is not None
-    all_folds = np.ones((1, scores.k), dtype=np.bool_)
-    return float(fold_variance(scores.users, all_folds).ratios[0])
-
-
-def print_recorded() -> None:
-    """Recorded runs that break the promise, unstable ones, and the mean and least of the study."""
-    columns = [f"within {100 * tolerance:g} % (folds)" for tolerance in TOLERANCES]
-    print_head(["run", *columns, "variance ratio"])
-    outcomes_of_runs = []
-    ratios = []
-    for name, scores in recorded().items():
-        outcomes = over_orders(scores)
-        ratio = variance_ratio(scores)
-        outcomes_of_runs.append(outcomes)
-        ratios.append(ratio)
-        if min(outcomes).within < PROMISED:
-            print_row([name, *outcomes, f"{ratio:.2f}"])
-    for name, scores in recorded(FOLDER / "unstable").items():
-        print_row([name, *over_orders(scores), f"{variance_ratio(scores):.2f}"])
-    means = []
-    least = []
-    for outcomes_of_tolerance in zip(*outcomes_of_runs, strict=True):
-        within = [outcome.within for outcome in outcomes_of_tolerance]
-        folds = [outcome.folds for outcome in outcomes_of_tolerance]
-        means.append(OverOrders(fmean(within), fmean(folds)))
-        least.append(percent(min(within)))
-    study = f"of {len(ratios)} recorded runs"
-    print_row([f"**mean {study}**", *means, f"{np.mean(ratios):.2f}"])
-    print_row([f"**least {study}**", *least, f"{min(ratios):.2f}"])
-    low = float(chi2.ppf(0.025, K - 1)) / (K - 1)
-    high = float(chi2.ppf(0.975, K - 1)) / (K - 1)
-    print(
-        f"\nAbove: the recorded runs below {PROMISED:.0%} at some tolerance, if any, and the "
-        "unstable ones. Variance ratio: of the fold means, over what users explain; chance alone "
-        f"gives {low:.2f} to {high:.2f} in 95 % of runs of ten folds.\n"
-    )
-
-
 def print_adversaries() -> None:
     """A row for each adversary, at the worst of its sizes."""
     columns = ["adversary", "training adds nothing (folds)", "as much as users do (folds)"]
@@ -386,10 +277,8 @@ def print_stops() -> None:
 
 def main() -> None:
     """Measure and print."""
-    print_recorded()
-    if "--recorded" not in sys.argv[1:]:
-        print_adversaries()
-        print_stops()
+    print_adversaries()
+    print_stops()
 
 
 if __name__ == "__main__":

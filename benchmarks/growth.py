@@ -15,15 +15,16 @@ from __future__ import annotations
 import argparse
 import ctypes
 import gc
-import json
 import math
 import os
 import resource
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from benchmarks.fresh import measured_afresh, processor_seconds, status_megabytes
+from benchmarks.spent import processor_seconds, status_megabytes
 from benchmarks.tables import print_head, print_row
 from ecv_core import evaluation, models, splits
 from ecv_core.analysis.replay import result_of
@@ -51,9 +52,9 @@ MOST_EXPONENT = 1.1
 """What is linear in the interactions may grow so fast, measured between the two largest sizes."""
 MOST_EXPONENT_AT_RANDOM = 1.5
 """The same for the seconds of what reads memory in random order. A linear number of such reads
-takes more than linear time while the data outgrow the processor's cache: numpy's permutation alone,
-which is a stage here, has been measured from 1.1 to 1.33, more beside other programs, which use
-the same cache. Of anything quadratic it is 2."""
+takes more than linear time while the data outgrow the processor's cache: numpy's permutation alone
+has been measured from 1.1 to 1.33, more beside other programs, which use the same cache. Of
+anything quadratic it is 2."""
 LONG_SECONDS = 10
 """What takes longer is measured once."""
 LEAST_SECONDS = 0.02
@@ -128,18 +129,9 @@ def pruning(size: int, _folder: Path) -> Work:
     return partial(prepare, synthetic.generate_large(size))
 
 
-def permuting(size: int, _folder: Path) -> Work:
-    """Numbers are shuffled by numpy: most of what a split by chance must take."""
-    return partial(np.random.default_rng(0).permutation, size)
-
-
-def splitting(strategy: str) -> Callable[[int, Path], Work]:
+def splitting(strategy: str, size: int, _folder: Path) -> Work:
     """The split and its first fold's matrices."""
-
-    def stage(size: int, _folder: Path) -> Work:
-        return partial(split_once, made_interactions(size), strategy)
-
-    return stage
+    return partial(split_once, made_interactions(size), strategy)
 
 
 def split_once(interactions: Interactions, strategy: str) -> None:
@@ -224,13 +216,12 @@ def store_run(folder: Path, results: Sequence[FoldResult]) -> str:
     return run_id
 
 
-SPLITS = {f"split {name}": splitting(name) for name in splits.serving(Task.TOP_N)}
+SPLITS = {f"split {name}": partial(splitting, name) for name in splits.serving(Task.TOP_N)}
 
 STAGES: dict[str, Callable[[int, Path], Work]] = {
     "read a CSV": reading,
     "open it again": opening,
     "prune": pruning,
-    "numpy's permutation": permuting,
     **SPLITS,
     "fold of popular": folding,
     "store ten folds": storing,
@@ -239,7 +230,7 @@ STAGES: dict[str, Callable[[int, Path], Work]] = {
 }
 """What has to be linear, by its name; users are a hundredth of the interactions."""
 
-AT_RANDOM = {"open it again", "prune", "numpy's permutation", *SPLITS}
+AT_RANDOM = {"open it again", "prune", *SPLITS}
 """Those that read memory in random order."""
 
 
@@ -289,7 +280,8 @@ def print_stages(sizes: Sequence[int], names: Sequence[str]) -> bool:
     for name in names:
         rows = []
         for size in sizes:
-            rows.append(measured_afresh("benchmarks.growth", "--stage", name, str(size)))
+            with ProcessPoolExecutor(1, get_context("spawn")) as fresh_process:
+                rows.append(fresh_process.submit(measured, name, size).result())
         of_seconds = power(sizes, rows, "seconds", LEAST_SECONDS)
         of_memory = power(sizes, rows, "mb", LEAST_MB)
         most = MOST_EXPONENT
@@ -325,12 +317,7 @@ def main() -> None:
     )
     parser.add_argument("--sizes", default="1e5,1e6,1e7")
     parser.add_argument("--only", default=",".join(STAGES), help="stages, by their names")
-    parser.add_argument("--stage", nargs=2, help=argparse.SUPPRESS)  # in a process of its own
     options = parser.parse_args()
-    if options.stage:
-        name, size = options.stage
-        print(json.dumps(measured(name, int(size))))
-        return
     sizes = [int(float(size)) for size in options.sizes.split(",")]
     if not print_stages(sizes, options.only.split(",")):
         sys.exit(1)

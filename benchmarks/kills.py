@@ -2,13 +2,13 @@
 
 python -m benchmarks.kills [--kills 200] [--seed 1]
 
-In turn each command that computes, a dashboard and a dashboard's worker are killed, before the last
-fold has come, on SQLite and, where it is on this machine, on PostgreSQL. Another dashboard, which
-stays, has to say within 15 s how the run stands. It is then resumed, on a page or in a shell, or by
-the same command again, and has to go on within 15 s. What was in the table at the kill has to be
-there at the end, to the letter; no fold that decides the same score may be computed a second time;
-and one of them, drawn, is computed here and has to have the same score. Every kill is made from the
-seed and its number. Exit code 1 where a promise is not kept.
+In turn each command that computes and a dashboard are killed, before the last fold has come, on
+SQLite and, where it is on this machine, on PostgreSQL. Another dashboard, which stays, has to say
+within 15 s how the run stands. It is then resumed, on a page or in a shell, or by the same command
+again, and has to go on within 15 s. What was in the table at the kill has to be there at the end,
+to the letter; no fold that decides the same score may be computed a second time; and one of them,
+drawn, is computed here and has to have the same score. Every kill is made from the seed and its
+number. Exit code 1 where a promise is not kept.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MOST_SECONDS = 15.0
 """Until others say how a run stands, and until it goes on."""
 PATIENCE_SECONDS = 120.0
 """After which nothing will come of it."""
-VICTIMS = ("run", "dashboard", "study", "worker", "select", "tune")
+VICTIMS = ("run", "dashboard", "study", "select", "tune")
 ECV = [sys.executable, "-m", "ecv_core"]
 MANAGER = [sys.executable, "-m", "benchmarks.kills", "--manage"]
 ACTIVE = {RunState.RUNNING, RunState.QUEUED}
@@ -162,26 +162,22 @@ class Kill:
         self._random = random
         self._seed = random.randrange(10**6)
         ((self._newest_before,),) = trial.rows("select coalesce(max(sequence), 0) from runs")
-        self._workers: list[psutil.Process] = []
-        self._program = trial.manager
         self._folds_before_kill = random.randrange(FOLDS - 1)
+        self._program = self._begin()
 
     def do(self) -> Outcome:
-        """Begin, kill, go on, and compare."""
+        """Kill, go on, and compare."""
         broken = []
-        self._begin()
         wait_until(self._is_due)
         time.sleep(self._random.uniform(0, 0.06))
         program_ran = self._program.poll() is None
-        if self._victim == "worker":
-            self._kill_workers()
-        elif not kill(self._program):
+        if not kill(self._program):
             broken.append("what it had started goes on")
         folds_at_kill = self._folds()
         folds_at_risk = 0
-        if program_ran and self._has_active_runs():
+        if program_ran and not self._has_ended():
             folds_at_risk = len(folds_at_kill)
-        if wait_until(self._is_noticed) > MOST_SECONDS:
+        if wait_until(self._has_ended) > MOST_SECONDS:
             broken.append("it was noticed too late")
         if self._go_on() > MOST_SECONDS:
             broken.append("it went on too late")
@@ -202,14 +198,13 @@ class Kill:
         grid = ["--grid", "neighbours=10,20,30", "--all-folds"]
         return [*ECV, "tune", "synthetic", "item-knn", *grid, *eight_folds]
 
-    def _begin(self) -> None:
-        """Have the work begun; sets the program that is killed."""
-        if self._victim == "dashboard":
-            self._program = self._trial.start(MANAGER)
-        if self._victim in ("dashboard", "worker"):
-            tell_manager(self._program, f"start {self._seed}")
-        else:
-            self._program = self._trial.start(self._command())
+    def _begin(self) -> subprocess.Popen[str]:
+        """Have the work begun; gives the program that is killed."""
+        if self._victim != "dashboard":
+            return self._trial.start(self._command())
+        dashboard = self._trial.start(MANAGER)
+        tell_manager(dashboard, f"start {self._seed}")
+        return dashboard
 
     def _folds(self) -> list[StoredFold]:
         rows = self._trial.rows(
@@ -226,36 +221,14 @@ class Kill:
             states[str(run_id)] = str(state)
         return states
 
-    def _has_active_runs(self) -> bool:
-        return not ACTIVE.isdisjoint(self._states().values())
-
     def _has_ended(self) -> bool:
-        return not self._has_active_runs()
+        """Whether no run is said to go on."""
+        return ACTIVE.isdisjoint(self._states().values())
 
     def _is_due(self) -> bool:
         """Whether it has come as far as it is killed, or has ended before."""
         has_folds = len(self._folds()) >= self._folds_before_kill
         return (has_folds and bool(self._states())) or self._program.poll() is not None
-
-    def _workers_of_manager(self) -> list[psutil.Process]:
-        workers = []
-        for process in psutil.Process(self._trial.manager.pid).children(recursive=True):
-            with suppress(psutil.Error):
-                if "ecv_core.jobs.executors" in " ".join(process.cmdline()):
-                    workers.append(process)
-        return workers
-
-    def _kill_workers(self) -> None:
-        """Kill the worker of the dashboard that stays; keeps who it was."""
-        self._workers = self._workers_of_manager()
-        for worker in self._workers:
-            worker.kill()
-
-    def _is_noticed(self) -> bool:
-        """Whether no run is said to go on that does not; a killed worker's has another one."""
-        if self._victim == "worker" and set(self._workers_of_manager()) - set(self._workers):
-            return True
-        return self._has_ended()
 
     def _go_on(self) -> float:
         """Have all of it finished; gives the seconds until it went on."""
@@ -264,8 +237,6 @@ class Kill:
         def goes_on() -> bool:
             return len(self._folds()) > folds_before or RunState.RUNNING in self._states().values()
 
-        if self._victim == "worker":
-            wait_until(self._has_ended)  # it went on by itself
         states = self._states()
         cut_off = [run_id for run_id, state in states.items() if state != RunState.FINISHED]
         if self._victim in ("study", "select", "tune"):

@@ -9,13 +9,14 @@ interval has to hold the mean of all users and folds.
 from __future__ import annotations
 
 import argparse
+from itertools import chain
 from statistics import fmean
 
 import numpy as np
 
 import ecv_core as ecv
-from benchmarks.coverage import recorded
 from benchmarks.tables import percent, print_head, print_row
+from ecv_core.selection.contenders import recorded_contenders
 
 FOLDS = (1, 3, 4, 10)
 USERS = (200, 500)
@@ -25,8 +26,9 @@ def print_recorded(draws: int, seed: int) -> None:
     """The share of draws that is held, on average over the runs and at least."""
     rng = np.random.default_rng(seed)
     held: dict[tuple[int, int], dict[str, float]] = {}
-    for name, scores in recorded().items():
-        assert scores.users is not None
+    for scores in chain.from_iterable(recorded_contenders().values()):
+        assert scores.users is not None  # as of all recorded runs
+        name = f"{scores.dataset}, {scores.algorithm}"
         truth = float(np.nanmean(scores.users, axis=1).mean())
         for users in USERS:
             for folds in FOLDS:

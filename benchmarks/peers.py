@@ -1,4 +1,4 @@
-"""This project's models beside those of four other libraries: one fold, one metric, one table.
+"""This project's models beside those of three other libraries: one fold, one metric, one table.
 
     python -m benchmarks.peers FOLDER [--datasets ml-100k,ml-1m] [--models ease,bpr-mf]
                                [--libraries ours,recbole] [--python lenskit=python3.13]
@@ -24,9 +24,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -43,16 +42,15 @@ ROOT = Path(__file__).resolve().parents[1]
 OURS = "ours"
 PINS: Mapping[str, Sequence[str]] = {
     "recbole": LIBRARIES["recbole"].pins,
-    "cornac": ("cornac==3.0.1",),
     "implicit": ("implicit==0.7.3",),
     "lenskit": ("lenskit==2026.4.0",),
 }
 """What pip installs for each library; LensKit asks for Python 3.12.5 or newer."""
 DATASETS = ("ml-100k", "ml-1m", "amazon-cell-phones")
 LENGTHS: Mapping[str, Mapping[str, Sequence[int]]] = {
-    "popular": dict.fromkeys((OURS, "recbole", "cornac", "lenskit"), (1,)),
-    "item-knn": dict.fromkeys((OURS, "recbole", "implicit", "lenskit", "cornac"), (1,)),
-    "ease": dict.fromkeys((OURS, "recbole", "cornac", "lenskit"), (1,)),
+    "popular": dict.fromkeys((OURS, "recbole", "lenskit"), (1,)),
+    "item-knn": dict.fromkeys((OURS, "recbole", "implicit", "lenskit"), (1,)),
+    "ease": dict.fromkeys((OURS, "recbole", "lenskit"), (1,)),
     "implicit-mf": {
         OURS: (10, 2, 3, 5),
         "implicit": (15, 3, 5, 8),
@@ -62,7 +60,6 @@ LENGTHS: Mapping[str, Mapping[str, Sequence[int]]] = {
         OURS: (8, 2, 3, 4, 6),
         "recbole": (8,),
         "implicit": (100, 20, 50),
-        "cornac": (100, 20, 50),
         "lenskit": (10,),
     },
     "neu-mf": {OURS: (10, 1, 2, 3, 5), "recbole": (10,)},
@@ -72,19 +69,13 @@ LENGTHS: Mapping[str, Mapping[str, Sequence[int]]] = {
 default (of RecBole, whose default is 300 with early stopping, as many as ours), then fewer."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Case:
+class Case(NamedTuple):
     """What is measured in one process."""
 
     dataset: str
     model: str
     library: str
     length: int
-
-    @property
-    def key(self) -> tuple[str, str, str, int]:
-        """Tells it from every other one."""
-        return (self.dataset, self.model, self.library, self.length)
 
 
 def main() -> None:
@@ -114,7 +105,7 @@ def cases_of(datasets: str, models: str, libraries: str) -> Iterator[Case]:
                 if library not in libraries.split(","):
                     continue
                 for length in lengths:
-                    yield Case(dataset=dataset, model=model, library=library, length=length)
+                    yield Case(dataset, model, library, length)
 
 
 def read_lines(file: Path) -> list[dict[str, Any]]:
@@ -129,15 +120,15 @@ def measure_missing(cases: Sequence[Case], file: Path, pythons: Mapping[str, str
     done = {tuple(line["case"]) for line in read_lines(file)}
     parts_of: dict[str, FoldMatrices] = {}
     for case in cases:
-        if case.key in done:
+        if case in done:
             continue
         if case.dataset not in parts_of:
             parts_of[case.dataset] = first_fold(case.dataset)
-        print(*case.key, file=sys.stderr, flush=True)
+        print(*case, file=sys.stderr, flush=True)
         load = os.getloadavg()[0]
         python = environment(case.library, file.parent, pythons)
         line = measured(case, python, parts_of[case.dataset])
-        line |= {"case": case.key, "load": load}
+        line |= {"case": case, "load": load}
         with file.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(line) + "\n")
 
@@ -187,11 +178,9 @@ def measured(case: Case, python: Path, parts: FoldMatrices) -> dict[str, Any]:
         if process.returncode:
             return {"error": process.stderr.strip()[-800:]}
         line: dict[str, Any] = json.loads((folder / "measured.json").read_text("utf-8"))
-        with np.load(folder / "lists.npz") as lists:
-            if len(lists["users"]):
-                line["score"] = score_of(lists["users"], lists["items"], parts)
-            else:
-                line["score"] = line["own_score"]  # ours, whose evaluator is the same
+        line["score"] = line["own_score"]  # of ours, whose evaluator is the same
+        if case.library != OURS:
+            line["score"] = score_of(np.load(folder / "lists.npy"), parts)
         return line
 
 
@@ -208,18 +197,13 @@ def pairs_of(matrix: csr_array) -> np.ndarray:
     return np.stack(matrix.nonzero(), axis=1).astype(np.int32)
 
 
-def score_of(users: np.ndarray, items: np.ndarray, parts: FoldMatrices) -> float:
+def score_of(lists: np.ndarray, parts: FoldMatrices) -> float:
     """nDCG@10 of lists by our evaluator; of a user without a list it is 0.
 
     Args:
-        users: in blocks, the places of a user's list in order; shape (places,).
-        items: on those places; shape (places,).
+        lists: the items of each user, the best first; shape (users, 10), -1 behind the last one.
+        parts: of the fold.
     """
-    lists = np.full((parts.train.shape[0], 10), -1, dtype=np.int32)
-    starts = np.flatnonzero(np.diff(users, prepend=-1))
-    lengths = np.diff(starts, append=len(users))
-    places = np.arange(len(users)) - np.repeat(starts, lengths)
-    lists[users, places] = items
     evaluated = evaluation.evaluate_lists(
         lists, parts.train, parts.held_out, (10,), train=parts.train
     )

@@ -27,12 +27,10 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=1000)
     options = parser.parse_args()
     seed = f"--seed={options.seed}"
-    kills_of_nodes = min(options.kills, 60)
     parts = {
         "kills": ["benchmarks.kills", f"--kills={options.kills}", seed],
-        "nodes of a cluster": ["benchmarks.cluster", f"--kills={kills_of_nodes}", seed],
         "disks": ["pytest", "-q", *TESTS_OF_DISKS, "-k", "disk or cut_short"],
-        "files, rows and commands": ["benchmarks.fuzz", f"--cases={options.cases}", seed],
+        "files and commands": ["benchmarks.fuzz", f"--cases={options.cases}", seed],
         "sessions and bytes": ["benchmarks.wire", f"--cases={options.connections}", seed],
     }
     print(f"seed {options.seed}", flush=True)

@@ -15,9 +15,8 @@ folds and its interval are set beside its true mean for new users, that is over 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from itertools import product
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -39,8 +38,7 @@ COUNTS = (2, 4, 12)
 """Of contenders."""
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """How scores vary about their true mean."""
 
     spread: float
@@ -51,8 +49,6 @@ class Kind:
 
 
 KINDS = (Kind(0.02, 0.0), Kind(0.1, 0.0), Kind(0.03, 3.0), Kind(0.05, 10.0))
-
-
 NEW_USERS_TERMS = (Terms(k=K), Terms(k=K, expected_loss=0.01))
 
 
@@ -78,48 +74,36 @@ def made(
     return contenders
 
 
-@dataclass
-class Tally:
-    """What was said in some selections, as counts of them."""
+class Said(NamedTuple):
+    """What was said in a selection; over several of them, shares."""
 
-    said: int = 0
+    said: float
     """That at least one is as good as another."""
-    false: int = 0
+    false: float
     """That was false of at least one pair, by the means of all folds."""
-    false_in_truth: int = 0
+    false_in_truth: float
     """That was false of at least one pair, by their true means, of which folds vary."""
-    lost: int = 0
+    lost: float
     """Another was ahead of the winner by more than the indifference."""
-    folds: int = 0
-    """Of all contenders."""
+    folds: float
+    """Share of all folds that were run."""
 
 
-def tally(count: int, gap: float, kind: Kind, until: Until, runs: int, seed: int) -> Tally:
-    """What selections of so many contenders say, the first ahead of the others by the gap."""
-    rng = np.random.default_rng(seed)
-    terms = Terms(k=K, indifference=INDIFFERENCE, until=until)
-    true_means = [MEAN] + [MEAN * (1 - gap * INDIFFERENCE)] * (count - 1)
-    total = Tally()
-    for _ in range(runs):
-        contenders = made(true_means, kind, rng)
-        played = play(contenders, terms, range(K))
-        verdict = played.verdict
-        means = np.array([contender.folds.mean() for contender in contenders])
-        margin = INDIFFERENCE * means[verdict.winner]
-        total.said += len(verdict.equivalent) > 0
-        false = False
-        with_best = False
-        for pair in verdict.equivalent:
-            first, second = pair
-            if abs(means[first] - means[second]) > margin:
-                false = True
-            if 0 in pair:
-                with_best = True
-        total.false += false
-        total.false_in_truth += with_best and gap > 1
-        total.lost += bool(means.max() - means[verdict.winner] > margin)
-        total.folds += sum(played.folds_used)
-    return total
+def said_once(contenders: list[Scores], gap: float, terms: Terms) -> Said:
+    """What a selection says of contenders, the first of which is truly ahead by the gap."""
+    played = play(contenders, terms, range(K))
+    verdict = played.verdict
+    means = np.array([contender.folds.mean() for contender in contenders])
+    margin = INDIFFERENCE * means[verdict.winner]
+    distances = [abs(means[first] - means[second]) for first, second in verdict.equivalent]
+    with_best = any(0 in pair for pair in verdict.equivalent)
+    return Said(
+        said=len(verdict.equivalent) > 0,
+        false=any(distance > margin for distance in distances),
+        false_in_truth=with_best and gap > 1,
+        lost=means.max() - means[verdict.winner] > margin,
+        folds=sum(played.folds_used) / len(contenders) / K,
+    )
 
 
 def print_indifference(runs: int, seed: int) -> None:
@@ -127,13 +111,14 @@ def print_indifference(runs: int, seed: int) -> None:
     columns = ["until", "contenders", "gap, margins", "spread of a user", "fold noise"]
     print_head([*columns, "said", "false", "false in truth", "lost more", "folds"])
     for until, count, gap, kind in product(get_args(Until), COUNTS, GAPS, KINDS):
-        total = tally(count, gap, kind, until, runs, seed)
-        shares = []
-        for counted in (total.said, total.false, total.false_in_truth, total.lost):
-            shares.append(percent(counted / runs))
-        folds = percent(total.folds / runs / count / K, 0)
+        rng = np.random.default_rng(seed)
+        terms = Terms(k=K, indifference=INDIFFERENCE, until=until)
+        true_means = [MEAN] + [MEAN * (1 - gap * INDIFFERENCE)] * (count - 1)
+        selections = [said_once(made(true_means, kind, rng), gap, terms) for _ in range(runs)]
+        *shares, folds = np.mean(selections, axis=0)
         kind_cells = [f"{kind.spread:g}", f"x{kind.fold_noise:g}"]
-        print_row([until, count, f"{gap:g}", *kind_cells, *shares, folds])
+        share_cells = [percent(share) for share in shares]
+        print_row([until, count, f"{gap:g}", *kind_cells, *share_cells, percent(folds, 0)])
 
 
 def print_new_users(runs: int, seed: int) -> None:

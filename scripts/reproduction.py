@@ -10,10 +10,11 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.coverage import PROMISED, TOLERANCES, over_orders, recorded
+from ecv_core.analysis.exploration import explore
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_ALGORITHMS,
     PAPER_STOP,
@@ -27,12 +28,16 @@ from ecv_core.analysis.tradeoff.rule_curves import compared_curves, curves_by_ru
 from ecv_core.analysis.tradeoff.rules_compared import rules_frame
 from ecv_core.figures.study_summary import recorded_study, scores_frame
 from ecv_core.figures.words import alpha_text
-from ecv_core.records.run import Scores
+from ecv_core.models import ALGORITHMS
+from ecv_core.records.run import RunRecord, Scores
 from ecv_core.store.recorded import FOLDER, recorded_runs, recorded_stopped_runs
 from ecv_core.store.results import Results, scores_of_run
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
 ALPHA = 1e-4
+TOLERANCES = (0.02, 0.03, 0.05)
+PROMISED = 0.95
+"""By the precision rule."""
 LATER = ("nmf", "rp3beta", "light-gcn", "ngcf", "amazon-apps, neu-mf", "amazon-apps, multi-vae")
 """Algorithms recorded after the constants of the precision rule were chosen."""
 _WITHIN_PERCENT = 2.0
@@ -126,6 +131,46 @@ def rules() -> str:
         rows.append([rule, *cells])
     heads = ["rule", "off at equal energy", "by joules", "energy at equal difference", "by joules"]
     return _table(heads, rows)
+
+
+def recorded(folder: Path = FOLDER) -> dict[str, Scores]:
+    """The runs of a folder that have per-user scores, by name."""
+    results = Results(None, recorded_folder=folder)
+    scores_by_name = {}
+    for run in recorded_runs(folder):
+        scores = results.scores(run)
+        if scores.users is not None:
+            scores_by_name[_name(run)] = scores
+    return scores_by_name
+
+
+def _name(run: RunRecord) -> str:
+    """A run by its dataset, its algorithm and the parameters that are not the defaults."""
+    defaults = ALGORITHMS[run.spec.algorithm].resolve({})
+    words = [run.spec.dataset, run.spec.algorithm]
+    for parameter in run.spec.params:
+        if parameter not in defaults:
+            name, value = parameter
+            words.append(f"{name} {value}")
+    return ", ".join(words)
+
+
+class OverOrders(NamedTuple):
+    """What the precision rule does over all orders of a run's folds."""
+
+    within: float
+    """Share of the orders that end within the tolerance."""
+    folds: float
+
+
+def over_orders(scores: Scores) -> list[OverOrders]:
+    """The precision rule over the orders of the folds, at each of the tolerances."""
+    orders = explore(scores, "precision", confidence=PROMISED)
+    outcomes = []
+    for tolerance in TOLERANCES:
+        outcome = orders.at(tolerance, within_percent=100 * tolerance)
+        outcomes.append(OverOrders(outcome.within or 0.0, outcome.mean_stop))
+    return outcomes
 
 
 def promise() -> str:

@@ -3,7 +3,7 @@
     python -m benchmarks.peer_models LIBRARY MODEL LENGTH FOLDER
 
 FOLDER has fold.json and fold.npz, as `benchmarks.peers` writes them; measured.json and, of a peer,
-lists.npz are written beside them.
+lists.npy are written beside them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fresh import processor_seconds, status_megabytes
-from benchmarks.peer_models import Fold, Lists, PeerModel
+from benchmarks.peer_models import TOP, Fold, Lists, PeerModel
+from benchmarks.spent import processor_seconds, status_megabytes
 
 MOST_FITS = 3
 ENOUGH_SECONDS = 15
@@ -32,7 +32,7 @@ def read_fold(folder: Path) -> Fold:
         return Fold(**about, train=arrays["train"], test=arrays["test"], folder=folder)
 
 
-def measured(model: PeerModel, folder: Path) -> dict[str, Any]:
+def measured(model: PeerModel, fold: Fold) -> dict[str, Any]:
     """Fit and list a few times; the first is told apart from the later ones."""
     fit_seconds: list[float] = []
     list_seconds: list[float] = []
@@ -50,7 +50,7 @@ def measured(model: PeerModel, folder: Path) -> dict[str, Any]:
             first_used = processor_seconds() - used
     # Memory is read before the library's own evaluation, which not every library has.
     peak = status_megabytes("VmHWM")  # `ru_maxrss` has what the parent had, too
-    write_lists(lists, folder)
+    write_lists(lists, fold.users, fold.folder)
     return {
         "fit_seconds": fit_seconds,
         "list_seconds": list_seconds,
@@ -60,14 +60,12 @@ def measured(model: PeerModel, folder: Path) -> dict[str, Any]:
     }
 
 
-def write_lists(lists: Lists, folder: Path) -> None:
-    """Write users' lists one after the other, with the user of each place."""
-    users: list[int] = []
-    items: list[int] = []
+def write_lists(lists: Lists, users: int, folder: Path) -> None:
+    """Write the list of each user as a row, with -1 behind its last item."""
+    rows = np.full((users, TOP), -1, dtype=np.int32)
     for user, best in lists.items():
-        users.extend([user] * len(best))
-        items.extend(best.tolist())
-    np.savez(folder / "lists.npz", users=np.array(users), items=np.array(items))
+        rows[user, : len(best)] = best
+    np.save(folder / "lists.npy", rows)
 
 
 def main() -> None:
@@ -75,8 +73,9 @@ def main() -> None:
     library, name, length, folder_name = sys.argv[1:]
     folder = Path(folder_name)
     module = import_module(f"benchmarks.peer_models.{library}")
-    model: PeerModel = module.Model(name, int(length), read_fold(folder))
-    (folder / "measured.json").write_text(json.dumps(measured(model, folder)), "utf-8")
+    fold = read_fold(folder)
+    model: PeerModel = module.Model(name, int(length), fold)
+    (folder / "measured.json").write_text(json.dumps(measured(model, fold)), "utf-8")
 
 
 if __name__ == "__main__":

@@ -6,14 +6,14 @@ The settings are those of `python -m benchmarks.coverage`, which tells the whole
 import numpy as np
 import pytest
 
-from benchmarks.coverage import ADVERSARIES, faced, levels, over_orders, recorded
+from benchmarks.coverage import ADVERSARIES, faced
 from ecv_core.analysis.exploration import outcome_over_orders
 from ecv_core.figures.estimators import estimators_scores
 from ecv_core.stopping import Precision, mean_interval
-from ecv_core.stopping.fold_variance import fold_variance
 from ecv_core.stopping.interval import look_level, stop_interval
 from ecv_core.store.recorded import FOLDER
 from pages.learn.material.misleading_scores import coverage_by_stop
+from scripts.reproduction import over_orders, recorded
 
 
 def told(name, *, training=0.0, runs=500, sizes=None):
@@ -46,15 +46,6 @@ def test_a_metric_of_few_zeros_or_ones_is_no_trap(name):
 def test_a_broken_fold_and_a_drift_are_said_once_they_are_there(name):
     assert told(name, sizes=[0.5]).doubted_at_all >= 0.95
     assert told("users explain all", sizes=[0.5]).doubted_at_all <= 0.01
-
-
-def test_levels_are_those_of_the_rule():
-    values = ADVERSARIES["heavy-tailed users"][0](np.random.default_rng(3), 1, 0.03)
-    wanted = fold_variance(values[0], np.tri(10, dtype=np.bool_))
-    found = levels(values)
-    np.testing.assert_allclose(found.by_users, wanted.by_users, rtol=1e-9)
-    np.testing.assert_allclose(found.users_freedom, wanted.users_freedom)
-    np.testing.assert_allclose(found.of_fold_means, wanted.of_fold_means, rtol=1e-9)
 
 
 @pytest.mark.slow
