@@ -166,9 +166,9 @@ def _trials_of_optuna(table: pa.Table, file: str) -> TablePart:
     folds = [name for name in table.column_names if _is_fold(name)]
     if not folds:
         raise InputError(
-            f"{file} has the values of trials of Optuna, and no folds; store the score of each "
-            'fold in its trial, such as trial.set_user_attr("fold_0", score), and export the '
-            "trials again"
+            f"{file} has the values of trials of Optuna, and no column for a fold; store the score "
+            'of each fold in its trial, such as trial.set_user_attr("fold_0", score), and export '
+            "the trials again"
         )
     others = []
     for name in table.column_names:

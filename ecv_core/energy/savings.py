@@ -135,6 +135,15 @@ def energy_of(run: RunRecord) -> EnergyFacts:
     return energy_facts(run.folds, run.k, run.stopped_at)
 
 
+def metered_runs(runs: Iterable[RunRecord]) -> list[RunRecord]:
+    """Those of which some energy is known: a fold has run, and was metered."""
+    metered = []
+    for run in runs:
+        if run.folds and energy_of(run).source != "none":
+            metered.append(run)
+    return metered
+
+
 def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) -> EnergyFacts:
     """Energy used and saved, had these folds been stopped there; of a run see `energy_of`.
 

@@ -304,7 +304,7 @@ def verdict_sentence(
         facts += _worse_sentence(names, verdict) + _luck_sentence(terms, played)
     if terms.certain:
         return f"{winner} is best{on_dataset}: decided {facts} {withheld_sentence(terms)}".rstrip()
-    return f"Use {winner}{on_dataset}: {_loss_words(terms, last)} Decided {facts}"
+    return f"Use {winner}{on_dataset}: {_loss_words(names, terms, last)} Decided {facts}"
 
 
 def _undecided_sentence(
@@ -366,16 +366,8 @@ def _tied_sentence(
     verdict = played.verdict
     winner = names[verdict.winner]
     tied_names = listed([winner, *_names_at(verdict.tied, names)])
-    # Until 'order' whoever is shown to be better than most others wins. One that is tied with it
-    # may have a better mean all the same: the best is the leader's.
     last = played.rounds[-1]
-    with_best_mean = [names[last.leader]]
-    for contender in (verdict.winner, *verdict.tied):
-        if contender in last.gaps and last.gaps[contender].behind == 0:
-            with_best_mean.append(names[contender])
-    best = f"{with_best_mean[0]} has the best mean"
-    if len(with_best_mean) > 1:
-        best = f"{listed(with_best_mean)} share the best mean"
+    best = _best_mean_words(names[last.leader], names, last)
     sentence = (
         f"No difference found between {tied_names}{on_dataset}: all {terms.k} folds have run, and "
         f"{best}."
@@ -387,7 +379,22 @@ def _tied_sentence(
     return sentence
 
 
-def _loss_words(terms: Terms, last: Round) -> str:
+def _best_mean_words(subject: str, names: Sequence[str], last: Round) -> str:
+    """'A has the best mean', or 'A and B share the best mean'; the subject is A or 'it'.
+
+    Until 'order' whoever is shown to be better than most others wins. One that is tied with it may
+    have a better mean all the same: the best is the leader's.
+    """
+    with_best_mean = [names[last.leader]]
+    for contender, gap in last.gaps.items():
+        if gap.behind == 0 and gap.folds == last.n:
+            with_best_mean.append(names[contender])
+    if len(with_best_mean) > 1:
+        return f"{listed(with_best_mean)} share the best mean"
+    return f"{subject} has the best mean"
+
+
+def _loss_words(names: Sequence[str], terms: Terms, last: Round) -> str:
     """What is promised of the contender to use: how much may be lost by taking it."""
     within = ""
     if terms.budget is not None:
@@ -400,7 +407,8 @@ def _loss_words(terms: Terms, last: Round) -> str:
             "not all contenders could be compared."
         )
     if last.n == terms.k and last.expected_loss == 0:
-        return f"it has the best mean of all {terms.k} folds."
+        best = _best_mean_words("it", names, last)
+        return f"{best} of all {terms.k} folds."
     limit = ""
     if terms.expected_loss is not None:
         limit = f" (allowed: {percent_text(terms.expected_loss)})"
@@ -573,8 +581,12 @@ def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
         return "This decides it."
     if terms.until == "order":
         return f"The places of {len(selection_round.still_in)} contenders are not certain yet."
-    sentence = f"{counted(len(selection_round.still_in) - 1, 'other')} can still win."
-    if not terms.certain and terms.has_worst_score:
+    others = counted(len(selection_round.still_in) - 1, "other")
+    if terms.certain:
+        return f"{others} can still win."
+    # Those that are clearly behind are evaluated too, until the expected loss is low enough.
+    sentence = f"{others} {is_or_are(len(selection_round.still_in) - 1)} still evaluated."
+    if terms.has_worst_score:
         sentence += f" Expected loss: {_loss(selection_round.expected_loss)}."
     return sentence
 

@@ -48,8 +48,8 @@ _MOST_RUNS_AT_START = 60
 _LINK_HAS_NAMED_RUNS = "runs-by-link"
 """In the session, from then on."""
 _FORM = (
-    "One column per system, its name in the first line, and one row per fold; or one row per "
-    "system and fold, such as Model,Fold,NDCG@10; or scikit-learn's `cv_results_`."
+    "One column per run, its name in the first line, and one row per fold; or one row per run and "
+    "fold, such as Model,Fold,NDCG@10; or scikit-learn's `cv_results_`."
 )
 
 
@@ -258,7 +258,7 @@ def _read_file() -> ChosenSystems:
         return _NO_SYSTEMS
     metric = scores.metric or "score"
     systems = [replace(system, dataset=file.name, metric=metric) for system in scores.contenders]
-    count = counted(len(systems), "system")
+    count = counted(len(systems), "run")
     names = ", ".join(system.name for system in systems)
     st.caption(
         f"{count} with {counted(systems[0].k, 'fold')} each: {escaped(names)}. {file_words(scores)}"

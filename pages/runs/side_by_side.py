@@ -22,6 +22,7 @@ from ecv_core.analysis.comparison.paired_runs import (
 from ecv_core.analysis.comparison.settings import compared_settings
 from ecv_core.analysis.ranking import place_by_mean
 from ecv_core.energy.parts import excluded_energy_words
+from ecv_core.energy.savings import metered_runs
 from ecv_core.figures.compare import (
     NamedRun,
     compare_alt_text,
@@ -303,7 +304,7 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
         sentences.append(f"The table below has {counted(more, 'more comparison')}.")
     records = [run for _, run in runs]
     return Answer(
-        certainty=_certainty(comparisons_of_best),
+        certainty=_certainty(runs, comparisons_of_best),
         headline=_headline(runs, comparisons_of_best),
         sentences=sentences,
         amounts=amounts_of(records),
@@ -311,16 +312,23 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
         details=captions(
             "Sure means: a difference of the best run to every other one is found. Close means: "
             "not to all of them.",
-            excluded_energy_words(records),
+            excluded_energy_words(metered_runs(records)),
         ),
     )
 
 
-def _certainty(comparisons_of_best: Sequence[Comparison]) -> Certainty:
+def _certainty(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Comparison]) -> Certainty:
     """Whether a difference of the best run to each of the others is found."""
-    if not comparisons_of_best:
+    has_fold_to_come = False
+    for _, run in runs:
+        if not run.folds and run.state.active:
+            has_fold_to_come = True
+    if has_fold_to_come or not comparisons_of_best:
         return Certainty.OPEN
-    if all(pair.shows_difference for pair in comparisons_of_best):
+    # A run that was not compared with the best one may be better: it has other folds, or none.
+    others = len(runs) - len(_panels(runs))
+    all_differ = all(pair.shows_difference for pair in comparisons_of_best)
+    if all_differ and len(comparisons_of_best) >= others:
         return Certainty.SURE
     return Certainty.CLOSE
 

@@ -253,6 +253,30 @@ def test_the_card_says_what_several_runs_used_and_saved_and_which_is_best(app, a
     assert [store.run(run.run_id).state for run in runs] == [RunState.QUEUED] * 2
 
 
+def test_the_best_is_not_sure_while_a_run_has_no_fold_and_its_energy_is_not_counted(
+    app, a_run, a_fold, store
+):
+    rng = np.random.default_rng(0)
+    runs = []
+    for algorithm, shift in (("popular", 0.0), ("item-knn", 0.3)):
+        run = a_run(algorithm=algorithm)
+        for fold in range(2):
+            result = with_users(a_fold, fold, rng.random(60) / 2 + shift)
+            disturbed = replace(result, energy=replace(result.energy, other_work=0.9))
+            store.add_fold(run.run_id, disturbed, stopped_at=None)
+        runs.append(run.run_id)
+    open_compare(app, *runs)
+    assert verdict(app)[0] == "sure"
+    waiting = a_run(algorithm="ease", state=RunState.QUEUED)
+    open_compare(app, *runs, waiting.run_id)
+    certainty, (headline, *_) = verdict(app)
+    assert (certainty, headline) == ("not known yet", "ItemKNN has the best mean")
+    assert "Other programs used the machine during all 2 runs" in texts(app)
+    store.request_cancel(waiting.run_id)
+    open_compare(app, *runs, waiting.run_id)
+    assert verdict(app)[0] == "close"
+
+
 def test_stopped_runs_that_are_not_ones_own_lead_to_the_replay_of_the_best(as_one, a_run):
     runs = [a_run(SCORES[:4], stopped_at=4, algorithm=name) for name in ("popular", "ease")]
     app = as_one("viewer")

@@ -423,3 +423,17 @@ def test_of_all_folds_nothing_is_expected_to_be_lost() -> None:
     last = replace(ROUNDS[-1], fold=3, n=4, decided=True, expected_loss=0.0)
     said = verdict_sentence(TITLES, Terms(k=4, expected_loss=0.002), played([last]))
     assert said.startswith("Use A: it has the best mean of all 4 folds. Decided after 4 folds")
+
+
+def test_who_shares_the_best_mean_of_all_folds_is_named() -> None:
+    equal = Gap(behind=0.0, low=0.0, high=0.0, folds=4)
+    last = replace(ROUNDS[-1], fold=3, n=4, decided=True, expected_loss=0.0, gaps={1: equal})
+    said = verdict_sentence(TITLES, Terms(k=4, expected_loss=0.002), played([last]))
+    assert said.startswith("Use A: A and B share the best mean of all 4 folds. Decided after 4")
+
+
+def test_until_the_expected_loss_is_low_whoever_is_clearly_behind_is_evaluated_too() -> None:
+    clear = Gap(behind=0.2, low=0.1, high=0.3, folds=1)
+    undecided = replace(ROUNDS[0], gaps={1: clear}, still_in=(0, 1), dropped=())
+    *_, said = step_sentences(TITLES[:2], Terms(k=4, expected_loss=0.002), [undecided])
+    assert "1 other is still evaluated." in said

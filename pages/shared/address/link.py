@@ -198,10 +198,10 @@ def translate_address(
 
 def _unknown_words(name: str, choices: Sequence[str]) -> str:
     """That a link names what is none of the choices, and what there is."""
-    words = f"'{name}' is not known here; there is {listed(choices[:_MOST_NAMED])}"
+    listing = listed(choices)
     if len(choices) > _MOST_NAMED:
-        words += f" and {len(choices) - _MOST_NAMED} more"
-    return f"{words}."
+        listing = f"{', '.join(choices[:_MOST_NAMED])} and {len(choices) - _MOST_NAMED} more"
+    return f"'{name}' is not known here; there is {listing}."
 
 
 def _change_address_and_rerun(key: str, in_address: str | list[str], in_session: object) -> None:

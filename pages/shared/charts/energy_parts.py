@@ -22,6 +22,7 @@ from ecv_core.energy.parts import (
     parts_sentence,
     runs_without_other_work,
 )
+from ecv_core.energy.savings import metered_runs
 from ecv_core.figures.palette import PARTS
 from ecv_core.figures.words import estimate_text
 from ecv_core.records.run import FoldResult, RunRecord, Scores
@@ -67,10 +68,11 @@ def energy_bar(folds: Iterable[EnergyCost], note: str) -> None:
 
 def runs_energy_bar(runs: Sequence[RunRecord]) -> None:
     """The bar of what runs used together, without those that other work disturbed."""
+    metered = metered_runs(runs)
     folds: list[FoldResult] = []
-    for run in runs_without_other_work(runs):
+    for run in runs_without_other_work(metered):
         folds += run.folds
-    energy_bar(folds, excluded_energy_words(runs))
+    energy_bar(folds, excluded_energy_words(metered))
 
 
 def energy_sources_sentence(systems: Iterable[Scores]) -> str:

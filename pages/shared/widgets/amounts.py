@@ -8,6 +8,7 @@ from ecv_core.energy.parts import runs_without_other_work
 from ecv_core.energy.savings import (
     distinct_folds,
     energy_of,
+    metered_runs,
     sum_of_ranges,
     tallies,
     total_saved_range,
@@ -76,10 +77,7 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
 
 def _metered(runs: Sequence[RunRecord]) -> list[RunRecord]:
     """The metered runs, without those that other work disturbed where there are others."""
-    metered = []
-    for run in runs:
-        if run.folds and energy_of(run).source != "none":
-            metered.append(run)
+    metered = metered_runs(runs)
     return runs_without_other_work(metered) or metered
 
 

@@ -72,7 +72,7 @@ def test_the_batch_of_the_newest_run_is_picked(app, store, a_run, a_fold):
 
 def test_without_anything_to_explore_the_page_asks_for_a_file(app):
     open_explore(app)
-    assert "One column per system" in texts(app)
+    assert "One column per run" in texts(app)
     assert not app.select_slider
 
 
@@ -122,7 +122,7 @@ def test_a_file_says_its_direction_and_what_is_left_out(app):
     app.get("file_uploader")[0].set_value(("scores.csv", content, "text/csv")).run()
     assert not app.exception
     assert not app.error
-    assert f"2 systems with {len(SCORES)} folds each" in texts(app)
+    assert f"2 runs with {len(SCORES)} folds each" in texts(app)
     assert app.toggle(key="lower").value
     said = texts(app).replace("\\", "")
     assert (
@@ -185,7 +185,7 @@ def test_a_column_that_numbers_the_folds_is_no_system(app):
     text = "fold,a\n" + "".join(f"{n},{score}\n" for n, score in enumerate(SCORES))
     app.get("file_uploader")[0].set_value(("scores.csv", text.encode(), "text/csv")).run()
     assert not app.exception
-    assert "1 system with 10 folds each: a." in texts(app)
+    assert "1 run with 10 folds each: a." in texts(app)
 
 
 def test_the_decision_can_be_cited_and_described(app, record):
