@@ -154,7 +154,7 @@ def differ_alike(differences: Floats) -> bool:
     return bool(np.ptp(differences) <= _ROUNDING * np.abs(differences).max())
 
 
-def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES) -> Floats:
+def bootstrap_means(values: Floats, *, resamples: int) -> Floats:
     """Means of each row over users drawn with replacement, the same draws for all rows.
 
     Args:

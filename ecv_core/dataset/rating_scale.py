@@ -6,9 +6,7 @@ from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
 
 
-def scale_of(
-    interactions: Interactions, scale: tuple[float, float] | None = None
-) -> tuple[float, float]:
+def scale_of(interactions: Interactions, scale: tuple[float, float] | None) -> tuple[float, float]:
     """The lowest and the highest rating that can be given.
 
     Args:

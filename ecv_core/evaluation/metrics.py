@@ -778,7 +778,7 @@ def metric_of(spec: RunSpec) -> Metric:
     return metric_described_by(spec.metric, spec.own_metric)
 
 
-def metric_described_by(metric_id: str, description: Params = ()) -> Metric:
+def metric_described_by(metric_id: str, description: Params) -> Metric:
     """A metric by its id, and by `Metric.description` of one that is not the project's.
 
     Raises:

@@ -404,7 +404,7 @@ class PlanRuns:
             self._end(run_id, RunState.FINISHED, None)
 
     def finish_runs_without_missing_folds(
-        self, specs: Iterable[RunSpec] | None = None, submitted_tasks: Iterable[FoldTask] = ()
+        self, specs: Iterable[RunSpec] | None, submitted_tasks: Iterable[FoldTask] = ()
     ) -> None:
         """Finish those of these runs, or of all that are claimed, that need no more fold.
 

@@ -53,7 +53,7 @@ def _number(value: ParamValue) -> ParamValue:
     return value
 
 
-def model_elsewhere(name: str, task: Task = Task.TOP_N) -> Elsewhere:
+def model_elsewhere(name: str, task: Task) -> Elsewhere:
     """A model of this name that is not here."""
 
     def build(_params: Mapping[str, ParamValue]) -> NoReturn:

@@ -378,9 +378,7 @@ def _fold_numbers(column: pa.ChunkedArray, name: str) -> Assignment:
 # A split in words: how it was made and what is in it, as papers ask authors to release.
 
 
-def readme(
-    interactions: Interactions, folds: Folds, *, facts: Sequence[tuple[str, str]] = ()
-) -> str:
+def readme(interactions: Interactions, folds: Folds, *, facts: Sequence[tuple[str, str]]) -> str:
     """The README of an exported split, in Markdown; arguments as of `split_archive`."""
     strategy = SPLITS.get(folds.strategy)
     lines = [

@@ -139,7 +139,7 @@ def recorded_stopped_runs(folder: Path | None = None) -> list[RunRecord]:
     return runs
 
 
-def recorded_runs_like(spec: RunSpec, folder: Path | None = None) -> list[RunRecord]:
+def recorded_runs_like(spec: RunSpec, folder: Path | None) -> list[RunRecord]:
     """The recorded runs whose folds have the same scores; see `RunSpec.same_scores`.
 
     Raises:
@@ -174,7 +174,7 @@ def recorded_run(run_id: str, folder: Path | None = None) -> RunRecord | None:
     return _run(row)
 
 
-def recorded_document(run_id: str, folder: Path | None = None) -> str | None:
+def recorded_document(run_id: str, folder: Path | None) -> str | None:
     """The JSON document of a recorded run, as `record` wrote it; None if there is none.
 
     Args:
@@ -376,7 +376,7 @@ def recorded_user_scores(run: RunRecord, folder: Path | None = None) -> dict[int
     return read_users(row.folder / USERS, row.name, run.spec.metric_name)
 
 
-def has_user_scores(run: RunRecord, folder: Path | None = None) -> bool:
+def has_user_scores(run: RunRecord, folder: Path | None) -> bool:
     """Whether `recorded_user_scores` has some; reads none of them.
 
     Raises:

@@ -194,7 +194,7 @@ class Results:
         return {fold: users for fold, users in recorded.items() if fold in folds}
 
     def user_scores_of_folds(
-        self, run: RunRecord, folds: Collection[int], metric: str | None = None
+        self, run: RunRecord, folds: Collection[int], metric: str | None
     ) -> dict[int, UserScores]:
         """Fold -> every user's scores of some folds of a run, where they were kept.
 

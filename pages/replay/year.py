@@ -244,7 +244,7 @@ def _range_words(ends: Sequence[float]) -> str:
     return " to ".join(dict.fromkeys(map(small_number, ends)))
 
 
-def lecture_sentence(papers: int, work: Workload, stops: Stops | None = None) -> str:
+def lecture_sentence(papers: int, work: Workload, stops: Stops | None) -> str:
     """What a group's papers come to in a year and what stopping would save of it, with sources.
 
     The numbers are what others measured at a plug, whatever this run is.

@@ -177,7 +177,7 @@ def _labelled_number(
     value: str,
     *,
     width: int = 0,
-    explanation: str = "",
+    explanation: str,
 ) -> str:
     """A number with its label.
 
@@ -264,7 +264,7 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     above_bar = captions(
         source_sentence(facts.source),
         emissions,
-        _forecast_sentence(run, facts),
+        _forecast_sentence(facts),
         escaped(shared_words(run)),
         escaped(node_words(run)),
     )
@@ -277,7 +277,7 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     )
 
 
-def _forecast_sentence(run: RunRecord, facts: EnergyFacts) -> str:
+def _forecast_sentence(facts: EnergyFacts) -> str:
     """How what the stop saved is known; empty while there is no stop."""
     if facts.saved_joules is None:
         return ""

@@ -75,7 +75,7 @@ def show_headline(study: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost =
 
 
 def headline_sentences(
-    study: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost = "energy"
+    study: Summary, specs: Sequence[RunSpec], *, cost: Cost = "energy"
 ) -> list[str]:
     """Folds, cost and difference, in a sentence for each alpha of the slider.
 

@@ -53,7 +53,7 @@ STOPS_COLUMNS = {
 
 
 @with_columns(TRADEOFF_COLUMNS)
-def tradeoff_frame(explored: Tradeoff, others: Sequence[RuleCurve] = ()) -> pd.DataFrame:
+def tradeoff_frame(explored: Tradeoff, others: Sequence[RuleCurve]) -> pd.DataFrame:
     """One row for each curve and setting, with the TRADEOFF_COLUMNS.
 
     Args:

@@ -83,7 +83,7 @@ def curve_of_rule(
     *,
     draws: int = DRAWS,
     seed: int = 0,
-    within_percent: float | None = None,
+    within_percent: float | None,
 ) -> Curve:
     """Work out any rule over its settings, or take what is kept of a recorded run.
 

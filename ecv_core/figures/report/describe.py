@@ -613,7 +613,7 @@ def describe_advice(
     runs: Sequence[RunRecord],
     made_with: Mapping[str, Any],
     *,
-    cost: str = "energy",
+    cost: str,
 ) -> Description:
     """How many folds are enough.
 

@@ -481,7 +481,7 @@ def compute_selection(
     contenders: NamedSpecs,
     terms: Terms,
     *,
-    executor: Executor | None = None,
+    executor: Executor | None,
     speculate: int = SPECULATE,
     on_fold: Callable[[Standing], object] | None = None,
     callbacks: Callbacks | None = None,

@@ -357,7 +357,7 @@ def compute_study(
     store: Store,
     cells: Iterable[Cell],
     *,
-    executor: Executor | None = None,
+    executor: Executor | None,
     speculate: int = SPECULATE,
     callbacks: Callbacks | None = None,
     on_end: Callable[[Cell], object] = lambda cell: None,

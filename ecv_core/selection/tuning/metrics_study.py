@@ -171,7 +171,7 @@ def study_metrics(
     )
 
 
-def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False) -> PairedTests:
+def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool) -> PairedTests:
     """A tuning with all folds: the recorded one, else, or where it is asked for, one's own.
 
     Raises:

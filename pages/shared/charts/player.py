@@ -26,10 +26,10 @@ def player(
     seconds: Sequence[float],
     speeds: Sequence[tuple[str, float]],
     speed: float,
-    step: int = 0,
+    step: int,
     pauses: Sequence[int] = (),
     unit: str = "fold",
-    label: str = "Moment",
+    label: str,
     autoplay: bool = False,
 ) -> None:
     """Controls of what follows the slider `name`: see `plot`, `slider_numbers`, `watch_slider`.

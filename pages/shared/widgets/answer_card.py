@@ -83,9 +83,7 @@ def answer_card(answer: Answer, *, draw_next_step: Callable[[], None] | None = N
     draw_card({"html": answer_html(answer)}, draw_next_step=draw_next_step)
 
 
-def draw_card(
-    entries: Mapping[str, object], *, draw_next_step: Callable[[], None] | None = None
-) -> None:
+def draw_card(entries: Mapping[str, object], *, draw_next_step: Callable[[], None] | None) -> None:
     """Draw a card whose HTML all who watch are told anew as it changes.
 
     Args:
