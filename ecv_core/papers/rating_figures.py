@@ -163,7 +163,7 @@ def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go
     mode = "lines"
     if across == "dimension":  # few values, so that each is marked
         mode = "lines+markers"
-    for number, (name, rows) in enumerate(frame.groupby("algorithm", sort=True)):
+    for number, (name, rows) in enumerate(frame.groupby("algorithm")):
         figure.add_scatter(
             x=rows[across],
             y=rows["rmse"],

@@ -211,7 +211,7 @@ def _show_computing(record: PlanRecord, active: Sequence[RunRecord]) -> None:
     words = _fold_words(_titles(record)[run.spec.score_key], run)
     if len(active) > 1:
         words += f", with {counted(len(active) - 1, 'other run')} sharing its work"
-    st.badge("live", icon=":material/sensors:", color="blue")
+    st.badge("live", icon=":material/sensors:")
     st.markdown(words, width="content")
     if not acting().may(Action.CANCEL, run.started_by):
         return

@@ -514,7 +514,7 @@ def density(about: About) -> str:
 def _offer_to_keep(token: str, about: About) -> None:
     """The form that keeps the file; a button that loses many rows is no primary one."""
     st.header("Keep it as a dataset", anchor=False)
-    with st.form("keep-own", border=False, enter_to_submit=True):
+    with st.form("keep-own", border=False):
         row = st.container(horizontal=True, vertical_alignment="bottom")
         text = row.text_input(
             "Name",

@@ -88,7 +88,6 @@ def choose_systems() -> ChosenSystems:
         key=SOURCE,
         **KEPT_IN_ADDRESS,
         label_visibility="collapsed",
-        width="content",
         help="**Recorded**: runs that come with e-fold. **My runs**: your own, with "
         "all k folds finished. **My file**: fold scores from any program, as a CSV file.",
     )

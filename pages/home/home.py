@@ -51,7 +51,7 @@ def show_introduction(raced_run: RunRecord | None) -> None:
 
 def draw_doors() -> None:
     """A box for each, side by side where there is room."""
-    learn, live, data, scores = st.columns(4, gap="small")
+    learn, live, data, scores = st.columns(4)
     with _door(learn, "Why do scores differ from fold to fold, and how many folds are enough?"):
         st.page_link("learn/learn.py", label="Learn it", icon=":material/school:")
     with _door(

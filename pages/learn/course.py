@@ -77,7 +77,7 @@ def _pick_chapter() -> Chapter:
     open_id = st.session_state[_CHAPTER]
     number = ids.index(open_id)
     last = len(ids) - 1
-    with st.container(key="learn-way", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="learn-way", horizontal=True, vertical_alignment="center"):
         st.button(
             "Back",
             key="learn-back",
@@ -103,7 +103,6 @@ def _pick_chapter() -> Chapter:
             required=True,
             on_change=_write_the_address,
             label_visibility="collapsed",
-            width="content",
         )
     st.progress((number + 1) / len(ids))
     return CHAPTERS[open_id]

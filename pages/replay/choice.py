@@ -58,7 +58,7 @@ def pick_replay() -> ChosenReplay | None:
     Raises:
         EcvError: If the run or a setting cannot be played.
     """
-    left, middle, right = st.columns([1.7, 1.5, 1.5], gap="small")
+    left, middle, right = st.columns([1.7, 1.5, 1.5])
     with left:
         run = choose_run(on_pick=_set_widgets_as_it_ran)
     if run is None:

@@ -212,7 +212,7 @@ def _label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
     )
     if len(picked) > 1:
         return
-    with st.form(f"label-{ids}", border=False, enter_to_submit=True):
+    with st.form(f"label-{ids}", border=False):
         name = st.text_input("Name", first_label.name, key=f"name-{ids}", max_chars=NAME_LENGTH)
         note = st.text_area("Note", first_label.note, key=f"note-{ids}", max_chars=NOTE_LENGTH)
         if st.form_submit_button("Save", icon=":material/save:", key=f"save-{ids}"):

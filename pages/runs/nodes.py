@@ -45,7 +45,7 @@ def _draw_nodes() -> None:
         for fold in folds_on_nodes:
             computes = f"fold {fold.fold} of {titles[fold.run_id]}"
             table.append({"Node": fold.node, "Computes": computes, "Since": _since(fold.since)})
-        st.dataframe(pd.DataFrame(table), hide_index=True, width="stretch")
+        st.dataframe(pd.DataFrame(table), hide_index=True)
     frame = lanes_frame(runs)
     if _on_several_nodes(frame):
         _draw_lanes(frame)

@@ -91,7 +91,6 @@ def draw_page_head(titles: Mapping[str, str]) -> PageHead:
                 key=VIEW,
                 bind="query-params",
                 label_visibility="collapsed",
-                width="content",
                 wrap=True,
             )
             view = picked or views[0]

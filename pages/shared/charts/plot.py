@@ -252,7 +252,6 @@ def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, tit
                     key=f"print-{key}-{name}-{form}",
                     on_click="ignore",
                     help=f"{name} as {form.upper()}",
-                    width="content",
                 )
 
 

@@ -200,9 +200,7 @@ def _tab_title(run: RunRecord) -> str:
 
 
 def _row() -> DeltaGenerator:
-    return st.container(
-        horizontal=True, vertical_alignment="center", key="running-bar", gap="small"
-    )
+    return st.container(horizontal=True, vertical_alignment="center", key="running-bar")
 
 
 def _ended_run() -> RunRecord | None:

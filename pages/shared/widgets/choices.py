@@ -110,11 +110,9 @@ def picked_line(*, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
     Returns:
         Where the words go, and where the widgets go.
     """
-    with st.container(
-        horizontal=True, vertical_alignment="center", gap="small", key=key, width="content"
-    ):
+    with st.container(horizontal=True, vertical_alignment="center", key=key, width="content"):
         words = st.container(width="content")
-        widgets = st.popover("Choose", icon=":material/tune:", width="content")
+        widgets = st.popover("Choose", icon=":material/tune:")
     return words, widgets
 
 

@@ -124,7 +124,7 @@ def chart_table(
             else:
                 draw_open_table(draw_numbers)
 
-    with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
+    with st.container(horizontal=True, key=f"chart-data-{key}"):
         box()
         csv_button(
             "CSV",
