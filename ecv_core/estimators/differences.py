@@ -65,21 +65,37 @@ class SampleDifferences(Differences):
             differences.append(difference)
         if self._held_out_once:
             return _variance_held_out_once(differences, certain=self._winner_must_be_certain)
-        return _variance_held_out_repeatedly(differences)
+        return _variance_held_out_repeatedly(differences, certain=self._winner_must_be_certain)
 
 
-def _variance_held_out_repeatedly(folds: Sequence[SampleValues]) -> float:
+def _variance_held_out_repeatedly(folds: Sequence[SampleValues], *, certain: bool) -> float:
     """The variance of a fold's mean where samples, or groups, may come in several folds.
+
+    As of `_variance_held_out_once`, a sample that nobody has seen yet may be predicted otherwise.
 
     Args:
         folds: Differences of two candidates.
+        certain: As of `SampleDifferences`.
     """
     every_unit = np.unique(np.concatenate([fold.units for fold in folds]))
     # A row per fold, a column per sample or group; NaN where the fold does not hold it out.
     values = np.full((len(folds), len(every_unit)), np.nan)
     for row, fold in zip(values, folds, strict=True):
         row[np.searchsorted(every_unit, fold.units)] = fold.values
-    return user_variance_over_all_folds(values)
+    variance = user_variance_over_all_folds(values)
+    # A sample that comes again in a later fold is no further one, so that all folds together have
+    # as many as there are units.
+    freedom = max(len(every_unit) - 1, 1)
+    score_count = np.count_nonzero(~np.isnan(values))
+    mean_size = score_count / len(folds)
+    largest_move = 0.0
+    for fold in folds:
+        largest_move = max(largest_move, fold.largest_move)
+    variance_of_sample = largest_move**2 / freedom
+    variance_of_mean = variance_of_sample / mean_size
+    if certain:
+        return variance + variance_of_mean
+    return max(variance, variance_of_mean / 2)
 
 
 def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> float:

@@ -741,6 +741,21 @@ def test_a_calm_fold_is_no_proof_against_a_sample_that_moves_far():
     assert differences.between(0, 1, 0b1).user_variance == pytest.approx(36**2 / 2 / 3 / 4)
 
 
+def test_repeated_splits_prove_no_more_against_a_sample_that_moves_far():
+    def variance(move, *, certain):
+        first = {fold: fold_of([0.1, 0.2, 0.1, 0.2], largest_move=move) for fold in range(3)}
+        second = {fold: fold_of([0.2, 0.2, 0.2, 0.3], largest_move=0.2) for fold in range(3)}
+        differences = SampleDifferences(
+            [first, second], [(), ()], held_out_once=False, certain=certain
+        )
+        return differences.between(0, 1, 0b111).user_variance
+
+    # The same four samples in three folds: one that moves by 36 counts once, over 3 and 4.
+    assert variance(36.0, certain=False) == pytest.approx(36**2 / 2 / 3 / 4)
+    seen = variance(0.2, certain=True) - 0.2**2 / 3 / 4
+    assert variance(36.0, certain=True) == pytest.approx(seen + 36**2 / 3 / 4)
+
+
 def test_where_nothing_is_known_of_samples_that_agree_folds_have_to_tell():
     alike = {0: fold_of([1.5, 0.5, 2.0], largest_move=0.0)}
     differences = SampleDifferences([alike, alike], [(), ()], held_out_once=True)
