@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ecv_core.records.interactions import SOMETIMES, Interactions
 from ecv_core.untrusted.files import opened, replacing
 
-_FORMAT = 3
+_FORMAT = 4
 """Raised when `preparation` or the layout of the file changes, so that old files are not read."""
 _ALIGNMENT = 64
 _ALWAYS = ("users", "items", "user_ids", "item_ids")

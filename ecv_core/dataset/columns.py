@@ -103,7 +103,10 @@ def read_ratings(values: pa.Array, *, decimal_comma: bool) -> Floats:
 
 
 def read_seconds(values: pa.Array, unit: TimeUnit) -> Floats:
-    """Whole Unix seconds; NaN where there is no time, or one beyond the limits. Shape (rows,)."""
+    """Unix seconds with fractions; NaN where there is no time, or one beyond the limits.
+
+    Shape (rows,).
+    """
     if pa.types.is_temporal(values.type):
         seconds = _seconds_of_moments(values)
     elif unit in UNITS_A_SECOND:
@@ -114,16 +117,16 @@ def read_seconds(values: pa.Array, unit: TimeUnit) -> Floats:
     else:
         seconds = _seconds_of_dates(values, unit)
     inside = (seconds >= limits.EARLIEST) & (seconds < limits.LATEST)
-    return np.floor(np.where(inside, seconds, np.nan))
+    return np.where(inside, seconds, np.nan)
 
 
 def _seconds_of_moments(values: pa.Array) -> Floats:
     """Of timestamps and dates as Parquet has them; a time of day alone is none."""
     try:
-        moments = values.cast(pa.timestamp("s"), safe=False)
+        moments = values.cast(pa.timestamp("us"), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return np.full(len(values), np.nan)
-    return read_numbers(moments.cast(pa.int64()))
+    return read_numbers(moments.cast(pa.int64())) / 1e6
 
 
 def _seconds_of_dates(values: pa.Array, unit: TimeUnit) -> Floats:

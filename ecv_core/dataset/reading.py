@@ -233,7 +233,7 @@ def _usable_values(
         if isinstance(values, pa.Array):
             columns[role] = values.filter(usable_rows).dictionary_encode()
         elif role == "timestamp":
-            columns[role] = values[usable].astype(np.int64)
+            columns[role] = values[usable]
         else:
             columns[role] = values[usable].astype(np.float32)
     return columns
@@ -364,7 +364,12 @@ def _join_and_empty(chunks: dict[str, list[Any]], name: str) -> Interactions:
     numbers = {}
     for role in list(chunks):
         numbers[role] = np.concatenate(chunks.pop(role))
-    timestamps = numbers.get("timestamp")
+    timestamps = None
+    sequence = None
+    if "timestamp" in numbers:
+        moments = numbers["timestamp"]
+        timestamps = np.floor(moments).astype(np.int64)
+        sequence = _order_within_seconds(moments, timestamps, users)
     if "year" in numbers:
         timestamps = _starts_of_days(numbers["day"], numbers["month"], numbers["year"])
     return Interactions(
@@ -376,8 +381,29 @@ def _join_and_empty(chunks: dict[str, list[Any]], name: str) -> Interactions:
         ratings=numbers.get("rating"),
         timestamps=timestamps,
         baskets=baskets,
+        sequence=sequence,
         clusters=clusters,
     )
+
+
+def _order_within_seconds(
+    moments: Floats, seconds: NDArray[np.int64], users: Codes
+) -> NDArray[np.int32] | None:
+    """The ranks of all moments, where a user has several in one second; else None.
+
+    Args:
+        moments: Unix seconds with fractions; shape (rows,).
+        seconds: The same without fractions.
+        users: The user of each row.
+    """
+    if np.array_equal(moments, seconds):  # mostly so
+        return None
+    ascending = np.lexsort((moments, users))
+    is_of_same_second = (np.diff(users[ascending]) == 0) & (np.diff(seconds[ascending]) == 0)
+    if not (is_of_same_second & (np.diff(moments[ascending]) > 0)).any():
+        return None  # whole seconds tell the order of every user
+    _, ranks = np.unique(moments, return_inverse=True)
+    return ranks.astype(np.int32)
 
 
 def _codes_and_ids(chunks: list[pa.DictionaryArray]) -> tuple[Codes, Ids]:

@@ -145,7 +145,7 @@ def _from_interactions(interactions: Interactions) -> Data:
         "user_id": interactions.user_ids[interactions.users],
         "item_id": interactions.item_ids[interactions.items],
         "rating": interactions.ratings,
-        "timestamp": interactions.timestamps,
+        "timestamp": interactions.moments,
         "cluster": interactions.clusters,
     }
     present_columns = {role: values for role, values in columns.items() if values is not None}

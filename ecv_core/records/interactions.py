@@ -42,7 +42,8 @@ class Interactions:
     baskets: Codes | None = None
     """What was bought together: within one user equal numbers are one basket, larger is later."""
     sequence: NDArray[np.int32] | None = None
-    """Where neither times nor baskets are known: the place within the user's history."""
+    """The place within the user's history, where neither times nor baskets are known, or where
+    times of a user differ within a second: then the rank of each moment among all."""
     clusters: Codes | None = None
     """Who belongs together, such as a household: the code of the user's cluster."""
 
@@ -67,12 +68,33 @@ class Interactions:
     def history(self) -> NDArray[np.int64] | Codes | None:
         """What puts one user's interactions in order, larger is later; None where nothing does.
 
-        Only timestamps compare between users too.
+        Only timestamps, and their ranks, compare between users too.
         """
-        for array in (self.timestamps, self.baskets, self.sequence):
+        for array in (self.sequence, self.timestamps, self.baskets):
             if array is not None:
                 return array
         return None
+
+    @property
+    def moments(self) -> NDArray[np.int64] | Floats | None:
+        """Unix seconds, with fractions that keep the order within a second; None without times.
+
+        Those fractions share a second out evenly among its moments, in their order.
+        """
+        if self.timestamps is None or self.sequence is None:
+            return self.timestamps
+        _, first_row_of_rank, rank_of_row = np.unique(
+            self.sequence, return_index=True, return_inverse=True
+        )
+        _, first_rank_of_second, second_of_rank, rank_counts = np.unique(
+            self.timestamps[first_row_of_rank],
+            return_index=True,
+            return_inverse=True,
+            return_counts=True,
+        )
+        places_in_second = np.arange(len(first_row_of_rank)) - first_rank_of_second[second_of_rank]
+        fractions = places_in_second / rank_counts[second_of_rank]
+        return self.timestamps + fractions[rank_of_row]
 
     @property
     def cluster_of(self) -> Codes | None:

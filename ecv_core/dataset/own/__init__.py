@@ -220,7 +220,7 @@ def _table(data: Interactions) -> pa.Table:
         "user_id": _dictionary(data.users, data.user_ids),
         "item_id": _dictionary(data.items, data.item_ids),
         "rating": data.ratings,
-        "timestamp": data.timestamps,
+        "timestamp": data.moments,
         "basket": data.baskets,
         "cluster": data.clusters,
     }
