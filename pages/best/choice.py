@@ -40,12 +40,13 @@ class Choice(NamedTuple):
 
     selection: str
     """Id of a selection of one's own, name of a recorded one, or FILE."""
-    for_claim: bool
-    """Whether one wants to claim that it is the best, not only to use it."""
+    for_claim: bool | None
+    """Whether one wants to claim that it is the best, not only to use it; None for a selection of
+    one's own, which keeps the question with which it was started."""
 
 
 def pick_selection() -> Choice:
-    """What the address names, and the question that is picked; with their widgets.
+    """What the address names, and the question that is picked for it; with their widgets.
 
     The usual one needs no name, so that opening the page is one step that Back goes back.
     """
@@ -70,17 +71,25 @@ def pick_selection() -> Choice:
                 args=(FILE,),
                 help="Scores of any program, by contender and fold.",
             )
-        purpose = switch(
-            "Question",
-            [_USE, _CLAIM],
-            "question",
-            label_visibility="collapsed",
-            help="To use a contender, it is enough that almost nothing is lost by choosing it. "
-            "To claim that it is the best, no other may be able to catch up, which takes more "
-            "folds where some are close.",
-        )
+        for_claim = None
+        if not is_own(selection):
+            for_claim = pick_purpose()
         write_into_link({SELECTION: selection})
-    return Choice(selection, for_claim=purpose == _CLAIM)
+    return Choice(selection, for_claim)
+
+
+def pick_purpose() -> bool:
+    """Whether one wants to claim that the winner is the best; with its widget."""
+    purpose = switch(
+        "Question",
+        [_USE, _CLAIM],
+        "question",
+        label_visibility="collapsed",
+        help="To use a contender, it is enough that almost nothing is lost by choosing it. "
+        "To claim that it is the best, no other may be able to catch up, which takes more "
+        "folds where some are close.",
+    )
+    return purpose == _CLAIM
 
 
 def _set_box_from_address(labels: Mapping[str, str]) -> str:

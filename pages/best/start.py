@@ -29,7 +29,7 @@ from ecv_core.selection.tuning.spaces import (
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import contender_word, specs_of
 from ecv_core.store.recorded import recorded_runs
-from pages.best.choice import Question, open_selection, pick_question
+from pages.best.choice import Question, open_selection, pick_purpose, pick_question
 from pages.run.expectation import show_expected_cost
 from pages.run.settings import (
     algorithm_picker,
@@ -174,11 +174,11 @@ _STARTED = "best-started"
 """In the session: how many selections it has started."""
 
 
-def draw_start(*, for_claim: bool) -> Question:
+def draw_start(*, for_claim: bool | None) -> Question:
     """The form, folded up; on Start, begin the selection and show it.
 
     Args:
-        for_claim: Whether one wants to claim that the winner is the best.
+        for_claim: Whether one wants to claim that the winner is the best; None to ask it here.
 
     Returns:
         What a selection is to find out, which holds for recorded ones too.
@@ -191,6 +191,8 @@ def draw_start(*, for_claim: bool) -> Question:
     # that is only told to close.
     key = f"best-start-{st.session_state.get(_STARTED, 0)}"
     with st.expander(title, icon=":material/add:", key=key, on_change="rerun") as box:
+        if for_claim is None:
+            for_claim = pick_purpose()
         question = pick_question(for_claim=for_claim)
         if refusal:
             st.caption(f":material/lock: {refusal}")

@@ -102,6 +102,23 @@ def test_one_that_is_finished_leads_to_what_may_be_claimed(app: AppTest, store: 
     assert len(store.runs()) == runs  # its folds were enough, and are used again
 
 
+def test_the_question_stands_beside_no_selection_that_keeps_its_own(
+    app: AppTest, store: Store
+) -> None:
+    record = begin(store, specs("popular", "ease"), Terms(k=10, confidence=0.95))
+    go(store, record, most=2)
+    open_best(app, record)
+    (box,) = [box for box in app.expander if box.label == "Start one of your own"]
+    assert [switch.key for switch in box.segmented_control] == ["question"]
+    app.segmented_control(key="question").set_value("What may I claim?").run()
+    app.selectbox(key="selection-choice").set_value("ml-100k").run()
+    assert not app.exception
+    assert app.segmented_control(key="question").value == "What may I claim?"
+    assert verdict(app).startswith("EASE is best")
+    (box,) = [box for box in app.expander if box.label == "Start one of your own"]
+    assert not box.segmented_control
+
+
 def test_grids_and_the_hard_dataset_are_there_too(app: AppTest) -> None:
     open_best(app, "hetrec-lastfm--item-knn--neighbours")
     assert "on new data" in texts(app)
