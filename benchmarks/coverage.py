@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.tables import percent, print_head, print_row
+from benchmarks.tables import bold_where, percent, print_head, print_row
 from ecv_core.records.run import by_cluster
 from ecv_core.stopping.fold_variance import UNSTABLE, FoldVariance, fold_variance
 from ecv_core.stopping.interval import running_means_and_deviations
@@ -260,11 +260,8 @@ def worst_size(adversary: Adversary, training: float) -> Kept:
 
 
 def within_cell(kept: Kept) -> str:
-    """How often a score was within the tolerance, and folds; bold where the promise breaks."""
-    text = f"{percent(kept.within)} ({kept.folds:.2f})"
-    if kept.within < KEPT:
-        return f"**{text}**"
-    return text
+    """How often a score was within the tolerance, and folds."""
+    return bold_where(kept.within < KEPT, f"{percent(kept.within)} ({kept.folds:.2f})")
 
 
 def print_stops() -> None:

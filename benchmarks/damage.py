@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import zipfile
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,20 +18,13 @@ TIMES = ("0001-01-01", "2024-02-30", "9999-12-31T23:59:59", "1970-01-01T00:00:00
 ATTACKS = ("=cmd|' /C'!A0", "../../evil", "/etc/passwd", "<script>", "%s%n", "$(id)", "[" * 2000)
 TEXTS = (*SIGNS, *NUMBERS, *TIMES, *ATTACKS, "", "null", "x" * 5000, "y" * 140_000)
 """What a cell, a name or an option may be instead of what is expected."""
-VALUES = json.loads(
-    '[null, true, 0, -1, 2147483648, 9223372036854775808, 1e300, 5e-324, "", "a\\nb", "\\u0000", '
-    '[], {}, [[]], {"a": 1}, [null]]'
-)
-"""What JSON may have in the place of something else."""
 LENGTHS = (0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63)
 """What a binary file may claim of what follows."""
 ODD_COLUMNS = (
     (None, pa.null()),
     ([1], pa.list_(pa.int64())),
     (b"\xff\0", pa.binary()),
-    (True, pa.bool_()),
     (2**64 - 1, pa.uint64()),
-    (float("nan"), pa.float64()),
     (-(2**62), pa.timestamp("ns")),
     ("a\0b", pa.string()),
     ("é", pa.dictionary(pa.int32(), pa.string())),
@@ -96,14 +87,6 @@ def _parquet_table(columns: list[str], rows: list[list[str]], random: Random) ->
     return _perhaps_damaged(buffer.getvalue(), random)
 
 
-def _json_lines(columns: list[str], rows: list[list[str]], random: Random) -> bytes:
-    """A table as lines of JSON, of which one has other values."""
-    lines = [json.dumps(dict(zip(columns, row, strict=True))) for row in rows]
-    odd_line = dict.fromkeys([*columns, random.choice(TEXTS)], random.choice(VALUES))
-    lines[random.randrange(len(lines))] = json.dumps(odd_line)
-    return "\n".join(lines).encode()
-
-
 def packed(content: bytes, name: str, random: Random) -> bytes:
     """A file as it is, or packed; perhaps damaged before, and after."""
     content = _perhaps_damaged(content, random)
@@ -125,46 +108,12 @@ def _perhaps_damaged(content: bytes, random: Random) -> bytes:
 
 
 def odd_table(folder: Path, columns: list[str], rows: list[list[str]], random: Random) -> Path:
-    """A file of these rows: Parquet, lines of JSON, or text, in which something may be odd."""
-    name = random.choice(("a.parquet", "a.jsonl", "a.csv", "a.csv", "a.csv", "a.csv.gz"))
+    """A file of these rows, Parquet or text, in which something may be odd."""
+    name = random.choice(("a.parquet", "a.csv", "a.csv", "a.csv", "a.csv.gz"))
     if name == "a.parquet":
         content = _parquet_table(columns, rows, random)
-    elif name == "a.jsonl":
-        content = packed(_json_lines(columns, rows, random), name, random)
     else:
         content = packed(text_table(columns, rows, random), "a.csv", random)
     path = folder / name
     path.write_bytes(content)
     return path
-
-
-def odd_json(text: str, random: Random) -> bytes:
-    """A JSON document with up to five of its values replaced, left out or added."""
-    document = json.loads(text)
-    for _ in range(random.choice((0, 1, 1, 2, 5))):
-        container = _random_container(document, random)
-        if isinstance(container, list):
-            key: Any = random.randrange(len(container))
-        else:
-            key = random.choice([*container, random.choice(TEXTS)])
-        container[key] = random.choice((*VALUES, *TEXTS))
-        if random.random() < 0.2:
-            del container[key]
-    content = json.dumps(document).encode()
-    if random.random() < 0.2:
-        content = damaged(content, random)
-    return content
-
-
-def _random_container(document: dict[str, Any], random: Random) -> Any:  # noqa: ANN401  JSON
-    """The document, or a list or an object that is in it and has something in it."""
-    container: Any = document
-    while random.random() < 0.75:
-        values = container
-        if isinstance(container, dict):
-            values = list(container.values())
-        inner = [value for value in values if isinstance(value, dict | list) and value]
-        if not inner:
-            break
-        container = random.choice(inner)
-    return container

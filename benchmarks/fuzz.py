@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import logging
 import os
 import resource
@@ -25,14 +24,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import redirect_stderr, redirect_stdout
-from functools import cache
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.damage import TEXTS, odd_json, odd_table, packed, text_table
+from benchmarks.damage import TEXTS, odd_table, packed, text_table
 from ecv_core import cli
 from ecv_core.analysis.score_files import read_contenders, with_varying_scores
 from ecv_core.dataset.own import add_file, remove
@@ -40,10 +38,6 @@ from ecv_core.dataset.plain import no_report
 from ecv_core.dataset.preparation import prepared
 from ecv_core.fold import import_folds
 from ecv_core.records.errors import EcvError
-from ecv_core.store.document import run_document
-from ecv_core.store.imports import import_run, read_run
-from ecv_core.store.recorded import recorded_runs
-from ecv_core.store.store import open_store
 from ecv_core.untrusted import bounded
 
 MOST_SECONDS = 10.0
@@ -101,22 +95,6 @@ def scores(random: Random, folder: Path) -> None:
     with_varying_scores(read_contenders(path), f"the file {path.name}")
 
 
-@cache
-def run_to_export() -> str:
-    """The JSON of a run, which can be imported as it is."""
-    return json.dumps(run_document(recorded_runs()[0]))
-
-
-def exported_run(random: Random, folder: Path) -> None:
-    """A run that was exported; what is taken is kept, read and deleted again."""
-    name = random.choice(("run.json", *TEXTS))
-    run = read_run(odd_json(run_to_export(), random), name)
-    store = open_store()
-    run_id, _ = import_run(store, run)
-    store.run(run_id)
-    store.delete(run_id)
-
-
 def command_line(random: Random, folder: Path) -> None:
     """A command with words that do not belong together."""
     # No text may name a file of somebody else.
@@ -137,7 +115,6 @@ KINDS: dict[str, Callable[[Random, Path], None]] = {
     "own dataset": own_dataset,
     "folds": folds,
     "scores": scores,
-    "exported run": exported_run,
     "command line": command_line,
 }
 

@@ -6,8 +6,7 @@ Each stage at each size in a fresh process: the least processor seconds of three
 where they are more than ten seconds, and the memory that it takes beyond what it is given; then the
 exponents with which both grow between the two largest sizes. Exit code 1 where one is above 1.1, or
 above 1.5 for the seconds of what reads memory in random order, which the processor's cache slows
-down as the data outgrow it. A stage prepares what it needs for a size, and returns the work that is
-measured.
+down as the data outgrow it. A stage prepares a size, and returns the work that is measured.
 """
 
 from __future__ import annotations
@@ -319,8 +318,7 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(STAGES), help="stages, by their names")
     options = parser.parse_args()
     sizes = [int(float(size)) for size in options.sizes.split(",")]
-    if not print_stages(sizes, options.only.split(",")):
-        sys.exit(1)
+    sys.exit(not print_stages(sizes, options.only.split(",")))
 
 
 if __name__ == "__main__":

@@ -216,10 +216,7 @@ class Kill:
 
     def _states(self) -> dict[str, str]:
         query = "select run_id, state from runs where sequence > :since"
-        states = {}
-        for run_id, state in self._trial.rows(query, self._newest_before):
-            states[str(run_id)] = str(state)
-        return states
+        return dict(self._trial.rows(query, self._newest_before))
 
     def _has_ended(self) -> bool:
         """Whether no run is said to go on."""
@@ -237,8 +234,8 @@ class Kill:
         def goes_on() -> bool:
             return len(self._folds()) > folds_before or RunState.RUNNING in self._states().values()
 
-        states = self._states()
-        cut_off = [run_id for run_id, state in states.items() if state != RunState.FINISHED]
+        states = self._states().items()
+        cut_off = [run_id for run_id, state in states if state != RunState.FINISHED]
         if self._victim in ("study", "select", "tune"):
             seconds = self._type(self._command(), goes_on)
             if cut_off:

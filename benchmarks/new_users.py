@@ -22,9 +22,13 @@ FOLDS = (1, 3, 4, 10)
 USERS = (200, 500)
 
 
-def print_recorded(draws: int, seed: int) -> None:
+def main() -> None:
     """The share of draws that is held, on average over the runs and at least."""
-    rng = np.random.default_rng(seed)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
     held: dict[tuple[int, int], dict[str, float]] = {}
     for scores in chain.from_iterable(recorded_contenders().values()):
         assert scores.users is not None  # as of all recorded runs
@@ -33,26 +37,17 @@ def print_recorded(draws: int, seed: int) -> None:
         for users in USERS:
             for folds in FOLDS:
                 count = 0
-                for _ in range(draws):
+                for _ in range(options.draws):
                     rows = rng.permutation(scores.k)[:folds]
                     columns = rng.integers(scores.users.shape[1], size=users)
                     interval = ecv.new_data_interval(scores.users[np.ix_(rows, columns)])
                     count += interval.low <= truth <= interval.high
-                held.setdefault((users, folds), {})[name] = count / draws
+                held.setdefault((users, folds), {})[name] = count / options.draws
     print_head(["users drawn", "folds", "held on average", "least of the runs"])
     for (users, folds), shares in held.items():
         least = min(shares, key=shares.__getitem__)
         average = percent(fmean(shares.values()))
         print_row([users, folds, average, f"{percent(shares[least])} ({least})"])
-
-
-def main() -> None:
-    """Print what was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    print_recorded(options.draws, options.seed)
 
 
 if __name__ == "__main__":

@@ -125,10 +125,9 @@ def measure_missing(cases: Sequence[Case], file: Path, pythons: Mapping[str, str
         if case.dataset not in parts_of:
             parts_of[case.dataset] = first_fold(case.dataset)
         print(*case, file=sys.stderr, flush=True)
-        load = os.getloadavg()[0]
         python = environment(case.library, file.parent, pythons)
-        line = measured(case, python, parts_of[case.dataset])
-        line |= {"case": case, "load": load}
+        load = os.getloadavg()[0]
+        line = {"case": case, "load": load, **measured(case, python, parts_of[case.dataset])}
         with file.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(line) + "\n")
 
@@ -211,7 +210,6 @@ def score_of(lists: np.ndarray, parts: FoldMatrices) -> float:
 
 
 # The table.
-
 
 Line = Mapping[str, Any]
 """What has been measured of a case."""

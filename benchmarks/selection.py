@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.tables import percent, print_head, print_row
+from benchmarks.tables import bold_where, percent, print_head, print_row
 from ecv_core.records.run import Scores
 from ecv_core.selection.evidence import PairedScores
 from ecv_core.selection.replay import SelectionProgress, play_computed_folds
@@ -109,16 +109,12 @@ def print_equal(selections: int) -> None:
             wrong += bool(made.means[progress.verdict.winner] < made.means.max())
             called_worse += len(progress.verdict.worse) > 0
             folds += sum(map(len, progress.folds_ran))
-        shares = [bold_above(0.05, count / selections) for count in (wrong, called_worse)]
+        shares = []
+        for count in (wrong, called_worse):
+            share = count / selections
+            shares.append(bold_where(share > 0.05, percent(share)))
         all_folds = selections * len(fold_noise) * K
         print_row([name, *shares, percent(folds / all_folds, 0)])
-
-
-def bold_above(most: float, share: float) -> str:
-    """A share as a percentage, bold where it is too much."""
-    if share > most:
-        return f"**{percent(share)}**"
-    return percent(share)
 
 
 def print_losses(selections: int) -> None:
@@ -134,10 +130,7 @@ def print_losses(selections: int) -> None:
         row = [name]
         for fold_noise in FOLD_NOISES:
             multiple = mean_loss(contenders, spread, fold_noise, selections) / LOSS
-            cell = f"{multiple:.2f}"
-            if multiple > 2:
-                cell = f"**{cell}**"
-            row.append(cell)
+            row.append(bold_where(multiple > 2, f"{multiple:.2f}"))
         print_row(row)
 
 

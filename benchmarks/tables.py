@@ -16,6 +16,13 @@ def print_row(cells: Iterable[object]) -> None:
     print("|", " | ".join(map(str, cells)), "|", flush=True)
 
 
+def bold_where(is_bold: bool, text: str) -> str:
+    """A cell, bold where a promise breaks."""
+    if is_bold:
+        return f"**{text}**"
+    return text
+
+
 def percent(share: float, digits: int = 1) -> str:
     """A share as a percentage."""
     return f"{100 * share:.{digits}f} %"

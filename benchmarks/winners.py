@@ -1,7 +1,6 @@
 """What is said of a winner: whom it is as good as, and how good it is on new users.
 
-    python -m benchmarks.winners                  two, four and twelve contenders, some minutes
-    python -m benchmarks.winners --runs 50        fewer selections of each kind
+    python -m benchmarks.winners [--runs 200]     two, four and twelve contenders, some minutes
     python -m benchmarks.winners --new-users      the best of 50 on new users
 
 The first of the contenders is better than all others, which are equal, by 0.5, 1, 2 or 3 times the

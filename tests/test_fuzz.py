@@ -1,10 +1,11 @@
-"""500 damaged files and odd settings: each is read, or refused in one sentence, within bounds."""
+"""Damaged files, odd commands and odd runs: each is read, or refused in one short sentence."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 
 from ecv_core.analysis.score_files import read_contenders
 from ecv_core.records.errors import InputError
+from ecv_core.store.document import run_document
 from ecv_core.store.imports import read_run
+from ecv_core.store.recorded import recorded_runs
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = st.lists(st.lists(st.text(max_size=9), min_size=1, max_size=4), min_size=1, max_size=9)
@@ -54,3 +57,42 @@ def test_any_json_is_no_run_and_said_so(document):
         InputError, match=r"is not a run that e-fold exported|which is too large a number"
     ):
         read_run(json.dumps(document).encode(), "x.json")
+
+
+@cache
+def exported_run() -> str:
+    return json.dumps(run_document(recorded_runs()[0]))
+
+
+def containers_in(value) -> list:
+    """A JSON document, and every list and object in it that has something in it."""
+    inner = []
+    if isinstance(value, dict):
+        inner = list(value.values())
+    if isinstance(value, list):
+        inner = value
+    if not inner:
+        return []
+    containers = [value]
+    for part in inner:
+        containers += containers_in(part)
+    return containers
+
+
+@settings(max_examples=50)
+@given(data=st.data())
+def test_a_run_with_anything_in_another_place_is_read_or_one_sentence(data):
+    document = json.loads(exported_run())
+    containers = containers_in(document)
+    container = containers[data.draw(st.integers(0, len(containers) - 1))]
+    keys = range(len(container))
+    if isinstance(container, dict):
+        keys = [*container, "another"]
+    container[data.draw(st.sampled_from(keys))] = data.draw(JSON)
+    said = ""
+    try:
+        read_run(json.dumps(document).encode(), "x.json")
+    except InputError as error:
+        said = str(error)
+    assert len(said) < 800
+    assert len(said.splitlines()) < 2
