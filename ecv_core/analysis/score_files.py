@@ -37,6 +37,8 @@ class Direction:
     higher_is_better: bool
     why: str
     """As a part of a sentence: "by the column 'rmse'"."""
+    is_known: bool = True
+    """Whether something says it; else it is the usual one that is taken."""
     has_worst_score: bool = True
     """Whether the scores can be only so bad, as far as is known."""
 
@@ -57,9 +59,12 @@ class Direction:
         """What the user says, whatever the file says; a contradiction is told."""
         if higher_is_better == self.higher_is_better:
             return replace(self, why="as was asked")
+        why = "as was asked"
+        if self.is_known:
+            why = f"as you set, although {self.words} {self.why}"
         return Direction(
             higher_is_better=higher_is_better,
-            why=f"as you set, although {self.words} {self.why}",
+            why=why,
             has_worst_score=self.has_worst_score and higher_is_better,
         )
 
@@ -233,6 +238,7 @@ def _direction(clues: Sequence[MetricClue], scores: Sequence[Floats]) -> Directi
         return Direction(
             higher_is_better=True,
             why="because nothing in the file names a known metric",
+            is_known=False,
             has_worst_score=not some_below_zero,
         )
     clue, metric = named_metrics[0]

@@ -181,6 +181,10 @@ def test_a_contradiction_is_the_users_choice_and_said(read) -> None:
         "Higher is better, as you set, although lower is better by the column 'rmse'; if this "
         "is wrong, use x."
     )
+    of_unknown = read(FOLDS, index_label="fold").directed(higher_is_better=False)
+    assert of_unknown.direction.sentence("x") == (
+        "Lower is better, as was asked; if this is wrong, use x."
+    )
     asked = read(long_of("rmse"), metric="ndcg", index=False).direction
     assert asked.higher_is_better
     assert "although the column 'rmse' suggests the opposite" in asked.why

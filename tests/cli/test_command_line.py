@@ -118,3 +118,9 @@ def test_help_names_no_default_that_a_command_does_not_have(capsys):
             cli.main([command, "--help"])
         help_text = capsys.readouterr().out.split(f"\n  {option} ")[1]
         assert "Default" not in help_text.split("\n  -")[0]
+
+
+@pytest.mark.parametrize("word", ["-1e-05", "-.5", "-3.E2", "-7", "-inf"])
+def test_a_negative_number_is_a_value_and_no_option(word):
+    options = cli.parse(["tell", "1a2b", "0", "--score", word])
+    assert options.score == float(word)
