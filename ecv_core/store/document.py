@@ -262,8 +262,10 @@ _PUBLIC_ENERGY_NAMES = {
 
 def _energy_values(run: RunRecord) -> dict[str, Any]:
     """The energy of a run under the names that other programs read."""
+    facts = codec.to_json(energy_of(run))
+    del facts["folds_after_stop"]  # documents have the folds and the stop
     values = {}
-    for name, value in codec.to_json(energy_of(run)).items():
+    for name, value in facts.items():
         values[_PUBLIC_ENERGY_NAMES.get(name, name)] = value
     return values
 

@@ -131,8 +131,10 @@ def _cells(
         rule += f", {rule_words(run.spec)}"
     facts = energy_of(run)
     energy = "-"
-    if run.joules:
+    saved = "-"
+    if facts.source != "none":
         energy = used_words(facts)
+        saved = saved_words(facts)
     return {
         "Dataset": dataset_title(run.spec.dataset),
         "Algorithm": name,
@@ -144,7 +146,7 @@ def _cells(
         "Folds": f"{run.folds_used} of {run.k}",
         "Rule": rule,
         "Energy": energy,
-        "Saved": saved_words(facts),
+        "Saved": saved,
     }
 
 
@@ -194,8 +196,20 @@ def csv_row(row: RunRow) -> dict[str, object]:
     score = None
     if run.at_stop:
         score = run.at_stop.mean
-    joules_low, joules_high = facts.joules_range
-    saved_low, saved_high = facts.saved_range or (None, None)
+    p_text: str | None = row.cells["p"]
+    if p_text == "-":
+        p_text = None
+    joules: float | None = None
+    grams: float | None = None
+    joules_range: tuple[float, float] | tuple[None, None] = (None, None)
+    saved_range: tuple[float, float] | tuple[None, None] = (None, None)
+    if facts.source != "none":  # without a meter they are not zero, but not known
+        joules = facts.joules
+        grams = facts.grams_co2e
+        joules_range = facts.joules_range
+        saved_range = facts.saved_range or (None, None)
+    joules_low, joules_high = joules_range
+    saved_low, saved_high = saved_range
     setting: dict[str, object] = {
         "run_id": run.run_id,
         "dataset": run.spec.dataset,
@@ -204,19 +218,19 @@ def csv_row(row: RunRow) -> dict[str, object]:
     }
     outcome = {
         "score": score,
-        "p_holm": row.cells["p"],
+        "p_holm": p_text,
         "folds_used": run.folds_used,
         "folds_computed_before": sum(fold.reused for fold in run.folds),
         "k": run.k,
         "rule": rule_words(run.spec),
     }
     cost = {
-        "joules": facts.joules,
+        "joules": joules,
         "joules_low": joules_low,
         "joules_high": joules_high,
         "saved_joules_low": saved_low,
         "saved_joules_high": saved_high,
-        "grams_co2e": facts.grams_co2e,
+        "grams_co2e": grams,
         "country": run.spec.country,
         "energy_source": facts.source,
         "started_at": f"{run.created_at:%Y-%m-%dT%H:%M:%SZ}",

@@ -136,6 +136,18 @@ def test_csv_has_a_row_per_run_in_si_units(named_run):
     assert (rows["b"]["dataset"], rows["b"]["folds_used"]) == ("ml-100k", "3")
 
 
+def test_what_is_not_known_of_a_run_is_no_number_of_the_table(named_run):
+    runs = [named_run("a", (0.4, 0.42, 0.43)), named_run("b", seed=7, source="none", stopped_at=2)]
+    metered, unmetered = csv.DictReader(io.StringIO(runs_csv(runs)))
+    assert (metered["p_holm"], unmetered["p_holm"]) == ("", "")  # the folds are not the same
+    assert float(metered["grams_co2e"]) == 1.5
+    assert unmetered["energy_source"] == "none"
+    for name in ("joules", "joules_low", "joules_high", "saved_joules_low", "grams_co2e"):
+        assert unmetered[name] == ""
+    _, row = rows_of_runs(runs)
+    assert (row.cells["Energy"], row.cells["Saved"]) == ("-", "-")
+
+
 def test_a_table_for_a_paper_has_the_best_in_bold(named_run):
     best = named_run("best", (0.4, 0.41, 0.42))
     text = runs_latex([named_run("worse", algorithm="popular"), best])
