@@ -122,7 +122,7 @@ def _stops(k: int) -> range:
 
 
 def _stop_question() -> str:
-    return "Its interval is narrow and still after fold"
+    return "The rule stops after fold"
 
 
 def _difference_question(k: int) -> str:
