@@ -114,7 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error, BAD_INPUT)
     except (KeyboardInterrupt, Terminated):
         return _complain(
-            f"stopped; the finished folds are kept, and '{program()} resume' continues the run",
+            f"stopped; folds that have finished are kept, and '{program()} resume' continues a run "
+            "that had begun",
             INTERRUPTED,
         )
     except BrokenPipeError:  # the reader of our output has seen enough

@@ -124,3 +124,15 @@ def test_help_names_no_default_that_a_command_does_not_have(capsys):
 def test_a_negative_number_is_a_value_and_no_option(word):
     options = cli.parse(["tell", "1a2b", "0", "--score", word])
     assert options.score == float(word)
+
+
+def test_a_command_that_is_stopped_promises_no_run_that_may_not_have_begun(monkeypatch, capsys):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "parse", stop)
+    assert cli.main(["run", "ml-1m", "item-knn"]) == 130
+    assert capsys.readouterr().err == (
+        "error: stopped; folds that have finished are kept, and 'python -m ecv_core resume' "
+        "continues a run that had begun\n"
+    )
