@@ -125,6 +125,11 @@ class Dashboard:
             if any("ecv_core.jobs.executors" in word for word in child.cmdline())
         ]
 
+    def hold_workers(self) -> None:
+        """What they compute goes on without an end, and takes no processor from others."""
+        for worker in self.workers():
+            worker.suspend()
+
     def kill(self) -> None:
         """As when the machine goes down: nobody gets to say goodbye."""
         assert self.process is not None

@@ -117,6 +117,7 @@ def watched_tab(where: Browser | BrowserContext) -> Iterator[Page]:
     """
     context = where.new_context(viewport=VIEW) if isinstance(where, Browser) else where
     context.set_default_timeout(PATIENCE)
+    pages_before = context.pages
     tab = context.new_page()
     tab.add_init_script(STILL)
     errors: list[str] = []
@@ -133,7 +134,10 @@ def watched_tab(where: Browser | BrowserContext) -> Iterator[Page]:
         if context is where:
             if tab.url.startswith("http"):
                 tab.evaluate("localStorage.clear()")
-            tab.close()
+            # Those that its test opened, too: they would be drawn again in all tests to come.
+            for page in context.pages:
+                if page not in pages_before:
+                    page.close()
             context.clear_cookies()
             context.clear_permissions()
         else:

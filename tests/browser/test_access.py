@@ -1,9 +1,10 @@
-"""Every page with real content: axe finds nothing, and nothing is cut off when narrow."""
+"""Every page with real content: axe finds nothing, light and wide or dark and narrow."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -41,6 +42,13 @@ PAGES = {
 }
 """Address, and what is there once the page is."""
 SIZES = ((1024, 768), (390, 844))
+SCHEMES: tuple[tuple[Literal["light", "dark"], str], ...] = (
+    ("light", "rgb(16, 24, 31)"),
+    ("dark", "rgb(230, 234, 237)"),
+)
+"""The look in which each size is looked at, and the colour that its text then has."""
+HAS_TEXT_COLOUR = """(colour) =>
+  getComputedStyle(document.querySelector(".stApp")).color === colour"""
 
 CUT_OFF = """() => {
   const wide = document.documentElement.scrollWidth - innerWidth;
@@ -92,7 +100,7 @@ def at_rest(look: Callable[[], list[str]], seconds: float = 15) -> list[str]:
     "name",
     [name if name in FIRST else pytest.param(name, marks=pytest.mark.slow) for name in PAGES],
 )
-def test_every_page_is_accessible_in_light_dark_and_narrow(
+def test_every_page_is_accessible_in_light_and_in_dark_and_narrow(
     name: str, tab: Page, warm: Dashboard, run_id: str
 ) -> None:
     address, there = PAGES[name]
@@ -102,16 +110,11 @@ def test_every_page_is_accessible_in_light_dark_and_narrow(
     # What the driver asks of a page counts as a press, after which Present takes the whole screen.
     tab.evaluate("document.fullscreenElement && document.exitFullscreen()")
     found = {}
-    for width, height in SIZES:
+    for (width, height), (scheme, text_colour) in zip(SIZES, SCHEMES, strict=True):
         tab.set_viewport_size({"width": width, "height": height})
+        tab.emulate_media(color_scheme=scheme)
+        tab.wait_for_function(HAS_TEXT_COLOUR, arg=text_colour)
         drawn(tab)
         found[f"{width} pixels wide"] = at_rest(lambda: tab.evaluate(CUT_OFF))
-        found[f"axe, {width} pixels wide"] = at_rest(lambda: barriers(tab))
-    tab.set_viewport_size({"width": 1280, "height": 900})
-    tab.emulate_media(color_scheme="dark")
-    tab.wait_for_function(
-        "() => getComputedStyle(document.querySelector('.stApp')).color === 'rgb(230, 234, 237)'"
-    )
-    drawn(tab)
-    found["dark"] = at_rest(lambda: barriers(tab))
+        found[f"axe, {scheme}, {width} pixels wide"] = at_rest(lambda: barriers(tab))
     assert {when: what for when, what in found.items() if what} == {}

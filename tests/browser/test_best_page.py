@@ -29,6 +29,10 @@ def test_a_recorded_selection_plays_and_one_of_ones_own_is_decided(
     page.get_by_text("Start one of your own").click()
     start = page.get_by_role("button", name="Start the selection")
     expect(start).to_be_enabled()
+    contenders = page.get_by_role("toolbar", name="Algorithms")
+    for name in ("EASE", "ImplicitMF", "RP3beta"):  # leaves two, whose folds are soon computed
+        contenders.get_by_role("button", name=name, exact=True).click()
+    expect(contenders.get_by_role("button", pressed=True)).to_have_text(["Popularity", "ItemKNN"])
     followed(page)  # the form that opens moves the button while it is drawn
     start.click()
     decided = re.compile(r"Use .* on Synthetic.* Decided after \d+ fold")

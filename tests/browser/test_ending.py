@@ -1,4 +1,4 @@
-"""The begin and end of the dashboard: it takes a queue over, and told to end loses no run."""
+"""The begin and end of the dashboard: it asks for nothing, takes a queue over, and loses no run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONG = make_spec(
     "name",
     ["SIGTERM", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGINT", "SIGHUP"))],
 )
-def test_it_begins_what_was_queued_and_ends_within_seconds(
+def test_a_first_start_asks_nothing_begins_what_was_queued_and_ends_within_seconds(
     tmp_path: Path, data_dir: Path, name: str
 ) -> None:
     if signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
@@ -37,8 +37,9 @@ def test_it_begins_what_was_queued_and_ends_within_seconds(
     gone = f"{this_process().rsplit(':', 2)[0]}:4194300:0"  # a dashboard on this machine, once
     first, second = store.create([LONG, LONG], owner=gone)
     beat(store, gone, is_dashboard=True)
-    dashboard.start()
+    dashboard.start(first_time=True)
     try:
+        assert "Email" not in dashboard.log.read_text()
         wait_for(dashboard, first, computing)  # though nobody has opened a page
         assert dashboard.process is not None
         family = psutil.Process(dashboard.process.pid).children(recursive=True)

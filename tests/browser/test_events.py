@@ -99,23 +99,44 @@ def test_a_page_with_many_others_of_its_browser_open_follows_its_run(
     expect(page).not_to_have_title(re.compile("▶"))
 
 
-def test_nothing_is_asked_while_nothing_changes_and_the_clock_goes_on(
+def topics(said: str) -> list[str]:
+    return [line for line in said.split("\n") if not line.startswith("shared ")]
+
+
+def test_nothing_is_asked_while_nothing_changes_and_one_socket_serves_all_of_a_tab(
     page: Page, dashboard: Dashboard, store: Store, run_id: str
 ) -> None:
     sent = asked(page)
+    shown: list[tuple[str, str]] = []  # socket, and what it says that the tab shows
+
+    def note(socket: WebSocket) -> None:
+        if socket.url.endswith("/events"):
+            socket.on("framesent", lambda said: shown.append((str(socket), str(said))))
+
+    page.on("websocket", note)
     page.goto(f"{dashboard.url}/run?run={run_id}")
     bar = page.locator(".ecv-progress")
     expect(bar).to_contain_text("fit 1 of 9")
     page.wait_for_timeout(2500)  # all that the page loads ahead is there
+    assert len({socket for socket, _ in shown}) == 1
+    assert topics(shown[-1][1]) == [f"folds {run_id}", "queue", "server", f"states {run_id}"]
+    assert shown[-1][1].count("shared ") == 3  # bar, sentence with numbers, figure
     sent.clear()
     said = bar.inner_text()
     page.wait_for_timeout(4000)
     assert sent == []
-    assert bar.inner_text() != said
+    assert bar.inner_text() != said  # the clock goes on
     store.set_progress(run_id, 0, "fit", 5, 9)
     expect(bar).to_contain_text("fit 5 of 9")
     expect(bar.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "5")
     assert sent == []  # what all are shown comes by itself
+    page.get_by_role("link", name="Learn", exact=True).click()
+    page.wait_for_url(re.compile("/learn"))
+    expect(bar).to_be_visible()
+    page.wait_for_timeout(1000)
+    assert len({socket for socket, _ in shown}) == 1
+    assert topics(shown[-1][1]) == ["queue", "server"]
+    assert shown[-1][1].count("shared ") == 1
 
 
 def test_a_fold_is_seen_though_the_page_asks_for_nothing_but_its_table(
@@ -202,6 +223,7 @@ def test_where_events_do_not_come_through_a_page_still_follows_now_and_then(
         expect(after(tab, 2)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_step_to_another_page_is_not_lost_when_this_one_has_just_changed(
     profile: BrowserContext, dashboard: Dashboard, run_id: str
 ) -> None:
@@ -259,32 +281,3 @@ def test_a_step_to_another_page_is_not_lost_when_this_one_has_just_changed(
             tab.go_back()
             there("Runs")
         assert tab.url == f"{dashboard.url}/runs"
-
-
-def topics(said: str) -> list[str]:
-    return [line for line in said.split("\n") if not line.startswith("shared ")]
-
-
-def test_one_socket_serves_all_parts_of_a_tab_and_says_what_they_show(
-    page: Page, dashboard: Dashboard, run_id: str
-) -> None:
-    sent: list[tuple[str, str]] = []
-
-    def note(socket: WebSocket) -> None:
-        if socket.url.endswith("/events"):
-            socket.on("framesent", lambda said: sent.append((str(socket), str(said))))
-
-    page.on("websocket", note)
-    page.goto(f"{dashboard.url}/run?run={run_id}")
-    expect(page.locator(".ecv-progress")).to_be_visible()
-    page.wait_for_timeout(1500)
-    assert len({socket for socket, _ in sent}) == 1
-    assert topics(sent[-1][1]) == [f"folds {run_id}", "queue", "server", f"states {run_id}"]
-    assert sent[-1][1].count("shared ") == 3  # bar, sentence with numbers, figure
-    page.get_by_role("link", name="Learn", exact=True).click()
-    page.wait_for_url(re.compile("/learn"))
-    expect(page.locator(".ecv-progress")).to_be_visible()
-    page.wait_for_timeout(1000)
-    assert len({socket for socket, _ in sent}) == 1
-    assert topics(sent[-1][1]) == ["queue", "server"]
-    assert sent[-1][1].count("shared ") == 1

@@ -16,7 +16,7 @@ new PerformanceObserver((list) => list.getEntries().forEach((shift) => {
 """Adds up what web.dev calls cumulative layout shift, of the whole opening."""
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.slow)])
 def test_home_and_the_form_move_by_less_than_a_tenth_as_they_open(
     browser: Browser, warm: Dashboard, width: int
 ) -> None:

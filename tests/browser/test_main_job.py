@@ -94,6 +94,7 @@ def test_a_restart_finds_the_run_interrupted_resumes_it_and_cancel_ends_it(
 ) -> None:
     run_id = start(page, dashboard, **LONG)
     wait_for(dashboard, run_id, computing)
+    page.goto("about:blank")  # an open page would say that its server is away
     dashboard.kill()
     dashboard.start()
     page.goto(f"{dashboard.url}/runs")
@@ -101,6 +102,7 @@ def test_a_restart_finds_the_run_interrupted_resumes_it_and_cancel_ends_it(
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("button", name="Cancel").first).to_be_visible()
     wait_for(dashboard, run_id, computing)
+    dashboard.hold_workers()
     page.goto(f"{dashboard.url}/run?run={run_id}")
     page.get_by_role("button", name="Cancel").click()  # the page's own; the bar is not here
     wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
@@ -125,6 +127,7 @@ def test_a_row_of_the_table_opens_its_run_and_is_deleted_with_an_undo(
     assert [run.run_id for run in open_store(dashboard.database_url).runs()] == [run_id]
 
 
+@pytest.mark.slow
 def test_several_algorithms_queue_and_show_together(page: Page, dashboard: Dashboard) -> None:
     page.goto(f"{dashboard.url}/run")
     chips = page.get_by_role("toolbar", name="Algorithms")

@@ -21,16 +21,14 @@ def test_a_reload_and_a_second_tab_see_what_runs_on_any_page_and_cancel_it(
 ) -> None:
     run_id = start(page, dashboard, **LONG)
     wait_for(dashboard, run_id, computing)
+    dashboard.hold_workers()
     page.reload()  # in the middle
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     expect(page.get_by_role("progressbar")).to_be_visible()
     with watched_tab(profile) as other:
-        other.goto(page.url)
-        expect(other.get_by_role("button", name="Cancel")).to_be_visible()
         other.goto(f"{dashboard.url}/learn")
         expect(other.get_by_text(re.compile("NMF on Synthetic · fold 1 of 10"))).to_be_visible()
         expect(other).to_have_title(re.compile(r"^▶ 1/10 NMF on Synthetic"))
-        other.reload()
         other.get_by_role("link", name="Open").click()
         other.wait_for_url(re.compile(f"run={run_id}"))
         other.goto(f"{dashboard.url}/run")  # it opens on what runs

@@ -46,6 +46,7 @@ def written_by_hand(tab: Page, name: str, written: str) -> None:
     tab.wait_for_url(re.compile(re.escape(written.replace("%", "%25"))))
 
 
+@pytest.mark.slow
 def test_the_forms_settings_travel(tab: Page, warm: Dashboard) -> None:
     tab.goto(f"{warm.url}/run?alpha=0.001")
     written_by_hand(tab, "alpha", "1e-3")
