@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.databases import each_database, postgres, store  # noqa: F401  fixtures for all
+from tests.databases import each_database, postgres, store, tables_by_script  # noqa: F401  for all
 
 # Datasets that were downloaded already, or lie beside the checkout, are used; read only, and in
 # the processes that tests start too.

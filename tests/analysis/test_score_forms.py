@@ -542,13 +542,24 @@ def test_trials_of_a_study_with_two_objectives_have_folds_too(read_text) -> None
         '{"model": ["A", "A", "B", "B"], "fold": [1, 2, 1, 2], "ndcg": [0.3, 0.31, 0.2, 0.21]}',
     ],
 )
-@pytest.mark.parametrize("packed", [False, True])
-def test_json_of_any_form_is_read(tmp_path: Path, text: str, packed: bool) -> None:
+def test_json_of_any_form_is_read(tmp_path: Path, text: str) -> None:
     path = tmp_path / "scores.json"
     path.write_text(text)
-    if packed:
-        path = tmp_path / "scores.json.gz"
-        path.write_bytes(gzip.compress(text.encode()))
+    assert folds_of(read_contenders(path, "ndcg")) == {"A": [0.3, 0.31], "B": [0.2, 0.21]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"model": "A", "fold": 1, "ndcg": 0.3}\n{"model": "A", "fold": 2, "ndcg": 0.31}\n'
+        '{"model": "B", "fold": 1, "ndcg": 0.2}\n{"model": "B", "fold": 2, "ndcg": 0.21}\n',
+        '{"A": {"ndcg": [0.3, 0.31], "mrr": [0, 0]}, "B": {"ndcg": [0.2, 0.21], "mrr": [0, 0]}}',
+    ],
+)
+def test_packed_json_is_read(tmp_path: Path, text: str) -> None:
+    """It is unpacked by a process of its own, and then read as any other."""
+    path = tmp_path / "scores.json.gz"
+    path.write_bytes(gzip.compress(text.encode()))
     assert folds_of(read_contenders(path, "ndcg")) == {"A": [0.3, 0.31], "B": [0.2, 0.21]}
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ecv_core.figures import efold_plot
 from ecv_core.figures.efold import FoldHistory, alt_text, efold_frame, score_range
 from ecv_core.figures.efold_plot import efold_figure, efold_figures, efold_steps
 from ecv_core.records.run import Decision, Interval, Moment
@@ -103,18 +104,21 @@ def as_seen(figure, end):
 
 
 @pytest.mark.parametrize(
-    ("folds", "stopped_at"), [(44, None), (44, 1), (44, 2), (44, 20), (44, 43), (42, 20), (42, 42)]
+    ("folds", "stopped_at"), [(20, None), (20, 1), (20, 2), (20, 10), (20, 19), (18, 10), (18, 18)]
 )
-def test_what_is_cut_out_of_a_later_figure_is_what_was_drawn_after_that_fold(folds, stopped_at):
+def test_what_is_cut_out_of_a_later_figure_is_what_was_drawn_after_that_fold(
+    folds, stopped_at, monkeypatch
+):
     """Of a whole run and of one that lacks folds, wherever it stops."""
+    monkeypatch.setattr(efold_plot, "_MOST_FOLDS_ALL_DRAWN", 15)  # of as many as have a figure each
     moments = many_moments(folds)
-    shown = efold_figures(history_of(moments, stopped_at, k=44))
-    steps = efold_steps(history_of(moments, stopped_at, k=44))
-    assert len(shown) < 20
+    shown = efold_figures(history_of(moments, stopped_at, k=20))
+    steps = efold_steps(history_of(moments, stopped_at, k=20))
+    assert len(shown) < folds
     span = score_range(efold_frame(moments, stopped_at))
     for n in range(1, folds + 1):
         stop = stopped_at if stopped_at is not None and n >= stopped_at else None
-        history = history_of(moments[:n], stop, k=44)
+        history = history_of(moments[:n], stop, k=20)
         drawn = efold_figure(history, span=span)
         seen = as_seen(shown[steps[n].figure], steps[n].largest_x)
         assert seen == as_seen(drawn, 1000), n

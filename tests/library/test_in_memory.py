@@ -143,15 +143,21 @@ class FilledUp(LikeImplicit):
     """Gives whoever has too few candidates items that were filtered out, as implicit does."""
 
     def recommend(self, users, matrix, N=10):
-        best, scores = super().recommend(users, matrix, N=matrix.shape[1])
+        best, scores = self.candidates_and_others(users, matrix, N)
         return best, np.maximum(scores, np.finfo(np.float32).min)
 
+    def candidates_and_others(self, users, matrix, n):
+        """The best candidates, and behind them items that the users have."""
+        best, scores = super().recommend(users, matrix, N=matrix.shape[1])
+        columns = np.r_[:n, -n:0]
+        return best[:, columns], scores[:, columns]
 
-class FilledUpWithScores(LikeImplicit):
+
+class FilledUpWithScores(FilledUp):
     """Gives such items any score after all candidates, as implicit's neighbourhood models do."""
 
     def recommend(self, users, matrix, N=10):
-        best, scores = super().recommend(users, matrix, N=matrix.shape[1])
+        best, scores = self.candidates_and_others(users, matrix, N)
         return best, np.where(np.isfinite(scores), scores, 0.0)
 
 

@@ -82,6 +82,11 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def queue_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.shared.live.state.RunManager", QueueOnly)
     st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> None:
+    """No page shows what Streamlit keeps of another test's database."""
     st.cache_data.clear()
 
 

@@ -14,6 +14,11 @@ from pages.shared.live.classroom import close_room, new_room
 from pages.shared.live.phones import Lecture
 
 
+@pytest.fixture(autouse=True)
+def nothing_kept():
+    """Of the lessons, which are of recorded runs alone, Streamlit keeps the figures."""
+
+
 @pytest.fixture
 def learn(app):
     """Opens the page at an address."""
