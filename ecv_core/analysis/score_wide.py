@@ -6,8 +6,9 @@ them, or of each contender ('knn rmse', 'knn mae', ...).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -381,13 +382,28 @@ def _contender_names(
         metric_words[name] = metric.words
     contenders_by_metric = Counter(metric_words.values())
     fewest_contenders = min(contenders_by_metric.values())
-    if len(names) == 1 or (len(contenders_by_metric) > 1 and fewest_contenders == 1):
+    if len(contenders_by_metric) > 1 and _are_of_one_contender(metric_words):
+        return _metric_of_only_contender(names, times, file, wanted)
+    if len(contenders_by_metric) > 1 and fewest_contenders == 1:
         # A metric of one contender alone is a part of its name, such as the loss it minimises.
         return every_name
     chosen = chosen_metric(list(contenders_by_metric), wanted, file)
     contenders, others = divided(names, lambda name: metric_words[name] == chosen)
     clue = MetricClue(f"'{chosen}' in the contenders' names", chosen)
     return _ScoreNames(contenders, left_out_words(others, "other metrics"), clue)
+
+
+def _are_of_one_contender(metric_words: Mapping[str, str]) -> bool:
+    """Whether names differ in their metric alone, as 'svd rmse' and 'svd mae' do.
+
+    Args:
+        metric_words: Name -> the words in it that name a metric, without signs.
+    """
+    names_without_metric = set()
+    for name, words in metric_words.items():
+        metric_pattern = r"\W*".join(words.split())
+        names_without_metric.add(re.sub(metric_pattern, "", name, flags=re.IGNORECASE))
+    return len(names_without_metric) == 1
 
 
 def _metric_of_only_contender(

@@ -754,6 +754,28 @@ def test_l1_and_l2_beside_no_metric_are_contenders(read_text, names) -> None:
     assert list(folds_of(read_text(f"fold,{names}\n1,{row}\n2,{row}\n"))) == names.split(",")
 
 
+def test_two_metrics_of_one_contender_are_no_contenders(read_text) -> None:
+    text = "fold,svd rmse,svd mae\n1,0.9,0.7\n2,0.8,0.6\n"
+    with pytest.raises(SeveralMetrics, match="svd rmse and svd mae are metrics of one contender"):
+        read_text(text)
+    scores = read_text(text, "svd mae")
+    assert folds_of(scores) == {"svd mae": [0.7, 0.6]}
+    assert not scores.direction.higher_is_better
+    # The losses that two models minimise are parts of their names.
+    names = "svd hinge loss,knn log loss"
+    assert len(folds_of(read_text(f"fold,{names}\n1,0.9,0.7\n2,0.8,0.6\n"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "higher_is_better"), [("run1 - test/recall@10", True), ("svd rmse", False)]
+)
+def test_the_name_of_a_single_contender_names_its_metric(read_text, name, higher_is_better) -> None:
+    scores = read_text(f"fold,{name}\n1,0.9\n2,0.8\n")
+    assert folds_of(scores) == {name: [0.9, 0.8]}
+    assert scores.direction.higher_is_better == higher_is_better
+    assert "nothing in the file" not in scores.direction.why
+
+
 # Means without a name. (0.9123 + 0.9345) / 2 = 0.9234; (0.8123 + 0.8245) / 2 = 0.8184; their
 # standard deviations are 0.0111 and 0.0061.
 
