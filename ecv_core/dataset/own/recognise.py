@@ -174,11 +174,16 @@ def without_roles(
         column = layout.names[place]
         role_in_words = ROLE_WORDS[role]
         notes.append(
-            f"The column {column} is not used as the {role_in_words}, because "
+            f"{_not_used_words(column)} as the {role_in_words}, because "
             f"{empty_counts[role]:,} of {row_count_words} rows have no {role_in_words} in it. "
             f"To use it, give {OPTIONS[role]} {column}."
         )
     return replace(recognition, layout=layout, notes=tuple(notes))
+
+
+def _not_used_words(column: str) -> str:
+    """How a sentence begins that tells of a column that is not used."""
+    return f"The column {column} is not used"
 
 
 def _count_readable(values: Sequence[str], role: str, layout: Layout) -> int:
@@ -683,7 +688,12 @@ def first_rows_sentences(recognition: Recognised) -> list[str]:
             sentences.append(
                 "These dates fit both day first and month first: check which one is right."
             )
-    return sentences + _returns_sentences(recognition) + _unused_sentences(layout, unread_times)
+    sentences += _returns_sentences(recognition)
+    told_places = list(unread_times)
+    for place, name in enumerate(layout.names):
+        if any(note.startswith(_not_used_words(name)) for note in recognition.notes):
+            told_places.append(place)
+    return sentences + _unused_sentences(layout, told_places)
 
 
 def _unused_sentences(layout: Layout, told_places: Container[int]) -> list[str]:
@@ -706,7 +716,7 @@ def _unused_sentences(layout: Layout, told_places: Container[int]) -> list[str]:
     if len(unused) > _MOST_NAMED:
         words = f"{listed(unused[:_MOST_NAMED])} and {len(unused) - _MOST_NAMED} more"
     if len(unused) == 1:
-        return [f"The column {words} is not used."]
+        return [f"{_not_used_words(words)}."]
     return [f"These columns are not used: {words}."]
 
 

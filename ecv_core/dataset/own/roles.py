@@ -171,13 +171,32 @@ def roles_by_names(names: Sequence[str], rows: Rows) -> dict[str, int]:
     plain = [plain_name(name) for name in _names_in_object_of_row(names)]
     roles: dict[str, int] = {}
     for role, words in _WORDS.items():
-        for word in words:  # likeliest first
-            if word in plain:
-                roles[role] = plain.index(word)
-                break
+        places = [plain.index(word) for word in words if word in plain]  # likeliest first
+        if role == "timestamp" and places:
+            places = [_likeliest_time(places, rows)]
+        if places:
+            roles[role] = places[0]
     if _is_day_of_month(roles.get("timestamp"), plain, rows):
         del roles["timestamp"]  # without the month it tells no order
     return roles
+
+
+def _likeliest_time(places: Sequence[int], rows: Rows) -> int:
+    """The first of these columns that may hold times; the first one where none does."""
+    for place in places:
+        if _may_be_times(rows, place):
+            return place
+    return places[0]
+
+
+def _may_be_times(rows: Rows, place: int) -> bool:
+    """Whether a column holds numbers or dates; times of a day alone, as '10:00:00', are neither."""
+    values = []
+    for row in rows:
+        if place < len(row) and row[place].strip():
+            values.append(row[place].strip())
+    numbers = list(filter(is_number, values))
+    return len(numbers) > NEARLY_ALL * len(values) or are_dates(values)
 
 
 def _is_day_of_month(place: int | None, plain_names: Sequence[str], rows: Rows) -> bool:

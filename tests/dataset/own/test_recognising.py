@@ -323,6 +323,22 @@ def test_columns_that_are_not_used_are_named(tmp_path, names, sentence):
     assert sentence in first_rows_sentences(recognise(plain))
 
 
+def test_a_date_beside_a_time_of_day_is_the_time(tmp_path):
+    path = tmp_path / "visits.csv"
+    rows = [f"u{n % 4},i{n},2020-01-{n + 1:02},10:00:{n:02}\n" for n in range(20)]
+    path.write_text("user,item,date,time\n" + "".join(rows))
+    recognition = recognise(plain_file(path, path.name, tmp_path, no_report))
+    assert named(recognition.layout)["timestamp"] == "date"
+    assert first_rows_sentences(recognition)[-1] == "The column time is not used."
+
+
+def test_a_column_that_is_told_to_be_no_rating_is_not_told_again(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("user,item,rating\n" + "".join(f"u{n % 4},i{n},good\n" for n in range(20)))
+    sentences = first_rows_sentences(recognise(plain_file(path, path.name, tmp_path, no_report)))
+    assert [sentence[:36] for sentence in sentences] == ["The column rating is not used as the"]
+
+
 def test_returns_are_said_before_they_are_kept(tmp_path):
     path = tmp_path / "shop.csv"
     path.write_text("user,item,Quantity\na,x,2\nb,y,-1\nc,z,0\n")
