@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
@@ -791,10 +792,7 @@ def metric_described_by(metric_id: str, description: Params) -> Metric:
         return METRICS[metric_id]
     # The code of the metric is not here, or not what it was: its values can still be read.
     facts: dict[str, Any] = dict(description)
-    namesake = _PROJECT_METRICS.get(metric_id.removeprefix(SCIKIT_LEARN))
-    # Of an error scikit-learn gives the negative, whose range is not the error's.
-    if namesake is not None and namesake.higher_is_better == facts.get("higher_is_better"):
-        facts |= {"low": namesake.low, "high": namesake.high}
+    facts |= _ends_of_range(metric_id, facts.get("higher_is_better"))
     has_flags = all(isinstance(facts.get(flag), bool) for flag in ("higher_is_better", "whole"))
     if metric_id in _PROJECT_METRICS or not has_flags:
         raise InputError(f"what is said of the metric '{metric_id}' cannot be: {facts!r:.80}")
@@ -802,6 +800,43 @@ def metric_described_by(metric_id: str, description: Params) -> Metric:
         return Metric(metric_id, **facts)
     except TypeError as error:
         raise InputError(f"what is said of the metric '{metric_id}' cannot be: {error}") from error
+
+
+_SHARES = re.compile(
+    "((balanced|top-k)-)?accuracy(-score)?"
+    "|(f1|precision|recall|jaccard)(-(macro|micro|weighted|samples|score))?"
+    "|roc-auc(-ov[ro](-weighted)?|-score)?|average-precision(-score)?"
+)
+_AT_MOST_ONE = re.compile("explained-variance(-score)?|r2-score|d2-.*")
+_NEGATIVES = re.compile("neg-(log-loss|brier-score|max-.*|mean-.*|median-.*|root-mean-.*)")
+
+
+def _ends_of_range(metric_id: str, higher_is_better: object) -> dict[str, float]:
+    """`low` and `high` of a metric that is not the project's; empty where nothing says them."""
+    name = metric_id.removeprefix(SCIKIT_LEARN)
+    namesake = _PROJECT_METRICS.get(name)
+    # Of an error scikit-learn gives the negative, whose range is not the error's.
+    if namesake is not None and namesake.higher_is_better == higher_is_better:
+        return {"low": namesake.low, "high": namesake.high}
+    if name == metric_id:  # no score of scikit-learn's
+        return {}
+    low, high = _range_by_scikit_learn(name)
+    return {"low": low, "high": high}
+
+
+def _range_by_scikit_learn(name: str) -> tuple[float, float]:
+    """The least and the most that a score can be which scikit-learn calls so.
+
+    Args:
+        name: With hyphens, as the id of a metric has it: 'neg-log-loss', 'f1-weighted'.
+    """
+    if _SHARES.fullmatch(name):
+        return 0.0, 1.0
+    if _AT_MOST_ONE.fullmatch(name):
+        return -math.inf, 1.0
+    if _NEGATIVES.fullmatch(name):  # the negative of an error, which is never below 0
+        return -math.inf, 0.0
+    return -math.inf, math.inf
 
 
 def check_computed_here(entry: Metric) -> None:

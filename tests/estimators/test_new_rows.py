@@ -10,6 +10,7 @@ pytest.importorskip("sklearn")
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -222,3 +223,36 @@ def test_a_gate_speaks_of_rows_and_refuses_folds_in_the_order_of_time():
     in_time = evaluate(TimeSeriesSplit(4), data, keep=False).run
     with pytest.raises(InputError, match="order of time"):
         ecv.gate(in_time, in_time)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "low", "high"),
+    [
+        (make_scorer(accuracy_score), 0, 1),
+        ("f1_weighted", 0, 1),
+        ("average_precision", 0, 1),
+        ("roc_auc_ovo_weighted", 0, 1),
+        ("jaccard_macro", 0, 1),
+        ("explained_variance", -math.inf, 1),
+        ("d2_absolute_error_score", -math.inf, 1),
+        ("neg_log_loss", -math.inf, 0),
+        ("neg_mean_absolute_percentage_error", -math.inf, 0),
+        ("matthews_corrcoef", -math.inf, math.inf),
+    ],
+)
+def test_no_end_is_where_a_score_of_scikit_learn_cannot_be(scoring, low, high):
+    X, y = CANCER
+    result = ecv.cross_validate(
+        GaussianNB(), X[:60], y[:60], scoring=scoring, rule="never", error_score=0.5
+    )
+    assert metric_of(result.run.spec).range == (low, high)
+
+
+def test_nine_rows_of_ten_that_are_right_do_not_promise_more_than_all():
+    X = np.tile([[0], [1]], (5, 1))
+    y = X[:, 0].copy()
+    y[3] = 0  # the only one that is wrong
+    scorer = make_scorer(accuracy_score)
+    result = ecv.cross_validate(FirstColumn(), X, y, cv=KFold(2), scoring=scorer, rule="never")
+    assert result.run.mean == 0.9
+    assert result.new_data.interval.high == 1
