@@ -175,6 +175,7 @@ for workers in (Workers(niceness), unmetered_workers(niceness)):
 """Its own niceness, a dashboard's worker's, and that of one that may be as quick as it can."""
 
 
+@pytest.mark.slow
 def test_a_worker_takes_no_more_of_the_processor_than_its_program_was_given() -> None:
     words = ["nice", "-n", "12", sys.executable, "-c", NICE]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
