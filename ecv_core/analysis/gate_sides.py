@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.comparison.fairness import why_unfair
 from ecv_core.analysis.gate import Gate, gate
-from ecv_core.analysis.score_files import read_contenders
+from ecv_core.analysis.score_files import ScoreFile, read_contenders
 from ecv_core.evaluation import metric_of
 from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
@@ -48,6 +48,7 @@ class GateSide:
     scored_unit: str = "users"
     """What has a score of its own: 'users', 'rows' or 'clusters'."""
     run: RunRecord | None = None
+    file: ScoreFile | None = None
 
 
 def side_of_run(run: RunRecord, name: str) -> GateSide:
@@ -79,9 +80,21 @@ def side_of_run(run: RunRecord, name: str) -> GateSide:
     )
 
 
-def side_of_file(path: Path, contender: str, metric: str | None) -> GateSide:
-    """One contender of a file of scores. Raises: InputError where it is not clear which."""
-    file = read_contenders(path, metric)
+def side_of_file(
+    path: Path, contender: str, metric: str | None, *, higher_is_better: bool | None = None
+) -> GateSide:
+    """One contender of a file of scores.
+
+    Args:
+        path: As of `read_contenders`.
+        contender: Its name in the file; empty where the file has only one.
+        metric: As of `read_contenders`.
+        higher_is_better: The direction that the user asks for; None for the file's own.
+
+    Raises:
+        InputError: Where it is not clear which contender is meant, and as of `read_contenders`.
+    """
+    file = read_contenders(path, metric).directed(higher_is_better)
     names = [scores.name for scores in file.contenders]
     if not contender and len(names) > 1:
         raise InputError(
@@ -104,6 +117,7 @@ def side_of_file(path: Path, contender: str, metric: str | None) -> GateSide:
         planned_folds=len(file.folds),
         k=len(file.folds),
         higher_is_better=scores.higher_is_better,
+        file=file,
     )
 
 

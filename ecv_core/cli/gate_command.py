@@ -12,6 +12,7 @@ from ecv_core.analysis.gate import MARGIN, Gate, GateVerdict
 from ecv_core.analysis.gate_sides import GateSide, gate_sides, side_of_file, side_of_run
 from ecv_core.cli import write_answer
 from ecv_core.cli.options import add_json
+from ecv_core.cli.score_file import HIGHER, LOWER, add_direction, direction_words
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord
 from ecv_core.store.imports import is_run, read_run
@@ -43,6 +44,7 @@ def gate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric", metavar="NAME", help="Metric to compare, where a file of scores has several."
     )
+    add_direction(parser)
     parser.add_argument(
         "--confidence",
         type=float,
@@ -61,12 +63,9 @@ def gate_options(parser: argparse.ArgumentParser) -> None:
 
 def gate_command(options: argparse.Namespace) -> int:
     """Say whether the candidate passes; 0 if it does, 1 if it is worse, 3 if nothing is shown."""
-    gate = gate_sides(
-        _read_side(options.baseline, options.metric),
-        _read_side(options.candidate, options.metric),
-        margin=options.margin,
-        confidence=options.confidence,
-    )
+    baseline = _read_side(options.baseline, options)
+    candidate = _read_side(options.candidate, options)
+    gate = gate_sides(baseline, candidate, margin=options.margin, confidence=options.confidence)
     if options.junit is not None:
         _write_junit(options.junit, gate, f"{options.candidate} against {options.baseline}")
     document = asdict(gate) | {"sentence": gate.sentence}
@@ -74,29 +73,47 @@ def gate_command(options: argparse.Namespace) -> int:
     for end in ("low", "high"):
         if not math.isfinite(document[end]):
             document[end] = None
-    write_answer(options, document, gate.sentence)
+    notes = _notes_of_files(baseline, candidate)
+    document["notes"] = notes
+    write_answer(options, document, "\n".join([gate.sentence, *notes]))
     return EXIT_CODES[gate.verdict]
 
 
-def _read_side(run_or_file: str, metric: str | None) -> GateSide:
+def _notes_of_files(baseline: GateSide, candidate: GateSide) -> list[str]:
+    """Of each file of scores: which direction was taken, and what was left out; each said once."""
+    notes = [direction_words(side.file) for side in (baseline, candidate) if side.file is not None]
+    return list(dict.fromkeys(notes))
+
+
+def _read_side(run_or_file: str, options: argparse.Namespace) -> GateSide:
     """What a name on the command line stands for. Raises: InputError."""
     name, _, contender = run_or_file.partition("#")
     path = Path(name)
     if not path.is_file():
         store = open_store()
         run = Results(store).with_user_scores(find_run(run_or_file, store=store))
-        return _side_of_run(run, run_or_file, metric)
+        return _side_of_run(run, run_or_file, options)
     try:
         content = content_of(path, at_most=limits.MAX_RUN_BYTES)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     if is_run(content):
-        return _side_of_run(read_run(content, path.name).run, run_or_file, metric)
-    return side_of_file(path, contender, metric)
+        return _side_of_run(read_run(content, path.name).run, run_or_file, options)
+    return side_of_file(path, contender, options.metric, higher_is_better=options.higher_is_better)
 
 
-def _side_of_run(run: RunRecord, name: str, metric: str | None) -> GateSide:
-    """A run as a side. Raises: InputError where another metric is asked for than it was run by."""
+def _side_of_run(run: RunRecord, name: str, options: argparse.Namespace) -> GateSide:
+    """A run as a side.
+
+    Raises:
+        InputError: Where another metric is asked for than it was run by, or a direction.
+    """
+    if options.higher_is_better is not None:
+        raise InputError(
+            f"the run {name} says itself which way {run.spec.metric_name} is better; leave "
+            f"{LOWER} and {HIGHER} out, which are for files of scores"
+        )
+    metric = options.metric
     if metric not in (None, run.spec.metric, run.spec.metric_name):
         raise InputError(
             f"the run {name} is compared by its metric, {run.spec.metric_name}, and not by "

@@ -37,8 +37,20 @@ def test_the_exit_code_and_the_files_say_the_verdict(
     suite = ElementTree.parse(xml).getroot()
     assert (suite.get("failures"), suite.get("skipped")) == (failures, skipped)
     written = json.loads(document.read_text())
-    assert written["sentence"] == capsys.readouterr().out.strip()
+    assert [written["sentence"], *written["notes"]] == capsys.readouterr().out.splitlines()
     assert written["verdict"] == {0: "passes", 1: "fails", 3: "unknown"}[code]
+
+
+def test_of_an_unknown_metric_the_direction_is_said_and_can_be_turned(tmp_path, capsys):
+    path = tmp_path / "scores.csv"
+    # The candidate scores about 0.08 more in each fold, so it is better, or worse.
+    rows = [f"{fold},0.50{fold},0.58{9 - fold}" for fold in range(1, 9)]
+    path.write_text("\n".join(["fold,old,new", *rows]) + "\n")
+    sides = [f"{path}#old", f"{path}#new"]
+    assert cli.main(["gate", *sides]) == 0
+    assert "Higher is better, because" in capsys.readouterr().out
+    assert cli.main(["gate", *sides, "--lower-is-better"]) == 1
+    assert "Lower is better, as was asked" in capsys.readouterr().out
 
 
 def test_runs_are_gated_by_their_users_and_by_their_files(tmp_path, capsys):
@@ -57,6 +69,7 @@ def test_runs_are_gated_by_their_users_and_by_their_files(tmp_path, capsys):
     [
         (["ml-100k--ease", "ml-1m--ease"], "different datasets"),
         (["ml-100k--ease", "ml-100k--popular", "--metric", "recall@10"], "by its metric, ndcg@10"),
+        (["ml-100k--ease", "ml-100k--popular", "--lower-is-better"], "says itself which way"),
         (["nothing", "ml-1m--ease"], "there is no run 'nothing'"),
         (["{scores}", "{scores}#old"], "has 3 contenders; name one of them"),
         (["{scores}#old", "{scores}#new"], "has no contender 'new'; choose one of: old, same, bad"),
