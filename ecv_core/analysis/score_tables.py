@@ -237,12 +237,16 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> RowLabels:
 
     values = table[column]
     is_missing = compute.is_null(values)
-    if pa.types.is_string(values.type):
-        is_missing = compute.or_(is_missing, compute.utf8_is_space(values))
-        is_missing = compute.or_(is_missing, compute.equal(values, ""))
-    row = compute.index(is_missing, True).as_py() + 1
-    if row:
-        raise InputError(f"row {row} of {file} has no {role}; give every row one")
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        lengths = compute.utf8_length(compute.utf8_trim_whitespace(values))
+        # Not compared with 0, as pyarrow loads pandas for every Python value that it is given.
+        has_letters = lengths.cast(pa.bool_())
+        is_missing = compute.or_kleene(is_missing, compute.invert(has_letters))
+    missing_rows = compute.indices_nonzero(is_missing)
+    if len(missing_rows):
+        raise InputError(
+            f"row {missing_rows[0].as_py() + 1} of {file} has no {role}; give every row one"
+        )
     try:
         encoded = values.combine_chunks().dictionary_encode()
         if hasattr(encoded, "combine_chunks"):  # what is too long for one array stays in chunks

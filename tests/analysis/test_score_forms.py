@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -845,3 +847,16 @@ def test_a_sign_of_thousands_beside_decimals_is_refused(read_text, rows) -> None
     header = f"fold{rows[1]}knn{rows[1]}svd\n"
     with pytest.raises(InputError, match=r"'1.001' in the column 'knn' .* is not a number"):
         read_text(header + rows)
+
+
+@pytest.mark.parametrize("missing", [None, "", " ", "\u00a0"])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_a_row_of_a_parquet_file_without_a_contender_is_refused(tmp_path, missing, kind) -> None:
+    path = tmp_path / "scores.parquet"
+    names = pa.array(["a", missing, "a", "b", "b", "b"], kind)
+    table = pa.table(
+        {"model": names, "fold": [1, 2, 3, 1, 2, 3], "ndcg": [0.1, 0.2, 0.3, 0.2, 0.3, 0.1]}
+    )
+    pq.write_table(table, path)
+    with pytest.raises(InputError, match=r"row 2 of .* has no contender"):
+        read_contenders(path)
