@@ -29,6 +29,7 @@ def study(folder, splits=SPLITS, algorithms="popular,item-knn,ease"):
     )
 
 
+@pytest.mark.slow
 def test_splits_are_recorded_each_with_its_own_number_of_folds_and_compared(tmp_path, capsys):
     assert study(tmp_path) == 0
     files = capsys.readouterr().out.splitlines()

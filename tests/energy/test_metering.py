@@ -126,6 +126,7 @@ def test_the_integral_of_a_plug_is_within_one_percent_and_is_what_counts(generat
     assert found.readings[1].joules == 4.0
 
 
+@pytest.mark.slow
 def test_three_of_ten_answers_missing_are_flagged_and_the_truth_is_in_the_range():
     plug = Plug()
     plug.drops = (2, 5, 8)
@@ -274,6 +275,7 @@ def test_a_meter_is_for_this_machine_and_not_for_a_cluster(capsys, monkeypatch):
     assert "--meter measures this machine" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_meter_is_asked_once_a_second_and_no_more_when_a_fold_has_ended():
     class Counting:
         source, asked = "plug", 0

@@ -115,6 +115,7 @@ def test_it_is_cloned_pickled_nested_and_says_every_round(capsys):
     assert again.predict(DIABETES[0]).tolist() == search.predict(DIABETES[0]).tolist()
 
 
+@pytest.mark.slow
 def test_several_jobs_find_the_same():
     one, two = (
         ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=5, n_jobs=jobs).fit(*DIABETES) for jobs in (None, 2)

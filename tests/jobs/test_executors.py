@@ -218,6 +218,7 @@ def curious(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     yield 0, fold_result(index, float(len(sys.stdin.read())))
 
 
+@pytest.mark.slow
 def test_what_reads_standard_input_in_a_worker_finds_its_end_and_no_task(work) -> None:
     worker = work(curious)
     worker.submit(TASK, no_progress)
@@ -225,6 +226,7 @@ def test_what_reads_standard_input_in_a_worker_finds_its_end_and_no_task(work) -
     assert (computed.result.score, end.error) == (0.0, None)
 
 
+@pytest.mark.slow
 def test_what_is_printed_in_a_worker_is_no_answer_and_its_steps_are_told(work) -> None:
     worker = work(talkative)
     told: list[tuple[object, ...]] = []
@@ -307,6 +309,7 @@ def dies(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
     yield
 
 
+@pytest.mark.slow
 def test_several_workers_compute_at_once_and_share_the_cores(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("MEETING", str(tmp_path))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)

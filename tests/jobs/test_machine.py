@@ -136,6 +136,7 @@ def test_a_suspended_program_that_waits_holds_nobody_up(begin, tmp_path):
     until(lambda: order(tmp_path) == ["first", "third", "second"])
 
 
+@pytest.mark.slow
 def test_a_program_that_is_suspended_while_it_looks_holds_nobody_up(begin, tmp_path):
     with FileLock(private_folder() / "folds.lock"):
         begin("first")

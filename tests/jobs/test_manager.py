@@ -164,6 +164,7 @@ def test_a_workers_start_and_its_waiting_do_not_count_towards_the_time_of_a_run(
     assert (run.state, len(run.folds)) == (RunState.FINISHED, 2)
 
 
+@pytest.mark.slow
 def test_a_fold_that_was_cut_off_counts_towards_the_time_of_its_run(
     store: Store, manage: Callable
 ) -> None:

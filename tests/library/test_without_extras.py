@@ -86,6 +86,7 @@ NEEDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NEEDS)
 def test_what_needs_an_extra_names_it(said: dict[str, list[object]], name: str) -> None:
     is_import_error, sentence, is_ours = said[name]

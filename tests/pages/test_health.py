@@ -96,6 +96,7 @@ def test_healthz_says_what_is_wrong_and_names_nothing(client, store, monkeypatch
     assert "secret" not in answer.text
 
 
+@pytest.mark.slow
 def test_systemd_is_told_that_it_is_ready_and_alive_until_the_runner_ends(
     tmp_path, store, monkeypatch
 ):
