@@ -34,16 +34,20 @@ def replace_closed_streams() -> None:
     Else the next file that is opened, such as the database, takes the place of the closed stream,
     and what a library written in C prints there ends up in it.
     """
-    if sys.stdout is not None and sys.stderr is not None:
-        return
-    opened = os.open(os.devnull, os.O_RDWR)
-    while opened <= 2:  # each takes the lowest number that is free; 1 is stdout, 2 is stderr
-        opened = os.open(os.devnull, os.O_RDWR)
-    os.close(opened)
     if sys.stdout is None:
-        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+        sys.stdout = _open_to_nowhere(1)
     if sys.stderr is None:
-        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+        sys.stderr = _open_to_nowhere(2)
+
+
+def _open_to_nowhere(descriptor: int) -> TextIO:
+    """A stream that goes nowhere, under this number; programs that are started inherit it."""
+    opened = os.open(os.devnull, os.O_WRONLY)
+    if opened != descriptor:
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    os.set_inheritable(descriptor, True)
+    return os.fdopen(descriptor, "w", encoding="utf-8", closefd=False)
 
 
 def discard_stdout() -> None:
@@ -55,11 +59,22 @@ def discard_stdout() -> None:
 
 @contextmanager
 def flushed_stdout() -> Iterator[None]:
-    """Write what stdout has kept back: an error is raised here, and not when Python ends."""
+    """Write what stdout has kept back: an error is raised here, and not when Python ends.
+
+    Where the command itself has failed, that is what is raised, whatever becomes of its output.
+    """
     try:
         yield
-    finally:
+    except SystemExit:  # as after --help
         sys.stdout.flush()
+        raise
+    except BaseException:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            discard_stdout()
+        raise
+    sys.stdout.flush()
 
 
 def escape_what_stdout_lacks() -> None:

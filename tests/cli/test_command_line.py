@@ -99,6 +99,45 @@ def test_a_stream_that_is_closed_or_full_is_no_traceback(buffering, redirection,
     assert (ended.returncode, ended.stderr) == (code, words)
 
 
+FAILS_AFTER_ITS_OUTPUT = """
+import argparse, sys
+from ecv_core import cli
+from ecv_core.records.errors import RunError
+
+def command(options):
+    print("a line")
+    raise RunError("it failed")
+
+cli.parse = lambda arguments: argparse.Namespace(command=command, quiet=False)
+sys.exit(cli.main([]))
+"""
+
+
+@pytest.mark.parametrize("redirection", ["> /dev/full", "| true; exit ${PIPESTATUS[0]}"])
+def test_what_a_command_fails_by_is_said_where_its_output_cannot_be_written(redirection, tmp_path):
+    script = tmp_path / "fails.py"
+    script.write_text(FAILS_AFTER_ITS_OUTPUT)
+    ended = subprocess.run(
+        ["bash", "-c", f"{sys.executable} {script} {redirection}"],
+        env=os.environ | {"PYTHONUNBUFFERED": "", "PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (1, "error: it failed\n")
+
+
+def test_programs_that_are_started_have_the_streams_that_were_closed_too():
+    child = "import sys; sys.exit(None in (sys.stdout, sys.stderr))"
+    parent = (
+        "import subprocess, sys; from ecv_core.cli import terminal; "
+        "terminal.replace_closed_streams(); "
+        "sys.exit(subprocess.call([sys.executable, '-c', sys.argv[1]]))"
+    )
+    shell = f'{sys.executable} -c "{parent}" "{child}" >&- 2>&-'
+    assert subprocess.run(["bash", "-c", shell], check=False).returncode == 0
+
+
 @pytest.mark.parametrize("buffering", ["", "1"])
 def test_the_exit_code_of_a_gate_stands_where_nobody_reads_its_answer(buffering, tmp_path):
     path = tmp_path / "scores.csv"
