@@ -33,6 +33,7 @@ from ecv_core.figures.words import (
     rule_words,
     run_title,
     saved_words,
+    saving_verb,
     shared_words,
     used_words,
     verdict,
@@ -159,7 +160,7 @@ def _processor_numbers(energy: EnergyFacts, k: int) -> list[KeyNumber]:
     note = "of all cores"
     share = _saved_share_words(energy.saved_processor_percent, k, energy)
     if share:
-        note = f"{share} saved"
+        note = f"{share} {saving_verb(energy)}"
     numbers = [KeyNumber("Processor time", duration(energy.processor_seconds), note)]
     if energy.gpu_seconds:
         numbers.append(KeyNumber("GPU time", duration(energy.gpu_seconds), "of all GPUs"))

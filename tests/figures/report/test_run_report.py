@@ -67,9 +67,11 @@ def test_the_report_has_the_runs_numbers(a_run, known):
 def test_a_checked_stop_says_how_far_off_it_was(a_run, known):
     # Means 0.30 after two folds and 0.32 after four: d = 0.02 / 0.31 = 6.45 %.
     run = a_run([0.3, 0.3, 0.34, 0.34], stopped_at=2, k=4, full=True, min_folds=2)
-    text = Page(run_report(run, known)).text
+    folds = [replace(fold, processor_seconds=2.0) for fold in run.folds]
+    text = Page(run_report(replace(run, folds=tuple(folds)), known)).text
     assert "the mean of all 4 folds is 0.3200, a difference of 6.45 % from the 0.3000" in text
     assert "Stop would save" in text
+    assert "50 % of all 4 forgone to check" in text  # of the processor time
 
 
 def test_how_to_reproduce_has_command_versions_machine_and_seed(a_run, known):
