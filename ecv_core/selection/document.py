@@ -603,9 +603,9 @@ def is_best(terms: Terms, verdict: Verdict) -> bool:
 
 
 STATES = ("waiting", "leader", "in", "tied", "behind", "close", "out", "worse", "placed")
-"""Not run yet; the best so far; can still win; no difference to the winner was found; all folds are
-used and it is behind; may be better, but by too little; cannot win here; shown to be worse on new
-data too; its place in the ranking is known."""
+"""Not run yet; the best so far; still evaluated; no difference to the winner was found; all folds
+are used and it is behind; may be better, but by too little; cannot win here; shown to be worse on
+new data too; its place in the ranking is known."""
 _DROPPED = ("close", "out")
 """States of contenders that do not run any more, although their places are not known."""
 
