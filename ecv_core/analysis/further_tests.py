@@ -64,27 +64,46 @@ def correlated_bayes(differences: ArrayLike, *, k: float, margin: float) -> Chan
     return Chances(first=first, equivalent=max(0.0, 1 - first - second), second=second)
 
 
-def signed_rank_p(differences: ArrayLike, *, rounding: float = 0.0) -> float:
+def signed_rank_p(differences: ArrayLike, *, rounding: ArrayLike = 0.0) -> float:
     """The two-sided p of Wilcoxon's signed-rank test; 1 where no two scores differ.
 
     Args:
         differences: The differences of the pairs; those that are 0 do not count.
-        rounding: Sizes that are no farther apart are ties, for scores such as 0.3 and 0.1 + 0.2
-            are meant to be the same; in the unit of the score.
+        rounding: How far rounding may have moved the difference of each pair, or of all: scores
+            such as 0.3 and 0.1 + 0.2 are meant to be the same. Sizes that are no farther apart are
+            ties.
 
     Source: Wilcoxon (1945), by scipy: exact for up to 50 pairs without ties.
     """
     values = np.asarray(differences, dtype=np.float64)
-    values = values[np.abs(values) > rounding]
+    rounding_of_pair = np.broadcast_to(np.asarray(rounding, dtype=np.float64), values.shape)
+    differs = np.abs(values) > rounding_of_pair
+    values = values[differs]
     if not len(values):
         return 1.0
     # The test looks at signs and at ranks of sizes, so that any number of a tie may stand for it.
-    sizes = np.abs(values)
+    ties = _ties(np.abs(values), rounding_of_pair[differs])
+    return float(scipy.stats.wilcoxon(np.sign(values) * ties).pvalue)
+
+
+def _ties(sizes: Floats, rounding: Floats) -> Floats:
+    """A number for each size, the same for those that only rounding keeps from the least of a tie.
+
+    Many sizes that lie close together are no tie, though each may be within rounding of the next.
+    """
+    ties = np.empty(len(sizes))
     order = np.argsort(sizes)
-    is_larger = np.diff(sizes[order]) > rounding
-    tie_of_value = np.empty(len(values))
-    tie_of_value[order] = np.concatenate([[1], 1 + np.cumsum(is_larger)])
-    return float(scipy.stats.wilcoxon(np.sign(values) * tie_of_value).pvalue)
+    tie = 0
+    least_size = -math.inf
+    rounding_of_least = 0.0
+    sorted_pairs = zip(order.tolist(), sizes[order].tolist(), rounding[order].tolist(), strict=True)
+    for place, size, rounding_of_size in sorted_pairs:
+        if size - least_size > max(rounding_of_least, rounding_of_size):
+            tie += 1
+            least_size = size
+            rounding_of_least = rounding_of_size
+        ties[place] = tie
+    return ties
 
 
 def randomization_p(differences: ArrayLike, *, flips: int = FLIPS) -> float:

@@ -361,3 +361,12 @@ def kept_as_accuracy(of_folds):
     return {
         fold: replace(scores, metrics=("other", "accuracy")) for fold, scores in of_folds.items()
     }
+
+
+def test_one_user_with_far_scores_hides_no_difference_of_the_others():
+    high = {0: users([1_000_000, 1.5, 2.5, 3.5, 4.5, 5.5])}
+    low = {0: users([999_992, 1.4, 2.3, 3.2, 4.1, 5.0])}
+    runs = [with_users("high", {0: 0.2}, high), with_users("low", {0: 0.1}, low)]
+    (further,) = further_tests(compare_runs(runs)[0], runs)
+    # All six differ the same way, of 2^6 ways that are equally likely by chance.
+    assert (further.pairs, further.signed_rank_p) == (6, pytest.approx(2 / 2**6))

@@ -99,6 +99,12 @@ def test_sizes_that_only_rounding_keeps_apart_are_ties():
     assert signed_rank_p([1e-9, -1e-9, 2e-9], rounding=5e-7) == 1
 
 
+def test_sizes_that_lie_close_together_are_not_all_one_tie():
+    # Each is within rounding of the next, but only two of any neighbours are of one another.
+    p = signed_rank_p([10.0, 10.9, -11.8, 12.7], rounding=1.0)
+    assert p == pytest.approx(stats.wilcoxon([1, 1, -2, 2]).pvalue)
+
+
 def test_learners_whose_means_only_rounding_keeps_apart_tie():
     scores = [(np.mean([0.1, 0.2, 0.3]), np.mean([0.3, 0.2, 0.1]), 0.1), (0.5, 0.4, 0.3)]
     assert scores[0][0] != scores[0][1]  # by one digit in the sixteenth place

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from ecv_core.analysis.comparison.fairness import why_unfair
 from ecv_core.analysis.comparison.paired_runs import Comparison, ScoredRun, folds_tell
@@ -26,7 +27,7 @@ from ecv_core.records.run import RunRecord
 MARGIN = 0.01
 """The margin of practical equivalence, as a share of the better mean, where none is given."""
 _ROUNDING = 5e-7
-"""Of the largest score: users' scores are kept in 32 bits."""
+"""Of the larger score of a pair: users' scores are kept in 32 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,14 +86,16 @@ def _further_tests(
         differences = fold_scores - second.signed_fold_scores(folds)
         parts = first.spec.folds_of_a_partition
         chances = correlated_bayes(differences, k=parts, margin=margin)
-    user_differences = np.empty(0)
-    if first.has_users(folds) and second.has_users(folds):
-        user_differences = _user_differences(first, second, folds)
+    user_count = 0
     ranks_p = None
     signs_p = None
-    if len(user_differences):
-        largest_score = max(first.largest_user_mean(folds), second.largest_user_mean(folds))
-        ranks_p = signed_rank_p(user_differences, rounding=_ROUNDING * largest_score)
+    if first.has_users(folds) and second.has_users(folds):
+        means = _means_of_common_users(first, second, folds)
+        user_count = means.shape[1]
+    if user_count:
+        user_differences = means[0] - means[1]
+        larger_scores = np.abs(means).max(axis=0)
+        ranks_p = signed_rank_p(user_differences, rounding=_ROUNDING * larger_scores)
         signs_p = randomization_p(user_differences)
     return FurtherTests(
         first=comparison.first,
@@ -101,15 +104,14 @@ def _further_tests(
         chances=chances,
         signed_rank_p=ranks_p,
         randomization_p=signs_p,
-        pairs=len(user_differences),
+        pairs=user_count,
     )
 
 
-def _user_differences(first: ScoredRun, second: ScoredRun, folds: tuple[int, ...]) -> Floats:
-    """First minus second, of each user who has a mean in both; shape (users,)."""
-    differences = first.signed_user_means(folds) - second.signed_user_means(folds)
-    # A user who has a mean in one run only has the difference NaN.
-    return differences.dropna().to_numpy()
+def _means_of_common_users(first: ScoredRun, second: ScoredRun, folds: tuple[int, ...]) -> Floats:
+    """The means in both runs of each user who has one in both; shape (2, users)."""
+    means_of_runs = [first.signed_user_means(folds), second.signed_user_means(folds)]
+    return pd.concat(means_of_runs, axis=1, join="inner").to_numpy().T
 
 
 class DatasetRanks(NamedTuple):

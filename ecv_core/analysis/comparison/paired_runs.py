@@ -124,10 +124,6 @@ class ScoredRun:
             self._means_by_folds[folds] = self._sign * means
         return self._means_by_folds[folds]
 
-    def largest_user_mean(self, folds: tuple[int, ...]) -> float:
-        """The largest size of a user's mean over these folds."""
-        return float(self.signed_user_means(folds).abs().max())
-
 
 def folds_tell(first: ScoredRun, second: ScoredRun, folds: Sequence[int]) -> bool:
     """Whether the scores of these folds tell how much two runs differ from fold to fold.
@@ -156,7 +152,11 @@ class _Pair(NamedTuple):
         """Whether the learners of a table can be compared: by several folds of k-fold, which do
         not all differ by the same."""
         spec = self.first.spec
-        return spec.task.of_table and spec.split in K_FOLD and folds_tell(*self)
+        return (
+            spec.task.of_table
+            and spec.split in K_FOLD
+            and folds_tell(self.first, self.second, self.folds)
+        )
 
     def reversed(self) -> _Pair:
         """The same with the second run first."""
@@ -261,7 +261,7 @@ def _why_not_testable(pair: _Pair) -> str:
         return f"only one fold in common, and no scores of individual {unit}s"
     if pair.first.spec.split not in K_FOLD:
         return f"no scores of individual {unit}s, and the folds are not those of a k-fold split"
-    if not folds_tell(*pair):
+    if not folds_tell(pair.first, pair.second, folds):
         return (
             f"no scores of individual {unit}s, and in all {len(folds)} folds they differ by the "
             "same, which does not tell by how much they would in others"
