@@ -173,7 +173,8 @@ def _words_with_metric(name: str) -> list[str]:
     """The words of a name, taken apart in the first way that leaves a metric's own among them."""
     table = _metrics_by_words()
     for words in (_words(name), _words_of_capitals(name)):
-        if _last_metric(words, table) is not None or words[-1:] in (["l1"], ["l2"]):
+        ends_with_norm = bool(words) and words[-1] in _NORMS
+        if ends_with_norm or _last_metric(words, table) is not None:
             return words
     return _words_without_prefixes(name)
 

@@ -803,12 +803,30 @@ def metric_described_by(metric_id: str, description: Params) -> Metric:
 
 
 _SHARES = re.compile(
-    "((balanced|top-k)-)?accuracy(-score)?"
+    "(top-k-)?accuracy(-score)?|balanced-accuracy"
     "|(f1|precision|recall|jaccard)(-(macro|micro|weighted|samples|score))?"
     "|roc-auc(-ov[ro](-weighted)?|-score)?|average-precision(-score)?"
+    "|(completeness|homogeneity|v-measure|rand|fowlkes-mallows|normalized-mutual-info)-score"
 )
-_AT_MOST_ONE = re.compile("explained-variance(-score)?|r2-score|d2-.*")
-_NEGATIVES = re.compile("neg-(log-loss|brier-score|max-.*|mean-.*|median-.*|root-mean-.*)")
+# Made by `make_scorer`, balanced accuracy may be adjusted for chance, and then be below 0.
+_AGREEMENTS = re.compile("matthews-corrcoef|cohen-kappa-score|balanced-accuracy-score")
+_AT_MOST_ONE = re.compile(
+    "explained-variance(-score)?|r2-score|d2-.*-score|adjusted-(rand|mutual-info)-score"
+)
+_AT_LEAST_ZERO = re.compile("positive-likelihood-ratio|mutual-info-score")
+# The negatives of what is never below 0.
+_NEGATIVES = re.compile(
+    "neg-(log-loss|brier-score|max-error|median-absolute-error|negative-likelihood-ratio"
+    "|(root-)?mean-(absolute|squared|poisson|gamma)-.*)"
+)
+_RANGES_BY_SCIKIT_LEARN = {
+    _SHARES: (0.0, 1.0),
+    _AGREEMENTS: (-1.0, 1.0),
+    _AT_MOST_ONE: (-math.inf, 1.0),
+    _AT_LEAST_ZERO: (0.0, math.inf),
+    _NEGATIVES: (-math.inf, 0.0),
+}
+"""Names of scores, with hyphens -> the least and the most that scikit-learn's can be."""
 
 
 def _ends_of_range(metric_id: str, higher_is_better: object) -> dict[str, float]:
@@ -830,12 +848,9 @@ def _range_by_scikit_learn(name: str) -> tuple[float, float]:
     Args:
         name: With hyphens, as the id of a metric has it: 'neg-log-loss', 'f1-weighted'.
     """
-    if _SHARES.fullmatch(name):
-        return 0.0, 1.0
-    if _AT_MOST_ONE.fullmatch(name):
-        return -math.inf, 1.0
-    if _NEGATIVES.fullmatch(name):  # the negative of an error, which is never below 0
-        return -math.inf, 0.0
+    for names, ends in _RANGES_BY_SCIKIT_LEARN.items():
+        if names.fullmatch(name):
+            return ends
     return -math.inf, math.inf
 
 
