@@ -320,11 +320,17 @@ def _undecided_sentence(
             leader = best
         places = f"the places of {len(last.still_in)} contenders are not certain yet"
         return f"{names[leader]} leads{on_dataset} after {folds}; {places}."
-    others = counted(len(last.still_in) - 1, "other")
-    chance = "may be better"
+    return f"{names[last.leader]} leads{on_dataset} after {folds}; {_others_words(terms, last)}."
+
+
+def _others_words(terms: Terms, selection_round: Round) -> str:
+    """'2 others can still win', until 'winner'; of a loss '2 others are still evaluated'."""
+    count = len(selection_round.still_in) - 1
+    others = counted(count, "other")
     if terms.certain:
-        chance = "can still win"
-    return f"{names[last.leader]} leads{on_dataset} after {folds}; {others} {chance}."
+        return f"{others} can still win"
+    # Those that are clearly behind are evaluated too, until the expected loss is low enough.
+    return f"{others} {is_or_are(count)} still evaluated"
 
 
 def _indifferent_sentence(
@@ -581,12 +587,8 @@ def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
         return "This decides it."
     if terms.until == "order":
         return f"The places of {len(selection_round.still_in)} contenders are not certain yet."
-    others = counted(len(selection_round.still_in) - 1, "other")
-    if terms.certain:
-        return f"{others} can still win."
-    # Those that are clearly behind are evaluated too, until the expected loss is low enough.
-    sentence = f"{others} {is_or_are(len(selection_round.still_in) - 1)} still evaluated."
-    if terms.has_worst_score:
+    sentence = f"{_others_words(terms, selection_round)}."
+    if not terms.certain and terms.has_worst_score:
         sentence += f" Expected loss: {_loss(selection_round.expected_loss)}."
     return sentence
 
@@ -642,8 +644,8 @@ def lanes(
         Step, contender (title), state (one of STATES), folds (that it has run), behind, low
         and high (percent of the leader's mean: difference and interval; NaN where there is none
         and infinite where an end is not known), says (a few words). Whoever is out keeps its last
-        interval; until 'order' all keep theirs once the best has its place. Lanes come in the order
-        of the last step, best first.
+        interval; until 'order' all keep theirs once the best has its place. Lanes come best first:
+        in the order of the last step, or of the verdict where that is of all places.
     """
     import pandas as pd
 
@@ -664,20 +666,29 @@ def lanes(
         lanes_now = [step.lane(place, earlier) for place, earlier in enumerate(lanes_now)]
         lanes_of_steps.append(lanes_now)
 
-    def distance(contender: int) -> tuple[bool, float]:
-        """How far from the lead a contender is in the end: the leader, then by percent behind."""
-        behind = lanes_now[contender].behind
-        if math.isnan(behind):
-            behind = math.inf
-        return lanes_now[contender].state != "leader", behind
-
-    best_first = sorted(range(len(contenders)), key=distance)
+    best_first = _best_first(lanes_now)
+    if terms.until == "order" and verdict is not None and rounds[-1].decided:
+        # Distances to the best are of the folds that it ran; who ran on may have changed places.
+        best_first = list(verdict.order)
     rows = []
     for step_number, lanes_of_step in enumerate(lanes_of_steps):
         for contender in best_first:
             lane = asdict(lanes_of_step[contender])
             rows.append({"step": step_number, "contender": titles[contender], **lane})
     return pd.DataFrame(rows)
+
+
+def _best_first(last_lanes: Sequence[_Lane]) -> list[int]:
+    """The contenders by how far from the lead they are in the end: the leader comes first."""
+
+    def distance(contender: int) -> tuple[bool, float]:
+        lane = last_lanes[contender]
+        behind = lane.behind
+        if math.isnan(behind):
+            behind = math.inf
+        return lane.state != "leader", behind
+
+    return sorted(range(len(last_lanes)), key=distance)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -229,6 +229,24 @@ def test_lanes_of_an_order_call_its_winner_best_whoever_leads_those_that_run_on(
     assert last_step.loc["A", "says"] == "is best"
 
 
+def test_lanes_of_an_order_come_as_the_verdict_has_the_places() -> None:
+    best, second, third = made([0.8, 0.515, 0.5], spread=0.05, seed=5)
+    assert second.users is not None
+    # In the two folds that the best runs, whoever is second in the end is behind the third.
+    users = second.users.copy()
+    users[:2] -= 0.02
+    second = replace(second, users=users, folds=users.mean(axis=1))
+    terms = Terms(k=10, until="order")
+    played_order = play([best, third, second], terms, range(10))
+    assert played_order.verdict.order == (0, 2, 1)
+    frame = lanes([best, third, second], TITLES[:3], terms, played_order.rounds)
+    assert frame[frame["step"] == 3]["contender"].tolist() == ["A", "B", "C"]
+    frame = lanes(
+        [best, third, second], TITLES[:3], terms, played_order.rounds, played_order.verdict
+    )
+    assert frame[frame["step"] == 3]["contender"].tolist() == ["A", "C", "B"]
+
+
 def test_lanes_of_an_order_say_whose_mean_is_level_with_the_winner() -> None:
     last = Round(
         n=4,
@@ -435,5 +453,8 @@ def test_who_shares_the_best_mean_of_all_folds_is_named() -> None:
 def test_until_the_expected_loss_is_low_whoever_is_clearly_behind_is_evaluated_too() -> None:
     clear = Gap(behind=0.2, low=0.1, high=0.3, folds=1)
     undecided = replace(ROUNDS[0], gaps={1: clear}, still_in=(0, 1), dropped=())
-    *_, said = step_sentences(TITLES[:2], Terms(k=4, expected_loss=0.002), [undecided])
+    terms = Terms(k=4, expected_loss=0.002)
+    *_, said = step_sentences(TITLES[:2], terms, [undecided])
     assert "1 other is still evaluated." in said
+    said = verdict_sentence(TITLES[:2], terms, played([undecided]))
+    assert said == "A leads after 1 fold; 1 other is still evaluated."
