@@ -219,10 +219,28 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     elif words and not words[0].startswith("-"):
         raise UnknownName("command", words[0], COMMANDS)
     parser, _ = command_line(names)
-    options = parser.parse_args(words)
+    options = parser.parse_args(_with_joined_numbers(words))
     if hasattr(options, "folds"):
         _move_number_of_folds_to_k(options)
     return options
+
+
+_OPTION = re.compile("--[a-z][a-z-]*")
+_NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-inf", re.IGNORECASE)
+
+
+def _with_joined_numbers(words: Sequence[str]) -> list[str]:
+    """The arguments with `--score -1e-05` as `--score=-1e-05`.
+
+    Apart, argparse takes -1e-05, as programs print small numbers, for an option.
+    """
+    joined: list[str] = []
+    for word in words:
+        if joined and _OPTION.fullmatch(joined[-1]) and _NEGATIVE_NUMBER.fullmatch(word):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _move_number_of_folds_to_k(options: argparse.Namespace) -> None:
@@ -263,10 +281,6 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401
         super().__init__(allow_abbrev=False, add_help=False, **options)
-        # By itself argparse takes -1e-05, as programs print small numbers, for an option.
-        self._negative_number_matcher = re.compile(
-            r"-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|-inf$", re.IGNORECASE
-        )
         self.add_argument("-h", "--help", action="help", help="Show this help and exit.")
 
     def error(self, message: str) -> NoReturn:
