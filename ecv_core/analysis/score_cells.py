@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from ecv_core.analysis.score_columns import names_row_numbers, roles_of
+from ecv_core.analysis.score_columns import SCORE, names_row_numbers, roles_of
 from ecv_core.analysis.score_tables import is_text, texts_of
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ _CELL = re.compile(
 """A score, perhaps with a spread behind it, perhaps in per cent."""
 
 
-_PARAMETER = "param"
-"""What the columns begin with in which a search keeps its parameters."""
+_PARAMETERS = re.compile(r"params?[_.].*|params")
+"""The columns in which a search keeps its parameters."""
+_WHOLE = re.compile(r"\s*[-+]?\d+\s*")
 _MAY_HAVE_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:[.,]\d{3}|\d*)\s*")
 """A whole number, or one such as '1,001', whose sign may be of thousands."""
 
@@ -61,12 +62,13 @@ def parse_score_texts(table: pa.Table) -> ParsedScores:
     """
     import pyarrow as pa
 
-    label_columns = roles_of(table.column_names).values()
+    roles = roles_of(table.column_names)
+    label_columns = [name for role, name in roles.items() if role != SCORE]
     parsed_cells = []
     for index, name in enumerate(table.column_names):
         if not is_text(table, name) or name in label_columns or names_row_numbers(name):
             continue
-        if name.startswith(_PARAMETER):  # such as '1,2' of n-grams, which is no 1.2
+        if _PARAMETERS.fullmatch(name):  # such as '1,2' of n-grams, which is no 1.2
             continue
         cells = _parse_column(texts_of(table, name))
         if not cells:  # some text is no score, so that the column stays as it is
@@ -81,9 +83,10 @@ def _parse_column(texts: list[str]) -> list[_ScoreCell]:
     """The cells of a column of scores; none for any other.
 
     None has a text that is no number, or cells of which some alone are in per cent, or nothing but
-    '1,001' and whole numbers, for nobody knows what its comma is.
+    '1,001' and perhaps whole numbers, for nobody knows what its comma is.
     """
-    if all(map(_MAY_HAVE_THOUSANDS.fullmatch, texts)):
+    has_whole_alone = all(map(_WHOLE.fullmatch, texts))
+    if not has_whole_alone and all(map(_MAY_HAVE_THOUSANDS.fullmatch, texts)):
         return []
     cells: list[_ScoreCell] = []
     for text in texts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 
@@ -12,13 +13,15 @@ from ecv_core.records.arrays import Floats
 
 USER = "user"
 """The column that a file need not have: without it a score is the mean of a fold."""
+SCORE = "score"
+"""The one that has them, where it is called so."""
 METRIC = "metric"
 """Another one: it names the metric of each row's score."""
 _ROLES = {
     "contender": {"contender", "system", "model", "algorithm", "recommender", "method"},
     "fold": {"fold", "foldid", "foldnumber", "foldindex"},
     USER: {"user", "userid"},
-    "score": {"score"},
+    SCORE: {"score"},
 }
 """What a column is, and its names, without capitals and signs."""
 _METRIC_COLUMNS = {"metric", "metricname", "measure", "metricid"}
@@ -77,6 +80,13 @@ _SUMMARY_FILLERS = frozenset(
 )
 """Beside words of summaries these make no fold's name of a row: 'mean of all folds'."""
 _FOLD_NAME = re.compile(r"(?!-)(fold|split|cv|run|repeat|rep)?[ _.#-]*\d+", re.IGNORECASE)
+
+_MOST_SAMPLES = 10_000
+"""Scores of folds with more samples than this are not told from any other numbers."""
+_TELLING_SHARES = 20
+"""More different scores of a column need not be tried."""
+_FEW_BY_CHANCE = 0.05
+"""With fewer counts that fit by chance than this, one that fits is that of the samples."""
 
 _A_FOLD = r"(?:fold|split|cv|run|repeat|rep)[ _.#-]*\d+"
 _METRIC_AND_FOLD = re.compile(rf"(?P<metric>.+?)[ _./:-]+{_A_FOLD}", re.IGNORECASE)
@@ -274,16 +284,64 @@ def are_spreads_of(scores: Floats, others: Floats) -> bool:
 def chance_of_mean(scores: Floats, others: Floats) -> float:
     """About how likely it is that a fold's scores are the means of others by chance.
 
-    A score that could as well be any other number with its digits, between the least and the
-    greatest of the others, is their mean in one of so many cases.
+    A score that could as well be any other between the least and the greatest of the others is
+    their mean in one of so many cases. Columns that are equal count once.
 
     Args:
         scores, others: as of `is_mean_of`.
     """
-    step = 2 * _rounding(scores)
-    ranges = others.max(axis=0) - others.min(axis=0)
-    chances = step / np.maximum(ranges, step)
-    return float(np.prod(chances))
+    digit = 2 * _rounding(scores)
+    different_columns = np.unique(np.vstack([scores, others]), axis=1).T
+    chance = 1.0
+    for score, *others_of_column in different_columns.tolist():
+        chance_by_digits = _chance(others_of_column, digit)
+        chance *= max(chance_by_digits, _chance_of_share(score, np.array(others_of_column)))
+    return chance
+
+
+def chance_of_mean_and_spread(scores: Floats, others: Floats) -> float:
+    """As `chance_of_mean`, where the row below them has the standard deviations of the others."""
+    digit = 2 * _rounding(scores)
+    chances_of_spreads = [_chance(column, digit) for column in others.T.tolist()]
+    return chance_of_mean(scores, others) * math.prod(chances_of_spreads)
+
+
+def _chance(others: Sequence[float], step: float) -> float:
+    """That a number meets one of those in the range of the others that are a step apart."""
+    return step / max(max(others) - min(others), step)
+
+
+def _chance_of_share(score: float, others: Floats) -> float:
+    """The chance of a mean where scores are shares of few samples, such as 28 of 30; else 0.
+
+    Args:
+        score: That of one fold.
+        others: Those of the other folds; shape (folds,).
+    """
+    count_of_others = _count_of_samples(others)
+    count = _count_of_samples(np.append(others, score))
+    if not (count and count_of_others):
+        return 0
+    # A mean is a share of more samples than the others; so is a score where each of the others
+    # happens to be a share of fewer.
+    shares = np.unique(others[others % 1 != 0])
+    chance_of_fewer = (count_of_others / count) ** len(shares)
+    return chance_of_fewer * _chance(others.tolist(), 1 / count)
+
+
+def _count_of_samples(scores: Floats) -> int:
+    """The least number of samples of which these are shares; 0 where any numbers could be so."""
+    rounding = _rounding(scores)
+    shares = np.unique(scores[scores % 1 != 0])[:_TELLING_SHARES]
+    counts = np.arange(1, _MOST_SAMPLES + 1)
+    products = np.outer(counts, shares)
+    is_whole = np.abs(products - np.round(products)) <= counts[:, None] * rounding
+    # So many of the counts up to each would fit any numbers with these digits.
+    fits_by_chance = np.cumsum(np.minimum(2 * rounding * counts, 1) ** len(shares))
+    fitting_counts = counts[is_whole.all(axis=1) & (fits_by_chance < _FEW_BY_CHANCE)]
+    if not len(fitting_counts):
+        return 0
+    return int(fitting_counts[0])
 
 
 def _rounding(scores: Floats) -> float:

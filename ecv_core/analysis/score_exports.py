@@ -50,7 +50,8 @@ _FINISHED = frozenset(
 _UNFINISHED = frozenset(
     (
         *("failed", "fail", "failure", "error", "errored", "crashed", "killed", "running"),
-        *("scheduled", "waiting", "pruned", "queued", "pending", "aborted", "stopped"),
+        *("scheduled", "waiting", "pruned", "queued", "pending", "aborted"),
+        # No 'stopped': a run that has stopped early has its score.
         *("canceled", "cancelled", "preempted", "preempting", "paused"),
     )
 )

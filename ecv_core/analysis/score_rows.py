@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ecv_core.analysis.score_columns import (
+    SCORE,
     USER,
     are_spreads_of,
     chance_of_mean,
+    chance_of_mean_and_spread,
     divided,
     is_bookkeeping,
     is_fold_name,
@@ -237,7 +239,11 @@ def without_nameless_means(
 
 def _ends_in_means_and_spreads(scores: Floats) -> bool:
     """Whether the last two rows are means and standard deviations of those above them."""
-    return _ends_in_means(scores[:-1]) and are_spreads_of(scores[-1], scores[:-2])
+    *_, means, spreads = scores
+    others = scores[:-2]
+    if not _ends_in_means(scores[:-1]) or not are_spreads_of(spreads, others):
+        return False
+    return chance_of_mean_and_spread(means, others) < _NO_CHANCE
 
 
 def _ends_in_means(scores: Floats) -> bool:
@@ -326,15 +332,15 @@ def rows_of_long(
         # All rows are of this metric now, so the column of scores need not be called after it.
         metric = None
     other_columns = _columns_without_role(table, roles)
-    score = _score_column(table, roles.get("score"), other_columns, file, metric)
+    score = _score_column(table, roles.get(SCORE), other_columns, file, metric)
     clues.append(MetricClue(f"the column '{score}'", score))
     surest_clue = clues[0]
     # A column called 'score' is not used either, where another is called after the metric.
-    unused = {*other_columns, roles.get("score")} - {score}
+    unused = {*other_columns, roles.get(SCORE)} - {score}
     unused_columns = _unused_columns(name for name in table.column_names if name in unused)
     labels = {}
     for role, name in roles.items():
-        if role != "score":
+        if role != SCORE:
             labels[role] = labels_of(table, name, role, file)
     return ScoreRows(
         labels=labels,
@@ -440,7 +446,7 @@ def _unnamed_score_column(
         if len(columns) == 1:
             return columns[0]
     if not with_numbers:
-        raise _missing_column(file, "score")
+        raise _missing_column(file, SCORE)
     return chosen_metric(called_after_metrics or with_numbers, wanted, file)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 from pathlib import Path
 
 import numpy as np
@@ -698,6 +699,11 @@ def test_an_export_of_runs_of_which_none_has_finished_is_refused(read_text) -> N
         read_text(text + "b,RUNNING,0.1,knn,1\n")
 
 
+def test_a_run_that_has_stopped_early_counts(read_text) -> None:
+    text = "model,fold,rmse,status\nknn,0,0.9,stopped\nknn,1,0.8,complete\n"
+    assert folds_of(read_text(text)) == {"knn": [0.9, 0.8]}
+
+
 def test_a_state_that_is_none_of_a_run_loses_no_row(read_text) -> None:
     text = "model,fold,rmse,state\nknn,0,0.9,failed\nknn,1,0.8,bavaria\n"
     assert folds_of(read_text(text)) == {"knn": [0.9, 0.8]}
@@ -819,6 +825,39 @@ def test_a_last_row_that_may_be_a_mean_by_chance_counts_and_is_told(read_text) -
     assert read_text("rmse\n0.91\n0.95\n0.99\n0.95\n").left_out == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "count", "told"),
+    [
+        ("knn\n1.0\n1.0\n1.0\n0.0\n", 4, False),  # leave-one-out: no spread, one mistake
+        # Shares of 30 samples: 28, 30 and 29; 27, 29 and 28.
+        (",knn\n0,0.9333333333333333\n1,1.0\n2,0.9666666666666667\n", 3, False),
+        ("knn,svd\n0.9333,0.9\n1.0,0.9667\n0.9667,0.9333\n", 3, False),
+        # Five names of one metric tell no more than one of them.
+        ("a,b,c,d,e\n.81,.81,.81,.81,.81\n.85,.85,.85,.85,.85\n.83,.83,.83,.83,.83\n", 3, False),
+        # 29, 30, 28, 29 and 30 of 30 samples, and 29.2, which may be a share of 150.
+        (
+            "knn\n0.9666666666666667\n1.0\n0.9333333333333333\n0.9666666666666667\n1.0\n"
+            "0.9733333333333334\n",
+            6,
+            True,
+        ),
+    ],
+)
+def test_shares_of_few_samples_are_often_the_mean_of_others(read_text, text, count, told) -> None:
+    scores = read_text(text)
+    assert len(scores.folds) == count
+    assert scores.left_out.startswith("The last row counts as a fold") == told
+    assert "Left out" not in scores.left_out
+
+
+def test_means_and_spreads_of_shares_are_no_folds(read_text) -> None:
+    # of 29, 30, 28, 29 and 30 of 30 samples; the spread is sqrt(2.8 / 5) / 30
+    shares = [29 / 30, 30 / 30, 28 / 30, 29 / 30, 30 / 30]
+    rows = [*shares, 29.2 / 30, math.sqrt(2.8 / 5) / 30]
+    scores = read_text("knn\n" + "\n".join(map(str, rows)))
+    assert folds_of(scores) == {"knn": shares}
+
+
 # Commas in texts and numbers.
 
 
@@ -860,3 +899,19 @@ def test_a_row_of_a_parquet_file_without_a_contender_is_refused(tmp_path, missin
     pq.write_table(table, path)
     with pytest.raises(InputError, match=r"row 2 of .* has no contender"):
         read_contenders(path)
+
+
+def test_decimal_commas_beside_another_number_with_a_point_are_read(read_text) -> None:
+    text = "model;version;fold;score\nknn;1.5;1;0,81\nknn;1.5;2;0,82\n"
+    assert folds_of(read_text(text)) == {"knn": [0.81, 0.82]}
+
+
+def test_a_contender_may_be_called_after_parameters(read_text) -> None:
+    scores = read_text("fold,parametric,svd\n1,81 %,80 %\n2,82 %,81 %\n")
+    assert folds_of(scores) == {"parametric": [0.81, 0.82], "svd": [0.8, 0.81]}
+
+
+def test_whole_numbers_as_texts_are_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"fold": [1, 2], "knn": ["12", "1300"]}).to_parquet(path)
+    assert folds_of(read_contenders(path)) == {"knn": [12, 1300]}
