@@ -300,6 +300,13 @@ def test_an_infinite_number_leaves_a_column_of_numbers(tmp_path, monkeypatch, in
     assert "  size has 1 infinite value, which counts as missing" in summary(about)
 
 
+def test_a_column_of_infinite_numbers_has_no_value(tmp_path, monkeypatch):
+    frame = pd.DataFrame({"ratio": ["inf", "-inf"] * 45, "size": range(90), "class": [0, 1] * 45})
+    about = added_table(tmp_path, monkeypatch, frame)
+    assert about.left_out == {"ratio": "it has no value"}
+    assert about.raw_items == 1
+
+
 def test_an_infinite_target_is_refused_with_its_row(tmp_path, monkeypatch):
     prices = [str(number / 4) for number in range(90)]
     prices[3] = "inf"
@@ -318,6 +325,7 @@ def test_the_errors_of_a_spreadsheet_are_missing_numbers(tmp_path, monkeypatch):
 
 def test_a_text_among_numbers_is_told(tmp_path, monkeypatch):
     sizes = [str(number % 10) for number in range(90)]
+    sizes[5] = "inf"  # a number, so it is not the reason
     sizes[7] = "about 7"
     frame = pd.DataFrame({"size": sizes, "class": [0, 1] * 45, "step": ["1", "2", "a"] * 30})
     about = added_table(tmp_path, monkeypatch, frame)

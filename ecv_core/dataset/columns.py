@@ -123,10 +123,14 @@ def read_seconds(values: pa.Array, unit: TimeUnit) -> Floats:
 def _seconds_of_moments(values: pa.Array) -> Floats:
     """Of timestamps and dates as Parquet has them; a time of day alone is none."""
     try:
-        moments = values.cast(pa.timestamp("us"), safe=False)
+        whole_seconds = values.cast(pa.timestamp("s"), safe=False)
+        microseconds = values.cast(pa.timestamp("us"), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return np.full(len(values), np.nan)
-    return read_numbers(moments.cast(pa.int64())) / 1e6
+    seconds = read_numbers(whole_seconds.cast(pa.int64()))
+    finer_seconds = read_numbers(microseconds.cast(pa.int64())) / 1e6
+    # A moment that is too late for microseconds, such as the last one of all, comes out as another.
+    return np.where(np.abs(finer_seconds - seconds) <= 1, finer_seconds, seconds)
 
 
 def _seconds_of_dates(values: pa.Array, unit: TimeUnit) -> Floats:

@@ -143,7 +143,9 @@ def _remark_on_infinite(numbers: pd.Series) -> str:
 def _remark_on_texts(column: pd.Series, decimal_comma: bool) -> str:
     """That most of the texts are numbers, and which one is not; else empty."""
     texts = column.dropna()
-    is_number = ~np.isnan(read_numbers(pa.array(texts), decimal_comma=decimal_comma))
+    is_infinite = texts.str.fullmatch(r"[+-]?inf(inity)?", case=False).to_numpy(np.bool_)
+    numbers = read_numbers(pa.array(texts), decimal_comma=decimal_comma)
+    is_number = is_infinite | ~np.isnan(numbers)
     number_count = int(is_number.sum())
     if number_count * 2 <= len(texts):
         return ""

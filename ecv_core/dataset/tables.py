@@ -142,7 +142,7 @@ def no_features(frame: pd.DataFrame) -> dict[str, str]:
     reasons = {}
     for name, column in frame.items():
         distinct_count = column.nunique()
-        if distinct_count == 0:
+        if distinct_count == 0 or _is_infinite_alone(column):
             reasons[str(name)] = "it has no value"
         elif distinct_count == 1:
             reasons[str(name)] = "it has only one value"
@@ -151,6 +151,15 @@ def no_features(frame: pd.DataFrame) -> dict[str, str]:
                 f"it has {distinct_count:,} different texts, more than {MOST_CATEGORIES}"
             )
     return reasons
+
+
+def _is_infinite_alone(column: pd.Series) -> bool:
+    """Whether a column of numbers has none that is finite."""
+    from pandas.api.types import is_numeric_dtype
+
+    if not is_numeric_dtype(column):
+        return False
+    return not np.isfinite(column.to_numpy(np.float64, na_value=np.nan)).any()
 
 
 def _features(frame: pd.DataFrame) -> Floats:

@@ -34,6 +34,7 @@ from ecv_core.dataset.layout import (
 from ecv_core.dataset.own.roles import (
     NEARLY_ALL,
     are_dates,
+    filled_values,
     guess_roles,
     guess_unit,
     is_number,
@@ -410,7 +411,7 @@ def _is_named(table: Sequence[Sequence[str]]) -> bool:
     names = table[0]
     rows = table[1:]
     for place, name in enumerate(names):
-        if is_role_name(name) and name in _filled_values(rows, place):
+        if is_role_name(name) and name.strip() in filled_values(rows, place):
             return False
     return len(rows) > 0 and _has_header(table)
 
@@ -571,7 +572,7 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     if any(is_number(name) for name in rows[0]):
         return False
     for place, name in enumerate(rows[0]):
-        values = _filled_values(rows[1:], place)
+        values = filled_values(rows[1:], place)
         if _have_another_kind(values, name):
             return True
     return False
@@ -581,24 +582,20 @@ def _has_role_names(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row has words such as 'user' that name columns, and are no values.
 
     A single word may be a value, as 'book' is in a column of kinds of products: where a number
-    stands beside it, or it comes again below.
+    stands beside it, and no numbers below it, or where it comes again in another row.
     """
     names = rows[0]
     places = [place for place, name in enumerate(names) if is_role_name(name)]
     if len(places) != 1:
         return len(places) > 1
     (place,) = places
-    has_number = any(map(is_number, names))
-    return not has_number and names[place] not in _filled_values(rows[1:], place)
-
-
-def _filled_values(rows: Sequence[Sequence[str]], place: int) -> list[str]:
-    """The values of a column that are not empty."""
-    values = []
+    if any(map(is_number, names)):
+        return _have_another_kind(filled_values(rows[1:], place), names[place])
+    other_rows = []
     for row in rows:
-        if place < len(row) and row[place].strip():
-            values.append(row[place])
-    return values
+        if row != names:  # the same names again begin another file
+            other_rows.append(row)
+    return names[place].strip() not in filled_values(other_rows, place)
 
 
 def _have_another_kind(values: Sequence[str], word: str) -> bool:

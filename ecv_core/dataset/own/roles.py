@@ -182,21 +182,29 @@ def roles_by_names(names: Sequence[str], rows: Rows) -> dict[str, int]:
 
 
 def _likeliest_time(places: Sequence[int], rows: Rows) -> int:
-    """The first of these columns that may hold times; the first one where none does."""
-    for place in places:
-        if _may_be_times(rows, place):
+    """The first of these columns, but where it has no times, the first of the others that does.
+
+    It may have any numbers. Others have to be moments, for 'day' may be that of a week.
+    """
+    first, *others = places
+    values = filled_values(rows, first)
+    numbers = list(filter(is_number, values))
+    if len(numbers) > NEARLY_ALL * len(values) or are_dates(values):
+        return first
+    for place in others:
+        values = filled_values(rows, place)
+        if values and is_time(values):
             return place
-    return places[0]
+    return first
 
 
-def _may_be_times(rows: Rows, place: int) -> bool:
-    """Whether a column holds numbers or dates; times of a day alone, as '10:00:00', are neither."""
+def filled_values(rows: Rows, place: int) -> list[str]:
+    """The values of a column that are not empty, without the space around them."""
     values = []
     for row in rows:
         if place < len(row) and row[place].strip():
             values.append(row[place].strip())
-    numbers = list(filter(is_number, values))
-    return len(numbers) > NEARLY_ALL * len(values) or are_dates(values)
+    return values
 
 
 def _is_day_of_month(place: int | None, plain_names: Sequence[str], rows: Rows) -> bool:

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from ecv_core import dataset as datasets
 from ecv_core.dataset import own
+from ecv_core.dataset.columns import read_seconds
+from ecv_core.dataset.layout import TimeUnit
 from ecv_core.dataset.plain import no_report
 from ecv_core.library.data import add
 from ecv_core.splits.holdouts import timed_histories
@@ -77,3 +80,10 @@ def test_without_two_times_of_a_user_in_a_second_nothing_else_is_kept(
     assert data.sequence is None
     assert data.timestamps is not None
     assert data.timestamps.tolist() == [START, START + 1]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_the_last_moment_of_all_is_no_time(unit: str) -> None:
+    """Some programs write it for 'never'; in microseconds it would be one of 1969."""
+    moments = pa.array([2**63 - 1], pa.int64()).cast(pa.timestamp(unit))
+    assert np.isnan(read_seconds(moments, TimeUnit.SECONDS)).all()

@@ -260,6 +260,8 @@ def test_a_first_row_with_a_value_that_could_name_a_column_is_a_row(read, text):
         "who,what,book\nann,x,b1\nbob,y,b2\n",  # one word alone
         "user,item\nann,x\nuser,item\nbob,y\n",  # files one after the other
         "user,item,2019\nann,x,1\nbob,y,2\n",
+        "who,item\nann,x\nwho,item\nbob,y\n",
+        "user,level_1,0\n17,0,42\n17,1,43\n18,0,44\n",  # pandas numbers what has no name
     ],
 )
 def test_words_for_columns_in_the_first_row_name_them(read, text):
@@ -330,6 +332,15 @@ def test_a_date_beside_a_time_of_day_is_the_time(tmp_path):
     recognition = recognise(plain_file(path, path.name, tmp_path, no_report))
     assert named(recognition.layout)["timestamp"] == "date"
     assert first_rows_sentences(recognition)[-1] == "The column time is not used."
+
+
+@pytest.mark.parametrize(("name", "value"), [("day", "{}"), ("t", "{}.5"), ("at", "1")])
+def test_numbers_beside_a_time_of_day_are_no_moments(tmp_path, name, value):
+    path = tmp_path / "visits.csv"
+    rows = [f"u{n % 4},i{n},10:00:{n:02},{value.format(n % 7)}\n" for n in range(20)]
+    path.write_text(f"user,item,time,{name}\n" + "".join(rows))
+    recognition = recognise(plain_file(path, path.name, tmp_path, no_report))
+    assert "timestamp" not in named(recognition.layout)
 
 
 def test_a_column_that_is_told_to_be_no_rating_is_not_told_again(tmp_path):
