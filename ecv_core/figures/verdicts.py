@@ -85,6 +85,8 @@ def further_sentence(tests: FurtherTests) -> str:
             f"Wilcoxon's signed-rank test of {tests.first} and {tests.second} gives "
             f"{p_words(tests.signed_rank_p)}, a randomization test {p_words(tests.randomization_p)}"
         )
+    if not parts:  # all folds have the same score twice, and no users are known
+        return f"No other test tells anything of {tests.first} and {tests.second}."
     return f"{'; '.join(parts)}."
 
 

@@ -12,6 +12,7 @@ from ecv_core.analysis.comparison.further import further_tests
 from ecv_core.analysis.comparison.names import distinct_names
 from ecv_core.analysis.comparison.paired_runs import compare_runs, comparison_frame, user_means
 from ecv_core.analysis.comparison.settings import ABSENT, compared_settings
+from ecv_core.figures.verdicts import further_sentence
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 
@@ -353,6 +354,28 @@ def test_folds_that_all_differ_by_the_same_do_not_tell_of_learners():
     ]
     ((pair,), _) = compare_runs(runs)
     assert pair.test.speaks_of == "these fitted models, on new samples"
+    (further,) = further_tests([pair], runs)
+    assert further.chances is None
+
+
+def test_folds_with_the_same_scores_do_not_show_that_learners_are_equivalent():
+    scores = {0: 0.5, 1: 0.5}
+    without_samples = [with_users(name, scores, spec=TABLE) for name in "ab"]
+    ((pair,), _) = compare_runs(without_samples)
+    assert pair.test.p == 1
+    (further,) = further_tests([pair], without_samples)
+    assert further.chances is None
+    assert further_sentence(further) == "No other test tells anything of a and b."
+    # Each is right where the other is wrong, so that on new samples either may be better by much.
+    first = {fold: users([1.0, 0.0], [2 * fold, 2 * fold + 1]) for fold in range(2)}
+    second = {fold: users([0.0, 1.0], [2 * fold, 2 * fold + 1]) for fold in range(2)}
+    runs = [
+        with_users("a", scores, kept_as_accuracy(first), TABLE),
+        with_users("b", scores, kept_as_accuracy(second), TABLE),
+    ]
+    ((pair,), _) = compare_runs(runs)
+    assert pair.test.speaks_of == "these fitted models, on new samples"
+    assert pair.test.low < 0 < pair.test.high
     (further,) = further_tests([pair], runs)
     assert further.chances is None
 

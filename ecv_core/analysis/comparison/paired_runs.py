@@ -126,14 +126,10 @@ class ScoredRun:
 
 
 def folds_tell(first: ScoredRun, second: ScoredRun, folds: Sequence[int]) -> bool:
-    """Whether the scores of these folds tell how much two runs differ from fold to fold.
-
-    Runs with the same scores in all folds show no difference, however much others would vary.
-    """
+    """Whether the scores of these folds tell how much two runs differ from fold to fold."""
     if len(folds) < 2:
         return False
-    differences = first.signed_fold_scores(folds) - second.signed_fold_scores(folds)
-    return not differences.any() or not differ_alike(differences)
+    return not differ_alike(first.signed_fold_scores(folds) - second.signed_fold_scores(folds))
 
 
 class _Pair(NamedTuple):
@@ -146,6 +142,11 @@ class _Pair(NamedTuple):
     @property
     def has_users(self) -> bool:
         return self.first.has_users(self.folds) and self.second.has_users(self.folds)
+
+    @property
+    def has_same_fold_scores(self) -> bool:
+        scores = self.first.signed_fold_scores(self.folds)
+        return np.array_equal(scores, self.second.signed_fold_scores(self.folds))
 
     @property
     def compares_learners(self) -> bool:
@@ -261,7 +262,8 @@ def _why_not_testable(pair: _Pair) -> str:
         return f"only one fold in common, and no scores of individual {unit}s"
     if pair.first.spec.split not in K_FOLD:
         return f"no scores of individual {unit}s, and the folds are not those of a k-fold split"
-    if not folds_tell(pair.first, pair.second, folds):
+    # Runs with the same scores in all folds show no difference, however much others would vary.
+    if not pair.has_same_fold_scores and not folds_tell(pair.first, pair.second, folds):
         return (
             f"no scores of individual {unit}s, and in all {len(folds)} folds they differ by the "
             "same, which does not tell by how much they would in others"
