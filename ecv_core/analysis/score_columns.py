@@ -85,6 +85,8 @@ _MOST_SAMPLES = 10_000
 """Scores of folds with more samples than this are not told from any other numbers."""
 _TELLING_SHARES = 20
 """More different scores of a column need not be tried."""
+_TELLING_ROWS = 20
+"""The scores of so many rows tell how many digits all have."""
 _FEW_BY_CHANCE = 0.05
 """With fewer counts that fit by chance than this, one that fits is that of the samples."""
 
@@ -269,14 +271,14 @@ def is_mean_of(scores: Floats, others: Floats) -> bool:
         scores: Shape (columns,).
         others: Shape (rows, columns).
     """
-    return bool(np.all(np.abs(others.mean(axis=0) - scores) <= _rounding(scores)))
+    return bool(np.all(np.abs(others.mean(axis=0) - scores) < _rounding_of_all(scores, others)))
 
 
 def are_spreads_of(scores: Floats, others: Floats) -> bool:
     """Whether each score is the standard deviation of a column beside it; as `is_mean_of`."""
     for ddof in (0, 1):
         spreads = others.std(axis=0, ddof=ddof)
-        if np.all(np.abs(spreads - scores) <= _rounding(scores)):
+        if np.all(np.abs(spreads - scores) < _rounding_of_all(scores, others)):
             return True
     return False
 
@@ -290,19 +292,19 @@ def chance_of_mean(scores: Floats, others: Floats) -> float:
     Args:
         scores, others: as of `is_mean_of`.
     """
-    digit = 2 * _rounding(scores)
+    step_by_digits = 2 * _rounding_of_all(scores, others)
     different_columns = np.unique(np.vstack([scores, others]), axis=1).T
     chance = 1.0
     for score, *others_of_column in different_columns.tolist():
-        chance_by_digits = _chance(others_of_column, digit)
+        chance_by_digits = _chance(others_of_column, step_by_digits)
         chance *= max(chance_by_digits, _chance_of_share(score, np.array(others_of_column)))
     return chance
 
 
 def chance_of_mean_and_spread(scores: Floats, others: Floats) -> float:
     """As `chance_of_mean`, where the row below them has the standard deviations of the others."""
-    digit = 2 * _rounding(scores)
-    chances_of_spreads = [_chance(column, digit) for column in others.T.tolist()]
+    step_by_digits = 2 * _rounding_of_all(scores, others)
+    chances_of_spreads = [_chance(column, step_by_digits) for column in others.T.tolist()]
     return chance_of_mean(scores, others) * math.prod(chances_of_spreads)
 
 
@@ -342,6 +344,15 @@ def _count_of_samples(scores: Floats) -> int:
     if not len(fitting_counts):
         return 0
     return int(fitting_counts[0])
+
+
+def _rounding_of_all(scores: Floats, others: Floats) -> float:
+    """How far a mean as it is written may be from that of scores as they are written.
+
+    A little less than half of a last digit of both, for seldom all are rounded the same way.
+    """
+    first_others = others[:_TELLING_ROWS].ravel()
+    return 0.999 * (_rounding(scores) + _rounding(first_others))
 
 
 def _rounding(scores: Floats) -> float:

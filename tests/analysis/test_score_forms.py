@@ -805,6 +805,12 @@ def test_last_rows_without_a_name_that_are_means_are_no_folds(read_text, text) -
     assert "of those above" in scores.left_out
 
 
+def test_means_of_scores_that_were_rounded_are_no_folds(read_text) -> None:
+    # Of 0.91234, 0.93454 and 0.92114 the mean is 0.92267, and of them rounded 0.922633.
+    scores = read_text("knn,svd\n.9123,.8123\n.9345,.8345\n.9211,.8211\n.9227,.8227\n")
+    assert folds_of(scores) == {"knn": [0.9123, 0.9345, 0.9211], "svd": [0.8123, 0.8345, 0.8211]}
+
+
 def test_a_row_with_a_name_is_a_fold_whatever_its_scores(read_text) -> None:
     scores = read_text("fold,knn,svd\n1,0.9123,0.8123\n2,0.9345,0.8245\n3,0.9234,0.8184\n")
     assert (len(scores.folds), scores.left_out) == (3, "")
