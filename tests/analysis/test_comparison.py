@@ -380,6 +380,22 @@ def test_folds_with_the_same_scores_do_not_show_that_learners_are_equivalent():
     assert further.chances is None
 
 
+@pytest.mark.parametrize(
+    ("split", "is_k_fold"),
+    [("user-k-fold", True), ("user-fold-in", True), ("random-holdout", False)],
+)
+def test_chances_over_folds_are_given_where_each_is_one_of_k_parts(split, is_k_fold):
+    # random-holdout tests on a fifth of the data in each of ten folds, which overlap.
+    spec = replace(SPEC, split=split, k=10)
+    scores = {fold: users([0.1 * fold, 0.5, 0.3]) for fold in range(3)}
+    runs = [
+        with_users("a", {0: 0.2, 1: 0.4, 2: 0.7}, scores, spec),
+        with_users("b", {0: 0.1, 1: 0.2, 2: 0.3}, scores, spec),
+    ]
+    (further,) = further_tests(compare_runs(runs)[0], runs)
+    assert (further.chances is not None) == is_k_fold
+
+
 def kept_as_accuracy(of_folds):
     return {
         fold: replace(scores, metrics=("other", "accuracy")) for fold, scores in of_folds.items()

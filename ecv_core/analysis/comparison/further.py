@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ecv_core.analysis.comparison.fairness import why_unfair
-from ecv_core.analysis.comparison.paired_runs import Comparison, ScoredRun, folds_tell
+from ecv_core.analysis.comparison.paired_runs import K_FOLD, Comparison, ScoredRun, folds_tell
 from ecv_core.analysis.further_tests import (
     Chances,
     RankTest,
@@ -82,7 +82,8 @@ def _further_tests(
     if margin is None:
         margin = MARGIN * abs(float(fold_scores.mean()))
     chances = None
-    if folds_tell(first, second, folds):
+    # As the corrected t test, it assumes that each fold is tested on one of k parts of the data.
+    if first.spec.split in K_FOLD and folds_tell(first, second, folds):
         differences = fold_scores - second.signed_fold_scores(folds)
         parts = first.spec.folds_of_a_partition
         chances = correlated_bayes(differences, k=parts, margin=margin)

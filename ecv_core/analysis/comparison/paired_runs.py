@@ -28,7 +28,7 @@ from ecv_core.splits import IMPORTED
 
 SIGNIFICANCE = 0.05
 """A test shows a difference where the corrected p is at most this."""
-K_FOLD = (*(task.usual_split for task in Task), IMPORTED)
+K_FOLD = (*(task.usual_split for task in Task), "user-fold-in", IMPORTED)
 """Splits whose folds test on 1/k and train on the rest, as the corrected t test assumes."""
 
 
