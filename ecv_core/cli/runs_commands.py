@@ -83,8 +83,7 @@ def resume_command(options: argparse.Namespace) -> None:
             f"the folds of run {run.run_id} are computed by other code, '{run.spec.algorithm}'; "
             "continue it with the command track, the same name and the same settings"
         )
-    has_folds_left = run.resumable or (options.full and run.can_be_checked)
-    if not run.state.active and not has_folds_left:
+    if not run.state.active and not run.can_go_on(full=options.full):
         way_out = ""
         if run.can_be_checked:
             way_out = "; --full computes the others"

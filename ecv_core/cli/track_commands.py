@@ -160,7 +160,7 @@ def track_command(options: argparse.Namespace) -> None:
         )
     spec = spec_of(options)
     store = open_store()
-    run_id = track.begin(store, spec, owner=OUTSIDE, resume=not options.new)
+    run_id = track.begin_or_go_on(store, spec, owner=OUTSIDE, resume=not options.new)
     finished_folds = len(store.run(run_id).folds)
     if finished_folds:
         say(f"continuing with {finished_folds} of {spec.max_folds} folds; --new starts a new run")

@@ -98,7 +98,7 @@ class Queue:
         spec = run.spec
         models.computing(spec)  # refuses a run of other code
         # A run that is going now may have ended by the time at which it would be queued again.
-        if not (run.resumable or (full and run.can_be_checked)):
+        if not run.can_go_on(full=full):
             return False
         if full:
             spec = replace(spec, full=True)

@@ -55,7 +55,7 @@ def without_submitted(
 class PlanResults(Protocol):
     """What a plan looks at: its own runs, and every fold that has the scores of a spec."""
 
-    def run(self, spec: RunSpec) -> RunRecord | None:
+    def run_of(self, spec: RunSpec) -> RunRecord | None:
         """The plan's own run of this spec; None before it has one."""
 
     def has_ended_incomplete(self, spec: RunSpec) -> bool:

@@ -129,8 +129,9 @@ class PlanRuns:
         """Ids of the runs that were there before."""
         self._run_ids_by_key: dict[Hashable, str] = {}
         """Ids of all runs, by what tells them apart, as of `_key_of_run`."""
-        self._queued_ids: set[str] = set()
-        """Ids of the runs that waited in the queue before, and were not claimed yet."""
+        self._initially_queued_ids: set[str] = set()
+        """Ids of the runs that waited in the queue before, but for those that this plan has tried
+        to claim since."""
         self._is_writing = False
         """Whether something finished is to be written, and is not yet."""
         self._running_ids: set[str] = set()
@@ -150,11 +151,11 @@ class PlanRuns:
             self._initial_ids.append(run.run_id)
             self._run_ids_by_key[_key_of_run(run.spec)] = run.run_id
             if run.state is RunState.QUEUED:
-                self._queued_ids.add(run.run_id)
+                self._initially_queued_ids.add(run.run_id)
 
     # -- what a plan looks at -----------------------------------------------------------------
 
-    def run(self, spec: RunSpec) -> RunRecord | None:
+    def run_of(self, spec: RunSpec) -> RunRecord | None:
         with suppress(KeyError, InputError):  # not made yet, or deleted meanwhile
             return self._current_run(self._run_ids_by_key[_key_of_run(spec)])
         return None
@@ -246,7 +247,7 @@ class PlanRuns:
 
     def _put_in_queue(self, spec: RunSpec) -> str:
         """Have a run wait in the owner's queue, made if it lacks; gives its id."""
-        run = self.run(spec)
+        run = self.run_of(spec)
         if run is None:
             (run_id,) = self.store.create(
                 [spec], owner=self.owner, started_by=self._started_by, plan_id=self._plan_id
@@ -254,8 +255,8 @@ class PlanRuns:
             self._run_ids_by_key[_key_of_run(spec)] = run_id
             return run_id
         # A run that was in the queue from the start is not put there again: where it is gone from
-        # there, somebody has cancelled it.
-        if run.run_id not in self._queued_ids:
+        # there, somebody has cancelled it, and cancelled it stays.
+        if run.run_id not in self._initially_queued_ids:
             self.store.requeue(run.run_id, _spec_to_go_on(run, spec), owner=self.owner)
         return run.run_id
 
@@ -269,7 +270,7 @@ class PlanRuns:
         if spec is not None:
             spec = _spec_to_go_on(self.store.run(run_id), spec)
         is_ours = self.store.start(run_id, spec, owner=self.owner)
-        self._queued_ids.discard(run_id)
+        self._initially_queued_ids.discard(run_id)
         if is_ours:
             self._running_ids.add(run_id)
             self._end_states.pop(run_id, None)

@@ -20,7 +20,7 @@ from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, raise_unsaved_fold
-from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, go_on
+from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin_or_go_on, go_on
 from ecv_core.jobs.reported_scores import measure
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.library.contenders import YOUR_CODE
@@ -253,7 +253,9 @@ class Tracked:
     def _begin(self) -> str:
         if self._run_id is None:
             self._give_up_others()
-            self._run_id = begin(self._store, self.spec, owner=this_process(), resume=self._resume)
+            self._run_id = begin_or_go_on(
+                self._store, self.spec, owner=this_process(), resume=self._resume
+            )
         else:
             run = self._store.run(self._run_id)
             if run.resumable:

@@ -112,17 +112,19 @@ class RP3Beta(NeighbourModel):
 
     Every step's chance, one over the number of ways there are, is raised to `alpha`, and the
     item reached is divided by its number of users to the `beta`. All three steps from a user are
-    the sum, over the user's items i, of the weight from i to j: the sum over the users u of both of
-    (1 / items(u))^alpha, times (1 / users(i))^alpha / users(j)^beta. The first step is the same for
-    all items of a user, and so left out. Of the weights to an item only the largest are kept.
+    the sum, over the user's items i, of the weight from i to j, as of `similarity_terms`. The first
+    step is the same for all items of a user, and so left out. Of the weights to an item only the
+    largest are kept.
     """
 
     def similarity_terms(self, train: scipy.sparse.csr_array) -> SimilarityTerms:
         alpha = np.float32(self.params["alpha"])
         beta = np.float32(self.params["beta"])
         items_per_user = np.diff(train.indptr)
-        # The chance of a step over a user is a factor of the product of two items' columns: each
-        # of the two has its square root.
+        # The weight from item i to item j, with the sum over the users u who have both:
+        #     sum(items(u)^-alpha) / (users(i)^alpha * users(j)^beta)
+        # The sum is the inner product of the columns i and j: each of the two entries of a user is
+        # the square root of items(u)^-alpha, so that they multiply to it.
         root_chances = np.maximum(items_per_user, 1).astype(np.float32) ** (-alpha / 2)
         steps = scipy.sparse.csr_array(
             (np.repeat(root_chances, items_per_user), train.indices, train.indptr),
@@ -130,10 +132,13 @@ class RP3Beta(NeighbourModel):
         )
         users_per_item = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
         users_per_item = np.maximum(users_per_item, 1)
+        divisors_as_start = users_per_item**alpha  # of each item as i
+        divisors_as_goal = users_per_item**beta  # of each item as j
+        # The goal j is the one that has neighbours: the items i with the largest weights to it.
         return SimilarityTerms(
             entries=steps,
-            divisors=users_per_item**beta,
-            divisors_as_neighbour=users_per_item**alpha,
+            divisors=divisors_as_goal,
+            divisors_as_neighbour=divisors_as_start,
         )
 
 

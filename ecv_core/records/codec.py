@@ -16,6 +16,7 @@ from ecv_core.records.errors import shown as shown
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+    from pydantic_core import ErrorDetails
 
 T = TypeVar("T")
 
@@ -90,13 +91,9 @@ def what_is_wrong(error: ValueError) -> str:
     kind = details["type"]
     if kind == "json_invalid":
         return "it is not JSON"
-    path = list(details["loc"])
-    # The kinds 'int_type' and 'int_parsing' are both of what must be an int.
-    must_be = _MUST_BE.get(kind.split("_")[0])
-    # A parameter may be of several types, of which pydantic adds one to the path of the value.
-    if path and path[-1] in ("int", "float", "str", "bool"):
-        del path[-1]
-        must_be = "a number, text, or true or false"
+    path = details["loc"]
+    if _ends_in_type(path):
+        path = path[:-1]
     what = _path_words(path)
     if kind in _WITHOUT_VALUE:
         return f"{what} {_WITHOUT_VALUE[kind]}"
@@ -104,13 +101,31 @@ def what_is_wrong(error: ValueError) -> str:
         most = details["ctx"]["max_length"]
         return f"{what} has {len(details['input']):,} values, and at most {most:,} are read"
     value = shown(details["input"])
-    if kind == "less_than_equal":
-        must_be = f"at most {details['ctx']['le']:g}"
-    if kind == "greater_than_equal":
-        must_be = f"at least {details['ctx']['ge']:g}"
+    must_be = _must_be(details)
     if must_be is None:
         return f"{what} cannot be {value}"
     return f"{what} must be {must_be}, but is {value}"
+
+
+def _must_be(details: ErrorDetails) -> str | None:
+    """What a bad value must be: 'a whole number', 'at most 10'; None where no words are known."""
+    kind = details["type"]
+    if kind == "less_than_equal":
+        return f"at most {details['ctx']['le']:g}"
+    if kind == "greater_than_equal":
+        return f"at least {details['ctx']['ge']:g}"
+    if _ends_in_type(details["loc"]):
+        return "a number, text, or true or false"
+    # The kinds 'int_type' and 'int_parsing' are both of what must be an int.
+    return _MUST_BE.get(kind.split("_")[0])
+
+
+def _ends_in_type(path: Sequence[int | str]) -> bool:
+    """Whether the value at this path is a parameter, which may be of several types.
+
+    pydantic ends its path with the type that was tried: 'params', 'alpha', 'float'.
+    """
+    return len(path) > 0 and path[-1] in ("int", "float", "str", "bool")
 
 
 def _path_words(path: Sequence[int | str]) -> str:

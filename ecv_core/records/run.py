@@ -124,17 +124,30 @@ class Energy:
         """
         if HOW_KNOWN.get(self.source) == "estimated":
             least = self.above_idle_joules
-            if least is None:  # The flat wattage of memory is drawn without the fold as well.
+            if least is None:
+                # An estimate counts memory at a flat wattage, and memory would have been powered
+                # without the fold as well.
                 least = self.joules - self.ram_joules
             return least, self.joules
-        bounds = [self.joules]
-        if self.readings:
-            first_reading = self.readings[0]  # of the meter that these joules are from
-            # A sum over folds that different meters measured has no single source, and a meter's
-            # reading bounds only a part of it.
-            if first_reading.source == self.source:
-                bounds += [first_reading.low_joules, first_reading.high_joules]
+        own_reading = self._own_reading
+        if own_reading is None:
+            return self.joules, self.joules
+        bounds = (self.joules, own_reading.low_joules, own_reading.high_joules)
         return min(bounds), max(bounds)
+
+    @property
+    def _own_reading(self) -> Reading | None:
+        """What the meter said that all of these joules are from.
+
+        None where no meter was named, and for a sum over folds of different sources, of which each
+        meter has read only a part.
+        """
+        if not self.readings:
+            return None
+        first_reading = self.readings[0]
+        if first_reading.source != self.source:
+            return None
+        return first_reading
 
     @property
     def of_fold_alone(self) -> bool:
@@ -632,6 +645,17 @@ class RunRecord:
     def can_be_checked(self) -> bool:
         """Whether it ended at its stop with folds left, which would show how good the stop is."""
         return self.state is RunState.FINISHED and not (self.complete or self.damaged)
+
+    def can_go_on(self, *, full: bool) -> bool:
+        """Whether it was cut off, or it ended at its stop and is to be checked now.
+
+        To check a run is to compute the folds after its stop as well, for its mean at the stop can
+        be compared with that of all folds then.
+
+        Args:
+            full: Whether folds after the stop are asked for.
+        """
+        return self.resumable or (full and self.can_be_checked)
 
     @property
     def stopped_early(self) -> bool:

@@ -297,7 +297,7 @@ def test_a_fold_of_a_cheap_model_that_is_under_way_is_not_asked_for_again() -> N
     cheap = cheap_model_spec(specs[0], "popular")
 
     class Known:
-        def run(self, spec: RunSpec) -> None:
+        def run_of(self, spec: RunSpec) -> None:
             return None
 
         def has_ended_incomplete(self, spec: RunSpec) -> bool:

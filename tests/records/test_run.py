@@ -93,6 +93,8 @@ def test_what_was_cut_off_can_be_resumed(state, resumable):
 def test_a_stop_can_be_checked_while_folds_are_left():
     stopped = a_run(2, stopped_at=2, state=RunState.FINISHED)
     assert stopped.can_be_checked
+    assert stopped.can_go_on(full=True)
+    assert not stopped.can_go_on(full=False)
     assert not replace(stopped, state=RunState.RUNNING).can_be_checked
     assert not a_run(4, stopped_at=2, state=RunState.FINISHED).can_be_checked
 

@@ -41,7 +41,7 @@ class RunPlan:
             self._has_cheap_models = not cheap
             if cheap and not results.has_ended_incomplete(cheap[0].specs[0]):
                 return without_submitted(cheap, submitted_tasks)
-        return without_submitted(self._own_tasks(results.run(self.spec)), submitted_tasks)
+        return without_submitted(self._own_tasks(results.run_of(self.spec)), submitted_tasks)
 
     def _own_tasks(self, run: RunRecord | None) -> list[FoldTask]:
         """The run's next folds: none once its rule has stopped it, or it has all of them."""

@@ -293,7 +293,7 @@ class SelectPlan:
         for spec in specs_together:
             if not results.has_ended_incomplete(spec):
                 # The run goes on with this fold, and no other that it misses.
-                only_folds = folds_done(results.run(spec)) | {turn.fold}
+                only_folds = folds_done(results.run_of(spec)) | {turn.fold}
                 specs.append(replace(spec, only_folds=tuple(sorted(only_folds))))
         return FoldTask(specs=tuple(specs), fold=turn.fold)
 

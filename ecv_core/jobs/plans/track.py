@@ -46,19 +46,17 @@ LEFT = "the loop was left before its fold was reported"
 CANCELLED = "cancelled; finished folds are kept, and the same track goes on there"
 
 
-def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> str:
-    """A run of this spec that the owner has now: the newest one that was cut off, or a new one.
+def begin_or_go_on(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> str:
+    """Have a run of this spec running under this owner; gives its id.
 
-    One that ended at its stop goes on where `spec.full` asks for the other folds.
+    It is the newest one, where that is the owner's already, was cut off, or ended at its stop and
+    `spec.full` asks for the other folds; else a new one.
 
     Args:
         store: Where the run is kept.
         spec: What decides its scores and its stop.
         owner: `this_process()`, or OUTSIDE for programs that come and go.
         resume: False for a new one in any case.
-
-    Returns:
-        Its id; it is running.
 
     Raises:
         InputError: For data that cannot serve, or where another program goes on with it.
@@ -77,7 +75,7 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
     if newest is not None and newest.state.active:
         _check_not_running_elsewhere(store, newest, owner)
         return newest.run_id
-    if newest is not None and (newest.resumable or (spec.full and newest.can_be_checked)):
+    if newest is not None and newest.can_go_on(full=spec.full):
         return go_on(store, newest, owner=owner, full=spec.full)
     run_id = store.create([spec], owner=owner)[0]
     store.start(run_id, owner=owner)
@@ -163,7 +161,7 @@ def ask(
 
     Args:
         store: Where the run is.
-        run_id: A tracked run that `begin` or another `ask` has.
+        run_id: A tracked run that `begin_or_go_on` or another `ask` has.
         folder: Where its files go; by default one for the run, beside the datasets.
         fold: This one, though somebody else may have it.
         lease_seconds: Until others get it, if it is not told.

@@ -75,9 +75,7 @@ def draw_page_head(titles: Mapping[str, str]) -> PageHead:
         titles: View -> the page's title in it; the first view is the usual one.
     """
     views = list(titles)
-    translate_address(VIEW, {view: view for view in titles}, warns_of_unknown=True)
-    if st.session_state.get(VIEW, views[0]) not in views:
-        del st.session_state[VIEW]  # of the page before; Streamlit would write it into the address
+    _forget_unknown_view(views)
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
@@ -97,6 +95,21 @@ def draw_page_head(titles: Mapping[str, str]) -> PageHead:
             beside_title = st.container(width="content")
     title.title(titles[view], anchor=False, width="content")
     return PageHead(view, beside_title)
+
+
+def _forget_unknown_view(views: Sequence[str]) -> None:
+    """Before the choice of a view is drawn, drop what is no view of this page.
+
+    It may come from the address or from the session, under the same key.
+    """
+    # A link calls a view as the widget does, so nothing is translated: this warns of a view in the
+    # link that the page does not have.
+    label_of_view = {view: view for view in views}
+    translate_address(VIEW, label_of_view, warns_of_unknown=True)
+    # Every page with views has this key: the session may have a view of the page that was open
+    # before, which Streamlit would write into the address of this one.
+    if st.session_state.get(VIEW, views[0]) not in views:
+        del st.session_state[VIEW]
 
 
 def show_view(view: str) -> None:

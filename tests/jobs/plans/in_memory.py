@@ -26,7 +26,7 @@ class InMemory:
         self.elsewhere: dict[tuple[RunSpec, int], FoldResult] = {}
         """Folds that no run of the plan has."""
 
-    def run(self, spec: RunSpec) -> RunRecord | None:
+    def run_of(self, spec: RunSpec) -> RunRecord | None:
         return self.runs.get(_bare(spec))
 
     def has_ended_incomplete(self, spec: RunSpec) -> bool:
