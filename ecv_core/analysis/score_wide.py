@@ -248,26 +248,44 @@ def _rows_of_cells(
         InputError: For a cell that is no number.
     """
     _check_numbers(table, columns.names, file)
+    # The scores come column by column, each from the first row of the table to the last. So the
+    # label of a column stands before all its rows, and the labels of rows begin anew with it.
     scores = [numbers_of(table, name, file) for name in columns.names]
-    column_labels = [name[:SHOWN].strip() for name in columns.names]
-    if label_column is None:
-        row_names = [str(number) for number in range(1, len(table) + 1)]
-        row_labels = repeated(row_names, len(column_labels))
-    else:
-        names, codes = labels_of(table, label_column, row_role, file)
-        row_labels = RowLabels(names, np.tile(codes, len(column_labels)))
+    # Cut as `labels_of` cuts those of rows: a name is the same whichever way the table is turned.
+    cut_names = [name[:SHOWN].strip() for name in columns.names]
+    column_labels = in_blocks(cut_names, len(table))
+    row_labels = _labels_for_each_column(table, label_column, len(columns.names), row_role, file)
     metric = ""
     clues = []
     if columns.metric_clue is not None:
         metric = columns.metric_clue.name
         clues.append(columns.metric_clue)
     return ScoreRows(
-        labels={column_role: in_blocks(column_labels, len(table)), row_role: row_labels},
+        labels={column_role: column_labels, row_role: row_labels},
         scores=np.concatenate(scores),
         metric=metric,
         clues=clues,
         left_out=columns.left_out,
     )
+
+
+def _labels_for_each_column(
+    table: pa.Table, label_column: str | None, columns: int, row_role: str, file: str
+) -> RowLabels:
+    """The labels of all rows of the table, from the first to the last, once for each column.
+
+    Args:
+        columns: How many columns have scores.
+        table, label_column, row_role, file: As of `_rows_of_cells`.
+
+    Raises:
+        InputError: For a row without a label, and for values that are no names.
+    """
+    if label_column is None:
+        row_numbers = [str(number) for number in range(1, len(table) + 1)]
+        return repeated(row_numbers, columns)
+    names, codes = labels_of(table, label_column, row_role, file)
+    return RowLabels(names, np.tile(codes, columns))
 
 
 def _label_column(table: pa.Table) -> str | None:

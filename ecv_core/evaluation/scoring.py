@@ -198,15 +198,21 @@ class _RecordingScorer:
             metadata["sample_weight"] = weights
         responses = self._scoring.responses(estimator, X)
         if is_held_out:
-            return self._recorded_score(responses, y, metadata)
+            return self._score_and_record(responses, y, metadata)
         return self._score(responses, y, metadata)
 
-    def _recorded_score(self, responses: _Responses, y: Any, metadata: Mapping[str, Any]) -> Any:
-        """The score of held-out samples, after what they tell of it is recorded in `Scoring`."""
+    @property
+    def _may_decide(self) -> bool:
+        """Whether the score that decides comes from this scorer, if it gives any."""
+        # A scorer without a name is the only one, so that nothing else can give that score.
+        return self._name is None or self._name == self._scoring.deciding_name
+
+    def _score_and_record(self, responses: _Responses, y: Any, metadata: Mapping[str, Any]) -> Any:
+        """The score of held-out samples; what they tell of it is recorded in `Scoring`."""
         try:
             score = self._score(responses, y, metadata)
         except Exception:
-            if self._name in (None, self._scoring.deciding_name):
+            if self._may_decide:  # then the fold has no score to decide by
                 self._scoring.has_failed = True
             raise
         self._name_deciding_score(score)  # sets `Scoring.deciding_name` where it is None
@@ -243,7 +249,7 @@ class _RecordingScorer:
         deciding_name = self._scoring.deciding_name
         if isinstance(score, Mapping):
             score = score.get(deciding_name)
-        elif self._name not in (None, deciding_name):
+        elif not self._may_decide:
             return None  # another of several scorers decides
         if not isinstance(score, int | float | np.number) or not np.isfinite(score):
             return None
@@ -252,20 +258,21 @@ class _RecordingScorer:
     def _score(self, responses: _Responses, y: Any, metadata: Mapping[str, Any]) -> Any:
         """What the scorer says. Those that scikit-learn makes see a stand-in that remembers."""
         scorer = self._scorer
-        estimator = responses.estimator
         # `responses` stands in for the estimator and remembers what it predicted. scikit-learn's
         # scorers, and the `score` methods of its estimators, ask for predictions alone, so they get
         # the stand-in. A scorer or a method that somebody else wrote gets the estimator.
+        estimator_or_stand_in = responses.estimator
         if isinstance(scorer, _MadeScorer):
-            estimator = responses
+            estimator_or_stand_in = responses
         elif self._is_score_of_estimator:
-            method = _usual_score_method(responses.estimator, metadata)
-            if method is not None:
-                scorer = method
-                estimator = responses
+            unbound_method = _unbound_score_of_scikit_learn(responses.estimator, metadata)
+            if unbound_method is not None:
+                # As it is bound to no estimator, what it is called with first is its `self`.
+                scorer = unbound_method
+                estimator_or_stand_in = responses
         if y is None:
-            return scorer(estimator, responses.X, **metadata)
-        return scorer(estimator, responses.X, y, **metadata)
+            return scorer(estimator_or_stand_in, responses.X, **metadata)
+        return scorer(estimator_or_stand_in, responses.X, y, **metadata)
 
     def _samples(
         self, score: float, responses: _Responses, y: Any, metadata: Mapping[str, Any]
@@ -307,7 +314,7 @@ class _RecordingScorer:
         if not self._is_score_of_estimator:
             return None
         options = {"response_method": repr("predict")}
-        method = _usual_score_method(responses.estimator, metadata)
+        method = _unbound_score_of_scikit_learn(responses.estimator, metadata)
         if method is not None:
             return _Recipe(metric=_METRIC_OF_METHOD[method], options=options)
         # A `score` that somebody wrote anew may be the usual one all the same, as that of k-NN is.
@@ -411,8 +418,13 @@ def _recipe_of(scorer: object) -> _Recipe | None:
     return _Recipe(metric=metric, options=options)
 
 
-def _usual_score_method(estimator: Any, metadata: Mapping[str, Any]) -> Callable[..., float] | None:
-    """The function that an estimator's own `score` is, where it is a key of `_METRIC_OF_METHOD`."""
+def _unbound_score_of_scikit_learn(
+    estimator: Any, metadata: Mapping[str, Any]
+) -> Callable[..., float] | None:
+    """An estimator's `score` where that is scikit-learn's, a key of `_METRIC_OF_METHOD`; else None.
+
+    It is the function of the class, which takes an estimator as its first argument, `self`.
+    """
     last_step = estimator
     # A pipeline scores by its last step. But metadata, such as weights, it hands on by rules of its
     # own: where there are any, the pipeline's own method counts.
@@ -436,7 +448,7 @@ def _score_name(estimator: Any, scoring: Any) -> str:
         return getattr(scoring, "__name__", "score")
     # Without `scoring` the estimator's own `score` counts. It has the name of a metric only where
     # it is scikit-learn's own method: accuracy for classifiers, R2 for regressors.
-    method = _usual_score_method(estimator, {})
+    method = _unbound_score_of_scikit_learn(estimator, {})
     if method is None:
         return "score"
     return _METRIC_OF_METHOD[method].removesuffix("_score")

@@ -69,12 +69,7 @@ class MultiVAENet(SampledNet):
         hidden = self.params["hidden"]
         latent = self.params["latent"]
         self._sampled_count = int(self.params.get("sampled_items", 0))
-        output_width = self.n_items
-        if self._sampled_count:  # the drawn items, and about as many of the batch's own
-            output_width = min(output_width, 2 * self._sampled_count)
-        # Those of the output layer in a step, which takes by far the most of the time.
-        self._multiplications = self.params["batch_size"] * hidden * output_width
-        self.with_one_thread = self._multiplications < MULTIPLICATIONS_WORTH_THREADS
+        self._decide_on_threads()  # sets `with_one_thread`, and `_multiplications` for `_loss`
         self._epoch = 0
         self._input_layer = Layer(self._weight(self.n_items, hidden), self._bias(hidden))
         # Mean and variance come from one product, yet each is drawn as a layer of `latent` outputs.
@@ -90,6 +85,16 @@ class MultiVAENet(SampledNet):
             output_weight = self._weight(hidden, self.n_items)
             output_bias = self._bias(self.n_items)
         self._output_layer = Layer(output_weight, output_bias)
+
+    def _decide_on_threads(self) -> None:
+        """Count the multiplications of a step, and set whether one thread is enough for them."""
+        users_per_step = self.params["batch_size"]
+        items_per_step = self.n_items
+        if self._sampled_count:  # the drawn items, and about as many of the batch's own
+            items_per_step = min(self.n_items, 2 * self._sampled_count)
+        # Those of the output layer alone, which takes by far the most of the time of a step.
+        self._multiplications = users_per_step * self.params["hidden"] * items_per_step
+        self.with_one_thread = self._multiplications < MULTIPLICATIONS_WORTH_THREADS
 
     def _weight(self, inputs: int, outputs: int) -> Tensor:
         return self.add_normal_weight(inputs, outputs, std=math.sqrt(2 / (inputs + outputs)))

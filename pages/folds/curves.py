@@ -67,10 +67,12 @@ def explore_systems(
     # The ids of the rules are here for the key of the cache alone: one may be registered meanwhile.
     papers_curves = tradeoff(systems, within_percent=within_percent)
     # Of rules that need the score of every user, which some systems lack.
-    curves_by_users = curves_by_rule(user_rule_curves(system, within_percent) for system in systems)
+    user_curves_by_rule = curves_by_rule(
+        user_rule_curves(system, within_percent) for system in systems
+    )
     # Without the paper's, and without those that look at no score.
     curves_of_other_rules = registered_curves(
-        systems, curves_by_users, within_percent=within_percent
+        systems, user_curves_by_rule, within_percent=within_percent
     )
     alphas = slider_alphas(papers_curves.alphas)
     fingerprints = "".join(system.fingerprint for system in systems)

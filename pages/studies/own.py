@@ -312,8 +312,8 @@ class PickedStudy(NamedTuple):
     splits: list[str]
     settings: dict[str, Any]
     """Folds and score, as arguments of `make_spec`."""
-    missing: str
-    """What there still has to be picked, as a sentence; empty where that is enough."""
+    missing_sentence: str
+    """Says what still has to be picked; empty where enough is."""
 
 
 _USUAL = ("popular", "item-knn", "ease")
@@ -336,20 +336,11 @@ def draw_start_form(recorded: Sequence[RunRecord], *, compare_splits: bool = Fal
         picked = _pick_several_splits()
     else:
         picked = _pick_one_split()
-    cells = []
-    specs_to_compute = []
-    words = picked.missing
-    if not picked.missing:
-        with errors_as_sentences():
-            cells = study.planned_cells(
-                picked.datasets, picked.algorithms, picked.splits, full=True, **picked.settings
-            )
-            for cell in cells:
-                if cell.spec not in specs_to_compute and not first_run_that_answers(
-                    cell.spec, recorded
-                ):
-                    specs_to_compute.append(cell.spec)
-            words = _work_words(len(cells), specs_to_compute)
+    cells = _planned_cells(picked)
+    specs_to_compute = _specs_to_compute(cells, recorded)
+    sentence_beside_button = picked.missing_sentence
+    if cells:
+        sentence_beside_button = _work_words(len(cells), specs_to_compute)
     compute_on = pick_where_to_compute()
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
@@ -359,10 +350,36 @@ def draw_start_form(recorded: Sequence[RunRecord], *, compare_splits: bool = Fal
             key="start-study",
             disabled=not cells,
         )
-        st.markdown(words)
+        st.markdown(sentence_beside_button)
     show_expected_cost(specs_to_compute)
     if pressed:
         _begin(cells, compute_on)
+
+
+def _planned_cells(picked: PickedStudy) -> list[Cell]:
+    """The runs of the study; none, and the page says why, where a setting cannot be.
+
+    There are none either where something still has to be picked.
+    """
+    if picked.missing_sentence:
+        return []
+    cells = []
+    with errors_as_sentences():
+        cells = study.planned_cells(
+            picked.datasets, picked.algorithms, picked.splits, full=True, **picked.settings
+        )
+    return cells
+
+
+def _specs_to_compute(cells: Sequence[Cell], recorded: Sequence[RunRecord]) -> list[RunSpec]:
+    """The different specs of these cells for which none of the recorded runs answers."""
+    specs: list[RunSpec] = []
+    for cell in cells:
+        if cell.spec in specs:
+            continue
+        if first_run_that_answers(cell.spec, recorded) is None:
+            specs.append(cell.spec)
+    return specs
 
 
 def _work_words(runs: int, specs: Sequence[RunSpec]) -> str:
@@ -387,10 +404,11 @@ def _pick_several_splits() -> PickedStudy:
     algorithms = _pick_algorithms((task,), _USUAL, "new_algorithms")
     titles = {split: SPLITS[split].title for split in serving(task)}
     splits = _pick_pills("Splits", titles, _USUAL_SPLITS, "new_splits", _PARAMETERS_HELP)
-    missing = ""
+    missing_sentence = ""
     if not dataset_ids or len(algorithms) < 2 or len(splits) < 2:
-        missing = "Pick at least one dataset, two algorithms and two splits."
-    return PickedStudy(dataset_ids, algorithms, splits, settings={}, missing=missing)
+        missing_sentence = "Pick at least one dataset, two algorithms and two splits."
+    settings: dict[str, Any] = {}
+    return PickedStudy(dataset_ids, algorithms, splits, settings, missing_sentence)
 
 
 def _pick_one_split() -> PickedStudy:
@@ -405,10 +423,10 @@ def _pick_one_split() -> PickedStudy:
     algorithms = _pick_algorithms(task.tasks_on_same_data, usual, f"new_algorithms{suffix}")
     settings = _pick_settings(task, suffix)
     split = settings.pop("split")
-    missing = ""
+    missing_sentence = ""
     if not dataset_ids or not algorithms:
-        missing = "Pick at least one dataset and one algorithm."
-    return PickedStudy(dataset_ids, algorithms, [split], settings, missing)
+        missing_sentence = "Pick at least one dataset and one algorithm."
+    return PickedStudy(dataset_ids, algorithms, [split], settings, missing_sentence)
 
 
 def _pick_datasets(task: Task, key: str) -> list[str]:

@@ -33,7 +33,7 @@ ONLY = 1.0
 """The setting of a rule that has none."""
 
 CurvesByRule = Mapping[str, Mapping[int, Curve]]
-"""Rule -> number of the system -> its curve."""
+"""Id of a rule -> number of the system -> its curve."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -165,31 +165,34 @@ def curves_by_rule(curves_of_systems: Iterable[Mapping[str, Curve]]) -> CurvesBy
     return curves
 
 
-def rule_on_systems(
+def work_out_rule_curve(
     rule: Rule,
     systems: Sequence[Scores],
-    curves_by_users: CurvesByRule,
+    user_curves_by_rule: CurvesByRule,
     *,
     draws: int = DRAWS,
     within_percent: float | None = None,
 ) -> RuleCurve:
-    """Work out a registered rule, on the systems that have what it needs to decide.
+    """The curve of a registered rule on each of the systems that have what it needs to decide.
 
     Args:
         rule: What to work out.
         systems: In the order of their numbers.
-        curves_by_users: The curves of rules that need users' scores; may be empty.
+        user_curves_by_rule: The curves of rules that need users' scores; may be empty.
         draws: Orders per system and setting, where the rule is sampled.
         within_percent: The difference to count as close enough.
     """
     if rule.decides_by_sets and rule.needs_user_scores:
         # Walks through all sets of folds with every user's score take long, so `curves_of_run` has
         # worked these curves out run by run.
-        return RuleCurve(rule=rule.id, curves=curves_by_users.get(rule.id, {}))
+        return RuleCurve(rule=rule.id, curves=user_curves_by_rule.get(rule.id, {}))
     settings = axis_values(rule, most_folds(systems))
     curves: dict[int, Curve] = {}
     for number, system in enumerate(systems):
-        with suppress(InputError):  # the system lacks what the rule needs, such as users' scores
+        # The rule is a registered one, at settings of its own axis. So what is refused is a system
+        # that lacks what the rule needs, such as users' scores, or has too many folds for a walk.
+        # It gets no curve, by which callers see that the rule does not serve all systems.
+        with suppress(InputError):
             curves[number] = curve_of_rule(
                 rule, system, settings, draws=draws, seed=number, within_percent=within_percent
             )
@@ -198,7 +201,7 @@ def rule_on_systems(
 
 def registered_curves(
     systems: Sequence[Scores],
-    curves_by_users: CurvesByRule,
+    user_curves_by_rule: CurvesByRule,
     *,
     within_percent: float,
 ) -> list[RuleCurve]:
@@ -206,40 +209,44 @@ def registered_curves(
 
     Args:
         systems: At least one.
-        curves_by_users: The curves of rules that need users' scores; may be empty.
+        user_curves_by_rule: The curves of rules that need users' scores; may be empty.
         within_percent: The difference to count as close enough.
 
     Returns:
         In the registry's order, without those that cannot be worked out for every system.
     """
-    rules = []
+    rule_curves = []
     for rule in RULES.values():
         if rule.id == PAPERS_RULE or not rule.decides_by_scores:
             continue
-        worked_out = rule_on_systems(rule, systems, curves_by_users, within_percent=within_percent)
-        if len(worked_out.curves) == len(systems):
-            rules.append(worked_out)
-    return rules
+        rule_curve = work_out_rule_curve(
+            rule, systems, user_curves_by_rule, within_percent=within_percent
+        )
+        if len(rule_curve.curves) == len(systems):
+            rule_curves.append(rule_curve)
+    return rule_curves
 
 
-def compared_curves(systems: Sequence[Scores], curves_by_users: CurvesByRule) -> list[RuleCurve]:
+def compared_curves(
+    systems: Sequence[Scores], user_curves_by_rule: CurvesByRule
+) -> list[RuleCurve]:
     """Every registered rule to compare the paper's with, the simpler first.
 
     Args:
         systems: The study's.
-        curves_by_users: The curves of rules that need users' scores; may be empty.
+        user_curves_by_rule: The curves of rules that need users' scores; may be empty.
 
     Returns:
         Without those that cannot be worked out for any system.
     """
-    rules = []
+    rule_curves = []
     for rule in sorted(
         RULES.values(), key=lambda rule: (rule.decides_by_scores, rule.needs_user_scores)
     ):
         if rule.id in (PAPERS_RULE, NEVER_STOPS):
             continue
         draws = MANY_DRAWS if issubclass(rule.kind, OrderRule) else DRAWS
-        worked_out = rule_on_systems(rule, systems, curves_by_users, draws=draws)
-        if worked_out.curves:
-            rules.append(worked_out)
-    return rules
+        rule_curve = work_out_rule_curve(rule, systems, user_curves_by_rule, draws=draws)
+        if rule_curve.curves:
+            rule_curves.append(rule_curve)
+    return rule_curves

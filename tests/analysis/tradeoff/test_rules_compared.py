@@ -17,7 +17,7 @@ from ecv_core.analysis.tradeoff.rule_curves import (
     RuleCurve,
     axis_values,
     curve_of_rule,
-    rule_on_systems,
+    work_out_rule_curve,
 )
 from ecv_core.analysis.tradeoff.rules_compared import RULES_COLUMNS, Line, rules_frame
 from ecv_core.records.run import Scores
@@ -119,7 +119,7 @@ def test_errors_of_cells_join_as_those_of_independent_numbers():
 
 def test_a_fixed_number_of_folds_costs_its_share_in_every_cell():
     systems = [system("noisy", NOISY, 5.0), system("calm", CALM, 70.0)]
-    found = rule_on_systems(RULES["fixed"], systems, {})
+    found = work_out_rule_curve(RULES["fixed"], systems, {})
     for one in found.curves.values():
         assert one.cost_percent == pytest.approx(np.arange(10, 101, 10))
     assert found.curves[0].mean_difference_percent == pytest.approx(
@@ -129,7 +129,8 @@ def test_a_fixed_number_of_folds_costs_its_share_in_every_cell():
 
 
 def test_stagnation_can_never_be_cheaper_than_its_fourth_fold_and_says_how_sure_it_is():
-    found = rule_on_systems(RULES["std-stagnation"], [system("noisy", NOISY)], {}, draws=MANY_DRAWS)
+    systems = [system("noisy", NOISY)]
+    found = work_out_rule_curve(RULES["std-stagnation"], systems, {}, draws=MANY_DRAWS)
     mean = Line.averaged_over_systems(found, np.ones(1))
     assert mean.settings.tolist() == [4, 5, 6, 7, 8, 9, 10]
     assert np.all(np.diff(mean.cost) > 0)
@@ -146,7 +147,8 @@ def test_every_rule_is_compared_with_e_fold_over_its_own_cells():
     explored = tradeoff(systems, within_percent=2.0)
     alphas = slider_alphas(explored.alphas)
     precision = RuleCurve(rule="precision", curves={1: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
-    frame = rules_frame(explored, [rule_on_systems(RULES["fixed"], systems, {}), precision], alphas)
+    fixed = work_out_rule_curve(RULES["fixed"], systems, {})
+    frame = rules_frame(explored, [fixed, precision], alphas)
     assert list(frame.columns) == list(RULES_COLUMNS)
     alpha = min(alphas, key=lambda one: abs(np.log(one / 1e-4)))
     at = {(row.weighting, row.rule): row for row in frame[frame["alpha"] == alpha].itertuples()}
