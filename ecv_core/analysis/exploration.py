@@ -66,7 +66,7 @@ def explore(
 def _orders_and_setting(scores: Scores, rule: SetRule) -> tuple[exact.Orders, float]:
     """Every order of the folds under a rule, whatever it is set to, and what it is set to."""
     subsets = FoldSubsets(scores.folds)
-    sets = FoldSets(
+    sets_for_rule = FoldSets(
         folds=subsets.scores,
         means=subsets.means,
         half_widths=subsets.half_widths,
@@ -74,7 +74,9 @@ def _orders_and_setting(scores: Scores, rule: SetRule) -> tuple[exact.Orders, fl
         users=scores.users,
         cheap_models=scores.cheap_models,
     )
-    steps = rule.steps(sets)
+    # An order of the folds goes from set to set, by one fold more at each step. The rule says of
+    # each step from which setting on it stops there.
+    steps = rule.steps(sets_for_rule)
     if steps.means is not None:  # the rule's own estimates of the k-fold mean
         subsets = subsets.with_means(steps.means)
     orders = exact.Orders(

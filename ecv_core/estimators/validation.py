@@ -41,7 +41,7 @@ from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserSc
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
 from ecv_core.stopping import Rule, StoppingRule, record_of
-from ecv_core.stopping.odd_folds import doubt
+from ecv_core.stopping.odd_folds import doubt_about_folds
 from ecv_core.store.new_data import mean_on_new_data
 from ecv_core.store.ownership import this_process
 from ecv_core.store.results import Results
@@ -278,9 +278,9 @@ class _FoldsForRule:
         self._table = table
         self._score_name = score_name
         self._rule_looks_at_samples = looks_at_samples
-        self._results_not_given: list[FoldResult] = []
-        """Folds with a score that `add` has not given yet: until a fit succeeds, failed fits that
-        count as a number."""
+        self._results_held_back: list[FoldResult] = []
+        """Results of failed fits, whose score is the number of `error_score`. They are kept from
+        the rule until a fit has succeeded."""
         self._has_fitted_estimator = False
         self._has_warned_of_samples = False
         self.without_score: list[int] = []
@@ -300,15 +300,15 @@ class _FoldsForRule:
             if fold.samples is None and self._rule_looks_at_samples:
                 self._warn_of_samples()
                 fold = self._as_one_block(index, fold)  # of which no rule can tell a spread
-            self._results_not_given.append(_result(self._spec, index, fold, energy))
+            self._results_held_back.append(_result(self._spec, index, fold, energy))
         else:
             self.without_score.append(index)
         # A failed fit may count as a score, but failures alone must not stop the cross-validation:
         # the rule sees no result before an estimator was fitted, and then all of them.
         if not self._has_fitted_estimator:
             return []
-        new_results = self._results_not_given
-        self._results_not_given = []
+        new_results = self._results_held_back
+        self._results_held_back = []
         return new_results
 
     def _warn_of_samples(self) -> None:
@@ -565,7 +565,7 @@ class _InMemory:
         # A moment is what is known after a fold: the mean, its interval, and whether the rule says
         # stop. A doubt is a sentence on folds that are no base for a promise, as of a drift.
         moment = stopping.moment(self._rule, folds, spec.confidence, spec.overlap)
-        moment = replace(moment, doubt=doubt(folds, spec.metric_name))
+        moment = replace(moment, doubt=doubt_about_folds(folds, spec.metric_name))
         moments = (*self.record.moments, moment)
         stop = stopping.stop_of(moments, spec.max_folds)
         self.record = replace(self.record, folds=folds, moments=moments, stopped_at=stop)

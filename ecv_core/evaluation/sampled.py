@@ -32,6 +32,8 @@ USERS_AT_ONCE = 128
 DRAWS_PER_NEGATIVE = {"uniform": 2, "popularity": 3}
 """So many times the negatives are drawn at first, for those that turn out seen or repeated."""
 
+_FURTHER_DRAWS = 8
+"""So many more, which tell where few negatives are asked for."""
 _STREAM_OF_NEGATIVES = 7_112  # keeps these random numbers apart from others of the same seed
 
 
@@ -60,21 +62,25 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     # The bag has each item as often as it weighs, so that what is drawn evenly from the bag is
     # drawn by the weights.
     bag = np.repeat(np.arange(len(item_weights), dtype=np.int32), item_weights)
-    # More than are needed, and 8 more for small numbers: a draw of the user's own items, or of one
-    # drawn before, does not count.
-    draw_count = min(DRAWS_PER_NEGATIVE[protocol.sampling] * negative_count + 8, len(item_weights))
+    # More are drawn than are needed, as a draw of the user's own items, or of an item drawn before,
+    # does not count. More draws than there are items are no use: what they lack is filled up below.
+    draw_count = DRAWS_PER_NEGATIVE[protocol.sampling] * negative_count + _FURTHER_DRAWS
+    draw_count = min(draw_count, len(item_weights))
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         users = fold.users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM_OF_NEGATIVES, start])
         bag_indices = rng.integers(0, len(bag), (len(users), draw_count), dtype=np.int32)
-        draws = bag[bag_indices[:, ::-1]]  # reversed, as the negatives of a seed have always been
-        taken = []
-        for user in users:
-            seen = _items_of(fold.seen, user)
-            taken.append(np.concatenate([seen, _items_of(fold.held_out, user)]))
+        # Reversed only so that a seed keeps the negatives that it has had in earlier versions.
+        draws = bag[bag_indices[:, ::-1]]
+        taken = [_items_seen_or_held_out(fold, user) for user in users]
         negatives = _first_free_draws(draws, taken, negative_count, len(item_weights))
         _fill_up(negatives, taken, item_weights, rng)  # where too few of the draws counted
         yield negatives
+
+
+def _items_seen_or_held_out(fold: EvaluatedFold, user: np.signedinteger) -> Codes:
+    """The items of a user that are no negatives."""
+    return np.concatenate([_items_of(fold.seen, user), _items_of(fold.held_out, user)])
 
 
 def _first_free_draws(draws: Codes, taken: Sequence[Codes], wanted: int, n_items: int) -> Codes:

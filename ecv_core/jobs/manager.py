@@ -141,7 +141,7 @@ def plan_of(
     runs = [run]
     plan: Plan = RunPlan(run.spec, speculate=speculate)
     if with_queue:  # their folds can be computed at the same time
-        runs += _runs_in_same_queue(store, run)
+        runs += _other_runs_to_compute_beside(store, run)
         plan = StudyPlan([run.spec for run in runs], speculate=speculate)
     return plan, PlanRuns(
         store,
@@ -152,13 +152,15 @@ def plan_of(
     )
 
 
-def _runs_in_same_queue(store: Store, first: RunRecord) -> list[RunRecord]:
+def _other_runs_to_compute_beside(store: Store, first: RunRecord) -> list[RunRecord]:
     """The runs that wait behind a run and may be computed beside it; one of each spec."""
     first_queue = _queue_of(store, first)
     run_of_spec: dict[RunSpec, RunRecord] = {}
     for run in store.active():
+        # A run of the same spec waits, and then uses the folds of this one again.
         if run.state is not RunState.QUEUED or run.spec == first.spec:
             continue
+        # A selection decides itself which folds its runs need.
         plan = plan_behind(store, run.group)
         is_of_selection = plan is not None and plan.kind == SELECTION
         if not is_of_selection and _queue_of(store, run) == first_queue:

@@ -24,7 +24,7 @@ from ecv_core.records.run import FoldResult, Moment, Progress, RunRecord, RunSta
 from ecv_core.records.spec import SCORE_ROLES, Role, RunSpec
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_model_ids
-from ecv_core.stopping.odd_folds import doubt
+from ecv_core.stopping.odd_folds import doubt_about_folds
 from ecv_core.store.engine import AGAIN_SECONDS
 from ecv_core.store.ownership import this_process
 from ecv_core.store.people import add_lost, lost_seconds
@@ -654,7 +654,9 @@ def _moments_after_each(
             moment = stopping.moment(rule, results_so_far, run.spec.confidence, run.spec.overlap)
             # A fold far off the others is doubted, but not a window in time: its score may drift.
             if exchangeable(run.spec.split):
-                moment = replace(moment, doubt=doubt(results_so_far, run.spec.metric_name))
+                moment = replace(
+                    moment, doubt=doubt_about_folds(results_so_far, run.spec.metric_name)
+                )
         moments.append(moment)
     return moments
 

@@ -57,19 +57,25 @@ class SgdMF:
             setting = self._best_setting(grid, train, seed, lambda done: report(done, steps))
         search_steps = len(grid) * epochs
         factorization = _Factorization(train, self._params, seed)
-        predicted = factorization.predict(asked)
         for epoch in range(epochs):
             epochs_before = search_steps + epoch
-            factorization.train_epoch(setting, partial(report, epochs_before, steps))
+            # Within an epoch the same step is reported again and again, so that a fit can be
+            # cancelled there.
+            report_same_step = partial(report, epochs_before, steps)
+            factorization.train_epoch(setting, report_same_step)
             predicted = factorization.predict(asked)
-            if not np.isfinite(predicted).all():
-                rate = setting.learning_rate
-                raise RunError(
-                    f"sgd-mf diverged in epoch {epoch + 1} of {epochs}: predictions are no "
-                    f"longer finite numbers; use a lower learning_rate than {rate:g}"
-                )
+            self._check_converging(predicted, f"{epoch + 1} of {epochs}", setting)
             report(epochs_before + 1, steps, predicted)
         return predicted
+
+    @staticmethod
+    def _check_converging(predicted: Floats, epoch_words: str, setting: FactorSetting) -> None:
+        """Raises: RunError where training has diverged; `epoch_words` are such as '3 of 128'."""
+        if not np.isfinite(predicted).all():
+            raise RunError(
+                f"sgd-mf diverged in epoch {epoch_words}: predictions are no longer finite "
+                f"numbers; use a lower learning_rate than {setting.learning_rate:g}"
+            )
 
     def _best_setting(
         self, grid: list[FactorSetting], train: Ratings, seed: int, report: Callable[[int], None]

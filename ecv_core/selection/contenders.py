@@ -100,11 +100,11 @@ def recorded_contenders() -> dict[str, list[Scores]]:
     by_dataset: defaultdict[str, list[RunRecord]] = defaultdict(list)
     for run in recorded_runs():
         by_dataset[run.spec.dataset].append(run)
-    results = Results(None)
+    results_of_recorded_runs = Results(store=None)
     contenders = {}
     for dataset, runs in by_dataset.items():
         if len(runs) > 1:  # a single one leaves nothing to select
-            contenders[dataset] = contenders_of(runs, results)
+            contenders[dataset] = contenders_of(runs, results_of_recorded_runs)
     return contenders
 
 

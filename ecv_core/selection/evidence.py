@@ -232,6 +232,8 @@ NO_NOISE = Prior(ratio_freedom=100, user_freedom=100, user_freedom_same_algorith
 """For whose turn it is: who is near if folds add nothing more than has been seen."""
 _ROUNDING = 1e-6
 """Share of a difference; fold scores that vary by less are taken for the same."""
+_LEAST_FREEDOM = 1e-3
+"""In place of no degree of freedom, for which Student's t is not defined."""
 _SQUARED_CORRELATION = 0.25
 """Squared correlation of two differences to one contender, of equal and independent noise."""
 
@@ -262,16 +264,18 @@ class Spread:
             errors[self.folds == k] = 0.0
         return errors
 
-    def half_widths(self, level: float, k: int | None) -> Floats:
+    def half_widths(self, tail_probability: float, k: int | None) -> Floats:
         """How far each k-fold difference can be from its mean on one side.
 
         Args:
-            level: Probability that it is farther, in (0, 0.5).
+            tail_probability: That it is farther, in (0, 0.5).
             k: Folds in all, or None, as of `standard_errors`.
         """
         errors = self.standard_errors(k)
-        # Where there is no degree of freedom at all, the error is infinite and decides.
-        t_quantiles = -stdtrit(np.maximum(self.freedom, 1e-3), level)
+        # Student's t needs a positive degree of freedom. Where there is none, the standard error is
+        # infinite, and so is the half width below, whatever the quantile.
+        positive_freedom = np.maximum(self.freedom, _LEAST_FREEDOM)
+        t_quantiles = -stdtrit(positive_freedom, tail_probability)
         with np.errstate(invalid="ignore"):
             half_widths = t_quantiles * errors
         # An infinite quantile times no error, or the reverse, is not a number.

@@ -183,14 +183,21 @@ def _spread_of_users(table: Floats, least_variance: float) -> _UserSpread:
     # By how much the variance of users grows with their mean.
     slope = _skewness_slope(influence, variance)
     variance = max(variance, least_variance)
-    largest = float(np.nanmax(np.abs(table)))
-    if variance > (_ROUNDING * largest) ** 2:
+    largest_score = float(np.nanmax(np.abs(table)))
+    if variance > (_ROUNDING * largest_score) ** 2:
         return _UserSpread(variance, slope_below=slope, slope_above=slope)
-    # Users who all score alike do not show that none differs: one of them might have, by the
-    # whole scale (the rule of three, Hanley and Lippman-Hand 1983), and in either direction. So
-    # the variance grows with the distance from the mean, whichever way it goes.
-    scale = max(1.0, largest)
-    return _UserSpread(scale**2 / table.shape[1], slope_below=-scale, slope_above=scale)
+    return _spread_of_equal_users(scale=max(1.0, largest_score), user_count=table.shape[1])
+
+
+def _spread_of_equal_users(scale: float, user_count: int) -> _UserSpread:
+    """How much users may still differ who all score alike.
+
+    They do not show that none differs: one of them might have, by the whole scale and in either
+    direction (the rule of three, Hanley and Lippman-Hand 1983). One in n who differs by the scale
+    s has the variance s^2 / n. The variance grows with the distance d from the mean, as it does for
+    hits, by s d, whichever way it goes.
+    """
+    return _UserSpread(scale**2 / user_count, slope_below=-scale, slope_above=scale)
 
 
 def _checked_scores(scores: ArrayLike) -> Floats:

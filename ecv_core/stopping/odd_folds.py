@@ -108,7 +108,7 @@ def _p_value_of_effect(
     return np.where(variance_by_users > 0, p_with_users, p_of_folds_alone)
 
 
-def doubt(results: Sequence[FoldResult], metric: str) -> str:
+def doubt_about_folds(results: Sequence[FoldResult], metric: str) -> str:
     """What makes these folds no base for a promise, in a sentence; empty where nothing does.
 
     Args:
@@ -119,7 +119,7 @@ def doubt(results: Sequence[FoldResult], metric: str) -> str:
         return ""
     scores = [result.score for result in results]
     folds = [result.fold for result in results]
-    return doubt_of(scores, _variance_by_users(results, metric), folds)
+    return doubt_about_scores(scores, _variance_by_users(results, metric), folds)
 
 
 def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:
@@ -133,8 +133,10 @@ def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:
     return user_variance_over_all_folds(values)
 
 
-def doubt_of(scores: Sequence[float], variance_by_users: float, folds: Sequence[int]) -> str:
-    """`doubt` of fold scores.
+def doubt_about_scores(
+    scores: Sequence[float], variance_by_users: float, folds: Sequence[int]
+) -> str:
+    """`doubt_about_folds`, of the scores of folds.
 
     Args:
         scores: In the order in which the folds ran.

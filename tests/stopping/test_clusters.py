@@ -21,7 +21,7 @@ from ecv_core.selection.evidence import EverySubset, PairedScores
 from ecv_core.stopping import Precision
 from ecv_core.stopping.adjustment import CheapModels
 from ecv_core.stopping.fold_variance import user_variance
-from ecv_core.stopping.odd_folds import doubt
+from ecv_core.stopping.odd_folds import doubt_about_folds
 from ecv_core.store.recorded_users import read_users, users_table, write_users
 from ecv_core.store.results import Results, scores_of
 from ecv_core.store.store import open_store
@@ -102,9 +102,9 @@ def test_selections_and_doubts_go_by_clusters_too():
     rng = np.random.default_rng(3)
     values = 0.5 + rng.normal(0, 0.01, (6, 200))
     values[4] -= 0.05
-    assert "Fold 4 scores 10 % below" in doubt(results_of(values), METRIC)
+    assert "Fold 4 scores 10 % below" in doubt_about_folds(results_of(values), METRIC)
     values += rng.normal(0, 0.1, (6, 2)).repeat(100, axis=1)
-    assert doubt(results_of(values, np.arange(2).repeat(100)), METRIC) == ""
+    assert doubt_about_folds(results_of(values, np.arange(2).repeat(100)), METRIC) == ""
 
 
 def test_cheap_models_meet_a_dear_one_on_clusters():

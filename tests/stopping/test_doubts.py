@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecv_core.stopping.odd_folds import FALSE_ALARM, doubt_of, drift_p_value, far_fold_p_values
+from ecv_core.stopping.odd_folds import (
+    FALSE_ALARM,
+    doubt_about_scores,
+    drift_p_value,
+    far_fold_p_values,
+)
 
 CALM = [0.300, 0.301, 0.299, 0.3005, 0.2995, 0.3]
 BROKEN = [*CALM[:4], 0.21, *CALM[4:]]
@@ -15,32 +20,34 @@ USERS = 0.001**2
 
 def test_a_fold_far_below_the_others_is_named_with_how_far():
     for users in (USERS, math.nan):  # also where users' scores are not known
-        said = doubt_of(BROKEN, users, folds=[7, 3, 0, 9, 4, 1, 2])
+        said = doubt_about_scores(BROKEN, users, folds=[7, 3, 0, 9, 4, 1, 2])
         assert said.startswith(
             "Fold 4 scores 30 % below the others: find out why. Until this is explained, no"
         )
-    assert doubt_of([*BROKEN[:4], 0.39, 0.3], USERS, range(6)).startswith(
+    assert doubt_about_scores([*BROKEN[:4], 0.39, 0.3], USERS, range(6)).startswith(
         "Fold 4 scores 30 % above"
     )
 
 
 def test_it_is_said_as_soon_as_the_fold_is_there():
-    assert doubt_of(BROKEN[:5], USERS, range(5)).startswith("Fold 4 ")
-    assert doubt_of(BROKEN[:4], USERS, range(4)) == ""
+    assert doubt_about_scores(BROKEN[:5], USERS, range(5)).startswith("Fold 4 ")
+    assert doubt_about_scores(BROKEN[:4], USERS, range(4)) == ""
 
 
 def test_a_drift_is_said_by_its_direction():
     rising = [0.30, 0.31, 0.32, 0.33, 0.34, 0.35, 0.36]
-    assert doubt_of(rising, USERS, range(7)).startswith("Scores rise from fold to fold")
-    assert doubt_of(rising[::-1], math.nan, range(7)).startswith("Scores fall from fold to fold")
+    assert doubt_about_scores(rising, USERS, range(7)).startswith("Scores rise from fold to fold")
+    assert doubt_about_scores(rising[::-1], math.nan, range(7)).startswith(
+        "Scores fall from fold to fold"
+    )
 
 
 def test_calm_folds_raise_no_alarm():
-    assert doubt_of(CALM, USERS, range(6)) == ""
-    assert doubt_of(CALM[:2], USERS, range(2)) == ""
-    assert doubt_of([0.3] * 6, 0.0, range(6)) == ""
+    assert doubt_about_scores(CALM, USERS, range(6)) == ""
+    assert doubt_about_scores(CALM[:2], USERS, range(2)) == ""
+    assert doubt_about_scores([0.3] * 6, 0.0, range(6)) == ""
     right_or_wrong = [1.0] * 40 + [0.0]  # each sample left out by itself
-    assert doubt_of(right_or_wrong, math.nan, range(41)) == ""
+    assert doubt_about_scores(right_or_wrong, math.nan, range(41)) == ""
 
 
 def test_without_users_the_other_folds_tell_by_students_t():
@@ -65,5 +72,5 @@ def test_false_alarms_are_as_rare_as_is_said(known):
 
 def test_a_drift_is_named_by_its_line_and_not_by_its_ends() -> None:
     scores = [0.3] + [0.1] * 9 + [0.5] * 9 + [0.29]  # the line rises by 0.02 from fold to fold
-    assert doubt_of(scores, math.nan, range(20)).startswith("Scores rise ")
-    assert doubt_of(scores[::-1], math.nan, range(20)).startswith("Scores fall ")
+    assert doubt_about_scores(scores, math.nan, range(20)).startswith("Scores rise ")
+    assert doubt_about_scores(scores[::-1], math.nan, range(20)).startswith("Scores fall ")

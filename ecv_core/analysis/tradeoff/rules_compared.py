@@ -77,10 +77,12 @@ class Line:
             rule: On some systems of a study.
             weights: The weights of every system of the study; shape (systems,).
         """
+        systems = list(rule.curves)  # the numbers of those that the rule has a curve of
         curves = list(rule.curves.values())
         order = _cheapest_first(rule)
-        weights_of_rule = weights[list(rule.curves)]  # of the systems that the rule has a curve of
-        cost_weights = weights_of_rule / weights_of_rule.sum()
+        # A system counts by its energy in the cost, as energies add up; how far a mean is off
+        # counts for every system alike.
+        cost_weights = weights[systems] / weights[systems].sum()
         equal_weights = np.full(len(curves), 1 / len(curves))
         cost_errors = _errors(curves, "cost_percent")[:, order]
         difference_errors = _errors(curves, "mean_difference_percent")[:, order]
@@ -91,18 +93,25 @@ class Line:
             cost_error=_error_of_mean(cost_weights, cost_errors),
             difference_error=_error_of_mean(equal_weights, difference_errors),
         )
-        # A rule that decides by sets has a threshold for its setting, at 0 of which no order stops
-        # early. Its line ends there, even where all folds are used at a higher threshold already.
-        if _uses_all_folds(rule, order[-1]) and not RULES[rule.rule].decides_by_sets:
+        # A rule that decides by sets stops no order early at setting 0, so its line ends there,
+        # even where it uses all folds at a higher setting already.
+        ends_at_setting_0 = RULES[rule.rule].decides_by_sets
+        if _uses_all_folds(rule, order[-1]) and not ends_at_setting_0:
             return line
-        # The line goes on to all folds, at setting 0: a share of them in the mix makes any rule as
-        # careful as k-fold.
-        return cls(
-            settings=np.append(line.settings, 0.0),
-            cost=np.append(line.cost, 100.0),
-            difference=np.append(line.difference, 0.0),
-            cost_error=np.append(line.cost_error, 0.0),
-            difference_error=np.append(line.difference_error, 0.0),
+        return line._with_end_at_all_folds()
+
+    def _with_end_at_all_folds(self) -> Line:
+        """The line, which goes on to all folds at setting 0.
+
+        A share of runs with all folds, mixed with runs that stop, makes any rule as careful as
+        k-fold.
+        """
+        return Line(
+            settings=np.append(self.settings, 0.0),
+            cost=np.append(self.cost, 100.0),
+            difference=np.append(self.difference, 0.0),
+            cost_error=np.append(self.cost_error, 0.0),
+            difference_error=np.append(self.difference_error, 0.0),
         )
 
     def at_cost(self, cost: float) -> Mix:
