@@ -78,7 +78,7 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
         yield negatives
 
 
-def _items_seen_or_held_out(fold: EvaluatedFold, user: np.signedinteger) -> Codes:
+def _items_seen_or_held_out(fold: EvaluatedFold, user: np.intp) -> Codes:
     """The items of a user that are no negatives."""
     return np.concatenate([_items_of(fold.seen, user), _items_of(fold.held_out, user)])
 
