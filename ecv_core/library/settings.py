@@ -76,14 +76,13 @@ def _check_names(
 ) -> None:
     """Refuse names that are no setting, and settings that the rule says already."""
     follow_from_others = {"own_metric", "cutoffs", "overlap", "clustered", "in_time"}
-    names = {*SETTINGS, *stopping.rule_options()} - follow_from_others
-    # An error does not offer these, for nobody is to write them as settings: dataset and algorithm
-    # are arguments of their own, and `tracked` is what `track` adds to the settings by itself.
-    names_not_offered = {"dataset", "algorithm", "tracked"}
+    arguments_of_their_own = {"dataset", "algorithm"}
+    names = {*SETTINGS, *stopping.rule_options()} - follow_from_others - arguments_of_their_own
     names_set_by_rule = {*rule_settings, *rule_settings.get("rule_params", ())}
     for name, value in settings.items():
         if name not in names:
-            raise UnknownName("setting", name, names - names_not_offered)
+            # `tracked` is nobody's to write: `track` adds it to the settings by itself.
+            raise UnknownName("setting", name, names - {"tracked"})
         if name in names_set_by_rule:
             raise InputError(
                 f"{name} is said twice: by the rule {rule!r} and as {value!r}; leave one out"

@@ -142,6 +142,11 @@ def test_a_setting_that_is_not_known_names_the_nearest():
         ecv.evaluate("synthetic", "popular", metrc="ndcg")
 
 
+def test_what_is_an_argument_of_its_own_is_no_setting():
+    with pytest.raises(UnknownName, match="no setting is called 'algorithm'"):
+        ecv.track("mine", dataset="synthetic", algorithm="ease", k=3)
+
+
 def test_a_setting_that_the_rule_says_too_is_refused():
     with pytest.raises(InputError, match="alpha is said twice"):
         ecv.evaluate("synthetic", "popular", rule=ecv.EFold(alpha=1e-3), alpha=1e-4)
