@@ -68,6 +68,11 @@ def exchangeable(split_id: str) -> bool:
     return split_id == IMPORTED or (split_id in SPLITS and SPLITS[split_id].exchangeable)
 
 
+def of_k_parts(split_id: str) -> bool:
+    """Whether each fold tests on one of k parts; folds from a file are taken for such."""
+    return split_id == IMPORTED or (split_id in SPLITS and SPLITS[split_id].of_k_parts)
+
+
 def split(
     interactions: Interactions,
     split_id: str,

@@ -147,6 +147,7 @@ _define(
         ecv="The paper's own: every interaction is held out in exactly one of the k folds.",
         make=strategies.user_k_fold,
         least_k=2,
+        of_k_parts=True,
     )
 )
 
@@ -175,6 +176,7 @@ _define(
         ecv="e-CV applies: every interaction is held out in exactly one of the k folds.",
         make=strategies.record_k_fold,
         least_k=2,
+        of_k_parts=True,
     )
 )
 
@@ -189,6 +191,7 @@ _define(
         make=holdouts.user_fold_in,
         parameters=(_FOLD_IN, _VALIDATE_ON_USERS),
         least_k=2,
+        of_k_parts=True,
     )
 )
 
@@ -308,6 +311,7 @@ _define(
         ecv="e-CV applies: every sample is held out in exactly one of the k folds.",
         make=strategies.stratified_k_fold,
         least_k=2,
+        of_k_parts=True,
         tasks=(Task.CLASSES,),
     )
 )
@@ -321,6 +325,7 @@ _define(
         ecv="e-CV applies: every sample is held out in exactly one of the k folds.",
         make=strategies.sample_k_fold,
         least_k=2,
+        of_k_parts=True,
         tasks=(Task.CLASSES, Task.NUMBERS),
     )
 )

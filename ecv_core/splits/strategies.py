@@ -266,6 +266,8 @@ class Strategy:
     past: Past = Past.NOBODY
     in_order: bool = False
     """True where the folds are steps in time, so that another order of them means nothing."""
+    of_k_parts: bool = False
+    """True where each fold tests on one of k equal parts of the data and trains on the others."""
     tasks: tuple[Task, ...] = Task.TOP_N.tasks_on_same_data
     """What it makes folds for."""
     code: str = ""

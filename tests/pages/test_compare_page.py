@@ -98,16 +98,27 @@ def test_the_best_comes_first_with_its_savings(app, record):
     assert best["difference %"] == pytest.approx(100 * 0.00495 / (0.452 + 0.44705) * 2)
 
 
-def test_runs_with_users_scores_are_tested_user_by_user(app, a_run, a_fold, store):
-    rng = np.random.default_rng(0)
-    runs = []
-    for algorithm, shift in (("popular", 0.0), ("item-knn", 0.3)):
-        run = a_run(algorithm=algorithm)
-        for fold in range(2):
-            result = with_users(a_fold, fold, rng.random(60) / 2 + shift)
-            store.add_fold(run.run_id, result, stopped_at=None)
-        runs.append(run.run_id)
-    open_compare(app, *runs)
+@pytest.fixture
+def add_two_runs(a_run, a_fold, store):
+    """Add popular, and item-knn whose 60 users score 0.3 more, with two folds each; gives ids."""
+
+    def add(**energy):
+        rng = np.random.default_rng(0)
+        runs = []
+        for algorithm, shift in (("popular", 0.0), ("item-knn", 0.3)):
+            run = a_run(algorithm=algorithm)
+            for fold in range(2):
+                result = with_users(a_fold, fold, rng.random(60) / 2 + shift)
+                result = replace(result, energy=replace(result.energy, **energy))
+                store.add_fold(run.run_id, result, stopped_at=None)
+            runs.append(run.run_id)
+        return runs
+
+    return add
+
+
+def test_runs_with_users_scores_are_tested_user_by_user(app, add_two_runs):
+    open_compare(app, *add_two_runs())
     assert "ItemKNN is better than Popularity by" in texts(app)
     tests = next(one.value for one in app.dataframe if "effect" in one.value)
     assert tests["over"].tolist() == ["60 users"]
@@ -254,17 +265,9 @@ def test_the_card_says_what_several_runs_used_and_saved_and_which_is_best(app, a
 
 
 def test_the_best_is_not_sure_while_a_run_has_no_fold_and_its_energy_is_not_counted(
-    app, a_run, a_fold, store
+    app, a_run, add_two_runs, store
 ):
-    rng = np.random.default_rng(0)
-    runs = []
-    for algorithm, shift in (("popular", 0.0), ("item-knn", 0.3)):
-        run = a_run(algorithm=algorithm)
-        for fold in range(2):
-            result = with_users(a_fold, fold, rng.random(60) / 2 + shift)
-            disturbed = replace(result, energy=replace(result.energy, other_work=0.9))
-            store.add_fold(run.run_id, disturbed, stopped_at=None)
-        runs.append(run.run_id)
+    runs = add_two_runs(other_work=0.9)
     open_compare(app, *runs)
     assert verdict(app)[0] == "sure"
     waiting = a_run(algorithm="ease", state=RunState.QUEUED)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ecv_core.analysis.comparison.fairness import why_unfair
-from ecv_core.analysis.comparison.paired_runs import K_FOLD, Comparison, ScoredRun, folds_tell
+from ecv_core.analysis.comparison.paired_runs import Comparison, ScoredRun, folds_tell
 from ecv_core.analysis.further_tests import (
     Chances,
     RankTest,
@@ -23,6 +23,7 @@ from ecv_core.analysis.further_tests import (
 from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord
+from ecv_core.splits import of_k_parts
 
 MARGIN = 0.01
 """The margin of practical equivalence, as a share of the better mean, where none is given."""
@@ -83,7 +84,7 @@ def _further_tests(
         margin = MARGIN * abs(float(fold_scores.mean()))
     chances = None
     # As the corrected t test, it assumes that each fold is tested on one of k parts of the data.
-    if first.spec.split in K_FOLD and folds_tell(first, second, folds):
+    if of_k_parts(first.spec.split) and folds_tell(first, second, folds):
         differences = fold_scores - second.signed_fold_scores(folds)
         parts = first.spec.folds_of_a_partition
         chances = correlated_bayes(differences, k=parts, margin=margin)

@@ -23,13 +23,10 @@ from ecv_core.evaluation import metric_of
 from ecv_core.records.arrays import Floats
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import RunRecord, UserScores, user_table
-from ecv_core.records.tasks import Task
-from ecv_core.splits import IMPORTED
+from ecv_core.splits import of_k_parts
 
 SIGNIFICANCE = 0.05
 """A test shows a difference where the corrected p is at most this."""
-K_FOLD = (*(task.usual_split for task in Task), "user-fold-in", IMPORTED)
-"""Splits whose folds test on 1/k and train on the rest, as the corrected t test assumes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +152,7 @@ class _Pair(NamedTuple):
         spec = self.first.spec
         return (
             spec.task.of_table
-            and spec.split in K_FOLD
+            and of_k_parts(spec.split)
             and folds_tell(self.first, self.second, self.folds)
         )
 
@@ -260,7 +257,8 @@ def _why_not_testable(pair: _Pair) -> str:
         return ""
     if len(folds) < 2:
         return f"only one fold in common, and no scores of individual {unit}s"
-    if pair.first.spec.split not in K_FOLD:
+    # The corrected t test assumes that a fold tests on 1/k of the data and trains on the rest.
+    if not of_k_parts(pair.first.spec.split):
         return f"no scores of individual {unit}s, and the folds are not those of a k-fold split"
     # Runs with the same scores in all folds show no difference, however much others would vary.
     if not pair.has_same_fold_scores and not folds_tell(pair.first, pair.second, folds):
