@@ -111,7 +111,7 @@ def _show_netflix_answer(about: Published) -> None:
     st.markdown(
         f"## One method, RMSE {worst.rmse:.2f} to {best.rmse:.4f}\nOn the {about.title} teams "
         "ran **the same** plain matrix factorization. It took years until its results were as "
-        f"good as those of {best.method}."
+        f"good as those of {best.method.removesuffix('.')}."
     )
 
 
@@ -128,9 +128,13 @@ def _reservation(our_best: Entry, published_entries: Sequence[Entry]) -> str:
     single = ""
     if our_best.folds == 1:
         single = ", and ours is a single fold"
+    confirmed = f"none of the {len(published_entries)} is"
+    if on_our_split:
+        verb = is_or_are(len(on_our_split))
+        confirmed = f"only {len(on_our_split)} of the {len(published_entries)} {verb}"
     return (
-        f" **This is no proof yet:** only {len(on_our_split)} of the {len(published_entries)} "
-        f"{is_or_are(len(on_our_split))} confirmed to be on our split ({NINETY_TEN}){single}."
+        f" **This is no proof yet:** {confirmed} confirmed to be on our split "
+        f"({NINETY_TEN}){single}."
     )
 
 

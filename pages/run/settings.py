@@ -61,7 +61,7 @@ ALGORITHM_LABELS = {name: _algorithm_label(algorithm) for name, algorithm in ALG
 """Algorithm id -> how it is picked: with what it is for, where it does not rank items."""
 _WORDS_ON_TASKS = (
     "Algorithms marked **(ratings)** predict ratings: they are scored by RMSE or MAE, on folds "
-    "that are random tenths of all ratings. All others rank items. A run does one or the other."
+    "that are random parts of all ratings. All others rank items. A run does one or the other."
 )
 
 ParamsOfAlgorithms = dict[str, dict[str, ParamValue]]

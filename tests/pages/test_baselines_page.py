@@ -56,6 +56,7 @@ def test_one_protocol_for_all_needs_no_reservation(page):
 
 def test_another_split_is_said_beside_the_numbers(page):
     app = page(baselines_dataset="MovieLens 100K")
+    assert "none of the 7 is confirmed to be on our split" in words(app)
     assert "official split u1" in words(app)
     assert "not comparable" in words(app)
 

@@ -74,6 +74,16 @@ def test_a_view_that_is_none_is_said_and_the_usual_one_shown(app):
     assert said.replace("\\", "") == words
 
 
+def test_an_empty_name_as_streamlit_writes_it_is_no_mistake_in_a_link(app):
+    """It does so once everything is taken out of a widget, such as the algorithms of Run."""
+    app.run()
+    app.query_params["view"] = ""
+    app.switch_page("replay/replay.py").run()
+    assert not app.exception
+    assert titles(app) == ["Replay: see why it stopped"]
+    assert not app.warning
+
+
 def test_a_process_that_is_started_while_a_page_is_drawn_draws_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -172,7 +172,8 @@ def translate_address(
     """
     # A link has ids, and Streamlit writes labels: either is taken, and the address gets labels.
     ids_or_labels = st.query_params.get_all(key)
-    choosable = {*labels, *labels.values()}
+    # An empty name is no link's: Streamlit writes it once everything is taken out of a widget.
+    choosable = {*labels, *labels.values(), ""}
     known_labels = []
     for name in ids_or_labels:
         if warns_of_unknown and name not in choosable:
