@@ -61,11 +61,13 @@ def comparison_sentence(
 
 
 def _interval_and_p_words(test: PairedTest, p_holm: float, *, is_one_of_several: bool) -> str:
-    """'95 % interval 0.0100 to 0.0140, p = 0.002 after Holm'."""
+    """'95 % interval of this pair alone 0.0100 to 0.0140, p = 0.002 after Holm'."""
+    interval = "95 % interval"
     p = p_words(p_holm)
-    if is_one_of_several:
+    if is_one_of_several:  # Holm corrects p, but no interval, which may exclude 0 all the same
+        interval = f"{interval} of this pair alone"
         p = f"{p} after Holm"
-    return f"95 % interval {test.low:z.4f} to {test.high:z.4f}, {p}"
+    return f"{interval} {test.low:z.4f} to {test.high:z.4f}, {p}"
 
 
 def further_sentence(tests: FurtherTests) -> str:

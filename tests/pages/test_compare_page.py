@@ -293,15 +293,16 @@ def test_stopped_runs_that_are_not_ones_own_lead_to_the_replay_of_the_best(as_on
 
 def test_the_verdict_is_a_sentence_with_the_corrected_p():
     assert comparison_sentence(comparison(0.002)) == (
-        "item-knn is better than popular by 0.0120 nDCG@10: 95 % interval 0.0100 to "
-        "0.0140, p = 0.002 after Holm. This holds for these fitted models, on new users."
+        "item-knn is better than popular by 0.0120 nDCG@10: 95 % interval of this pair "
+        "alone 0.0100 to 0.0140, p = 0.002 after Holm. This holds for these fitted models, on new "
+        "users."
     )
     of_two = comparison_sentence(comparison(0.06), on_dataset="MovieLens 100K")
     assert of_two.startswith("No difference found between item-knn and popular on MovieLens 100K")
     alone = comparison_sentence(comparison(0.002), is_one_of_several=False)
     assert "0.0140, p = 0.002. " in alone
     equal = replace(comparison(0.9), test=replace(comparison(0.9).test, low=-1e-6))
-    assert "95 % interval 0.0000 to 0.0140" in comparison_sentence(equal)
+    assert "alone 0.0000 to 0.0140" in comparison_sentence(equal)
 
 
 def test_of_learners_the_verdict_says_what_their_fitted_models_show_beside_it():
