@@ -13,7 +13,7 @@ import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike
 
 from ecv_core.analysis.ranking import mean_ranks
-from ecv_core.analysis.significance import BLOCK_CELLS, corrected_error
+from ecv_core.analysis.significance import BLOCK_CELLS, corrected_error, differ_alike
 from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 
@@ -43,7 +43,8 @@ def correlated_bayes(differences: ArrayLike, *, k: float, margin: float) -> Chan
             score.
 
     Raises:
-        InputError: For fewer than two folds, or a margin below 0.
+        InputError: For fewer than two folds, a margin below 0, or folds that all
+            differ by the same.
 
     Source: Corani, Benavoli (2015); Benavoli, Corani, Demsar, Zaffalon (2017).
     """
@@ -51,16 +52,16 @@ def correlated_bayes(differences: ArrayLike, *, k: float, margin: float) -> Chan
     count = len(values)
     if count < 2:
         raise InputError(f"a test over folds needs at least two in common, but there are {count}")
+    if differ_alike(values):
+        raise InputError(
+            f"all {count} folds differ by the same, which does not tell by how much others would"
+        )
     if not margin >= 0:
         raise InputError(f"a margin of practical equivalence is at least 0, but is {margin}")
     mean = float(values.mean())
     standard_error = corrected_error(values, k)
-    if standard_error == 0:  # all folds differ alike, which leaves no doubt
-        first = float(mean > margin)
-        second = float(mean < -margin)
-    else:
-        first = float(scipy.special.stdtr(count - 1, (mean - margin) / standard_error))
-        second = float(scipy.special.stdtr(count - 1, (-mean - margin) / standard_error))
+    first = float(scipy.special.stdtr(count - 1, (mean - margin) / standard_error))
+    second = float(scipy.special.stdtr(count - 1, (-mean - margin) / standard_error))
     return Chances(first=first, equivalent=max(0.0, 1 - first - second), second=second)
 
 

@@ -34,7 +34,8 @@ class PairedTest:
     """Lower end of its interval, for this comparison alone."""
     high: float
     p: float
-    """Two-sided, of a t test, not corrected for other comparisons."""
+    """Two-sided, of a t test, not corrected for other comparisons. NaN, as both ends of the
+    interval are, where all pairs differ by the same: they do not tell by how much others would."""
     effect: float | None
     """Cohen's d of the differences: mean / standard deviation. None over folds, whose spread says
     little of single users, and where all differences are the same."""
@@ -144,12 +145,12 @@ def corrected_error(differences: Floats, k: float) -> float:
 
 
 def differ_alike(differences: Floats) -> bool:
-    """Whether all folds differ by the same, so that they do not tell by how much others would.
+    """Whether all pairs differ by the same, so that they do not tell by how much others would.
 
     With few samples in a fold that is often so by chance: a t test would find no doubt left.
 
     Args:
-        differences: As of `corrected_error`.
+        differences: Those of folds or of users; shape (pairs,), at least two.
     """
     return bool(np.ptp(differences) <= _ROUNDING * np.abs(differences).max())
 
@@ -211,12 +212,13 @@ def _paired_test(
     """
     mean = float(differences.mean())
     deviation = _standard_deviation(differences)
-    if standard_error > 0:
-        p = min(1.0, 2 * float(stdtr(len(differences) - 1, -abs(mean) / standard_error)))
-    elif mean:
-        p = 0.0  # every pair has the same difference, which leaves no doubt
-    else:
+    if not differences.any():
         p = 1.0
+    elif differ_alike(differences):
+        p = math.nan
+        interval = (math.nan, math.nan)
+    else:
+        p = min(1.0, 2 * float(stdtr(len(differences) - 1, -abs(mean) / standard_error)))
     # Folds share training data, so the deviation of their differences is no measure of an effect.
     effect = None
     if over != "folds" and deviation > 0:

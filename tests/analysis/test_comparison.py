@@ -212,7 +212,7 @@ def test_where_lower_is_better_the_lower_run_is_better_by_a_positive_difference(
 
 def test_users_for_whom_a_metric_is_not_defined_are_left_out():
     nan = float("nan")
-    a, b = {0: users([0.5, nan, 0.5, 0.5])}, {0: users([0.25, 0.5, nan, 0.25])}
+    a, b = {0: users([0.5, nan, 0.5, 0.5])}, {0: users([0.25, 0.5, nan, 0.125])}
     ((one,), _) = compare_runs([with_users("a", {0: 0.5}, a), with_users("b", {0: 0.3}, b)])
     assert one.test.pairs == 2
 
@@ -356,6 +356,15 @@ def test_folds_that_all_differ_by_the_same_do_not_tell_of_learners():
     assert pair.test.speaks_of == "these fitted models, on new samples"
     (further,) = further_tests([pair], runs)
     assert further.chances is None
+
+
+def test_users_who_all_differ_by_the_same_do_not_tell_of_others():
+    first = {fold: users([1.0, 0.75, 0.5]) for fold in range(2)}
+    second = {fold: users([0.75, 0.5, 0.25]) for fold in range(2)}
+    runs = [with_users("a", {0: 0.75, 1: 0.75}, first), with_users("b", {0: 0.5, 1: 0.5}, second)]
+    tested, (untested,) = compare_runs(runs)
+    assert tested == []
+    assert untested.reason.startswith("in all 3 users they differ by the same")
 
 
 def test_folds_with_the_same_scores_do_not_show_that_learners_are_equivalent():

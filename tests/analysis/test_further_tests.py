@@ -78,14 +78,10 @@ def test_the_randomization_test_draws_no_others_in_several_blocks(monkeypatch):
     assert randomization_p(differences, flips=500) == pytest.approx(at_once, abs=0.08)
 
 
-def test_learners_whose_folds_all_differ_by_the_same_are_certain():
-    assert correlated_bayes([0.02, 0.02], k=10, margin=0.01).first == 1
-    assert correlated_bayes([0.005, 0.005], k=10, margin=0.01).equivalent == 1
-    assert correlated_bayes([-0.5, -0.5], k=10, margin=0.01).second == 1
-
-
-@pytest.mark.parametrize(("differences", "margin"), [([0.1], 0.01), ([0.1, 0.2], -1)])
-def test_one_fold_or_a_negative_margin_is_refused(differences, margin):
+@pytest.mark.parametrize(
+    ("differences", "margin"), [([0.1], 0.01), ([0.1, 0.2], -1), ([0.5, 0.5], 0.01), ([0, 0], 0.01)]
+)
+def test_folds_without_a_spread_or_a_negative_margin_are_refused(differences, margin):
     with pytest.raises(InputError):
         correlated_bayes(differences, k=10, margin=margin)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -141,11 +142,6 @@ class _Pair(NamedTuple):
         return self.first.has_users(self.folds) and self.second.has_users(self.folds)
 
     @property
-    def has_same_fold_scores(self) -> bool:
-        scores = self.first.signed_fold_scores(self.folds)
-        return np.array_equal(scores, self.second.signed_fold_scores(self.folds))
-
-    @property
     def compares_learners(self) -> bool:
         """Whether the learners of a table can be compared: by several folds of k-fold, which do
         not all differ by the same."""
@@ -209,14 +205,7 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
         pair = _Pair(first, second, tuple(sorted(first.folds & second.folds)))
         reason = why_unfair(first.spec, second.spec) or _why_not_testable(pair)
         if reason:
-            untested.append(
-                Untested(
-                    first=first.run_id,
-                    second=second.run_id,
-                    reason=reason,
-                    on_other_data=dataset_and_metric(first.spec) != dataset_and_metric(second.spec),
-                )
-            )
+            untested.append(_untested(pair, reason))
         elif pair.has_users:
             pairs_with_users[fair_key(first.spec), pair.folds].append(pair)
         else:
@@ -228,6 +217,7 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
                 tested.append(_test_learners(tested_over_users))
             else:
                 tested.append(tested_over_users)
+    untested += _take_out_without_p(tested)
     places = {run.run_id: place for place, run in enumerate(runs)}
 
     def order(tested_pair: _TestedPair) -> list[int]:
@@ -236,6 +226,31 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
         return sorted((places[pair.first.run_id], places[pair.second.run_id]))
 
     return _corrected_comparisons(sorted(tested, key=order)), untested
+
+
+def _take_out_without_p(tested: list[_TestedPair]) -> list[Untested]:
+    """Take out those of the list whose test has no p, and give them as not tested."""
+    untested = []
+    for tested_pair in tested.copy():
+        test = tested_pair.test
+        if math.isnan(test.p):
+            tested.remove(tested_pair)
+            reason = (
+                f"in all {test.pairs:,} {test.over} they differ by the same, which does not tell "
+                "by how much they would in others"
+            )
+            untested.append(_untested(tested_pair.pair, reason))
+    return untested
+
+
+def _untested(pair: _Pair, reason: str) -> Untested:
+    subject = dataset_and_metric(pair.first.spec)
+    return Untested(
+        first=pair.first.run_id,
+        second=pair.second.run_id,
+        reason=reason,
+        on_other_data=subject != dataset_and_metric(pair.second.spec),
+    )
 
 
 def _why_not_testable(pair: _Pair) -> str:
@@ -260,12 +275,6 @@ def _why_not_testable(pair: _Pair) -> str:
     # The corrected t test assumes that a fold tests on 1/k of the data and trains on the rest.
     if not of_k_parts(pair.first.spec.split):
         return f"no scores of individual {unit}s, and the folds are not those of a k-fold split"
-    # Runs with the same scores in all folds show no difference, however much others would vary.
-    if not pair.has_same_fold_scores and not folds_tell(pair.first, pair.second, folds):
-        return (
-            f"no scores of individual {unit}s, and in all {len(folds)} folds they differ by the "
-            "same, which does not tell by how much they would in others"
-        )
     return ""
 
 
@@ -289,6 +298,8 @@ def _test_learners(tested_over_samples: _TestedPair) -> _TestedPair:
     """
     tested_over_folds = _test_over_folds(tested_over_samples.pair)
     test_of_fitted = tested_over_samples.test
+    if math.isnan(test_of_fitted.p):  # all samples differ by the same
+        return tested_over_folds
     # Each test has the better run first. Where folds differ in size, one run can have the better
     # mean of folds and the other that of samples.
     if tested_over_folds.pair.first is not tested_over_samples.pair.first:
