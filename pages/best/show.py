@@ -33,7 +33,6 @@ from ecv_core.selection.rounds import Terms
 from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid, specs_of
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question
-from pages.best.hall import Stage, bets_on, draw_bets, right_bets_words
 from pages.folds.choice import FILE, RECORDED, SOURCE
 from pages.shared.base.present import present_button
 from pages.shared.charts.cite import machine_and_versions, paper_panel
@@ -48,7 +47,6 @@ from pages.shared.widgets.score_file import file_words, scores_of
 from pages.shared.widgets.sliders import slider_numbers, watch_slider
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 _SLIDER = "selection"
@@ -110,40 +108,24 @@ def show_selection(
 ) -> None:
     """The verdict, the way on, the rounds with their controls, the cost.
 
-    While phones bet, the verdict is not seen; before the bets are closed, nor are the rounds.
-
     Args:
         selection: A selection with at least one round.
         offer_next_question: Draws the way to the next question, once this one is decided.
         autoplay: Whether it begins to play at once; else it stands at its last round.
     """
     sentences = selection.sentences()
-    frame = selection.frame()
-    version = repr(selection.version)
-    bets = bets_on(selection)
-    if bets is None or bets.stage is Stage.TOLD:
-        draw_next_step = None
-        if selection.decided:
-            draw_next_step = partial(offer_next_question, selection)
-        answer_card(selection_answer(selection), draw_next_step=draw_next_step)
+    draw_next_step = None
+    if selection.decided:
+        draw_next_step = partial(offer_next_question, selection)
+    answer_card(selection_answer(selection), draw_next_step=draw_next_step)
     if selection.note:
         st.caption(selection.note)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(escaped(selection.about))
         present_button()
-    if bets is not None:
-        draw_bets(selection, bets)
-        if bets.stage is Stage.OPEN:
-            return  # nobody bets on what is seen
-        autoplay = bets.stage is Stage.RACING
-        version += f" bets {bets.question_number}"
-        # The usual order, by the last round, would give the winner away.
-        frame = frame.sort_values(["step", "contender"], kind="stable")
-        if selection.decided:
-            sentences[-1] += f" {right_bets_words(selection, bets)}"
     with st.container(key="presented-lanes"):
-        _draw_player(sentences, version=version, autoplay=autoplay)
-        _draw_lanes(selection, frame, sentences, version=version)
+        _draw_player(sentences, version=repr(selection.version), autoplay=autoplay)
+        _draw_lanes(selection, sentences)
     if selection.decided:
         _offer_to_keep(selection)
 
@@ -156,12 +138,7 @@ def show_selection_by_slider(selection: ShownSelection) -> None:
         with st.container(key="best-slider"):
             step = st.slider("Folds seen", 0, rounds, 1, key="best-round")
             watch_slider(_SLIDER, container="best-slider", step=int(step))
-        _draw_lanes(
-            selection,
-            selection.frame(),
-            selection.sentences(),
-            version=repr(selection.version),
-        )
+        _draw_lanes(selection, selection.sentences())
     _offer_to_keep(selection)
 
 
@@ -305,23 +282,20 @@ def _draw_player(sentences: Sequence[str], *, version: str, autoplay: bool) -> N
     )
 
 
-def _draw_lanes(
-    selection: ShownSelection, frame: pd.DataFrame, sentences: Sequence[str], *, version: str
-) -> None:
+def _draw_lanes(selection: ShownSelection, sentences: Sequence[str]) -> None:
     """The lanes and the sentence of the round at which the slider or the player is.
 
     Args:
         selection: Whose rounds they are.
-        frame: Its lanes after each round, in the order in which they are drawn.
         sentences: What happened before the first round, and in each.
-        version: Changes with the selection and with what has been bet on it.
     """
+    frame = selection.frame()
     with st.container(key="best-moment"):
         slider_numbers(_SLIDER, key="best-sentence", sentences=sentences)
     steps = selection_steps(frame, sentences)
     plot(
         partial(selection_figures, frame),
-        version=(version, repr(selection.terms), len(sentences)),
+        version=(repr(selection.version), repr(selection.terms), len(sentences)),
         key="best-lanes",
         alt=steps[-1].alt,
         slider_name=_SLIDER,

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browser.dashboard import Dashboard
-from tests.browser.tab import followed, headed, open_from_bar
+from tests.browser.tab import followed
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -104,30 +104,3 @@ def test_phones_follow_the_lecturer_to_another_page_and_from_fold_to_fold(
     page.get_by_role("button", name="End", exact=True).click()
     for phone in phones:
         expect(phone.get_by_text("The lecture is over. Nothing was kept.")).to_be_visible()
-
-
-def test_phones_bet_on_a_race_that_nobody_has_seen_and_hear_who_won(
-    page: Page, dashboard: Dashboard, phones: list[Page]
-) -> None:
-    page.goto(f"{dashboard.url}/learn")
-    page.get_by_role("button", name="Let phones follow").click()
-    address = page.locator(".ecv-phones-code p").inner_text()
-    page.get_by_role("button", name="Hide the code").click()
-    open_from_bar(page, "Which is best?")
-    headed(page, "Which is best?")
-    page.get_by_role("combobox", name="Selection").fill("algorithms on MovieLens 100K")
-    page.keyboard.press("Enter")
-    for phone, contender in zip(phones, ("EASE", "NMF"), strict=True):
-        phone.goto(address)
-        phone.get_by_role("button", name=contender, exact=True).click()
-        expect(phone.get_by_text("Your bet is in.")).to_be_visible()
-    expect(page.locator(".ecv-card")).to_have_count(0)
-    page.get_by_role("button", name="Close the bets and race").click()
-    expect(page.get_by_text("The hall (2 bets): EASE 1, NMF 1.")).to_be_visible()
-    # It plays from its start to its last round, which says how many were right.
-    expect(page.locator(".ecv-where")).to_have_text(re.compile(r"round (\d+) of \1$"))
-    expect(page.get_by_text("EASE wins: 1 of 2 bets right.")).to_be_visible()
-    page.get_by_role("button", name="Show who was right").click()
-    expect(phones[0].get_by_text("You bet on EASE: right. EASE wins.")).to_be_visible()
-    expect(phones[1].get_by_text("You bet on NMF: not this time. EASE wins.")).to_be_visible()
-    expect(page.locator(".ecv-card")).to_contain_text("Use EASE")

@@ -7,7 +7,6 @@ from types import FunctionType
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.figures.words import algorithm_title
 from ecv_core.jobs.plans.select import SelectPlan, Standing, begin, go_on
 from ecv_core.selection.rounds import Terms
 from ecv_core.store.ownership import interrupt, this_process
@@ -15,11 +14,9 @@ from ecv_core.store.plans import SELECTION, stored_plans
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
-from pages.shared.live.classroom import close_room, new_room
 from pages.shared.live.events import events
-from pages.shared.live.phones import Lecture
 from pages.shared.live.watch import watch
-from tests.jobs.plans.test_select import duel, go, specs
+from tests.jobs.plans.test_select import go, specs
 from tests.pages.conftest import amounts, card_text
 from tests.pages.conftest import verdict as answer
 
@@ -339,48 +336,3 @@ def test_a_decided_race_can_be_saved(app: AppTest) -> None:
     open_best(app)
     labels = {button.proto.label for button in app.get("download_button")}
     assert {"Web page, with play and pause", "Animated WebP", "Animated GIF"} <= labels
-
-
-def test_the_hall_bets_on_the_race_before_it_is_seen_and_hears_how_many_were_right(
-    app: AppTest,
-) -> None:
-    room = new_room()
-    open_best(app)
-    app.session_state["lecture"] = Lecture(room, "http://192.0.2.7:8502/classroom/x")
-    app.run()
-    assert not app.get("download_button")  # nothing that names the winner
-    assert "Who wins?" in texts(app)
-    runs = [run for run in recorded_runs() if run.spec.dataset == "ml-100k"]
-    titles = [algorithm_title(run.spec.algorithm) for run in runs]
-    titles.sort(key=str.lower)  # by the alphabet, as one reads it: NeuMF, NGCF, NMF
-    ease = titles.index("EASE")
-    other = titles.index("NMF")
-    room.bets.update({1: (ease,), 2: (other,), 3: (ease,)})
-    app.button(key="bets-close").click().run()
-    assert "**The hall** (3 bets): EASE **2**, NMF **1**." in texts(app)
-    assert "2 of 3 bets right" not in texts(app)  # only after the last round
-    app.button(key="bets-tell").click().run()
-    assert "EASE wins: 2 of 3 bets right." in texts(app)
-    assert verdict(app).startswith("Use EASE on MovieLens 100K")
-    app.button(key="bets-again").click().run()
-    assert "The hall" not in texts(app)
-    close_room(room)
-
-
-def test_who_was_right_is_told_once_the_selection_is_decided(app: AppTest, store: Store) -> None:
-    selection_id = begin(store, specs("ease", "item-knn"), Terms(k=10))
-    assert not go(store, selection_id, duel, most=2).decided
-    room = new_room()
-    open_best(app, selection_id)
-    app.session_state["lecture"] = Lecture(room, "http://192.0.2.7:8502/classroom/x")
-    app.run()
-    room.bets.update({1: (0,), 2: (1,)})  # EASE, ItemKNN
-    app.button(key="bets-close").click().run()
-    assert app.button(key="bets-tell").disabled
-    assert "(2 bets): EASE **1**, ItemKNN **1**" in texts(app)
-    assert "wins" not in texts(app)
-    assert go(store, selection_id, duel).decided
-    app.run()
-    app.button(key="bets-tell").click().run()
-    assert "1 of 2 bets right." in texts(app)
-    close_room(room)
