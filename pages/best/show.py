@@ -292,14 +292,14 @@ def _draw_lanes(selection: ShownSelection, sentences: Sequence[str]) -> None:
     frame = selection.frame()
     with st.container(key="best-moment"):
         slider_numbers(_SLIDER, key="best-sentence", sentences=sentences)
-    steps = selection_steps(frame, sentences)
+    make_steps = partial(selection_steps, frame, sentences)
     plot(
         partial(selection_figures, frame),
         version=(repr(selection.version), repr(selection.terms), len(sentences)),
         key="best-lanes",
-        alt=steps[-1].alt,
+        alt=make_steps()[-1].alt,
         slider_name=_SLIDER,
-        steps=lambda: steps,
+        steps=make_steps,
         name=selection.name,
         table=frame.copy,
     )
@@ -344,14 +344,16 @@ def recorded_selection(name: str, question: Question) -> ShownSelection:
     Raises:
         InputError: If a file is damaged.
     """
-    # It is of the algorithms that ran on a dataset, or of the values of a parameter: a grid, of
-    # which only fold scores are recorded, and no runs.
-    runs = []
+    runs: list[RunRecord] = []
     if name in configuration_names(GRIDS):
+        # Of a grid, the values of an algorithm's parameter, only fold scores are recorded: no runs.
         contenders, specs = _scores_and_specs_of_grid(name)
     else:
-        runs = [run for run in recorded_runs() if run.spec.dataset == name]
-        specs = [run.spec for run in runs]
+        specs = []
+        for run in recorded_runs():
+            if run.spec.dataset == name:
+                runs.append(run)
+                specs.append(run.spec)
         contenders = _scores_on_dataset(name, runs)
     terms = terms_for(specs[0], **question)
     return ShownSelection(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -253,19 +252,16 @@ def sensible_contenders(dataset: str, task: Task, items: int) -> NamedSpecs:
         task: What it is for.
         items: How many it has, 0 of a table; EASE needs three matrices of items x items.
     """
-    names = SENSIBLE[task]
-    if items > _MOST_ITEMS_OF_EASE:
-        names = tuple(name for name in names if name != "ease")
     n = SETTINGS["n"].default
     if items:  # a table has no items, and no list of them
         n = min(n, items)
-    return _named_contenders(
-        make_spec(dataset=dataset, algorithm=name, n=n, rule=NEVER_STOPS) for name in names
-    )
-
-
-def _named_contenders(specs: Iterable[RunSpec]) -> NamedSpecs:
-    return [(contender_name(spec), spec) for spec in specs]
+    contenders = []
+    for algorithm_id in SENSIBLE[task]:
+        if algorithm_id == "ease" and items > _MOST_ITEMS_OF_EASE:
+            continue
+        spec = make_spec(dataset=dataset, algorithm=algorithm_id, n=n, rule=NEVER_STOPS)
+        contenders.append((contender_name(spec), spec))
+    return contenders
 
 
 def _pick_algorithms() -> PickedContenders:
@@ -283,7 +279,7 @@ def _pick_algorithms() -> PickedContenders:
         task = ALGORITHMS[names[0]].task
     settings_of_folds = fold_settings(task)
     params = parameter_settings(names)
-    specs = []
+    contenders = []
     for name in names:
         spec = make_spec(
             dataset=entry.id,
@@ -294,8 +290,8 @@ def _pick_algorithms() -> PickedContenders:
         )
         if ready:
             check_needs(spec)
-        specs.append(spec)
-    return PickedContenders(_named_contenders(specs), ready=ready)
+        contenders.append((contender_name(spec), spec))
+    return PickedContenders(contenders, ready=ready)
 
 
 def _pick_runs() -> PickedContenders:
@@ -310,7 +306,11 @@ def _pick_runs() -> PickedContenders:
         help="Folds that have run are used, and only missing ones are computed. The runs must "
         "share dataset, split, seed, metric and protocol.",
     )
-    return PickedContenders(_named_contenders(runs[run_id].spec for run_id in picked))
+    contenders = []
+    for run_id in picked:
+        spec = runs[run_id].spec
+        contenders.append((contender_name(spec), spec))
+    return PickedContenders(contenders)
 
 
 _PICKERS = {
