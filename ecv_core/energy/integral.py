@@ -36,13 +36,11 @@ class Integral:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Stretches:
-    """The time between each sample and the next one; arrays have shape (stretches,)."""
+class _Power:
+    """The power between each sample and the next one; arrays have shape (samples - 1,)."""
 
-    begins: Floats
-    ends: Floats
     watts: Floats
-    """The mean power in each."""
+    """The mean power in each of these stretches."""
     gaps: Floats
     """Seconds of each of which no sample tells."""
     watts_before: float
@@ -73,22 +71,25 @@ def integral(
     Returns:
         No joules, all of it a gap, where there is no sample, or a counter has not moved.
     """
-    stretches = None
-    if samples:
-        times = np.array([sample.at for sample in samples])
-        values = np.array([sample.value for sample in samples])
-        if samples[0].unit == "W":
-            stretches = _stretches_of_power(times, values, sampling_seconds)
-        else:
-            stretches = _stretches_of_counter(times, values)
-    if stretches is None:
-        return Integral(joules=0.0, low=0.0, high=0.0, gap_seconds=end - begin)
-    # Two more stretches: before the first sample and after the last one it goes on as they say.
-    begins = np.append(stretches.begins, [begin, times[-1]])
-    ends = np.append(stretches.ends, [times[0], end])
-    watts = np.append(stretches.watts, [stretches.watts_before, stretches.watts_after])
-    outer_gaps = _missing_seconds(ends[-2:] - begins[-2:], sampling_seconds)
-    gaps = np.append(stretches.gaps, outer_gaps)
+    nothing_known = Integral(joules=0.0, low=0.0, high=0.0, gap_seconds=end - begin)
+    if not samples:
+        return nothing_known
+    times = np.array([sample.at for sample in samples])
+    values = np.array([sample.value for sample in samples])
+    power: _Power | None
+    if samples[0].unit == "W":
+        power = _power_of_watts(values, np.diff(times), sampling_seconds)
+    else:
+        power = _power_of_counter(values, np.diff(times))
+    if power is None:
+        return nothing_known
+    # Two more stretches: from the begin to the first sample, and from the last one to the end.
+    begins = np.concatenate([[begin], times])
+    ends = np.concatenate([times, [end]])
+    watts = np.concatenate([[power.watts_before], power.watts, [power.watts_after]])
+    seconds_without_sample = np.array([times[0] - begin, end - times[-1]])
+    gap_before, gap_after = _missing_seconds(seconds_without_sample, sampling_seconds)
+    gaps = np.concatenate([[gap_before], power.gaps, [gap_after]])
     # Of each stretch only what lies between begin and end counts.
     seconds_inside = np.maximum(np.minimum(ends, end) - np.maximum(begins, begin), 0.0)
     # A stretch that is cut keeps its share of the gap; 1 stands for the length of one outside.
@@ -98,8 +99,8 @@ def integral(
     # In the gaps the power may have been the least that was seen, or the most.
     sampled_joules = float((seconds_inside - missing_seconds) @ watts)
     gap_seconds = float(missing_seconds.sum())
-    low = sampled_joules + gap_seconds * stretches.least_watts - stretches.counter_step
-    high = sampled_joules + gap_seconds * stretches.most_watts + stretches.counter_step
+    low = sampled_joules + gap_seconds * power.least_watts - power.counter_step
+    high = sampled_joules + gap_seconds * power.most_watts + power.counter_step
     return Integral(
         joules=joules,
         low=min(max(low, 0.0), joules),
@@ -108,23 +109,17 @@ def integral(
     )
 
 
-def _stretches_of_power(times: Floats, watts: Floats, sampling_seconds: float) -> _Stretches:
+def _power_of_watts(watts: Floats, seconds: Floats, sampling_seconds: float) -> _Power:
     """Between samples of a power, by the trapezoid rule.
 
     Args:
-        times: The times of the samples; shape (samples,).
         watts: The watts that the samples say; shape (samples,).
+        seconds: The time from each sample to the next one; shape (samples - 1,).
         sampling_seconds: Between two samples, as it was intended.
     """
-    is_later = np.diff(times) > 0  # two samples at one time have nothing between them
-    begins = times[:-1][is_later]
-    ends = times[1:][is_later]
-    means = (watts[:-1] + watts[1:]) / 2
-    return _Stretches(
-        begins=begins,
-        ends=ends,
-        watts=means[is_later],
-        gaps=_missing_seconds(ends - begins, sampling_seconds),
+    return _Power(
+        watts=(watts[:-1] + watts[1:]) / 2,
+        gaps=_missing_seconds(seconds, sampling_seconds),
         watts_before=float(watts[0]),
         watts_after=float(watts[-1]),
         least_watts=float(watts.min()),
@@ -132,34 +127,31 @@ def _stretches_of_power(times: Floats, watts: Floats, sampling_seconds: float) -
     )
 
 
-def _stretches_of_counter(times: Floats, counts: Floats) -> _Stretches | None:
+def _power_of_counter(counts: Floats, seconds: Floats) -> _Power | None:
     """Between samples of a counter, by its differences; None where it has not moved.
 
     Args:
-        times: The times of the samples; shape (samples,).
         counts: The counts that the samples say, in joules so far; shape (samples,).
+        seconds: The time from each sample to the next one; shape (samples - 1,).
     """
-    is_later = np.diff(times) > 0  # two samples at one time have nothing between them
-    begins = times[:-1][is_later]
-    ends = times[1:][is_later]
-    seconds = ends - begins
-    rises = np.diff(counts)[is_later]
+    rises = np.diff(counts)
     began_anew = rises < 0  # a counter that begins at 0 again tells nothing of the time between
-    counted_joules = rises[~began_anew]
-    counted_seconds = seconds[~began_anew]
+    is_counted = ~began_anew & (seconds > 0)  # two samples at one time have nothing between them
+    counted_joules = rises[is_counted]
+    counted_seconds = seconds[is_counted]
     if not counted_joules.any():
         return None
     counted_watts = counted_joules / counted_seconds
     mean_watts = float(counted_joules.sum() / counted_seconds.sum())
+    watts = np.full(len(rises), mean_watts)
+    watts[is_counted] = counted_watts
     # A counter that stands still between two samples moves in steps, the largest of which may be
     # missing before the first sample, or may have been used before the fold began.
     counter_step = 0.0
-    if (rises == 0).any():
-        counter_step = float(rises.max())
-    return _Stretches(
-        begins=begins,
-        ends=ends,
-        watts=np.where(began_anew, mean_watts, rises / seconds),
+    if (counted_joules == 0).any():
+        counter_step = float(counted_joules.max())
+    return _Power(
+        watts=watts,
         gaps=np.where(began_anew, seconds, 0.0),
         watts_before=mean_watts,
         watts_after=mean_watts,

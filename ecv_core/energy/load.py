@@ -181,42 +181,6 @@ def memory_modules() -> int:
     return modules
 
 
-def memory_words(folds: Sequence[FoldResult]) -> str:
-    """How memory's part of the energy was got, in sentences; empty where that is not known.
-
-    Folds that had been computed before have a sentence of their own where it differs.
-    """
-    computed = _memory_of(folds, reused=False)
-    reused = _memory_of(folds, reused=True)
-    if not reused or reused == computed:
-        return _memory_sentence("Memory", computed)
-    of_reused = _memory_sentence("Memory of the folds that had been computed before", reused)
-    return f"{_memory_sentence('Memory', computed)} {of_reused}".strip()
-
-
-def _memory_sentence(memory: str, power: str) -> str:
-    """A sentence of the memory's power, as of `_memory_of`; empty where that is not known."""
-    if not power:
-        return ""
-    return f"{memory} is assumed to draw about {power}."
-
-
-def _memory_of(folds: Sequence[FoldResult], *, reused: bool) -> str:
-    """'3 W all the time: as it was set': of the last such fold that says it; empty where none does.
-
-    Args:
-        folds: The folds of a run.
-        reused: Whether of the folds that had been computed before, or of the others.
-    """
-    words = ""
-    for fold in folds:
-        basis = _MEMORY_BASES.get(fold.energy.memory_basis)
-        if fold.reused is reused and basis is not None and fold.total_seconds:
-            watts = fold.energy.ram_joules / fold.total_seconds
-            words = f"{watts:.2g} W all the time: {basis}"
-    return words
-
-
 _MEMORY_BASES = {
     "given": "as set",
     "modules": f"{WATTS_PER_MODULE:g} W for each module that the firmware lists",
@@ -224,3 +188,36 @@ _MEMORY_BASES = {
     "the firmware cannot be read",
 }
 """`Energy.memory_basis` -> how memory's part of the energy was got."""
+
+
+def memory_words(folds: Sequence[FoldResult]) -> str:
+    """How memory's part of the energy was got, in sentences; empty where that is not known.
+
+    Folds that had been computed before have a sentence of their own where it differs.
+    """
+    power = _memory_power(folds, reused=False)
+    power_of_reused = _memory_power(folds, reused=True)
+    sentences = []
+    if power:
+        sentences.append(f"Memory is assumed to draw about {power}.")
+    if power_of_reused not in ("", power):
+        sentences.append(
+            "Memory of the folds that had been computed before is assumed to draw about "
+            f"{power_of_reused}."
+        )
+    return " ".join(sentences)
+
+
+def _memory_power(folds: Sequence[FoldResult], *, reused: bool) -> str:
+    """'3 W all the time: as set': of the last such fold that says it; empty where none does.
+
+    Args:
+        folds: The folds of a run.
+        reused: Whether of the folds that had been computed before, or of the others.
+    """
+    for fold in reversed(folds):
+        basis = _MEMORY_BASES.get(fold.energy.memory_basis)
+        if fold.reused is reused and basis is not None and fold.total_seconds:
+            watts = fold.energy.ram_joules / fold.total_seconds
+            return f"{watts:.2g} W all the time: {basis}"
+    return ""

@@ -193,9 +193,9 @@ def _boot() -> str:
 def _facts_of_machine() -> dict[str, Any]:
     """All that was remembered, by name; nothing where the machine was started again since."""
     with suppress(OSError, ValueError, TypeError, AttributeError):
-        kept = json.loads(private_text(_machine_file()))
-        if kept.get("boot") == _boot():
-            return dict(kept["found"])
+        file_content = json.loads(private_text(_machine_file()))
+        if file_content.get("boot") == _boot():
+            return dict(file_content["found"])
     return {}
 
 
@@ -353,14 +353,14 @@ def _have_processor_looked_up_once() -> None:
 
     # The first call in a process makes `module.TDP()`, which reads the table, and keeps it for all
     # later ones. What an earlier process has read is therefore handed in as such a module.
-    keep_processor: Callable[[Any], Any] = hardware_cache.get_cached_tdp
+    keep_processor_of: Callable[[Any], Any] = hardware_cache.get_cached_tdp
     name = f"processor, by CodeCarbon {version('codecarbon')}"
     facts = recalled(name)
     if isinstance(facts, dict) and set(facts) == {"model", "tdp"}:
-        known_processor = partial(SimpleNamespace, **facts)
-        keep_processor(SimpleNamespace(TDP=known_processor))
+        make_processor = partial(SimpleNamespace, **facts)
+        keep_processor_of(SimpleNamespace(TDP=make_processor))
     else:
-        processor = keep_processor(cpu)
+        processor = keep_processor_of(cpu)
         remember(name, {"model": processor.model, "tdp": processor.tdp})
 
 
@@ -380,7 +380,7 @@ class IdlePower(NamedTuple):
 
 def remembered_idle_power(settings_key: str) -> IdlePower | None:
     """What `measure_idle_power` has given under these since the machine was started."""
-    with suppress(TypeError, ValueError):
+    with suppress(TypeError, ValueError):  # nothing is remembered, or what is no pair of these
         watts, source = recalled(f"idle {settings_key}")
         return IdlePower(float(watts), str(source))
     return None
@@ -441,7 +441,7 @@ class WatchedMeter:
         """Begin measuring; before that the idle machine, where that is not known and pays."""
         if self._idle_power is None and self._settings_key:
             remembered = remembered_idle_power(self._settings_key)
-            self._idle_power = remembered or self._measured_idle_power()
+            self._idle_power = remembered or self._try_to_measure_idle_power()
         self._meter.start()
         self._load_at_start = Load.now()
 
@@ -452,8 +452,8 @@ class WatchedMeter:
         seconds = load.clock_seconds - self._load_at_start.clock_seconds
         load_before = self._load_at_start
         # A short fold tells too little: what comes right before it is looked at as well.
-        since_last_stop = load.clock_seconds - self._load_at_last_stop.clock_seconds
-        if seconds < SHORT_SECONDS and since_last_stop < MOST_LOOKED_BACK_SECONDS:
+        seconds_since_last_stop = load.clock_seconds - self._load_at_last_stop.clock_seconds
+        if seconds < SHORT_SECONDS and seconds_since_last_stop < MOST_LOOKED_BACK_SECONDS:
             load_before = self._load_at_last_stop
         self._load_at_last_stop = load
         self._seconds_of_all_folds += seconds
@@ -470,7 +470,7 @@ class WatchedMeter:
             return None
         return self._idle_power.watts * seconds
 
-    def _measured_idle_power(self) -> IdlePower | None:
+    def _try_to_measure_idle_power(self) -> IdlePower | None:
         """As `measure_idle_power`; None where it was tried just now, or folds were too short."""
         if self._seconds_of_all_folds < LONG_SECONDS or time.monotonic() < self._try_again_at:
             return None

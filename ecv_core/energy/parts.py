@@ -143,7 +143,7 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
     Args:
         folds: The folds of any runs; those without a meter count nothing.
     """
-    joules: defaultdict[str, float] = defaultdict(float)
+    joules: defaultdict[str, float] = defaultdict(float)  # by name of the part
     seconds = 0.0
     for fold in folds:
         energy = fold.energy
@@ -178,14 +178,14 @@ def parts_sentence(parts: Sequence[EnergyPart]) -> str:
         return ""
     measured = 0.0
     reported = 0.0
-    flat = 0.0
+    constant = 0.0
     for part in parts:
         if part.measured:
             measured += part.percent
         if part.name in REPORTED:
             reported += part.percent
         if part.name == MEMORY:
-            flat += part.percent
+            constant += part.percent
     if measured >= 50:
         return f"Meters measured {measured:.0f} % of it."
     if reported >= 50:
@@ -194,7 +194,7 @@ def parts_sentence(parts: Sequence[EnergyPart]) -> str:
     if measured:
         how = f"Meters measured only {measured:.0f} % of it"
     return (
-        f"{how}, and {flat:.0f} % is a constant power for memory times the time, so the energy "
+        f"{how}, and {constant:.0f} % is a constant power for memory times the time, so the energy "
         "saved mostly reflects the time saved."
     )
 

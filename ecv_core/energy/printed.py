@@ -26,7 +26,7 @@ _UNITS_OF_HEADINGS = {"mw": "mW", "kw": "kW", "kj": "kJ", "mwh": "mWh", "wh": "W
 """Units as they stand in headings such as 'power_mw'; 'mj' may be one of two."""
 _WORDS_OF_OTHER_UNITS = re.compile(r"joule|energy|milli|micro|kilo|mega|^[numkMG\u00b5]?(W|J|Wh)$")
 """What says in a heading that its numbers may be no watts."""
-_TOGETHER = re.compile(r"(sum|total|avg|average|mean|min|max|all)\b.*", re.IGNORECASE)
+_OF_SEVERAL = re.compile(r"(sum|total|avg|average|mean|min|max|all)\b.*", re.IGNORECASE)
 """Of a cell that says that its line is of several devices, or of several moments."""
 _UNIT_OF_COLUMN = re.compile(r".*[\[(]\s*([A-Za-z]+)\s*[\])]\s*")
 """'power.draw [W]', as nvidia-smi heads a column."""
@@ -76,17 +76,17 @@ def printed_reading(text: str) -> Printed:
 
 def _readings_of(lines: list[str]) -> list[Printed]:
     """The reading of each line below the header; at least one. Raises: ValueError."""
-    header: list[str] = []
+    header_cells: list[str] = []
     readings = []
     for line in lines:
-        reading = _reading_of(line, header)
+        reading = _reading_of(line, header_cells)
         if reading is not None:
             readings.append(reading)
         elif readings or _may_be_a_device(line):
             # A device whose value is missing must not pass for a header: the sum would lack it.
             raise ValueError(f"it prints '{line[:40]}', which is no power and no energy")
         else:
-            header = _cells(line)
+            header_cells = _cells(line)
     if len(readings) > 1:
         _check_no_sum(lines)  # a printed total would be added to the devices that it sums up
     if not readings:
@@ -106,12 +106,12 @@ _DECIMAL_COMMA = re.compile(
 )
 
 
-def _reading_of(line: str, header: list[str]) -> Printed | None:
+def _reading_of(line: str, header_cells: list[str]) -> Printed | None:
     """The only power or energy of a line; None where it has none.
 
     Args:
         line: The line that was printed.
-        header: The cells of the line above the values.
+        header_cells: Those of the line above the values.
 
     Raises:
         ValueError: For several, or for a number that may be read in two ways.
@@ -122,8 +122,8 @@ def _reading_of(line: str, header: list[str]) -> Printed | None:
         )
     cells = _cells(line)
     headings = [""] * len(cells)
-    if len(header) == len(cells):
-        headings = header
+    if len(header_cells) == len(cells):
+        headings = header_cells
     readings = []
     for cell, heading in zip(cells, headings, strict=True):
         reading = _reading_of_cell(cell, heading, is_only_cell=len(cells) == 1)
@@ -150,10 +150,10 @@ def _reading_of_cell(cell: str, heading: str, *, is_only_cell: bool) -> Printed 
     match = _VALUE.fullmatch(cell)
     if match is None:
         return None
-    number = float(match[1])
-    printed_unit = match[2]
-    unit = _unit(printed_unit)
-    if not printed_unit:
+    number, printed_unit = match.groups()
+    if printed_unit:
+        unit = _unit(printed_unit)
+    else:
         unit = _unit_of_column(heading)
         if unit is None and _WORDS_OF_OTHER_UNITS.search(heading):
             raise ValueError(
@@ -162,10 +162,10 @@ def _reading_of_cell(cell: str, heading: str, *, is_only_cell: bool) -> Printed 
             )
         if unit is None and is_only_cell:  # a number alone in its line is a power
             unit = "W"
-    if unit is None:
+    if unit is None:  # a number of something else, such as a temperature
         return None
     watts_or_joules, factor = _UNITS[unit]
-    return Printed(number * factor, watts_or_joules)
+    return Printed(float(number) * factor, watts_or_joules)
 
 
 def _cells(line: str) -> list[str]:
@@ -194,7 +194,7 @@ def _unit_of_column(heading: str) -> str | None:
 def _check_no_sum(lines: list[str]) -> None:
     """Refuse a line of a sum or a mean beside those of devices. Raises: ValueError."""
     for line in lines:
-        if any(_TOGETHER.fullmatch(cell) for cell in _cells(line)[:-1]):
+        if any(_OF_SEVERAL.fullmatch(cell) for cell in _cells(line)[:-1]):
             raise ValueError(
                 f"it prints '{line[:40]}' beside the values of devices; print either of them"
             )

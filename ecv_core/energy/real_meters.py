@@ -58,7 +58,7 @@ CONNECT_SECONDS = 6.0
 """How long a plug may take to connect and answer that has to be connected to first."""
 LAST_SAMPLE_SECONDS = 0.5
 """How long, after a fold, the last samples of all meters together are waited for."""
-MOST = 1e12
+LARGEST_READING = 1e12
 """Watts or joules; what claims to be more is no reading."""
 
 
@@ -271,7 +271,7 @@ class Command:
         return reading.value, reading.unit
 
 
-def _offered(maker: object, name: str) -> tuple[str, Callable[[str], Device]]:
+def _named_meter(maker: object, name: str) -> tuple[str, Callable[[str], Device]]:
     """What a package offers, as an entry of the registry."""
     if not callable(maker):
         raise TypeError("it must be a function: argument -> a meter with read()")
@@ -281,7 +281,7 @@ def _offered(maker: object, name: str) -> tuple[str, Callable[[str], Device]]:
 METERS: Registry[Callable[[str], Device]] = Registry(
     {"shelly": Shelly, "tapo": cache(Tapo), "slurm": Slurm},
     group="ecv_core.meters",
-    to_entry=_offered,
+    to_entry=_named_meter,
 )
 """What can be named: `shelly:ADDRESS`, `tapo:ADDRESS`, `slurm`, and what packages offer."""
 
@@ -313,7 +313,7 @@ def reading_now(meter: Device) -> tuple[float, str]:
     """What a meter says now. Raises: InputError for no answer, or for what is no reading."""
     try:
         value, unit = meter.read()
-        if not (math.isfinite(value) and 0 <= value <= MOST and unit in ("W", "J", "s")):
+        if not (math.isfinite(value) and 0 <= value <= LARGEST_READING and unit in ("W", "J", "s")):
             raise ValueError(f"it says {value} {unit}")
     except Exception as error:  # noqa: BLE001  a stranger's code raises anything
         sentence = f"{type(error).__name__}: {error}"
@@ -397,16 +397,16 @@ class Sampler:
             gap_seconds=energy.gap_seconds,
         )
 
-    def _sample(self, samples: list[Sample], ends: threading.Event) -> None:
+    def _sample(self, samples: list[Sample], fold_is_over: threading.Event) -> None:
         """In the thread: take samples until the fold ends, and one more then.
 
         Args:
             samples: The samples of this fold, which get the new ones.
-            ends: Set once the fold is over.
+            fold_is_over: Set once it is.
         """
         due_at = time.perf_counter()
         while True:
-            is_last = ends.is_set()
+            is_last = fold_is_over.is_set()
             asked_at = time.perf_counter()
             try:
                 value, unit = reading_now(self._device)
@@ -419,7 +419,7 @@ class Sampler:
             if is_last:
                 return
             due_at = max(due_at + self._sampling_seconds, time.perf_counter())
-            ends.wait(due_at - time.perf_counter())
+            fold_is_over.wait(due_at - time.perf_counter())
 
 
 class SampledMeter:
@@ -447,13 +447,13 @@ class SampledMeter:
         for sampler in self._samplers:
             sampler.end()
         last_samples_until = time.perf_counter() + LAST_SAMPLE_SECONDS
-        half_seconds = (time.perf_counter() - self._began_at) / 2
+        half_of_fold = (time.perf_counter() - self._began_at) / 2
         estimate = self._codecarbon.stop()
         good_readings = []
         other_readings = []
         for sampler in self._samplers:
             reading = sampler.reading(last_samples_until)
-            if reading.gap_seconds < half_seconds:  # it tells of most of the fold
+            if reading.gap_seconds < half_of_fold:  # it tells of most of the fold
                 good_readings.append(reading)
             else:
                 other_readings.append(reading)
@@ -509,7 +509,7 @@ class Gpus:
         self.read()  # raises now, and not while a fold runs, where NVML tells no processes apart
 
     def read(self) -> tuple[float, str]:
-        own = own_pids()
+        own_processes = own_pids()
         for number, (handle, seen_until) in enumerate(self._gpus_seen_until):
             try:
                 samples = self._nvml.nvmlDeviceGetProcessUtilization(handle, seen_until)
@@ -519,10 +519,12 @@ class Gpus:
             for sample in sorted(samples, key=attrgetter("timeStamp")):
                 end = sample.timeStamp
                 begin = max(end_before.get(sample.pid, seen_until), end - _SAMPLE_MICROSECONDS)
-                if sample.pid in own and end > begin:
-                    self._computed_seconds += sample.smUtil / 100 * (end - begin) / 1e6
+                if sample.pid in own_processes and end > begin:
+                    covered_seconds = (end - begin) / 1e6
+                    self._computed_seconds += sample.smUtil / 100 * covered_seconds
                 end_before[sample.pid] = end
-            self._gpus_seen_until[number] = (handle, max(seen_until, *end_before.values()))
+            newest_end = max(seen_until, *end_before.values())
+            self._gpus_seen_until[number] = (handle, newest_end)
         return self._computed_seconds, "s"
 
 

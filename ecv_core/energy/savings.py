@@ -91,20 +91,19 @@ def distinct_folds(runs: Iterable[RunRecord]) -> list[FoldResult]:
     A run can have used the folds of another one again, and both may be among these.
     """
     folds = []
-    counted = set()
-    reused_folds = []
+    keys_of_folds = set()
+    reused_folds: dict[tuple[str, int, float], FoldResult] = {}
     for run in runs:
         for fold in run.folds:
             # A fold that was used again has the joules of the fold that it is.
             key = (run.spec.score_key, fold.fold, fold.energy.joules)
             if fold.reused:
-                reused_folds.append((key, fold))
+                reused_folds.setdefault(key, fold)
             else:
-                counted.add(key)
+                keys_of_folds.add(key)
                 folds.append(fold)
-    for key, fold in reused_folds:
-        if key not in counted:
-            counted.add(key)
+    for key, fold in reused_folds.items():
+        if key not in keys_of_folds:
             folds.append(fold)
     return folds
 
@@ -520,17 +519,17 @@ def yearly_cost(work: Workload, folds_per_run: float) -> Yearly:
 def _check_workload(work: Workload) -> None:
     """Raises: InputError for a number that cannot be."""
     low_joules, high_joules = work.joules_per_fold
-    _check_not_negative("runs per week", work.runs_per_week)
-    _check_not_negative("energy per fold", low_joules)
-    _check_not_negative("energy per fold", high_joules)
-    _check_not_negative("time per fold", work.seconds_per_fold)
-    _check_not_negative("carbon intensity", work.grams_per_kwh)
+    amounts = (
+        ("runs per week", work.runs_per_week),
+        ("energy per fold", low_joules),
+        ("energy per fold", high_joules),
+        ("time per fold", work.seconds_per_fold),
+        ("carbon intensity", work.grams_per_kwh),
+    )
+    for name, amount in amounts:
+        if not (math.isfinite(amount) and amount >= 0):
+            raise InputError(f"the {name} must be zero or more, but is {amount:g}")
     if not 1 <= work.folds_used <= work.k:
         raise InputError(
             f"the folds used must be from 1 to k = {work.k}, but are {work.folds_used:g}"
         )
-
-
-def _check_not_negative(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value >= 0):
-        raise InputError(f"the {name} must be zero or more, but is {value:g}")
