@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from ecv_core import stopping
 from ecv_core.energy.savings import energy_of
-from ecv_core.figures.palette import Palette, base_layout, lay_out, note, palette
+from ecv_core.figures.palette import Looks, Palette, base_layout, lay_out, note, palette
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, metric_label
 from ecv_core.records.frames import with_columns
 from ecv_core.records.parameters import percent_text
@@ -121,7 +121,7 @@ def _run_row(name: str, run: RunRecord) -> dict[str, object]:
         "folds_saved": 0,
         "run_id": run.run_id,
     }
-    if run.stopped_at is not None:  # k where the rule let all folds run
+    if run.stopped_at is not None:  # where the rule let all folds run, it is k
         row["folds_saved"] = run.k - run.stopped_at
     if run.stopped_early:
         row["stop"] = run.stopped_at
@@ -207,7 +207,7 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     return lay_out(figure, layout, hovermode="closest", margin=_MARGIN)
 
 
-def _panel_title(runs: pd.DataFrame, top: float, colours: Palette) -> dict[str, object]:
+def _panel_title(runs: pd.DataFrame, top: float, colours: Palette) -> Looks:
     """Metric and dataset, and the algorithm where all runs are of one and are not named by it."""
     metric = f"<b>{runs['metric'].iloc[0]}</b>"
     dataset = f"<b>{dataset_title(runs['dataset'].iloc[0])}</b>"
@@ -267,7 +267,7 @@ def _add_panel(
         colours: The colours of the page.
     """
     runs = runs.assign(place=range(len(runs)))
-    _add_whole_means(figure, panel_number, runs.dropna(subset=["k_fold_mean"]), colours)
+    _add_means_of_all_folds(figure, panel_number, runs.dropna(subset=["k_fold_mean"]), colours)
     scored_runs = runs.dropna(subset=["mean"])
     styles = [("diamond", colours.mean), ("square", colours.width), ("triangle-up", colours.ink)]
     # A mean without an interval is drawn like the first kind: there is nothing to mistake.
@@ -291,7 +291,7 @@ def _add_panel(
     )
 
 
-def _add_whole_means(
+def _add_means_of_all_folds(
     figure: go.Figure, panel_number: int, runs: pd.DataFrame, colours: Palette
 ) -> None:
     """A tick at the mean of all folds of each of these runs."""

@@ -158,13 +158,14 @@ def score_range(frame: pd.DataFrame) -> tuple[float, float]:
     """
     if frame.empty:
         return 0.0, 1.0
-    first = float(frame["score"].iloc[0])
+    # The axis reaches equally far to each side of its centre.
     if len(frame) == 1:
-        reach = abs(first) * 0.1 or 0.01
-        return first - reach, first + reach
+        centre = float(frame["score"].iloc[0])
+        reach = abs(centre) * 0.1 or 0.01
+        return centre - reach, centre + reach
     after_two_folds = frame.iloc[1]
     centre = float(after_two_folds["mean"])
-    # A little more than half the interval to each side; of no interval, an axis of some length.
+    # A little more than half the interval; where that has no width, an axis of some length.
     reach = float(after_two_folds["width"]) * 0.58 or abs(centre) * 0.05 or 0.01
     distances = frame[["score", "low", "high"]].sub(centre).abs().to_numpy()
     farthest = float(np.nanmax(distances))

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from ecv_core.figures.efold import FoldHistory, alt_text, history_of_run, score_range
 from ecv_core.figures.palette import (
+    Looks,
     Palette,
     Step,
     base_layout,
@@ -30,10 +31,10 @@ CHECKED = "folds run to check"
 
 _HEADROOM = 0.13
 """Of the score axis, above all marks: there the stop is named, where nothing is overprinted."""
+_TOP_OF_MARKS = 1 / (1 + _HEADROOM)
+"""Where the headroom begins, as a share of the axis."""
 _AXIS_TITLE_SIZE = 17
 """Pixels of the type of an axis's title."""
-_TOP_OF_MARKS = 1 / (1 + _HEADROOM)
-"""Where that begins, as a share of the axis."""
 
 
 def run_figure(run: RunRecord, *, dark: bool = False, height: int = 470) -> go.Figure:
@@ -74,17 +75,17 @@ def efold_figure(
     band_name = f"{percent_text(history.confidence, 'g')} {BAND} of the {history.interval_kind}"
     _add_interval_band(figure, used_folds, colours.band, name=band_name)
     checked_folds = frame[~frame["used"]]
-    # What belongs to the folds that ran to check begins at the stop.
-    after_stop = frame[frame["n"] >= (history.stopped_at or 0)]
+    # Lines through the folds that ran to check begin at the last fold used, which is the stop.
+    from_stop_on = frame[len(used_folds) - 1 :]
     if not checked_folds.empty:
-        _add_interval_band(figure, after_stop, colours.faint_band, showlegend=False)
-        _add_checked_means(figure, after_stop, colours)
+        _add_interval_band(figure, from_stop_on, colours.faint_band, showlegend=False)
+        _add_checked_means(figure, from_stop_on, colours)
     _add_scores(figure, used_folds, colours, SCORES, "circle", 0.6)
     _add_scores(figure, checked_folds, colours, CHECKED, "circle-open", 0.5)
     _add_means(figure, used_folds, colours)
     _add_widths(figure, used_folds, colours, opacity=1.0)
     if not checked_folds.empty:
-        _add_widths(figure, after_stop, colours, opacity=0.4, showlegend=False, hoverinfo="skip")
+        _add_widths(figure, from_stop_on, colours, opacity=0.4, showlegend=False, hoverinfo="skip")
     if history.early_stop is not None:
         _add_stop(figure, history, history.early_stop, colours)
         if history.has_all_folds:
@@ -97,7 +98,7 @@ def efold_figure(
     length = (1 + _HEADROOM) * (high - low)
     score_axis = _value_axis(history.metric, colours.mean, [low, low + length])
     score_axis["gridcolor"] = colours.grid
-    width_axis = _value_axis("interval width", colours.width, [0, length])
+    width_axis = _value_axis(WIDTH, colours.width, [0, length])
     width_axis |= {
         "overlaying": "y",
         "side": "right",
@@ -119,10 +120,11 @@ def efold_figure(
     return figure
 
 
-def _value_axis(title: str, colour: str, span: list[float]) -> dict[str, object]:
+def _value_axis(title: str, colour: str, span: list[float]) -> Looks:
     """An axis of scores or of widths, in the colour of what it is of."""
+    low, high = span
     tick_format = ".3~f"
-    if span[1] - span[0] > 0.5:
+    if high - low > 0.5:
         tick_format = ".2~f"
     axis = plain_axis(
         title,

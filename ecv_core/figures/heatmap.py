@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from ecv_core.figures.palette import (
     KEPT_SCALE,
     CellScale,
+    Looks,
     Palette,
     Step,
     base_layout,
@@ -48,7 +49,7 @@ def number_size(columns: int, least: int = 11) -> int:
         columns: How many stand side by side.
         least: What many columns get; longer numbers less than short ones.
     """
-    fitting = 128 // max(1, columns)  # eight columns have room for 16 pixels, more for less
+    fitting = 128 // columns  # eight columns have room for 16 pixels, more for less
     return min(16, max(least, fitting))
 
 
@@ -72,18 +73,17 @@ def table_of(frame: pd.DataFrame, rows: str, columns: str, value: str) -> pd.Dat
     return table.reindex(index=frame[rows].unique(), columns=frame[columns].unique())
 
 
-def tables_by_alpha(frame: pd.DataFrame, value: str, alphas: Sequence[float]) -> list[pd.DataFrame]:
-    """A table of datasets x algorithms for each alpha, all of the same shape.
+def table_at_alpha(frame: pd.DataFrame, value: str, alpha: float) -> pd.DataFrame:
+    """A table of datasets x algorithms, of the same shape at each alpha.
 
     Args:
         frame: With the columns alpha, dataset, algorithm and `value`.
         value: The column to show.
-        alphas: Each one in the frame.
+        alpha: Which rows of the frame to show.
     """
-    table = frame.pivot(index=["alpha", "dataset"], columns="algorithm", values=value)
-    table = table.reindex(columns=frame["algorithm"].unique())
-    datasets = frame["dataset"].unique()
-    return [table.loc[[alpha]].droplevel("alpha").reindex(datasets) for alpha in alphas]
+    cells = frame[frame["alpha"] == alpha]
+    table = cells.pivot(index="dataset", columns="algorithm", values=value)
+    return table.reindex(index=frame["dataset"].unique(), columns=frame["algorithm"].unique())
 
 
 def texts_in_cells(frame: pd.DataFrame, rows: str, columns: str) -> dict[str, list[list[str]]]:
@@ -124,16 +124,17 @@ CELLS = 0
 def heatmap_figure(
     frame: pd.DataFrame, *, value: str, scale: CellScale, hover: str, dark: bool = False
 ) -> go.Figure:
-    """The frame at its first alpha; a stronger colour is worse.
+    """The colours of the frame at its first alpha; a stronger one is worse.
 
     Args:
-        frame: See `tables_by_alpha`.
+        frame: See `table_at_alpha`.
         value: The column to show.
         scale: The scale of the colours; the same for all alphas.
         hover: What the number is, with `%{text}` for it.
         dark: Whether the page is dark.
     """
-    (table,) = tables_by_alpha(frame, value, [frame["alpha"].iloc[0]])
+    table = table_at_alpha(frame, value, frame["alpha"].iloc[0])
+    # The cells get their numbers from a step of the slider.
     return _heatmap(table, scale, palette(dark), hovertemplate=_hover(hover))
 
 
@@ -149,8 +150,8 @@ def _heatmap(
 ) -> go.Figure:
     """Cells with their legend, and dashes where there is none."""
     font = {"size": number_size(len(table.columns), _LEAST_NUMBER_SIZE), "color": colours.ink}
-    looks = {"textfont": font} | legend(scale) | looks
-    figure = go.Figure(cells_trace(table, scale, colours, **looks))
+    usual_looks = {"textfont": font} | legend(scale)
+    figure = go.Figure(cells_trace(table, scale, colours, **usual_looks | looks))
     _add_dashes(figure, table, colours)
     return lay_out(figure, cells_layout(table, colours, _height(table)))
 
@@ -168,7 +169,7 @@ def heatmap_steps(
     """What the cells show at each alpha of a slider.
 
     Args:
-        frame: See `tables_by_alpha`.
+        frame: See `table_at_alpha`.
         alphas: Each one in the frame.
         value: The column to show.
         digits: The digits of the numbers below ten, after the point; others have at most one.
@@ -176,14 +177,15 @@ def heatmap_steps(
     """
     label = partial(_number_text, digits=digits)
     steps = []
-    for alpha, table in zip(alphas, tables_by_alpha(frame, value, alphas), strict=True):
+    for alpha in alphas:
+        table = table_at_alpha(frame, value, alpha)
         text = f"alpha {alpha_text(alpha)}"
         alt = f"{title} at {text}, {_summary(table, label)}."
         steps.append(Step(changes={CELLS: _numbers_in_cells(table, label)}, alt=alt, note=text))
     return steps
 
 
-def _numbers_in_cells(table: pd.DataFrame, label: Callable[[float], str]) -> dict[str, Any]:
+def _numbers_in_cells(table: pd.DataFrame, label: Callable[[float], str]) -> Looks:
     """What of a trace of cells depends on their numbers: their colours, and the numbers written."""
     return {"z": _rounded(table), "text": _texts(table.map(label, na_action="ignore"))}
 
@@ -210,7 +212,7 @@ def _summary(table: pd.DataFrame, label: Callable[[float], str]) -> str:
 
 
 def _number_text(number: float, digits: int) -> str:
-    if number >= 9.95:
+    if number >= 9.95:  # it reads as 10 or more
         digits = min(digits, 1)
     return f"{number:.{digits}f}"
 
@@ -219,7 +221,7 @@ def heatmap_at(
     frame: pd.DataFrame, alpha: float, *, value: str, scale: CellScale, dark: bool = False
 ) -> go.Figure:
     """The frame at one alpha, with its numbers; arguments as above."""
-    (table,) = tables_by_alpha(frame[frame["alpha"] == alpha], value, [alpha])
+    table = table_at_alpha(frame, value, alpha)
     numbers = table.map(partial(_number_text, digits=scale.digits), na_action="ignore")
     return _heatmap(
         table,
@@ -265,7 +267,7 @@ def cells_trace(
     )
 
 
-def legend(scale: CellScale) -> dict[str, Any]:
+def legend(scale: CellScale) -> Looks:
     """Attributes of a trace of cells: below them, what their colours mean."""
     # A quarter of the bar inwards, the words stay below it, however narrow it is.
     quarter = (scale.worst - scale.best) / 4
@@ -292,20 +294,20 @@ def _add_dashes(figure: go.Figure, table: pd.DataFrame, colours: Palette) -> Non
             "size": number_size(len(table.columns), _LEAST_NUMBER_SIZE),
             "color": colours.muted,
         },
-        hovertemplate=_hover("no complete run").replace("<br>", ": "),
+        hovertemplate="%{x} on %{y}: no complete run<extra></extra>",
     )
 
 
-def cells_layout(table: pd.DataFrame, colours: Palette, height: int) -> dict[str, Any]:
+def cells_layout(table: pd.DataFrame, colours: Palette, height: int) -> Looks:
     """The columns of a table above it, its rows from the top down."""
-    looks: dict[str, Any] = {"showgrid": False, "fixedrange": True, "ticks": ""}
+    looks: Looks = {"showgrid": False, "fixedrange": True, "ticks": ""}
     rows = table.index.tolist()
     columns = table.columns.tolist()
     tilt = -60
     if len(columns) <= _COLUMNS_OF_LITTLE_TILT:
         tilt = -35
-    x_axis: dict[str, Any] = {"side": "top", "tickangle": tilt, "range": [-0.5, len(columns) - 0.5]}
-    y_axis: dict[str, Any] = {"range": [len(rows) - 0.5, -0.5], "ticksuffix": " "}
+    x_axis: Looks = {"side": "top", "tickangle": tilt, "range": [-0.5, len(columns) - 0.5]}
+    y_axis: Looks = {"range": [len(rows) - 0.5, -0.5], "ticksuffix": " "}
     return base_layout(colours, height) | {
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
         "hovermode": "closest",
@@ -337,7 +339,7 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
     """
     colours = palette(dark)
     alpha = ranks["alpha"].iloc[0]
-    (table,) = tables_by_alpha(ranks, "rank_e_fold", [alpha])
+    table = table_at_alpha(ranks, "rank_e_fold", alpha)
     kept_shares = _kept_shares(stability, alpha, table.index)
     algorithms = len(table.columns)
     scale = rank_scale(algorithms)
@@ -365,13 +367,12 @@ def ranks_steps(
 ) -> list[Step]:
     """What both parts show at each alpha of a slider; frames as for `ranks_figure`."""
     # The ranks by all k folds are the same at every alpha.
-    (k_fold_ranks,) = tables_by_alpha(ranks, "rank_k_fold", alphas[:1])
+    k_fold_ranks = table_at_alpha(ranks, "rank_k_fold", alphas[0])
     # Two algorithms that share the ranks 2 and 3 have 2.5 each, so that a rank may be a half.
     k_fold_words = " (" + k_fold_ranks.map("{:g}".format, na_action="ignore") + ")"
     steps = []
-    for alpha, e_fold_ranks in zip(
-        alphas, tables_by_alpha(ranks, "rank_e_fold", alphas), strict=True
-    ):
+    for alpha in alphas:
+        e_fold_ranks = table_at_alpha(ranks, "rank_e_fold", alpha)
         rank_words = e_fold_ranks.map("<b>{:.1f}</b>".format, na_action="ignore") + k_fold_words
         kept_shares = _kept_shares(stability, alpha, e_fold_ranks.index)
         parts = []
@@ -445,15 +446,18 @@ def scores_words(scores: pd.DataFrame) -> str:
 
     Empty where there is one algorithm.
     """
-    count = scores["algorithm"].nunique()
-    if count < 2:
+    algorithm_count = scores["algorithm"].nunique()
+    if algorithm_count < 2:
         return ""
+    # Where several are equally good on a dataset, the first of them counts as its best.
     best = scores[scores["of_best_percent"] == 100.0].drop_duplicates("dataset")
-    datasets_won = best.groupby("algorithm", sort=False)["dataset"].agg(list)
-    datasets_won = datasets_won.sort_values(key=lambda datasets: -datasets.map(len), kind="stable")
-    parts = [f"{algorithm} on {', '.join(names)}" for algorithm, names in datasets_won.items()]
+    winners = best.groupby("algorithm", sort=False).agg(
+        wins=("dataset", "size"), datasets=("dataset", ", ".join)
+    )
+    winners = winners.sort_values("wins", ascending=False, kind="stable")
+    parts = winners.index + " on " + winners["datasets"]
     metric = scores["metric"].iloc[0]
-    return f"Best of {counted(count, 'algorithm')} by {metric}: {'; '.join(parts)}."
+    return f"Best of {counted(algorithm_count, 'algorithm')} by {metric}: {'; '.join(parts)}."
 
 
 def _score_words(row: Mapping[Any, Any]) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import base_layout, lay_out, palette, plain_axis
+from ecv_core.figures.palette import Looks, base_layout, lay_out, palette, plain_axis
 
 
 def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
@@ -29,7 +27,7 @@ def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             line=colours.series_line(number),
             hovertemplate="%{y:.3f} ± %{customdata[0]:.3f}",
         )
-    looks: dict[str, Any] = {"linecolor": colours.muted, "fixedrange": True}
+    looks: Looks = {"linecolor": colours.muted, "fixedrange": True}
     rank_axis = looks | {"range": [0.5, float(frame["rank"].max()) + 0.5]}
     rank_axis |= {"showgrid": False, "showline": True}
     p_axis = looks | {"range": [0, 1], "gridcolor": colours.grid}

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
+Looks = dict[str, Any]
+"""Of a trace, an axis or a layout: what Plotly calls each of its attributes -> its value."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Palette:
     """Okabe and Ito's colours (2008), brightened on dark ground; all are CSS colours."""
@@ -40,7 +44,7 @@ class Palette:
         """The colour of a system in a figure of several, which may be more than there are."""
         return self.series[number % len(self.series)]
 
-    def series_line(self, number: int) -> dict[str, Any]:
+    def series_line(self, number: int) -> Looks:
         """Its line, told apart by its dashes too where colours are not seen."""
         dash = _DASHES[number % len(_DASHES)]
         return {"color": self.series_colour(number), "dash": dash, "width": 3}
@@ -102,7 +106,7 @@ def css_variables() -> str:
     return f":root {{ {' '.join(rules)} }}"
 
 
-def base_layout(colours: Palette, height: int) -> dict[str, Any]:
+def base_layout(colours: Palette, height: int) -> Looks:
     """Layout of every figure: large type for the last row, no own background, no animation."""
     return {
         "template": None,
@@ -143,7 +147,7 @@ def lay_out(figure: go.Figure, layout: Mapping[str, Any], **more: object) -> go.
 
 def plain_axis(
     title: str, *, size: int | None = None, standoff: int | None = None, **more: object
-) -> dict[str, Any]:
+) -> Looks:
     """An axis without a line at zero; `more` as Plotly's layout.xaxis takes it.
 
     Args:
@@ -151,7 +155,7 @@ def plain_axis(
         size: The size of the title's type, if not that of the figure, in pixels.
         standoff: From the axis to its title, in pixels; by default Plotly's.
     """
-    words: dict[str, Any] = {"text": title}
+    words: Looks = {"text": title}
     if size is not None:
         words["font"] = {"size": size}
     if standoff is not None:
@@ -159,7 +163,7 @@ def plain_axis(
     return {"title": words, "zeroline": False, "automargin": True} | more
 
 
-def note(text: str, size: int, colour: str, **more: object) -> dict[str, Any]:
+def note(text: str, size: int, colour: str, **more: object) -> Looks:
     """Words on a figure, without an arrow; `more` as `add_annotation` takes it."""
     font = {"size": size, "color": colour}
     return {"text": text, "showarrow": False, "font": font} | more
@@ -188,7 +192,7 @@ FIGURE_1_SCALE = 1.2
 """What makes figure 1, which the working pages show too, as legible as the rest of a lecture."""
 
 
-def lecture_layout(colours: Palette, height: int) -> dict[str, Any]:
+def lecture_layout(colours: Palette, height: int) -> Looks:
     """`base_layout` with larger type and no hover box over several traces."""
     layout = base_layout(colours, height)
     layout["font"]["size"] = TEXT
@@ -197,18 +201,18 @@ def lecture_layout(colours: Palette, height: int) -> dict[str, Any]:
     return layout
 
 
-def axis(title: str, colours: Palette, **more: object) -> dict[str, Any]:
+def axis(title: str, colours: Palette, **more: object) -> Looks:
     """An axis in the type of a lecture; `more` as Plotly's layout.xaxis takes it."""
     looks = {"gridcolor": colours.grid, "linecolor": colours.muted, "fixedrange": True}
     return plain_axis(title, size=TEXT, standoff=10, **looks) | more
 
 
-def fold_axis(title: str, k: int, colours: Palette) -> dict[str, Any]:
+def fold_axis(title: str, k: int, colours: Palette) -> Looks:
     """An axis over the folds 1 .. k."""
     return axis(title, colours, **fold_ticks(k))
 
 
-def fold_ticks(k: int, linear: int = 20) -> dict[str, Any]:
+def fold_ticks(k: int, most_with_tick_each: int = 20) -> Looks:
     """Where such an axis begins and ends, and its ticks: one per fold up to so many folds."""
     ticks = {
         "range": [0.5, k + 0.5],
@@ -218,12 +222,12 @@ def fold_ticks(k: int, linear: int = 20) -> dict[str, Any]:
         "showgrid": False,
         "showline": True,
     }
-    if k > linear:
+    if k > most_with_tick_each:
         ticks["tickmode"] = "auto"
     return ticks
 
 
-def bar_label(bar: str, words: str, colours: Palette) -> dict[str, Any]:
+def bar_label(bar: str, words: str, colours: Palette) -> Looks:
     """A note above a horizontal bar: beside it, narrow screens have no room for words."""
     place = {"xanchor": "left", "yanchor": "bottom", "yshift": 12, "align": "left"}
     return note(words, LABEL, colours.ink, x=0, y=bar, **place)

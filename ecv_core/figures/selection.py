@@ -9,9 +9,16 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import Palette, Step, base_layout, lay_out, note, palette, plain_axis
-
-_Trace = dict[str, Any]
+from ecv_core.figures.palette import (
+    Looks,
+    Palette,
+    Step,
+    base_layout,
+    lay_out,
+    note,
+    palette,
+    plain_axis,
+)
 
 _LANE_HEIGHT = 46
 """Pixels."""
@@ -88,17 +95,9 @@ def _figure_of_step(rows: pd.DataFrame, span: tuple[float, float], colours: Pale
     # All traces in one call: Plotly takes much longer to add one after the other.
     figure = go.Figure(traces)
     layout = base_layout(colours, _LEGEND_AND_AXIS_HEIGHT + _LANE_HEIGHT * len(rows))
-    leader_line = {
-        "type": "line",
-        "xref": "x",
-        "x0": 0,
-        "x1": 0,
-        "yref": "y domain",
-        "y0": 0,
-        "y1": 1,
-        "line": {"color": colours.mean, "width": 2, "dash": "dot"},
-    }
-    looks: dict[str, Any] = {"gridcolor": colours.grid, "fixedrange": True}
+    # The line of the leader, from which all distances are counted.
+    figure.add_vline(x=0, line={"color": colours.mean, "width": 2, "dash": "dot"})
+    looks: Looks = {"gridcolor": colours.grid, "fixedrange": True}
     distance_axis = plain_axis(
         "behind the leader, % of its mean", standoff=8, range=list(span), **looks
     )
@@ -111,7 +110,6 @@ def _figure_of_step(rows: pd.DataFrame, span: tuple[float, float], colours: Pale
         hovermode="closest",
         showlegend=True,
         annotations=titles,
-        shapes=[leader_line],
         xaxis=distance_axis,
         yaxis=lane_axis,
     )
@@ -119,7 +117,7 @@ def _figure_of_step(rows: pd.DataFrame, span: tuple[float, float], colours: Pale
 
 def _interval_traces(
     rows: pd.DataFrame, span: tuple[float, float], colours: Palette
-) -> list[_Trace]:
+) -> list[Looks]:
     """The intervals of those behind the leader."""
     traces = []
     rows_behind = rows[(rows["state"] != "leader") & rows["low"].notna()]
@@ -145,12 +143,13 @@ def _interval_traces(
     return traces
 
 
-def _mark_traces(rows: pd.DataFrame, span: tuple[float, float], colours: Palette) -> list[_Trace]:
+def _mark_traces(rows: pd.DataFrame, span: tuple[float, float], colours: Palette) -> list[Looks]:
     """Where contenders are; of each state those on the axis, then those beyond it, as arrows."""
     traces = []
+    _, axis_end = span
     for state, (name, symbol) in _KINDS.items():
         contenders = rows[(rows["state"] == state) & rows["behind"].notna()]
-        beyond = contenders["behind"] > span[1]
+        is_beyond_axis = contenders["behind"] > axis_end
         look = {
             "type": "scatter",
             "mode": "markers",
@@ -163,14 +162,14 @@ def _mark_traces(rows: pd.DataFrame, span: tuple[float, float], colours: Palette
             "size": 13,
             "line": {"color": colours.ground, "width": 1},
         }
-        near = {"marker": marker | {"symbol": symbol}, "showlegend": not contenders.empty}
-        far = {"marker": marker | {"symbol": "arrow-right"}, "showlegend": False}
-        traces.append(look | near | _mark_data(contenders[~beyond], span))
-        traces.append(look | far | _mark_data(contenders[beyond], span))
+        mark = {"marker": marker | {"symbol": symbol}, "showlegend": not contenders.empty}
+        arrow = {"marker": marker | {"symbol": "arrow-right"}, "showlegend": False}
+        traces.append(look | mark | _mark_data(contenders[~is_beyond_axis], span))
+        traces.append(look | arrow | _mark_data(contenders[is_beyond_axis], span))
     return traces
 
 
-def _mark_data(contenders: pd.DataFrame, span: tuple[float, float]) -> _Trace:
+def _mark_data(contenders: pd.DataFrame, span: tuple[float, float]) -> Looks:
     if contenders.empty:
         # A point that is nowhere, so that the legend has the state of an arrow too.
         return {"x": [math.nan], "y": [math.nan], "customdata": []}
@@ -181,7 +180,7 @@ def _mark_data(contenders: pd.DataFrame, span: tuple[float, float]) -> _Trace:
     }
 
 
-def _lane_title(row: pd.Series[Any], colours: Palette) -> dict[str, Any]:
+def _lane_title(row: pd.Series[Any], colours: Palette) -> Looks:
     """Name and state of a contender, above its lane; a phone has no room for more than a clause."""
     # What is said of a contender, such as 'close after 1 fold: ...; not shown for new data', may be
     # too long for a phone, so that only its first clause stands here.
@@ -205,8 +204,6 @@ def _state_colour(state: str, colours: Palette) -> str:
 
 
 def _clipped_to_axis(value: float, span: tuple[float, float]) -> float:
-    """On the axis; an end that is not known, or lies beyond, is the end of the axis."""
+    """On the axis; what lies beyond it is put at its end."""
     low, high = span
-    if math.isnan(value):
-        return low
     return min(max(value, low), high - 0.02 * (high - low))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -36,15 +37,16 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """
     colours = palette(dark)
     figure = go.Figure()
-    opacity = pd.Series(1.0, frame.index)
+    # Where runs are picked, the others are faint.
+    faint_opacity = 1.0
     if frame["picked"].any():
-        opacity[~frame["picked"].astype(bool)] = 0.3
+        faint_opacity = 0.3
     for number, (group, runs) in enumerate(frame.groupby("group", sort=False)):
         marker = {
             "size": 12,
             "color": colours.series_colour(number),
-            "opacity": opacity[runs.index].tolist(),
-            "line": {"width": 2 * runs["picked"].astype(int), "color": colours.ink},
+            "opacity": np.where(runs["picked"], 1.0, faint_opacity).tolist(),
+            "line": {"width": np.where(runs["picked"], 2, 0), "color": colours.ink},
         }
         figure.add_scatter(
             x=runs["mwh"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -12,6 +11,7 @@ from ecv_core.analysis.split_tables.toy import DAYS, ToySplit
 from ecv_core.figures.palette import (
     LABEL,
     TEXT,
+    Looks,
     Step,
     axis,
     lay_out,
@@ -31,7 +31,7 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
     colours = palette(dark)
     figure = go.Figure()
     # The traces get their data, which differ from fold to fold, when all of them are there.
-    looks: dict[str, Any] = {"hoverinfo": "skip", "showlegend": False}
+    looks: Looks = {"hoverinfo": "skip", "showlegend": False}
     figure.add_scatter(
         mode="none", fill="toself", fillcolor=colours.saved, name="held-out period", **looks
     )
@@ -54,7 +54,7 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
     )
     parts = toy.marks["part"].unique()
     for part, (colour, symbol) in part_styles(colours).items():
-        marker: dict[str, Any] = {"symbol": symbol, "color": colour, "size": MARK}
+        marker: Looks = {"symbol": symbol, "color": colour, "size": MARK}
         marker["line"] = {"color": colours.ground, "width": 1.5}
         if symbol == "diamond":
             marker["size"] = MARK - 1  # it looks as large as the others
@@ -98,13 +98,13 @@ def timeline_steps(toy: ToySplit, sentences: Sequence[str], folds: Sequence[int]
     return steps
 
 
-def _data_of_fold(toy: ToySplit, fold: int) -> list[dict[str, Any]]:
+def _data_of_fold(toy: ToySplit, fold: int) -> list[Looks]:
     """What each trace of `timeline_figure` has in one fold, in the order of the traces.
 
     A trace of nothing is emptied, as the fold that was shown before may have filled it.
     """
-    held_out: dict[str, Any] = {"x": [], "y": []}
-    point_in_time: dict[str, Any] = {"x": [], "y": []}
+    held_out: Looks = {"x": [], "y": []}
+    point_in_time: Looks = {"x": [], "y": []}
     period = toy.periods[fold]
     if period is not None:
         # Days and users are whole numbers: half of one more to each side is around their marks.
@@ -115,7 +115,7 @@ def _data_of_fold(toy: ToySplit, fold: int) -> list[dict[str, Any]]:
         bottom = int(toy.marks["user"].max()) + 0.55
         held_out = {"x": [start, end, end, start], "y": [top, top, bottom, bottom]}
         point_in_time = {"x": [start, start], "y": [top, bottom], "text": ["point in time ", ""]}
-    leaked: dict[str, Any] = {"x": [], "y": []}
+    leaked: Looks = {"x": [], "y": []}
     leak = toy.leaks[fold]
     if leak is not None:
         leaked = {"x": leak["day"].tolist(), "y": _heights(leak)}

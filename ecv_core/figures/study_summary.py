@@ -166,10 +166,10 @@ def percent_of_best(
         higher_is_better: Whether a higher score is better, for each row.
     """
     scores = frame["score"]
-    best = scores.groupby(frame[within])
-    return 100 * (scores / best.transform("max")).where(
-        higher_is_better, best.transform("min") / scores
-    )
+    comparable_scores = scores.groupby(frame[within])
+    share_of_highest = scores / comparable_scores.transform("max")
+    lowest_as_share = comparable_scores.transform("min") / scores
+    return 100 * share_of_highest.where(higher_is_better, lowest_as_share)
 
 
 def _score_row(run: RunRecord) -> dict[str, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +10,7 @@ import plotly.graph_objects as go
 
 from ecv_core.figures.palette import (
     BIG,
+    Looks,
     Palette,
     axis,
     fold_axis,
@@ -68,12 +68,14 @@ def threshold_figure(
     right = spec.max_folds + 0.5
     limit_words = rule.axis.in_words(limit)
     _add_named_line(figure, [0.5, right], [limit, limit], limit_words, "top left", colours.mean)
-    low, high = _value_range(numbers_on_axis or [*frame["number"], limit], logarithmic)
+    if not numbers_on_axis:
+        numbers_on_axis = [*frame["number"], limit]
+    low, high = _value_range(numbers_on_axis, logarithmic)
     stops = [moment.n for moment in moments if moment.decision.stop]
     if stops:
-        line_top = _below_top(low, high, logarithmic)
+        line_top = _just_below_top(low, high, logarithmic)
         _add_stop(figure, stops[0], colours, right=right, bottom=low, top=line_top)
-    looks: dict[str, Any] = {"range": [low, high]}
+    looks: Looks = {"range": [low, high]}
     if logarithmic:
         # Plotly takes the ends of such an axis as exponents of ten.
         exponents = [float(np.log10(low)), float(np.log10(high))]
@@ -148,10 +150,10 @@ def _value_range(numbers: Sequence[float], logarithmic: bool) -> tuple[float, fl
     return float(low), float(high)
 
 
-def _below_top(low: float, high: float, logarithmic: bool) -> float:
+def _just_below_top(low: float, high: float, logarithmic: bool) -> float:
     """Where a line ends upwards that leaves 4 % of the axis free."""
     if logarithmic:
-        return high / (high / low) ** 0.04
+        return high / (high / low) ** 0.04  # 4 % of the way from high to low, in powers of ten
     return high - 0.04 * (high - low)
 
 

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from ecv_core.analysis.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT
 from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, RULE, SYSTEM
 from ecv_core.figures.palette import (
+    Looks,
     Palette,
     Step,
     base_layout,
@@ -252,7 +253,7 @@ def _add_paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
     )
 
 
-def _percent_axis(title: str, end: float, colours: Palette) -> dict[str, object]:
+def _percent_axis(title: str, end: float, colours: Palette) -> Looks:
     """An axis from 0 % to this end."""
     looks = {
         "gridcolor": colours.grid,
@@ -283,15 +284,14 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     k = int(frame["n"].max())
     figure = go.Figure()
     # Both traces are empty here: what is in them depends on alpha, and comes with a step.
-    empty: dict[str, Any] = {"x": [], "y": [], "text": []}
-    empty |= {"cliponaxis": False, "showlegend": False}
+    looks: Looks = {"x": [], "y": [], "text": [], "cliponaxis": False, "showlegend": False}
     figure.add_bar(
         textposition="outside",
         textfont={"size": 15, "color": colours.ink},
         marker={"color": colours.mean},
         name="orders that stop here",
         hovertemplate="%{y:.1f} % stop after fold %{x}<extra></extra>",
-        **empty,
+        **looks,
     )
     figure.add_scatter(
         mode="lines+text",
@@ -300,13 +300,13 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         line={"color": colours.stop, "width": 4, "dash": "dash"},
         name="mean stop",
         hoverinfo="skip",
-        **empty,
+        **looks,
     )
     # Plotly would draw an axis with automatic margins twice.
-    axis: dict[str, Any] = {"size": 17, "linecolor": colours.muted, "automargin": False}
+    axis_looks: Looks = {"size": 17, "linecolor": colours.muted, "automargin": False}
     folds = fold_ticks(k, 12) | {"range": [0.4, k + 0.6]}
     shares = [0, 25, 50, 75, 100]
-    percents: dict[str, Any] = {
+    percents: Looks = {
         "range": [0, 112],
         "tickvals": shares,
         "ticktext": [f"{share} %" for share in shares],
@@ -318,8 +318,8 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         margin={"l": 90, "r": 12, "t": 56, "b": 60},
         bargap=0.18,
         hovermode="closest",
-        xaxis=plain_axis("stops after fold", **axis, **folds),
-        yaxis=plain_axis("share of all orders", standoff=8, **axis, **percents),
+        xaxis=plain_axis("stops after fold", **axis_looks, **folds),
+        yaxis=plain_axis("share of all orders", standoff=8, **axis_looks, **percents),
         uirevision="stops",
     )
 
@@ -339,6 +339,7 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float]) -> list[Step]:
         highest = max(shares)
         heights = [round(share, 3) for share in shares]
         bars = {"x": folds, "y": heights, "text": [_share_text(share) for share in shares]}
+        # Each fold counts in the mean stop with its share of the orders, in percent.
         mean = float(np.dot(shares, folds)) / 100
         line_top = 104  # percent: room for its words is left above
         line_bottom = min(highest + 14, line_top)  # above the number on the highest bar

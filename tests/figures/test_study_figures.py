@@ -14,7 +14,7 @@ from ecv_core.figures.heatmap import (
     ranks_steps,
     scores_figure,
     scores_words,
-    tables_by_alpha,
+    table_at_alpha,
 )
 from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 
@@ -55,7 +55,7 @@ def stability():
 
 
 def test_tables_have_rows_and_columns_as_they_come_and_gaps(cells):
-    first, second = tables_by_alpha(cells, "value", ALPHAS)
+    first, second = (table_at_alpha(cells, "value", alpha) for alpha in ALPHAS)
     assert (list(second.index), list(second.columns)) == (["one", "two"], ["a", "b"])
     assert first.loc["one"].tolist() == [111, 112]
     assert second.loc["two", "a"] == 221
