@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from math import floor, log10
 from typing import Literal, NamedTuple, Protocol
@@ -100,11 +100,11 @@ def in_catalogue_order(names: Iterable[str]) -> list[str]:
 def runs_in_catalogue_order(runs: Iterable[RunRecord]) -> list[RunRecord]:
     """Runs by dataset and then by algorithm, as `in_catalogue_order` has them."""
     runs = list(runs)
-    datasets = in_catalogue_order(run.spec.dataset for run in runs)
-    algorithms = in_catalogue_order(run.spec.algorithm for run in runs)
+    dataset_order = in_catalogue_order(run.spec.dataset for run in runs)
+    algorithm_order = in_catalogue_order(run.spec.algorithm for run in runs)
 
     def place(run: RunRecord) -> tuple[int, int]:
-        return datasets.index(run.spec.dataset), algorithms.index(run.spec.algorithm)
+        return dataset_order.index(run.spec.dataset), algorithm_order.index(run.spec.algorithm)
 
     return sorted(runs, key=place)
 
@@ -138,6 +138,7 @@ def _title_of_id(text: str) -> str:
         return RULES[text].title
     if text in SPLITS:
         return SPLITS[text].title
+    # Each of these functions has titles of one kind of id, and leaves others as they are.
     return dataset_title(algorithm_title(column_title(text)))
 
 
@@ -585,22 +586,23 @@ def readings_words(folds: Sequence[FoldResult]) -> str:
 
     'shelly 1.2 Wh (measured), CodeCarbon 0.9 Wh (estimated, 25 % less)'
     """
-    joules: dict[str, float] = {}
-    source = {}
+    joules: defaultdict[str, float] = defaultdict(float)
+    how_known = {}
     for fold in folds:
         for reading in fold.energy.readings:
-            joules[reading.meter] = joules.get(reading.meter, 0.0) + reading.joules
-            source[reading.meter] = HOW_KNOWN[reading.source]
+            joules[reading.meter] += reading.joules
+            how_known[reading.meter] = HOW_KNOWN[reading.source]
     if len(joules) < 2:
         return ""
+    # The first meter is the one that counts, so the others are compared with it.
     first, *others = joules
-    words = [f"{first} {watt_hours(joules[first])} ({source[first]})"]
+    words = [f"{first} {watt_hours(joules[first])} ({how_known[first]})"]
     for meter in others:
         if joules[meter]:
-            how = source[meter]
+            note = how_known[meter]
             if joules[first]:
-                how += f", {_more_or_less(joules[meter], joules[first])}"
-            words.append(f"{meter} {watt_hours(joules[meter])} ({how})")
+                note += f", {_more_or_less(joules[meter], joules[first])}"
+            words.append(f"{meter} {watt_hours(joules[meter])} ({note})")
         else:
             words.append(f"{meter} -")  # it was asked, and read nothing
     return ", ".join(words)
@@ -673,7 +675,7 @@ def forecast_words(folds: Iterable[int]) -> str:
     Args:
         folds: Numbers of folds that ran, of one run or several; each at least one.
     """
-    parts = []
+    clauses = []
     for count in sorted(set(folds)):
         margin = margin_after(count)
         percent = percent_text(margin.share, ".0f")
@@ -685,15 +687,16 @@ def forecast_words(folds: Iterable[int]) -> str:
                 "expensive of the folds that ran, without the first, which also pays for start-up"
             )
         held = f"with {margin.after} run, this held in {margin.held_percent} % of the recorded runs"
-        part = f"{costs} ({held})"
-        if part not in parts:
-            parts.append(part)
-    return "; ".join(parts)
+        clauses.append(f"{costs} ({held})")
+    # From some number of folds on, all have the same margin, which is said once.
+    return "; ".join(dict.fromkeys(clauses))
 
 
 def estimate_text(value: float) -> str:
     """A number of which two digits are believed: '0.0021', '12', '340', '1,200'."""
-    return small_number(float(f"{value:.{ESTIMATED_DIGITS}g}"), ESTIMATED_DIGITS)
+    # Rounded first, because `small_number` leaves the digits before the point as they are.
+    rounded = float(f"{value:.{ESTIMATED_DIGITS}g}")
+    return small_number(rounded, ESTIMATED_DIGITS)
 
 
 def watt_hours(joules: float) -> str:
@@ -796,7 +799,8 @@ def _amounts_text(unit: str, amounts: Sequence[float], in_thousandths: bool) -> 
     if in_thousandths:
         unit = f"m{unit}"
         amounts = [1000 * amount for amount in amounts]
-    return f"{' to '.join(dict.fromkeys(map(estimate_text, amounts)))} {unit}"
+    distinct_texts = dict.fromkeys(estimate_text(amount) for amount in amounts)
+    return f"{' to '.join(distinct_texts)} {unit}"
 
 
 def duration(seconds: float) -> str:

@@ -477,12 +477,12 @@ def version_sentence(made_with: Mapping[str, Any], specs: Sequence[RunSpec]) -> 
         made_with: Versions; empty where they were not recorded.
         specs: The specs of the runs; none for scores from a file.
     """
-    outside = sum(spec.tracked for spec in specs)
-    if outside == len(specs):
+    tracked_specs = [spec for spec in specs if spec.tracked]
+    if len(tracked_specs) == len(specs):
         computed = "The analysis was done"
         # No model was fitted here, so its libraries are not named.
         made_with = {name: value for name, value in made_with.items() if name != "packages"}
-    elif outside:
+    elif tracked_specs:
         computed = "The other scores were computed"
     else:
         computed = "Scores were computed"

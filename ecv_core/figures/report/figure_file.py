@@ -28,7 +28,7 @@ from ecv_core.figures.study_summary import recorded_study, systems_of
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
 from ecv_core.figures.words import alpha_text, rule_words, run_title, runs_in_catalogue_order
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import RunRecord, Scores
+from ecv_core.records.run import RunRecord
 from ecv_core.splits import check_exchangeable
 from ecv_core.store.outputs import check_folder, write_result
 from ecv_core.store.results import Results
@@ -136,29 +136,27 @@ class _Orders:
     """What every order of the folds of some runs says at one alpha."""
 
     runs: Sequence[RunRecord]
-    systems: Sequence[Scores]
     tradeoff: Tradeoff
     alpha: float
     """The nearest below the one that was asked for that was worked out."""
 
 
 def _orders_of(runs: Sequence[RunRecord], alpha: float) -> _Orders:
-    systems = systems_of(runs)
-    explored = tradeoff(systems, within_percent=WITHIN_PERCENT)
-    return _Orders(runs=runs, systems=systems, tradeoff=explored, alpha=explored.alpha_at(alpha))
+    explored = tradeoff(systems_of(runs), within_percent=WITHIN_PERCENT)
+    return _Orders(runs=runs, tradeoff=explored, alpha=explored.alpha_at(alpha))
 
 
 def _tradeoff_maker(orders: _Orders, folder: Path) -> Make:
     """Energy against difference, or folds where some run has no energy."""
     cost = "energy"
-    if any(system.source == "none" for system in orders.systems):
+    if any(system.source == "none" for system in orders.tradeoff.systems):
         cost = "folds"
     frame = tradeoff_frame(orders.tradeoff, _curves_of_rules_by_users(orders.runs, folder))
     return partial(tradeoff_at, frame, orders.alpha, cost=cost)
 
 
 def _ranks_maker(orders: _Orders, folder: Path) -> Make:
-    ranked = rankings(orders.systems, [orders.alpha])
+    ranked = rankings(orders.tradeoff.systems, [orders.alpha])
     if not ranked:
         raise InputError(f"no dataset in {folder} has two complete runs to rank")
     return partial(ranks_at, ranks_frame(ranked), stability_frame(ranked), orders.alpha)

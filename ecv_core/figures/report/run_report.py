@@ -253,7 +253,8 @@ def machine_words(made_with: Mapping[str, Any]) -> str:
 def _command(run: RunRecord) -> str:
     try:
         if not run.spec.tracked:
-            models.algorithm(run.spec.algorithm)  # a record may be older or newer than the registry
+            # A record of another release may have an algorithm that is not there: this raises.
+            models.algorithm(run.spec.algorithm)
         return command_of(run)
     except UnknownName as error:
         return f"(this installation cannot repeat the run: {error})"

@@ -35,6 +35,8 @@ _LINE = 1.4
 """Height of a line, of the size of its type."""
 _POINT = 25.4 / 72
 """Millimetres."""
+_TABLE_LINE = _SMALL * _POINT * _LINE
+"""Millimetres of a line of a table."""
 _COLUMN_WIDTHS = (13, 14, 9, 8, 13, 9, 7, 8, 15, 13, 13)
 """Of the columns of HEADERS, as parts of the page."""
 
@@ -121,7 +123,7 @@ def _add_key_numbers(pdf: FPDF, content: ReportContent) -> None:
     # Each of the key numbers is a name, a value and a note.
     names, values, notes = zip(*content.numbers, strict=True)
     with pdf.table(
-        borders_layout=TableBordersLayout.NONE, line_height=_SMALL * _POINT * _LINE, align="L"
+        borders_layout=TableBordersLayout.NONE, line_height=_TABLE_LINE, align="L"
     ) as table:
         table.row(names, style=FontFace(emphasis=""))
         table.row(values, style=FontFace(emphasis="B"))
@@ -136,7 +138,7 @@ def _add_results(pdf: FPDF, rows: Sequence[RunRow]) -> None:
     with pdf.table(
         col_widths=_COLUMN_WIDTHS,
         borders_layout=TableBordersLayout.HORIZONTAL_LINES,
-        line_height=_SMALL * _POINT * _LINE,
+        line_height=_TABLE_LINE,
         text_align="LEFT",
     ) as table:
         table.row(HEADERS)
@@ -153,7 +155,7 @@ def _add_sums(pdf: FPDF, rows: Sequence[Sequence[str]]) -> None:
     alignments = ["LEFT", *["RIGHT"] * (len(SUMS_HEADERS) - 1)]
     with pdf.table(
         borders_layout=TableBordersLayout.HORIZONTAL_LINES,
-        line_height=_SMALL * _POINT * _LINE,
+        line_height=_TABLE_LINE,
         text_align=alignments,
     ) as table:
         table.row(SUMS_HEADERS)

@@ -19,6 +19,7 @@ from ecv_core.figures.report.runs_content import (
     runs_content,
 )
 from ecv_core.figures.report.runs_table import (
+    CSV_COLUMNS,
     HEADERS,
     TABLE_CAPTION,
     csv_row,
@@ -87,4 +88,5 @@ def runs_html(content: ReportContent) -> str:
 
 def runs_csv(runs: Sequence[RunRecord]) -> str:
     """A row per run, in SI units, for programs."""
-    return csv_of(pd.DataFrame(map(csv_row, rows_of_runs(runs))))
+    rows = [csv_row(row) for row in rows_of_runs(runs)]
+    return csv_of(pd.DataFrame(rows, columns=list(CSV_COLUMNS)))

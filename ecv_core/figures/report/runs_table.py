@@ -189,50 +189,40 @@ def runs_latex(runs: Sequence[RunRecord], *, caption: str = CAPTION, label: str 
     return latex_table(headers, cells, caption=caption, label=label, bold=bold)
 
 
+CSV_COLUMNS = (
+    *("run_id", "dataset", "algorithm", "metric", "score", "p_holm", "folds_used"),
+    *("folds_computed_before", "k", "rule", "joules", "joules_low", "joules_high"),
+    *("saved_joules_low", "saved_joules_high", "grams_co2e", "country", "energy_source"),
+    "started_at",
+)
+
+
 def csv_row(row: RunRow) -> dict[str, object]:
-    """A run as a table for programs has it, in SI units; None where nothing is known."""
+    """What is known of a run, under CSV_COLUMNS, as programs read it: in SI units."""
     run = row.run
     facts = energy_of(run)
-    score = None
-    if run.at_stop:
-        score = run.at_stop.mean
-    p_text: str | None = row.cells["p"]
-    if p_text == "-":
-        p_text = None
-    joules: float | None = None
-    grams: float | None = None
-    joules_range: tuple[float, float] | tuple[None, None] = (None, None)
-    saved_range: tuple[float, float] | tuple[None, None] = (None, None)
-    if facts.source != "none":  # without a meter they are not zero, but not known
-        joules = facts.joules
-        grams = facts.grams_co2e
-        joules_range = facts.joules_range
-        saved_range = facts.saved_range or (None, None)
-    joules_low, joules_high = joules_range
-    saved_low, saved_high = saved_range
-    setting: dict[str, object] = {
+    cells: dict[str, object] = {
         "run_id": run.run_id,
         "dataset": run.spec.dataset,
         "algorithm": run.spec.algorithm,
         "metric": run.spec.metric_name,
-    }
-    outcome = {
-        "score": score,
-        "p_holm": p_text,
         "folds_used": run.folds_used,
         "folds_computed_before": sum(fold.reused for fold in run.folds),
         "k": run.k,
         "rule": rule_words(run.spec),
-    }
-    cost = {
-        "joules": joules,
-        "joules_low": joules_low,
-        "joules_high": joules_high,
-        "saved_joules_low": saved_low,
-        "saved_joules_high": saved_high,
-        "grams_co2e": grams,
         "country": run.spec.country,
         "energy_source": facts.source,
         "started_at": f"{run.created_at:%Y-%m-%dT%H:%M:%SZ}",
     }
-    return setting | outcome | cost
+    if run.at_stop:
+        cells["score"] = run.at_stop.mean
+    if row.cells["p"] != "-":
+        cells["p_holm"] = row.cells["p"]
+    if facts.source == "none":  # joules and grams are not zero, but not known
+        return cells
+    cells["joules"] = facts.joules
+    cells["joules_low"], cells["joules_high"] = facts.joules_range
+    cells["grams_co2e"] = facts.grams_co2e
+    if facts.saved_range is not None:
+        cells["saved_joules_low"], cells["saved_joules_high"] = facts.saved_range
+    return cells

@@ -127,20 +127,13 @@ SMALL = synthetic.Parameters(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Deal:
-    """Who has how many interactions, and where each goes."""
+def small_deal() -> dict[int, list[list[int]]]:
+    """The paper's split of the small users, for every k from 2 to MOST_K; always the same.
 
-    users: list[int]
-    """Interactions of each user."""
-    folds: dict[int, list[list[int]]]
-    """k -> per user, the fold 0 .. k-1 of each interaction; k from 2 to MOST_K."""
-
-
-def small_deal() -> Deal:
-    """The paper's split of the small users, for every k; always the same."""
+    Returns:
+        k -> per user, the fold 0 .. k-1 of each interaction.
+    """
     interactions = synthetic.generate(SEED, SMALL)
-    counts = np.bincount(interactions.users, minlength=interactions.n_users)
     folds: dict[int, list[list[int]]] = {}
     for k in range(2, MOST_K + 1):
         fold_of_interaction = splits.split(interactions, "user-k-fold", k, SEED).assignment
@@ -148,7 +141,7 @@ def small_deal() -> Deal:
         folds[k] = []
         for user in range(interactions.n_users):
             folds[k].append(fold_of_interaction[interactions.users == user].tolist())
-    return Deal(users=counts.tolist(), folds=folds)
+    return folds
 
 
 NORMAL_QUANTILE = 1.96

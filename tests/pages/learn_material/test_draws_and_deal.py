@@ -39,9 +39,9 @@ def test_the_width_is_twice_t_times_the_standard_error():
 
 @pytest.mark.parametrize("k", range(2, MOST_K + 1))
 def test_each_users_cards_are_dealt_evenly(k):
-    dealt = small_deal()
-    assert [len(row) for row in dealt.folds[k]] == dealt.users
-    for row in dealt.folds[k]:
+    deal = small_deal()
+    assert [len(row) for row in deal[k]] == [len(row) for row in deal[2]]
+    for row in deal[k]:
         counts = np.bincount(row, minlength=k)
         assert len(counts) == k
         if len(row) >= k:
