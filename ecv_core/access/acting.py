@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ecv_core import dataset as datasets
 from ecv_core.access.roles import Action, Actor, PersonRole, check, refusal, refuse_if
 from ecv_core.access.settings import AccessSettings, Limits
-from ecv_core.jobs.cluster.choose import places
+from ecv_core.jobs.cluster.choose import place_asked, places
 from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.study import Cell
@@ -99,7 +99,7 @@ class Acting:
     def places(self) -> list[str]:
         """Where this person may have folds computed, the usual place first."""
         if self.limits is not None:
-            return places()[:1]
+            return [place_asked()]
         return places()
 
     def _check_place(self, place: str) -> None:

@@ -80,7 +80,7 @@ def settings() -> AccessSettings:
     """
     mode = _mode()
     if mode is not Mode.PRIVATE:
-        _refuse_any_proxy()
+        _check_proxies()
     if mode is Mode.TEAM:
         return _team_settings()
     for name in ("ECV_EDITORS", "ECV_VIEWERS"):
@@ -117,15 +117,14 @@ def member(claims: Mapping[str, object], access: AccessSettings, now: float) -> 
     subject = _text(claims, "sub")
     if not _text(claims, "iss") or not subject or signed_in_until(claims) <= now:
         return Actor(id="", role=PersonRole.NOBODY)
-    person_id = person_of(claims)
-    names_in_lists = {EVERYBODY, person_id} | _names_without_issuer(claims)
+    names_in_lists = _names_in_lists(claims)
     role = PersonRole.NOBODY
     if access.editors & names_in_lists:
         role = PersonRole.EDITOR
     elif access.viewers & names_in_lists:
         role = PersonRole.VIEWER
     shown_name = _text(claims, "name") or _text(claims, "email").strip() or subject
-    return Actor(id=person_id, role=role, name=shown_name[:80])
+    return Actor(id=person_of(claims), role=role, name=shown_name[:80])
 
 
 def person_of(claims: Mapping[str, object]) -> str:
@@ -146,19 +145,20 @@ def issued_at(claims: Mapping[str, object]) -> float:
     return -math.inf
 
 
-def _names_without_issuer(claims: Mapping[str, object]) -> set[str]:
-    """The names by which a list may call the person of these claims, whoever has issued them.
+def _names_in_lists(claims: Mapping[str, object]) -> set[str]:
+    """The names by which a list of people may mean the person of these claims.
 
     A provider may let people choose their subject, so that one with an at-sign could be somebody
-    else's address: it does not count here. An address counts where the provider has verified it.
+    else's address: alone, without its issuer, it does not count. An address counts where the
+    provider has verified it.
     """
-    names = set()
+    names = {EVERYBODY, person_of(claims)}
     subject = _text(claims, "sub")
     if "@" not in subject:  # else somebody could choose the address of another as their subject
         names.add(subject)
     email = _text(claims, "email").strip()
-    verified = claims.get("email_verified") in (True, "true")
-    if verified and _ADDRESS.fullmatch(email):
+    is_verified = claims.get("email_verified") in (True, "true")
+    if is_verified and _ADDRESS.fullmatch(email):
         address = email.lower()
         domain = address.partition("@")[2]
         names |= {address, f"@{domain}"}
@@ -181,7 +181,7 @@ def _mode() -> Mode:
         ) from None
 
 
-def _refuse_any_proxy() -> None:
+def _check_proxies() -> None:
     """Refuse proxies that are not named one by one.
 
     The server believes what they say of the address that somebody comes from, and by it counts the

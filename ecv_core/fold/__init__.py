@@ -114,6 +114,7 @@ def import_folds(
     if not path.exists() and re.fullmatch("[0-9a-f]{64}", str(path)):
         path = exchange.stored_folds_path(folds_folder(), str(path))
     entry = datasets.entry(dataset)
+    # Loaded first, the data do not count as memory that reading the file takes.
     load_data = partial(for_task, entry, task)
     return bounded.read(_read_and_keep, path, entry, task, error=FoldsError, load_first=load_data)
 

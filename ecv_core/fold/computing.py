@@ -20,7 +20,7 @@ from ecv_core.dataset.rating_scale import scale_of
 from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.fold import entry_of, fold_seed, folds_of_data
 from ecv_core.fold.costs import Costs, FoldClock
-from ecv_core.models.base import Algorithm, Fitted, RatingPredictor, Recommender, TableModel
+from ecv_core.models.base import Algorithm, RatingPredictor, Recommender, TableModel
 from ecv_core.records.arrays import Floats
 from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratings, Table
 from ecv_core.records.parameters import Params
@@ -50,19 +50,19 @@ def run_fold(
     Raises:
         InputError: For data that cannot serve, RunError if training fails, Cancelled.
     """
-    work, [model] = _load_data_and_models([spec], progress)
+    run, [model] = _load_data_and_models([spec], progress)
     meter = meter or NoMeter()
     meter.start()
     clock = FoldClock()
     try:
-        computed = _COMPUTATIONS[spec.task].compute(work, index, model, progress)
+        computed = _COMPUTATIONS[spec.task].compute(run, index, model, progress)
         seconds = clock.seconds_until_now(
             fit_began_at=computed.fit_begin, fit_ended_at=computed.fit_end
         )
     finally:
         energy = meter.stop()
     return _result(
-        work,
+        run,
         index,
         computed.evaluation,
         inner_curve=tuple(computed.inner_curve),
@@ -72,7 +72,7 @@ def run_fold(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Work:
+class _LoadedRun:
     """A run with everything that its ids name, looked up once for a fold."""
 
     spec: RunSpec
@@ -101,11 +101,13 @@ class _Computation:
 
     load: Callable[[Algorithm, Interactions, int], None]
     """Imports and compiles what so many configurations of an algorithm on this data need."""
-    compute: Callable[[_Work, int, Any, Progress], _TimedEvaluation]
+    compute: Callable[[_LoadedRun, int, Any, Progress], _TimedEvaluation]
     """Splits, fits the model and scores what the fold of this index holds out."""
 
 
-def _load_data_and_models(specs: Sequence[RunSpec], progress: Progress) -> tuple[_Work, list[Any]]:
+def _load_data_and_models(
+    specs: Sequence[RunSpec], progress: Progress
+) -> tuple[_LoadedRun, list[Any]]:
     """Load the data, import and build the models, and deal the folds.
 
     It happens once per process, so that no fold pays for it.
@@ -135,7 +137,7 @@ def _load_data_and_models(specs: Sequence[RunSpec], progress: Progress) -> tuple
     computation = _COMPUTATIONS[spec.task]
     computation.load(algorithm, data, len(specs))
     progress("split", 0, 0)
-    work = _Work(
+    run = _LoadedRun(
         spec=spec,
         entry=entry,
         algorithm=algorithm,
@@ -143,11 +145,11 @@ def _load_data_and_models(specs: Sequence[RunSpec], progress: Progress) -> tuple
         data=data,
         folds=folds_of_data(data, spec),
     )
-    return work, unfitted_models
+    return run, unfitted_models
 
 
 def _result(
-    work: _Work,
+    run: _LoadedRun,
     index: int,
     scores: evaluation.Evaluation,
     **spent: Any,  # noqa: ANN401
@@ -155,10 +157,10 @@ def _result(
     """What a run keeps of a fold, with the fields that say what was spent."""
     return FoldResult(
         fold=index,
-        score=scores.means[work.spec.metric_name],
+        score=scores.means[run.spec.metric_name],
         metrics=scores.means,
         users=len(scores.users),
-        user_scores=scores.user_scores(work.spec.n, work.data.cluster_of),
+        user_scores=scores.user_scores(run.spec.n, run.data.cluster_of),
         **spent,
     )
 
@@ -169,31 +171,28 @@ def _result(
 def _load_ranking(algorithm: Algorithm, data: Interactions, configurations: int) -> None:
     if algorithm.with_torch:
         import_module("torch")
-    evaluation.load_compiled(data.n_users * data.n_items * configurations)
+    # Compiled ranking takes long to load, which only many scores make up for.
+    score_count = data.n_users * data.n_items * configurations
+    evaluation.load_compiled(score_count)
 
 
 def _compute_ranking(
-    work: _Work, index: int, model: Recommender, progress: Progress
+    run: _LoadedRun, index: int, model: Recommender, progress: Progress
 ) -> _TimedEvaluation:
     """Split, fit and rank."""
-    parts = splits.fold_matrices(work.data, work.folds, index)
-    seed = fold_seed(work.spec.seed, index)
+    parts = splits.fold_matrices(run.data, run.folds, index)
+    seed = fold_seed(run.spec.seed, index)
     fit_begin = time.perf_counter()
-    work.algorithm.fit(model, parts.train, parts.history, seed=seed, progress=progress)
+    run.algorithm.fit(model, parts.train, parts.history, seed=seed, progress=progress)
     fit_end = time.perf_counter()
+    scores = evaluate_ranking(
+        run.spec, index, model, parts, progress=progress, log_odds=run.algorithm.log_odds
+    )
     return _TimedEvaluation(
-        evaluation=_evaluate_ranking(work, index, model, parts, progress),
+        evaluation=scores,
         inner_curve=getattr(model, "inner_curve", ()),
         fit_begin=fit_begin,
         fit_end=fit_end,
-    )
-
-
-def _evaluate_ranking(
-    work: _Work, index: int, model: Fitted, parts: FoldMatrices, progress: Progress
-) -> evaluation.Evaluation:
-    return evaluate_ranking(
-        work.spec, index, model, parts, progress=progress, log_odds=work.algorithm.log_odds
     )
 
 
@@ -254,17 +253,17 @@ def _load_rating(algorithm: Algorithm, data: Interactions, configurations: int) 
 
 
 def _compute_ratings(
-    work: _Work, index: int, model: RatingPredictor, progress: Progress
+    run: _LoadedRun, index: int, model: RatingPredictor, progress: Progress
 ) -> _TimedEvaluation:
     """Split, fit and predict ratings.
 
     The model sees who is asked about what, never the rating; its predictions after each step give
     the curve of the held-out RMSE, by which nothing is stopped or chosen.
     """
-    scale = scale_of(work.data, work.entry.scale)
-    parts = splits.usable_parts(work.data, work.folds, index)
-    train = Ratings.of(work.data, parts == Part.TRAIN, scale)
-    held_out = Ratings.of(work.data, parts == Part.TEST, scale)
+    scale = scale_of(run.data, run.entry.scale)
+    parts = splits.usable_parts(run.data, run.folds, index)
+    train = Ratings.of(run.data, parts == Part.TRAIN, scale)
+    held_out = Ratings.of(run.data, parts == Part.TEST, scale)
     curve = []
 
     def report(step: int, steps: int, predicted: Floats | None = None) -> None:
@@ -273,13 +272,13 @@ def _compute_ratings(
             curve.append(round(evaluation.clipped_rmse(predicted, held_out.values, scale), 6))
         progress("fit", step, steps)
 
-    seed = fold_seed(work.spec.seed, index)
+    seed = fold_seed(run.spec.seed, index)
     fit_begin = time.perf_counter()
     predicted = model.predict(train, held_out.pairs, seed=seed, report=report)
     fit_end = time.perf_counter()
     progress("evaluate", 0, 1)
     scores = evaluation.evaluate_ratings(
-        predicted, held_out.values, held_out.users, scale, work.metric
+        predicted, held_out.values, held_out.users, scale, run.metric
     )
     return _TimedEvaluation(
         evaluation=scores, inner_curve=curve, fit_begin=fit_begin, fit_end=fit_end
@@ -294,23 +293,23 @@ def _load_scoring(algorithm: Algorithm, data: Interactions, configurations: int)
 
 
 def _compute_samples(
-    work: _Work, index: int, model: TableModel, progress: Progress
+    run: _LoadedRun, index: int, model: TableModel, progress: Progress
 ) -> _TimedEvaluation:
     """Split, fit and score samples.
 
     The seed is the run's in every fold, so that scores are those of scikit-learn's
     `cross_val_score` of an estimator with this `random_state`.
     """
-    samples = cast("Table", work.data)
-    parts = splits.usable_parts(samples, work.folds, index)
-    estimator = model.estimator(work.spec.seed)
+    samples = cast("Table", run.data)
+    parts = splits.usable_parts(samples, run.folds, index)
+    estimator = model.estimator(run.spec.seed)
     progress("fit", 0, 0)
     fit_begin = time.perf_counter()
     evaluation.fit_samples(estimator, samples, np.flatnonzero(parts == Part.TRAIN))
     fit_end = time.perf_counter()
     progress("evaluate", 0, 1)
     held_out = np.flatnonzero(parts == Part.TEST)
-    scores = evaluation.evaluate_samples(estimator, samples, held_out, work.metric)
+    scores = evaluation.evaluate_samples(estimator, samples, held_out, run.metric)
     return _TimedEvaluation(evaluation=scores, fit_begin=fit_begin, fit_end=fit_end)
 
 
@@ -370,8 +369,8 @@ def run_shared_fold(
     Raises:
         As `run_fold`, for the configuration that comes next.
     """
-    work, unfitted_models = _load_data_and_models(specs, progress)
-    sharing = work.algorithm.sharing
+    run, unfitted_models = _load_data_and_models(specs, progress)
+    sharing = run.algorithm.sharing
     assert sharing is not None  # or else its configurations have no `sharing_key`
     meter = meter or NoMeter()
     costs = Costs(len(specs), steps_build_on_each_other=sharing.continues_from_previous)
@@ -379,23 +378,25 @@ def run_shared_fold(
     is_metered_now = True
     try:
         costs.start_clock()
-        parts = splits.fold_matrices(work.data, work.folds, index)
+        parts = splits.fold_matrices(run.data, run.folds, index)
         costs.end_part("split")
         history = None
-        if work.algorithm.needs is not Need.NOTHING:
+        if run.algorithm.needs is not Need.NOTHING:
             history = parts.history()
-        seed = fold_seed(work.spec.seed, index)
+        seed = fold_seed(run.spec.seed, index)
         fits = sharing.fit(
             unfitted_models, parts.train, seed=seed, progress=progress, history=history
         )
         costs.end_part("start")  # what is done before the first fit, for all configurations
         for spec_index, model in fits:  # Each is fitted as the loop asks for it.
             costs.end_part("step")
-            scores = _evaluate_ranking(work, index, model, parts, progress)
+            scores = evaluate_ranking(
+                run.spec, index, model, parts, progress=progress, log_odds=run.algorithm.log_odds
+            )
             costs.end_part("evaluate")
             is_metered_now = False
             costs.finish_configuration(meter.stop())
-            yield spec_index, _result(work, index, scores, **costs.share_of_last())
+            yield spec_index, _result(run, index, scores, **costs.share_of_last())
             meter.start()
             is_metered_now = True
             costs.start_clock()

@@ -95,14 +95,14 @@ class Costs:
 
     def share_of_last(self) -> dict[str, Any]:
         """What the configuration that was finished last has to bear, as fields of its result."""
-        needed = self._cost_of_last(is_common_work_divided=True)
+        divided = self._cost_of_last(is_common_work_divided=True)
         alone = self._cost_of_last(is_common_work_divided=False)
         return {
-            "fit_seconds": needed.seconds["start"] + needed.seconds["step"],
-            "evaluate_seconds": needed.seconds["evaluate"],
-            "total_seconds": sum(needed.seconds.values()),
-            "processor_seconds": needed.processor_seconds,
-            "energy": needed.energy,
+            "fit_seconds": divided.seconds["start"] + divided.seconds["step"],
+            "evaluate_seconds": divided.seconds["evaluate"],
+            "total_seconds": sum(divided.seconds.values()),
+            "processor_seconds": divided.processor_seconds,
+            "energy": divided.energy,
             "shared": Shared(
                 configurations=self._configuration_count,
                 alone_seconds=sum(alone.seconds.values()),

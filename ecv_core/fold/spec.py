@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
-from types import NoneType
 from typing import Any
 
 from ecv_core import dataset as datasets
@@ -101,13 +100,13 @@ def _with_registered_ids(settings: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: For what is none.
     """
-    by_id = dict(settings)
+    settings_with_ids = dict(settings)
     registers = (("metric", evaluation.register_metric), ("split", splits.register_split))
     for name, register in registers:
-        value = by_id.get(name)
-        if not isinstance(value, str | NoneType):
-            by_id[name] = register(value).id
-    return by_id
+        value = settings.get(name)
+        if value is not None and not isinstance(value, str):
+            settings_with_ids[name] = register(value).id
+    return settings_with_ids
 
 
 def _with_list_length(settings: dict[str, Any]) -> dict[str, Any]:
@@ -142,17 +141,17 @@ def _checked_values(settings: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: For a value that no run can have.
     """
-    values = {}
+    values: dict[str, Any] = {}
     for name, setting in _SETTINGS.items():
-        # None stands for a default that depends on others; `make_spec` works it out later.
         value = settings.get(name)
-        if name not in settings and not setting.derived_default:
+        if value is None and setting.derived_default:
+            values[name] = None  # it depends on other settings; `make_spec` works it out later
+            continue
+        if name not in settings:
             value = setting.default
-        if value is not None or not setting.derived_default:
-            value = setting.typed(value)
-            if not setting.of_rule:  # the others are checked with the rule
-                setting.check(value)
-        values[name] = value
+        values[name] = setting.typed(value)
+        if not setting.of_rule:  # the others are checked with the rule
+            setting.check(values[name])
     return values
 
 
@@ -284,12 +283,16 @@ def _check_lists(
         )
 
 
+_USUAL_LENGTHS = (1, 5, 10, 20)
+"""Of lists of recommendations, at which metrics are computed beside the run's own."""
+
+
 def _cutoffs(n: int, item_count: int | None, task: Task) -> tuple[int, ...]:
     """The list lengths at which metrics are computed: the usual ones that can be, and n."""
     lengths = {n}
     if task.ranks:
-        longest = item_count or math.inf
-        lengths.update(length for length in (1, 5, 10, 20) if length <= longest)
+        longest = item_count or math.inf  # how many items there are may not be known yet
+        lengths.update(length for length in _USUAL_LENGTHS if length <= longest)
     return tuple(sorted(lengths))
 
 

@@ -23,26 +23,33 @@ def check_answer(computed: Computed, answered_indices: Collection[int], node: st
     Raises:
         WrongAnswer, which names the node and what is wrong.
     """
+    reason = _reason_against(computed, answered_indices)
+    if reason is not None:
+        raise _wrong_answer(computed.task, node, reason)
+
+
+def _reason_against(computed: Computed, answered_indices: Collection[int]) -> str | None:
     task = computed.task
     spec_index = computed.spec_index
     if type(spec_index) is not int or not 0 <= spec_index < len(task.specs):
-        raise _wrong(task, node, f"it names configuration {spec_index!r:.40}")
+        return f"it names configuration {spec_index!r:.40}"
     if spec_index in answered_indices:
-        raise _wrong(task, node, f"configuration {spec_index} was answered twice")
+        return f"configuration {spec_index} was answered twice"
     if type(computed.result) is not FoldResult:
-        raise _wrong(task, node, f"it is of the type {type(computed.result).__name__}")
+        return f"it is of the type {type(computed.result).__name__}"
     if computed.result.fold != task.fold:
-        raise _wrong(task, node, f"it names fold {computed.result.fold!r:.40}")
+        return f"it names fold {computed.result.fold!r:.40}"
     try:
         check_fold(task.specs[spec_index], computed.result)
     except InputError as error:
-        raise _wrong(task, node, str(error)) from error
+        return str(error)
+    return None
 
 
 def missing_answer(specs: Collection[RunSpec], task: FoldTask, node: str) -> WrongAnswer:
     """What to say of a task that has ended well, but without the results of some specs."""
-    return _wrong(task, node, f"{len(specs)} of its {len(task.specs)} results are missing")
+    return _wrong_answer(task, node, f"{len(specs)} of its {len(task.specs)} results are missing")
 
 
-def _wrong(task: FoldTask, node: str, why: str) -> WrongAnswer:
-    return WrongAnswer(f"the answer of {node} cannot be fold {task.fold}: {why}")
+def _wrong_answer(task: FoldTask, node: str, reason: str) -> WrongAnswer:
+    return WrongAnswer(f"the answer of {node} cannot be fold {task.fold}: {reason}")

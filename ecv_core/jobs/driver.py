@@ -80,9 +80,11 @@ def drive(
             the folds of these runs are in a file of their own then, which the error names.
     """
     executor = executor or Here()
+    # Whatever ends the block, signs of life are given until every run has its state; the thread
+    # that writes progress ends first, so that it writes none of a run that has ended.
     with (
         signs_of_life(plan_runs.store),
-        _ending(plan_runs, is_closing),
+        _ending_runs(plan_runs, is_closing),
         waiting_for_database(plan_runs.tell_connection),
         closed_after(ProgressWriter(plan_runs.store)) as writer,
     ):
@@ -174,7 +176,7 @@ class _Drive:
         """Until nothing is left to do."""
         while True:
             self._raise_if_ending()
-            if self._begin_more():
+            if self._begin_more():  # then the plan may have more
                 continue
             if not self._submissions:
                 break
@@ -263,10 +265,9 @@ class _Drive:
         if any(task.bet for task in self._submissions):
             wanted_folds = folds_of(self._plan.next(self._plan_runs, ()))
         for task in list(self._submissions):
-            is_needless = task.bet and wanted_folds.isdisjoint(task.folds)
-            if is_needless or all(
-                self._plan_runs.has_ended_incomplete(spec) for spec in task.specs
-            ):
+            is_lost_bet = task.bet and wanted_folds.isdisjoint(task.folds)
+            have_runs_failed = all(map(self._plan_runs.has_ended_incomplete, task.specs))
+            if is_lost_bet or have_runs_failed:
                 self._cancel_task(task)
                 self._plan_runs.withdraw(task, self._submissions)
 
@@ -279,8 +280,7 @@ class _Drive:
         """Finish the runs of a task that has ended, or do what its error asks for.
 
         Raises:
-            Terminated.
-            Cancelled: Where the whole plan ends with the task.
+            Terminated, and Cancelled, as of `_take_failure`.
         """
         submission = self._submissions.pop(ended.task)
         error = ended.error
@@ -289,20 +289,28 @@ class _Drive:
             error = missing_answer(missing_specs, ended.task, submission.node)
         if error is None:
             self._plan_runs.finish_runs_without_missing_folds(ended.task.specs, self._submissions)
-            self._cancel_needless_tasks()
-            return
-        self._plan_runs.add_lost_seconds(ended.task, submission.lost_seconds)
+        else:
+            self._take_failure(ended.task, submission, error)
+        self._cancel_needless_tasks()
+
+    def _take_failure(self, task: FoldTask, submission: _Submission, error: Exception) -> None:
+        """Try the task again, or end its runs.
+
+        Raises:
+            Terminated: Where this program is about to end.
+            Cancelled: Where the whole plan ends with the task.
+        """
+        self._plan_runs.add_lost_seconds(task, submission.lost_seconds)
         if self._is_closing():  # the worker has ended with this program
             raise Terminated
-        elif isinstance(error, Cancelled):
-            self._cancel_runs(ended.task, error)
+        if isinstance(error, Cancelled):
+            self._cancel_runs(task, error)
         elif isinstance(error, WorkerDied | WrongAnswer):
-            self._count_failed_try(ended.task, submission, error)
+            self._count_failed_try(task, submission, error)
         else:
             if not isinstance(error, EcvError):
-                log.error("fold %d failed", ended.task.fold, exc_info=error)
-            self._plan_runs.end(RunState.FAILED, failure_sentence(error), ended.task.specs)
-        self._cancel_needless_tasks()
+                log.error("fold %d failed", task.fold, exc_info=error)
+            self._plan_runs.end(RunState.FAILED, failure_sentence(error), task.specs)
 
     def _count_failed_try(self, task: FoldTask, submission: _Submission, error: RunError) -> None:
         """Note that folds were computed in vain; after the last try their runs end."""
@@ -350,7 +358,7 @@ class _Drive:
 
 
 @contextmanager
-def _ending(plan_runs: PlanRuns, is_closing: Callable[[], bool]) -> Iterator[None]:
+def _ending_runs(plan_runs: PlanRuns, is_closing: Callable[[], bool]) -> Iterator[None]:
     """However the block ends, whoever looks at the runs is told. Raises: as `drive`."""
     try:
         yield
@@ -377,11 +385,11 @@ def _end_runs_after_error(
             what happened.
     """
     if isinstance(error, StoreError | RunError):
-        where_saved = plan_runs.save_unstored_folds(error)
-        if where_saved is not None:
+        error_with_place = plan_runs.save_unstored_folds(error)
+        if error_with_place is not None:  # it says where the folds are now
             with suppress(StoreError, RunError):  # the database may be gone
-                plan_runs.end(RunState.FAILED, str(where_saved))
-            raise where_saved from error
+                plan_runs.end(RunState.FAILED, str(error_with_place))
+            raise error_with_place from error
     if is_closing():
         plan_runs.end(RunState.INTERRUPTED, GONE)
         return

@@ -33,7 +33,7 @@ from ecv_core.records.errors import EcvError, RunError, Terminated, what_to_inst
 from ecv_core.records.run import FoldResult, Node, Progress, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.environment import hardware, host
-from ecv_core.untrusted.bounded import ending, start_python
+from ecv_core.untrusted.bounded import ending, start_python, take_standard_output, write_message
 
 log = logging.getLogger(__name__)
 
@@ -62,10 +62,7 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
             if len(specs) > 1:
                 results = run_shared_fold(specs, index, meter=meter, progress=progress)
                 for spec_index, result in results:
-                    own_seconds = 0.0
-                    if result.shared is not None:
-                        own_seconds = result.shared.alone_seconds
-                    yield spec_index, replace(result, node=node_here(own_seconds))
+                    yield spec_index, _with_node(result)
                 return
             result = run_fold(specs[0], index, meter=meter, progress=progress)
     # These say all that is to be known, or end this program.
@@ -75,7 +72,17 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
         if what_to_install(error) is None:
             log.exception("fold %d of %s failed", index, specs[0].algorithm)
         raise RunError(failure_sentence(error)) from None
-    yield 0, replace(result, node=node_here(result.total_seconds))
+    yield 0, _with_node(result)  # now that others may have the machine
+
+
+def _with_node(result: FoldResult) -> FoldResult:
+    """A result that has just come, with where it was computed and since when."""
+    seconds = result.total_seconds
+    if (
+        result.shared is not None
+    ):  # then these are only its part of what several configurations took
+        seconds = result.shared.alone_seconds
+    return replace(result, node=node_here(seconds))
 
 
 def node_here(seconds: float) -> Node:
@@ -85,33 +92,30 @@ def node_here(seconds: float) -> Node:
 
 
 class WorkerDied(RunError):
-    """The process that computed a fold is gone."""
+    """The process that computed a fold is gone.
 
-    def __init__(self, how: str) -> None:
-        """Args: how: the signal, or its exit code."""
-        self.how = how
-        super().__init__(
-            f"the worker process was killed ({how}) before the fold was done, most likely because "
-            "memory ran out; finished folds are kept: close other programs or pick a smaller "
-            "dataset or model, and resume"
+    It is made with how it ended: the signal, or its exit code.
+    """
+
+    def __str__(self) -> str:
+        return (
+            f"the worker process was killed ({super().__str__()}) before the fold was done, most "
+            "likely because memory ran out; finished folds are kept: close other programs or pick "
+            "a smaller dataset or model, and resume"
         )
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return WorkerDied, (self.how,)
 
 
 class WrongAnswer(RunError):
-    """Whoever computes a task has answered with what cannot be a fold of it."""
+    """Whoever computes a task has answered with what cannot be a fold of it.
 
-    def __init__(self, what: str) -> None:
-        """Args: what: who has answered, and what is wrong with it."""
-        self.what = what
-        super().__init__(
-            f"{what}; finished folds are kept: check the program that computes them, then resume"
+    It is made with who has answered, and what is wrong with it.
+    """
+
+    def __str__(self) -> str:
+        return (
+            f"{super().__str__()}; finished folds are kept: check the program that computes them, "
+            "then resume"
         )
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return WrongAnswer, (self.what,)
 
 
 def portable(error: Exception) -> EcvError:
@@ -303,7 +307,7 @@ class _Process:
 
     def send(self, message: object) -> None:
         assert self.popen.stdin is not None
-        _write_message(self.popen.stdin, message)
+        write_message(self.popen.stdin, message)
 
 
 class Workers:
@@ -369,7 +373,7 @@ class Workers:
         try:
             self._idle_process().begin(self.compute, task, progress)
         except (OSError, ValueError):  # it died while it was idle; its input may be closed already
-            self.cancel(task)
+            self.cancel(task)  # so that the dead process has it no more
             self._idle_process().begin(self.compute, task, progress)
 
     def finished(self, seconds: float) -> Finished:
@@ -459,17 +463,17 @@ class Workers:
         process.popen.wait()
 
 
-def unmetered_workers(compute: Compute = compute, *, niceness: int = 0) -> Workers:
+def unmetered_workers(compute: Compute, *, niceness: int = 0) -> Workers:
     """For folds that no meter looks at: as many at once as there are cores."""
     return Workers(compute, max_processes=os.cpu_count() or 1, niceness=niceness)
 
 
-def work(niceness: int = NICENESS) -> None:
+def work(niceness: int) -> None:
     """In the worker process: compute the tasks that standard input says, one after the other.
 
     The process ends when standard input does, once the program is gone: see `_receive_tasks`.
     """
-    output_pipe = _take_standard_output()
+    output_pipe = take_standard_output()
     input_pipe = _take_standard_input()
     _lower_priority(niceness)
     _ignore_signals()
@@ -478,7 +482,7 @@ def work(niceness: int = NICENESS) -> None:
         works_for(program)  # so that what the program uses does not count as others' load
 
     def report(phase: str, step: int, steps: int) -> None:
-        _write_message(output_pipe, _Step(phase, step, steps))
+        write_message(output_pipe, _Step(phase, step, steps))
 
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive_tasks, args=(input_pipe, tasks), daemon=True).start()
@@ -492,19 +496,10 @@ def work(niceness: int = NICENESS) -> None:
         try:
             results = compute_task(specs, fold, Throttled(report, PROGRESS_SECONDS))
             for spec_index, result in results:
-                _write_message(output_pipe, _Result(spec_index, result))
+                write_message(output_pipe, _Result(spec_index, result))
         except Exception as raised:  # noqa: BLE001  the driver says what it means
             error = portable(raised)
-        _write_message(output_pipe, _End(error))
-
-
-def _take_standard_output() -> IO[bytes]:
-    """Standard output, for messages alone: what a library prints goes to standard error instead."""
-    standard_output = 1
-    standard_error = 2
-    output_pipe = os.fdopen(os.dup(standard_output), "wb")
-    os.dup2(standard_error, standard_output)
-    return output_pipe
+        write_message(output_pipe, _End(error))
 
 
 def _take_standard_input() -> IO[bytes]:
@@ -553,11 +548,6 @@ def _receive_tasks(input_pipe: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None
         log.exception("the task of a worker process cannot be read")
     finally:
         os._exit(1)
-
-
-def _write_message(file: IO[bytes], message: object) -> None:
-    pickle.dump(message, file)
-    file.flush()
 
 
 class Throttled:

@@ -119,21 +119,21 @@ def interrupt_run_if_abandoned(store: Store, run_id: str) -> None:
     """
     interrupt_abandoned_runs(store)
     owner = owner_of(store, run_id)
-    first_beats = active_owners(store)
-    if owner not in first_beats or not is_elsewhere(owner):
+    beat_of_owner = active_owners(store)
+    if owner not in beat_of_owner or not is_elsewhere(owner):
         return
     log.info("waits for a sign of life of the program that has run %s", run_id)
     watch = OwnerWatch(store)
-    while active_owners(store).get(owner, ENDED) == first_beats[owner]:  # no new sign yet
-        if owner in watch.find_gone_owners():
-            _interrupt_runs(store, {owner})
-            return
+    while owner not in watch.find_gone_owners():
+        if active_owners(store).get(owner, ENDED) != beat_of_owner[owner]:
+            return  # it has given a new sign of life, or has no active run any more
         sleep(LOOK_SECONDS)
+    _interrupt_runs(store, {owner})
 
 
 def _interrupt_runs(
     store: Store, gone_owners: Collection[str], *, takes_over_queues: bool = False
-) -> bool:
+) -> int:
     """Interrupt the runs of owners that are gone.
 
     Args:
@@ -143,18 +143,17 @@ def _interrupt_runs(
             process.
 
     Returns:
-        Whether it took something over.
+        How many runs this process has taken over.
 
     Raises:
         StoreError.
     """
-    if not gone_owners:
-        return False
     taken_over_count = 0
-    if takes_over_queues:  # what waits in dashboards' queues goes on in this process
-        taken_over_count = take_over(store, gone_owners, owner=this_process())
-    interrupt(store, gone_owners)
-    return taken_over_count > 0
+    if gone_owners:
+        if takes_over_queues:
+            taken_over_count = take_over(store, gone_owners, owner=this_process())
+        interrupt(store, gone_owners)
+    return taken_over_count
 
 
 _heartbeat_counts: Counter[str] = Counter()
@@ -207,9 +206,10 @@ class Heartbeat:
             try:
                 if owner in active_owners(self._store):  # a process without runs writes nothing
                     beat(self._store, owner, is_dashboard=self._is_dashboard)
-                if _interrupt_runs(
+                taken_over_count = _interrupt_runs(
                     self._store, watch.find_gone_owners(), takes_over_queues=self._is_dashboard
-                ):
+                )
+                if taken_over_count:
                     self._on_takeover()
             except StoreError as error:  # a database comes and goes
                 log.warning("no sign of life could be given: %s", error)

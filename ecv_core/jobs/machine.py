@@ -53,6 +53,7 @@ def machine_for(spec: RunSpec, progress: Progress) -> Iterator[None]:
     if spec.share_machine:
         yield
         return
+    # Who waits for quiet has the machine alone even without a meter: other folds are not quiet.
     with machine_alone(progress, metered=not spec.no_energy or spec.wait_for_quiet):
         if spec.wait_for_quiet:
             _wait_for_quiet(progress)
@@ -163,7 +164,7 @@ def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
 @contextmanager
 def _held(lock: FileLock) -> Iterator[None]:
     """Hold a lock; a process that keeps it for long was suspended, and is not waited for."""
-    with suppress(Timeout):
+    with suppress(Timeout):  # then the block runs without the lock
         lock.acquire(timeout=ASLEEP_SECONDS)
     try:
         yield

@@ -154,7 +154,7 @@ def plan_of(
 
 def _other_runs_to_compute_beside(store: Store, first: RunRecord) -> list[RunRecord]:
     """The runs that wait behind a run and may be computed beside it; one of each spec."""
-    first_queue = _queue_of(store, first)
+    conditions = _conditions_of(store, first)
     run_of_spec: dict[RunSpec, RunRecord] = {}
     for run in store.active():
         # A run of the same spec waits, and then uses the folds of this one again.
@@ -163,13 +163,13 @@ def _other_runs_to_compute_beside(store: Store, first: RunRecord) -> list[RunRec
         # A selection decides itself which folds its runs need.
         plan = plan_behind(store, run.group)
         is_of_selection = plan is not None and plan.kind == SELECTION
-        if not is_of_selection and _queue_of(store, run) == first_queue:
+        if not is_of_selection and _conditions_of(store, run) == conditions:
             run_of_spec.setdefault(run.spec, run)
     return list(run_of_spec.values())
 
 
-def _queue_of(store: Store, run: RunRecord) -> tuple[object, ...]:
-    """What runs have in common that may be computed beside each other."""
+def _conditions_of(store: Store, run: RunRecord) -> tuple[object, ...]:
+    """Under which a run is computed: runs with the same ones may be computed beside each other."""
     return (
         owner_of(store, run.run_id),
         store.place_of(run.group),

@@ -67,12 +67,6 @@ class SaveAttempts:
             raise RunError(f"gave up after {waited_seconds:.0f} s: {reason}")
 
 
-def raise_unsaved_fold(sentence: str | None) -> None:
-    """As `Callbacks.trouble`, where a fold that cannot be saved at once is not waited for."""
-    if sentence:
-        raise RunError(f"the fold could not be saved: {sentence}; report it again")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Callbacks:
     """Who is told what happens; nobody, unless it is said."""
@@ -168,8 +162,8 @@ class PlanRuns:
         return run
 
     def has_ended_incomplete(self, spec: RunSpec) -> bool:
-        run_id = self._run_ids_by_key.get(_key_of_run(spec))
-        return self._end_states.get(run_id or "", RunState.FINISHED) is not RunState.FINISHED
+        run_id = self._run_ids_by_key.get(_key_of_run(spec), "")  # no run has none as its id
+        return self._end_states.get(run_id, RunState.FINISHED) is not RunState.FINISHED
 
     def folds(self, spec: RunSpec) -> Mapping[int, FoldResult]:
         return self.results.folds(spec)
@@ -187,16 +181,14 @@ class PlanRuns:
         return self._running_ids
 
     def start(self) -> None:
-        """Claim what waits in the queue; finish what has all its folds and never said so.
-
-        Of several, each goes on waiting until it is its turn.
-        """
+        """Claim what waits in the queue; finish what has all its folds and never said so."""
         for run_id in self._initial_ids:
             run = self.store.run(run_id)
             if run.state is RunState.QUEUED and not self._plan_id:
-                if len(self._initial_ids) == 1:
+                if len(self._initial_ids) == 1:  # of several, each waits until `claim`
                     self._start(run_id)
             elif run.state.resumable and next_fold(run) is None:
+                # Its program ended between the last fold and the end of the run.
                 self.store.requeue(run_id, run.spec, owner=self.owner)
                 if self._start(run_id):
                     self._end(run_id, RunState.FINISHED, None)
@@ -398,8 +390,6 @@ class PlanRuns:
 
     def finish_if_no_fold_is_missing(self, run_id: str) -> None:
         """Finish a running run that needs no more fold, unless another program has it by now."""
-        if self.has_ended(run_id):
-            return
         run = self.store.run(run_id)
         if run.state is RunState.RUNNING and next_fold(run) is None:
             self._end(run_id, RunState.FINISHED, None)
@@ -429,9 +419,11 @@ class PlanRuns:
         for run_id in self._ids_of(task.specs) & self._running_ids:
             run = self._current_run(run_id)
             if next_fold(run) is not None and task.fold in run.spec.only_folds:
-                others = tuple(fold for fold in run.spec.only_folds if fold != task.fold)
-                self._set_folds(run_id, others)
-                if run.ahead:  # the turn of folds that finished early may have come with this
+                other_folds = tuple(fold for fold in run.spec.only_folds if fold != task.fold)
+                self._set_folds(run_id, other_folds)
+                # Folds that finished early wait for the missing ones before them. Where this was
+                # the missing one, writing one of them again gives all of them their turn.
+                if run.ahead:
                     self._write_fold(run_id, run.ahead[0])
         self.finish_runs_without_missing_folds(task.specs, submitted_tasks)
 
@@ -586,6 +578,40 @@ class PlanRuns:
         """
         if sentence or not self._is_writing:
             self.callbacks.trouble(sentence)
+
+
+def keep_reported_fold(
+    store: Store,
+    run: RunRecord,
+    result: FoldResult,
+    *,
+    owner: str = "",
+    rule: StoppingRule | None = None,
+) -> None:
+    """Commit a fold that other code has computed, and finish its run if it needs no more.
+
+    Args:
+        store: The store of the run.
+        run: The run of the fold.
+        result: The fold.
+        owner: Who has the run; by default this process.
+        rule: As of `PlanRuns`.
+
+    Raises:
+        RunError: Where the fold cannot be saved at once.
+    """
+    callbacks = Callbacks(trouble=raise_unsaved_fold)
+    plan_runs = PlanRuns(store, runs=[run], owner=owner, rule=rule, callbacks=callbacks)
+    task = FoldTask(specs=(run.spec,), fold=result.fold)
+    plan_runs.commit(task, spec_index=0, result=result)
+    # The rule may have stopped the run after this fold, or it was the last one.
+    plan_runs.finish_if_no_fold_is_missing(run.run_id)
+
+
+def raise_unsaved_fold(sentence: str | None) -> None:
+    """As `Callbacks.trouble`, where a fold that cannot be saved at once is not waited for."""
+    if sentence:
+        raise RunError(f"the fold could not be saved: {sentence}; report it again")
 
 
 def _spec_to_go_on(run: RunRecord, spec: RunSpec) -> RunSpec:

@@ -18,8 +18,8 @@ from ecv_core.energy.real_meters import meter_for
 from ecv_core.fold.costs import FoldClock
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
-from ecv_core.jobs.plan import FoldTask, next_fold
-from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, raise_unsaved_fold
+from ecv_core.jobs.plan import next_fold
+from ecv_core.jobs.plan_runs import keep_reported_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin_or_go_on, go_on
 from ecv_core.jobs.reported_scores import measure
 from ecv_core.jobs.tracked_fold import TrackedFold
@@ -197,15 +197,7 @@ class Tracked:
         """Commit a fold, and end the run if its rule says stop or all folds are in."""
         assert self._run_id is not None  # a loop has begun
         run = self._store.run(self._run_id)
-        plan_runs = PlanRuns(
-            self._store,
-            runs=[run],
-            rule=self._rule,
-            callbacks=Callbacks(trouble=raise_unsaved_fold),
-        )
-        task = FoldTask(specs=(run.spec,), fold=result.fold)
-        plan_runs.commit(task, spec_index=0, result=result)
-        plan_runs.finish_if_no_fold_is_missing(run.run_id)
+        keep_reported_fold(self._store, run, result, rule=self._rule)
 
     def close(self) -> None:
         """End the loop where it is, if there is one; the same `track` goes on there."""

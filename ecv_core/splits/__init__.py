@@ -21,6 +21,7 @@ from ecv_core.splits.registry import register_split as register_split
 from ecv_core.splits.strategies import IMPORTED as IMPORTED
 from ecv_core.splits.strategies import Past as Past
 from ecv_core.splits.strategies import Strategy as Strategy
+from ecv_core.splits.strategies import check_count
 
 
 def strategy(split_id: str) -> Strategy:
@@ -95,11 +96,7 @@ def split(
     """
     chosen = strategy(split_id)
     settings = dict(chosen.resolve(params or {}))
-    if len(interactions) < 2:
-        raise FoldsError(
-            f"{interactions.dataset} has {len(interactions)} interactions, too few to make folds; "
-            "choose a dataset with at least 2"
-        )
+    check_count(interactions)
     if not chosen.needs.met(interactions):
         others = [name for name in serving(chosen.tasks[0]) if SPLITS[name].needs.met(interactions)]
         raise FoldsError(
@@ -128,6 +125,7 @@ def obstacle(
         if k is None:
             k = strategy(split_id).default_k
         folds = split(interactions, split_id, k, 0, params)
+        # Where folds differ in size, the first or the last has the least to learn from or to test.
         for index in (0, folds.k - 1):
             fold_matrices(interactions, folds, index)
     except InputError as error:

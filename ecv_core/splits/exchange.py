@@ -55,7 +55,7 @@ def store_folds(source: Path | bytes, folder: Path) -> str:
     Raises:
         FoldsError: If the file cannot be read or the copy not written.
     """
-    content = _source_content(source, "the fold file")
+    content = _source_content(source)
     sha256 = hashlib.sha256(content).hexdigest()
     suffix = ".csv"
     for magic, suffix_of_packed in SUFFIXES.items():
@@ -89,11 +89,11 @@ def _source_name(source: Path | bytes, kind: str) -> str:
     return kind
 
 
-def _source_content(source: Path | bytes, kind: str) -> bytes:
+def _source_content(source: Path | bytes) -> bytes:
     """The bytes of a file, which may be given as its content. Raises: FoldsError."""
     if isinstance(source, bytes):
         return source
-    return read_bytes(source, _source_name(source, kind))
+    return read_bytes(source, _source_name(source, "the fold file"))
 
 
 def read_bytes(path: Path, name: str) -> bytes:
@@ -257,12 +257,12 @@ def _check_size(content: bytes, name: str) -> None:
         raise FoldsError(f"{name} is larger than {most} MiB unpacked; is it a fold file?")
 
 
-def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
+def _folds_of_csv(content: bytes, name: str, interactions: Interactions) -> Folds:
     """Folds from a file that gives every interaction exactly one fold, numbered from 0.
 
     Args:
-        source: A CSV or gzipped CSV, as a path or as its content; rows in any order, further
-            columns are ignored.
+        content: A CSV or gzipped CSV; rows in any order, further columns are ignored.
+        name: What to call it in an error.
         interactions: The prepared dataset that the folds are of.
 
     Returns:
@@ -272,9 +272,7 @@ def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
         FoldsError: If the file cannot be read, lacks a column, misses or repeats an interaction,
             names one that is not there, or has an odd fold number, an empty fold, or only one fold.
     """
-    name = _source_name(source, "the fold file")
-    content = _unpacked(_source_content(source, "the fold file"), name)
-    labels = read_labels(content, name, "fold", interactions)
+    labels = read_labels(_unpacked(content, name), name, "fold", interactions)
     is_missing = np.ones(len(interactions), dtype=np.bool_)
     is_missing[labels.interactions] = False
     if is_missing.any():
@@ -363,16 +361,15 @@ def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
 def _fold_numbers(column: pa.ChunkedArray, name: str) -> Assignment:
     """The column's texts as numbers of folds. Raises: FoldsError for what is none."""
     is_whole = compute.match_substring_regex(column, r"^\d{1,9}$")  # 9 digits fit in 32 bits
-    refused = column.filter(compute.invert(is_whole))
-    if not len(refused):
-        numbers = np.asarray(column.cast(pa.int32()))
-        refused = column.filter(pa.array(numbers >= MAX_K))
+    # What is no whole number is refused together with the numbers that are too high.
+    numbers = compute.if_else(is_whole, column, str(MAX_K)).cast(pa.int32())
+    refused = column.filter(compute.greater_equal(numbers, MAX_K))
     if len(refused):
         raise FoldsError(
             f"{name} has {len(refused)} rows whose fold is not a whole number below {MAX_K}, e.g. "
             f"'{shown(refused[0])}'; number the folds 0, 1, 2, ..."
         )
-    return numbers.astype(np.int16)
+    return np.asarray(numbers, dtype=np.int16)
 
 
 # A split in words: how it was made and what is in it, as papers ask authors to release.
@@ -479,7 +476,8 @@ def _fold_note(index: int, parts: FoldParts, leak: Leakage | None) -> str:
 PART_NAMES = {Part.TRAIN: "train", Part.VALIDATION: "validation", Part.TEST: "test"}
 """The parts that are written, as the column 'part' names them; the others are left out."""
 
-_OLD = (1980, 1, 1, 0, 0, 0)  # the same split gives the same bytes on every day
+_ANY_DAY = (1980, 1, 1, 0, 0, 0)  # the same split gives the same bytes on every day
+_MODE_IN_ZIP = 0o644 << 16  # the mode of a file is in the upper half of its attributes
 
 
 def split_archive(
@@ -503,8 +501,8 @@ def split_archive(
     with zipfile.ZipFile(out, "w") as archive:
         text = readme(interactions, folds, facts=facts).encode()
         for name, content in [("README.md", text), *_csv_files(interactions, folds)]:
-            info = zipfile.ZipInfo(name, _OLD)
-            info.external_attr = 0o644 << 16
+            info = zipfile.ZipInfo(name, _ANY_DAY)
+            info.external_attr = _MODE_IN_ZIP
             archive.writestr(info, content, zipfile.ZIP_DEFLATED, compresslevel=6)
     return out.getvalue()
 
@@ -514,12 +512,13 @@ def _csv_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[str, 
     if holds_each_out_once(folds):
         yield "folds.csv", folds_csv(interactions, folds)
         return
-    words = pa.array([PART_NAMES.get(part, "") for part in Part])
+    # By the number of the part, as `parts` has it; what is left out has no name.
+    name_of_part = pa.array([PART_NAMES.get(part, "") for part in sorted(Part)])
     for index in range(folds.k):
         parts = checked_parts(interactions, folds, index)
         rows = np.flatnonzero(np.isin(parts, list(PART_NAMES)))
         columns = id_columns(interactions, rows)
-        columns["part"] = words.take(pa.array(parts[rows]))
+        columns["part"] = name_of_part.take(pa.array(parts[rows]))
         yield f"fold-{index}.csv", csv_text(columns)
 
 
@@ -530,12 +529,12 @@ _FOLD = re.compile(r"fold-?(\d{1,5})\.csv")
 
 
 def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
-    """A split from a fold file (see `read_folds`) or from a ZIP archive of `split_archive` as CSV.
+    """A split from a fold file or from a ZIP archive, as `folds_csv` and `split_archive` make them.
 
     What an archive leaves out of a fold is neither learnt from nor held out there.
 
     Args:
-        source: The file, as a path or as its content.
+        source: The file, as a path or as its content; a fold file may be packed by gzip.
         interactions: The prepared dataset that the split is of.
 
     Returns:
@@ -544,10 +543,10 @@ def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
     Raises:
         FoldsError: If the file cannot be read, is of another form, or does not fit the dataset.
     """
-    name = _source_name(source, "the split archive")
-    content = _source_content(source, "the split archive")
+    content = _source_content(source)
     if not content.startswith(ZIP_MAGIC):
-        return read_folds(source, interactions)
+        return _folds_of_csv(content, _source_name(source, "the fold file"), interactions)
+    name = _source_name(source, "the split archive")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _read_archive(archive, name, interactions)
@@ -560,7 +559,7 @@ def _read_archive(archive: zipfile.ZipFile, name: str, interactions: Interaction
     paths = sorted(archive.namelist())
     for path in paths:
         if PurePosixPath(path).name == "folds.csv":
-            return read_folds(_member(archive, path, name), interactions)
+            return _folds_of_csv(_member(archive, path, name), f"{path} in {name}", interactions)
     parts_of_folds = []
     for index, path in enumerate(_fold_paths(paths, name, len(interactions))):
         content = _member(archive, path, name)

@@ -66,13 +66,14 @@ def user_k_fold(interactions: Interactions, k: int, seed: int, _: Settings) -> A
     # the folds of its own, so that no fold is favoured with the extras.
     has_enough = user_counts >= k
     folds = np.arange(k, dtype=np.int16)
+    # Shape (users with enough, k): the order of each; `row_of_user` says in which row it is.
     fold_orders = rng.permuted(np.tile(folds, (int(has_enough.sum()), 1)), axis=1)
-    order_of_user = np.cumsum(has_enough) - 1
+    row_of_user = np.cumsum(has_enough) - 1
     is_dealt = has_enough[users]
-    dealt_orders = order_of_user[users[is_dealt]]
+    rows = row_of_user[users[is_dealt]]
 
     assignment = np.empty(count, dtype=np.int16)
-    assignment[by_user[is_dealt]] = fold_orders[dealt_orders, rank_in_user[is_dealt] % k]
+    assignment[by_user[is_dealt]] = fold_orders[rows, rank_in_user[is_dealt] % k]
     random_count = count - int(is_dealt.sum())
     assignment[by_user[~is_dealt]] = rng.integers(k, size=random_count, dtype=np.int16)
     empty_folds = np.flatnonzero(np.bincount(assignment, minlength=k) == 0)
@@ -209,14 +210,19 @@ def check_k(interactions: Interactions, k: int) -> None:
     Raises:
         FoldsError: For k below 2, above the number of interactions, or above MAX_K.
     """
+    check_count(interactions)
     most = min(len(interactions), MAX_K)
-    if most < 2:
+    if not 2 <= k <= most:
+        raise FoldsError(f"k must be from 2 to {most:,} for {interactions.dataset}, but is {k:,}")
+
+
+def check_count(interactions: Interactions) -> None:
+    """Refuse interactions of which no folds can be made at all. Raises: FoldsError."""
+    if len(interactions) < 2:
         raise FoldsError(
             f"{interactions.dataset} has {len(interactions)} interactions, too few to make folds; "
             "choose a dataset with at least 2"
         )
-    if not 2 <= k <= most:
-        raise FoldsError(f"k must be from 2 to {most:,} for {interactions.dataset}, but is {k:,}")
 
 
 class Past(StrEnum):

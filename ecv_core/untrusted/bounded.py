@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.records.errors import EcvError, InputError
@@ -76,10 +76,10 @@ def is_small(path: Path) -> bool:
     """
     try:
         with opened(path) as file:
-            packed = file.read(4).startswith(_PACKED)
-            return not packed and file.seek(0, os.SEEK_END) <= limits.READ_HERE_BYTES
+            is_packed = file.read(4).startswith(_PACKED)
     except OSError:
         return True
+    return not is_packed and os.path.getsize(path) <= limits.READ_HERE_BYTES
 
 
 def read(
@@ -177,7 +177,7 @@ def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
         clock.start()
         try:
             # A child that ends before it has read its task breaks the pipe, as the task is written
-            # or as the pipe is closed. Below it then gives no answer, and is reported as dead.
+            # or as the pipe is closed. Then there is no answer to load below, and so it has died.
             with suppress(BrokenPipeError):
                 pickle.dump(task, process.stdin)
             with suppress(BrokenPipeError):
@@ -194,7 +194,7 @@ def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
             process.kill()
     if is_late.is_set():
         return _Answer(_LATE)
-    if answer.kind == _DIED:
+    if answer.kind == _DIED:  # the code is known, as the end of `with` waits for the process
         return _Answer(_DIED, ending(process.returncode))
     return answer
 
@@ -229,13 +229,11 @@ def ending(code: int) -> str:
 
 def serve_task() -> None:
     """In the child: do what standard input says, and write what came of it to standard output."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    output_pipe = take_standard_output()
     task: _Task = pickle.load(sys.stdin.buffer)
 
     def tell(kind: str, value: object = None) -> None:
-        pickle.dump(_Answer(kind, value), answers)
-        answers.flush()
+        write_message(output_pipe, _Answer(kind, value))
 
     def report(*step: object) -> None:
         tell(_REPORT, step)
@@ -260,6 +258,22 @@ def serve_task() -> None:
     os._exit(0)  # nothing of what was read is tidied up
 
 
+def take_standard_output() -> IO[bytes]:
+    """Standard output, for messages alone: what a library prints goes to standard error instead."""
+    standard_output = 1
+    standard_error = 2
+    # The pipe stays open under another number, and standard error takes its own.
+    output_pipe = os.fdopen(os.dup(standard_output), "wb")
+    os.dup2(standard_error, standard_output)
+    return output_pipe
+
+
+def write_message(pipe: IO[bytes], message: object) -> None:
+    """Write what can be pickled, so that whoever reads the pipe has it at once."""
+    pickle.dump(message, pipe)
+    pipe.flush()
+
+
 def _comes_from_lack_of_memory(error: BaseException) -> bool:
     """Whether it was raised because memory ran out: Arrow says so as of any damage.
 
@@ -267,7 +281,8 @@ def _comes_from_lack_of_memory(error: BaseException) -> bool:
     """
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, MemoryError) or "Failed to launch worker thread" in str(cause):
+        lacks_thread = "Failed to launch worker thread" in str(cause)
+        if lacks_thread or isinstance(cause, MemoryError):
             return True
         cause = cause.__cause__ or cause.__context__
     return False

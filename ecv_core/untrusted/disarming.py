@@ -25,10 +25,9 @@ _NUMBER = r"^[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?$"
 
 def disarmed(texts: pa.Array) -> pa.Array:
     """Texts as they are written; an Arrow array of strings."""
-    number = compute.match_substring_regex(texts, _NUMBER)
-    return compute.if_else(
-        number, texts, compute.replace_substring_regex(texts, _FORMULA, r"\1'\2")
-    )
+    is_number = compute.match_substring_regex(texts, _NUMBER)
+    with_apostrophes = compute.replace_substring_regex(texts, _FORMULA, r"\1'\2")
+    return compute.if_else(is_number, texts, with_apostrophes)
 
 
 def armed(texts: pa.Array) -> pa.Array:
@@ -38,12 +37,12 @@ def armed(texts: pa.Array) -> pa.Array:
 
 def csv_of(frame: pd.DataFrame) -> str:
     """A table as CSV, without its index; texts and the names of its columns are disarmed."""
-
     safe_frame = frame.rename(columns=_disarmed_value)
-    for place, kind in enumerate(frame.dtypes):
-        if kind == object or str(kind) in ("string", "str", "category"):  # noqa: E721
-            column = frame.iloc[:, place].astype(object).map(_disarmed_value)
-            safe_frame.isetitem(place, column.to_numpy())
+    # By position, as two columns may have the same name.
+    for position, dtype in enumerate(frame.dtypes):
+        if dtype == object or str(dtype) in ("string", "str", "category"):  # noqa: E721
+            column = frame.iloc[:, position].astype(object).map(_disarmed_value)
+            safe_frame.isetitem(position, column.to_numpy())
     return str(safe_frame.to_csv(index=False))
 
 

@@ -127,7 +127,7 @@ def when_nobody_reads(change: Callable[[], object]) -> None:
                 time.sleep(_PAUSE_SECONDS)
             else:
                 return
-    change()
+    change()  # on Windows the last try, whose error the caller sees
 
 
 def _sync(path: Path, flags: int) -> None:

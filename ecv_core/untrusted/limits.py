@@ -122,8 +122,9 @@ def whole_number(name: str, usual: int, unit: str, low: int, high: int) -> int:
     text = os.environ.get(name, "").strip()
     if not text:
         return usual
-    digits = text.isascii() and text.isdigit() and len(text) <= len(str(high))
-    if not (digits and low <= int(text) <= high):
+    # Python refuses to read a number of thousands of digits, so the length is looked at first.
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(high))
+    if not (is_number and low <= int(text) <= high):
         raise InputError(
             f"{name} must be a whole number of {unit} from {low} to {high}, but is "
             f"'{text[:40]}'; without it, it is {usual}"

@@ -10,7 +10,7 @@ from ecv_core.records.interactions import Interactions
 from ecv_core.splits import split
 from ecv_core.splits.exchange import (
     folds_csv,
-    read_folds,
+    read_split,
     store_folds,
     stored_folds_path,
     write_folds,
@@ -49,7 +49,7 @@ def csv(*rows, header="user_id,item_id,fold"):
     ],
 )
 def test_reads_each_interactions_fold(small, content):
-    folds = read_folds(content, small)
+    folds = read_split(content, small)
     assert (folds.strategy, folds.k, folds.seed) == ("imported", 3, None)
     assert folds.assignment.dtype == np.int16
     np.testing.assert_array_equal(folds.assignment, [0, 1, 1, 2])
@@ -61,7 +61,7 @@ def test_what_was_written_is_read_back(tmp_path, make_interactions, name):
     folds = split(interactions, "user-k-fold", 4, 5)
     path = tmp_path / name
     write_folds(path, interactions, folds)
-    again = read_folds(path, interactions)
+    again = read_split(path, interactions)
     np.testing.assert_array_equal(again.assignment, folds.assignment)
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
@@ -77,12 +77,12 @@ def test_folds_follow_interactions_that_are_not_sorted(make_interactions):
         item_ids=tidy.item_ids,
     )
     folds = split(tidy, "user-k-fold", 4, 5)
-    again = read_folds(folds_csv(tidy, folds), mixed)
+    again = read_split(folds_csv(tidy, folds), mixed)
     np.testing.assert_array_equal(again.assignment, folds.assignment[order])
 
 
 def test_writes_plain_rows_with_a_header(small):
-    folds = read_folds(csv(*ROWS), small)
+    folds = read_split(csv(*ROWS), small)
     assert folds_csv(small, folds) == csv(*ROWS)
 
 
@@ -94,13 +94,13 @@ def test_ids_with_commas_and_quotes_survive(small):
         user_ids=np.array(["a,1", 'b"2', "c"]),
         item_ids=np.array(["x y", "ü", "NA"]),
     )
-    folds = read_folds(csv(*ROWS), small)
-    again = read_folds(folds_csv(odd, folds), odd)
+    folds = read_split(csv(*ROWS), small)
+    again = read_split(folds_csv(odd, folds), odd)
     np.testing.assert_array_equal(again.assignment, folds.assignment)
 
 
 def test_the_same_folds_give_the_same_bytes_at_any_time(monkeypatch, tmp_path, small):
-    folds = read_folds(csv(*ROWS), small)
+    folds = read_split(csv(*ROWS), small)
     hashes = set()
     for name, now in (("one.csv.gz", 1e9), ("two.csv.gz", 2e9)):
         monkeypatch.setattr("time.time", lambda now=now: now)
@@ -151,7 +151,7 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, small, content, message
     path = tmp_path / "bad.csv"
     path.write_bytes(content)
     with pytest.raises(FoldsError, match=message) as caught:
-        read_folds(path, small)
+        read_split(path, small)
     assert str(caught.value).startswith("the fold file bad.csv ")
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300  # what is quoted is cut
@@ -159,17 +159,17 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, small, content, message
 
 def test_a_file_that_is_not_there_is_refused(tmp_path, small):
     with pytest.raises(FoldsError, match=r"none\.csv cannot be read \(No such file"):
-        read_folds(tmp_path / "none.csv", small)
+        read_split(tmp_path / "none.csv", small)
 
 
 def test_a_decompression_bomb_is_refused(monkeypatch, small):
     monkeypatch.setattr("ecv_core.splits.exchange.MAX_FOLDS_BYTES", 2**20)
     with pytest.raises(FoldsError, match="larger than 1 MiB unpacked"):
-        read_folds(gzip.compress(b"x" * 2**21), small)
+        read_split(gzip.compress(b"x" * 2**21), small)
 
 
 def test_a_file_that_cannot_be_written_is_reported_and_leaves_nothing(tmp_path, small):
-    folds = read_folds(csv(*ROWS), small)
+    folds = read_split(csv(*ROWS), small)
     (tmp_path / "taken").write_text("a file, not a folder")
     with pytest.raises(FoldsError, match=r"cannot be written .*; free space or choose another"):
         write_folds(tmp_path / "taken" / "folds.csv", small, folds)
@@ -193,7 +193,7 @@ def test_a_stored_file_is_found_by_its_hash(tmp_path, small, content, suffix, as
     path = stored_folds_path(tmp_path / "new" / "store", sha256)
     assert path.name == sha256 + suffix
     assert path.read_bytes() == content
-    assert read_folds(path, small).k == 3
+    assert read_split(path, small).k == 3
 
 
 def test_a_stored_file_that_changed_is_refused(tmp_path):
@@ -227,7 +227,7 @@ def test_the_released_ml_100k_folds_go_through_unchanged(tmp_path):
         user_ids=user_ids.astype(str),
         item_ids=item_ids.astype(str),
     )
-    folds = read_folds(REFERENCE, interactions)
+    folds = read_split(REFERENCE, interactions)
     np.testing.assert_array_equal(folds.assignment, table[:, 2])
     assert folds.k == 10
     write_folds(tmp_path / "ours.csv.gz", interactions, folds)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ecv_core.records.interactions import Interactions
 from ecv_core.splits import split
-from ecv_core.splits.exchange import folds_csv, read_folds, read_split, split_archive
+from ecv_core.splits.exchange import folds_csv, read_split, split_archive
 from ecv_core.untrusted.disarming import armed, csv_of, disarmed
 
 CMD = "=cmd|' /C calc'!A0"
@@ -60,10 +60,10 @@ def test_folds_of_ids_that_are_formulas_are_read_back():
     folds = split(data, "user-k-fold", 4, 1)
     content = folds_csv(data, folds)
     assert not any(line.startswith((b"=", b"@", b'"=', b'"@')) for line in content.splitlines())
-    assert np.array_equal(read_folds(content, data).assignment, folds.assignment)
+    assert np.array_equal(read_split(content, data).assignment, folds.assignment)
     elsewhere = content.replace(b"'@x", b"@x").replace(b"'=1+1", b"=1+1")
     assert elsewhere != content  # another program's file has the ids as they are
-    assert np.array_equal(read_folds(elsewhere, data).assignment, folds.assignment)
+    assert np.array_equal(read_split(elsewhere, data).assignment, folds.assignment)
     archive = split_archive(data, split(data, "random-holdout", 2, 1))
     again = read_split(archive, data)
     assert again.k == 2

@@ -337,7 +337,8 @@ def _is_cancelled(worker: Any, key: str) -> bool:  # noqa: ANN401  Dask's worker
 def _named_after_node(error: Exception, node: str) -> Exception:
     """The error that has ended a task; one of a process that died says on which node that was."""
     if isinstance(error, WorkerDied):
-        return WorkerDied(f"{error.how} on the node {node}")
+        (how_it_ended,) = error.args
+        return WorkerDied(f"{how_it_ended} on the node {node}")
     return error
 
 

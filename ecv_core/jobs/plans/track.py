@@ -19,7 +19,7 @@ import ecv_core.untrusted.bounded as bounded
 from ecv_core import dataset as datasets
 from ecv_core import fold, stopping
 from ecv_core.jobs.heartbeat import interrupt_abandoned_runs, interrupt_run_if_abandoned
-from ecv_core.jobs.plan import FoldTask, folds_done, next_fold
+from ecv_core.jobs.plan import folds_done, next_fold
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import LARGEST_AMOUNT, Energy, RunRecord, RunState
@@ -260,7 +260,7 @@ def tell(
         InputError: For a fold that was told before or not asked for, or what was reported of it.
     """
     from ecv_core.energy.meter import with_emissions
-    from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, raise_unsaved_fold
+    from ecv_core.jobs.plan_runs import keep_reported_fold
     from ecv_core.jobs.reported_scores import measure
 
     _check_amount("seconds", seconds)
@@ -288,13 +288,7 @@ def tell(
         # Somebody else may have told another fold meanwhile, or this one, which is refused then.
         run = store.run(run_id)
         _lease_of_missing_fold(store, run_id, index)
-        plan_runs = PlanRuns(
-            store, runs=[run], owner=OUTSIDE, callbacks=Callbacks(trouble=raise_unsaved_fold)
-        )
-        task = FoldTask(specs=(run.spec,), fold=index)
-        plan_runs.commit(task, spec_index=0, result=result)
-        # The rule may have stopped the run after this fold, or it was the last one.
-        plan_runs.finish_if_no_fold_is_missing(run_id)
+        keep_reported_fold(store, run, result, owner=OUTSIDE)
     run = store.run(run_id)
     _forget_files(run, index)
     return run, measured
