@@ -12,7 +12,7 @@ from typing import Protocol as Interface
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.evaluation.formulas import Popularity, errors_by_user, linearized_by_user
+from ecv_core.evaluation.formulas import Lists, Popularity, errors_by_user, linearized_by_user
 from ecv_core.evaluation.full import full_ranking, metrics_of_lists
 from ecv_core.evaluation.metrics import METRICS as METRICS
 from ecv_core.evaluation.metrics import Kind as Kind
@@ -34,7 +34,7 @@ from ecv_core.evaluation.protocol import Protocol as Protocol
 from ecv_core.evaluation.ranking import hits_of as hits_of
 from ecv_core.evaluation.ranking import load_compiled as load_compiled
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.records.arrays import Codes, Floats, Indices
+from ecv_core.records.arrays import AnyFloats, Codes, Floats, Indices
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Table
 from ecv_core.records.run import Progress, UserScores, no_progress
@@ -218,7 +218,7 @@ def _check_finite(metric: Metric, values: Floats) -> None:
 
 
 def evaluate_lists(
-    lists: NDArray[np.integer],
+    lists: Lists,
     seen: csr_array,
     held_out: csr_array,
     cutoffs: Sequence[int],
@@ -311,7 +311,7 @@ def _fold_to_evaluate(
 
 def evaluate_ratings(
     predicted: Floats,
-    ratings: NDArray[np.floating],
+    ratings: AnyFloats,
     users: NDArray[np.integer],
     scale: tuple[float, float],
     own_metric: Metric | None = None,
@@ -466,9 +466,7 @@ def _explain_scorer_errors(what: str) -> Iterator[None]:
         raise RunError(f"the estimator {what}: {reason}") from error
 
 
-def clipped_rmse(
-    predicted: NDArray[np.floating], given: NDArray[np.floating], scale: tuple[float, float]
-) -> float:
+def clipped_rmse(predicted: AnyFloats, given: AnyFloats, scale: tuple[float, float]) -> float:
     """RMSE of predictions clipped to the scale; NaN where one is NaN."""
     return float(np.sqrt(np.mean((np.clip(predicted, *scale) - given) ** 2)))
 

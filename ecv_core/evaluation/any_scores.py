@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.records.arrays import Floats, Indices
+from ecv_core.records.arrays import AnyFloats, Floats, Indices
 from ecv_core.records.errors import InputError
 
 MOST_EXACT_INTEGER = 2**53
@@ -47,7 +47,7 @@ class AnyScores:
                 "per item"
             )
 
-    def score(self, users: Indices) -> NDArray[np.floating]:
+    def score(self, users: Indices) -> AnyFloats:
         """Scores in the order of those that were given, equal where they are equal.
 
         Args:
@@ -109,7 +109,8 @@ def _indexable_by_users(scores: Any) -> Any:  # noqa: ANN401  any array
 
 def _check_labels(frame: Any) -> None:  # noqa: ANN401  a frame of pandas or polars
     """Refuse labels that number rows or columns in another order. Raises: InputError."""
-    for what, labels in (("column", frame.columns), ("row", getattr(frame, "index", None))):
+    row_labels = getattr(frame, "index", None)  # a frame of polars has none
+    for what, labels in (("column", frame.columns), ("row", row_labels)):
         numbers = np.asarray(labels)
         if numbers.dtype.kind not in "iu":
             continue
@@ -153,12 +154,13 @@ def _as_array(block: Any) -> NDArray[Any]:  # noqa: ANN401  any array
     return np.asarray(block)
 
 
-def _as_floats(rows: NDArray[Any]) -> NDArray[np.floating]:
+def _as_floats(rows: NDArray[Any]) -> AnyFloats:
     """Floats in the same order: the numbers themselves, or their ranks where float64 is too coarse.
 
     Raises:
         InputError: For what is no number.
     """
+    # numpy's kinds of numbers: c is complex, i and u are whole, m and M times, f floats, O objects.
     if rows.dtype.kind == "c":
         raise InputError(f"scores are ordered, but these are complex numbers ({rows.dtype})")
     if rows.dtype in (np.float16, np.float32):

@@ -73,7 +73,7 @@ _TURNED_ROUND = re.compile(
 _RECIPROCAL_RANK = re.compile(r"\berr\s*@", re.IGNORECASE)
 """With a cut-off ERR is the expected reciprocal rank (Chapelle et al. 2009), and no error."""
 _BESIDE = "test|train|valid|val|eval|cv|dev|oof|top\\d*|m|multi|binary"
-_RUN_TOGETHER = re.compile(rf"(?:{_BESIDE})(\w+)")
+_RUN_TOGETHER = re.compile(rf"^(?:{_BESIDE})(\w+)$")
 """A word before a metric's own without a space: 'testrmse', and XGBoost's 'mlogloss'."""
 _QUALIFIERS = """
     test train training testset trainset val valid validation dev eval cv oof holdout score scores
@@ -148,15 +148,16 @@ def is_norm(name: str) -> bool:
 
 def _norm_in(name: str, *, is_metric: bool) -> NamedMetric | None:
     """'l1' or 'l2' at the end of a metric's name, or behind samples, as in 'valid_0 l2'."""
-    *words_before, norm = _words(name) or [""]
-    if norm not in _NORMS:
+    words = _words(name)
+    if not words or words[-1] not in _NORMS:
         return None
-    follows_samples = bool(words_before) and all(map(_is_qualifier, words_before))
-    if is_metric or follows_samples:
-        return NamedMetric(
-            words=norm, higher_is_better=False, never_negative=True, has_worst_score=False
-        )
-    return None
+    # A name of one word may be that of a model with this penalty.
+    names_samples = len(words) > 1 and all(map(_is_qualifier, words[:-1]))
+    if not is_metric and not names_samples:
+        return None
+    return NamedMetric(
+        words=words[-1], higher_is_better=False, never_negative=True, has_worst_score=False
+    )
 
 
 def is_metric_name(name: str) -> bool:
@@ -277,11 +278,7 @@ def _words(name: str) -> list[str]:
 
 def _words_without_prefixes(name: str) -> list[str]:
     """'testrmse' as rmse, 'train-mlogloss-mean' as train, logloss, mean."""
-    words = []
-    for word in _words(name):
-        match = _RUN_TOGETHER.fullmatch(word)
-        words.append(match[1] if match else word)
-    return words
+    return [_RUN_TOGETHER.sub(r"\1", word) for word in _words(name)]
 
 
 def _words_of_capitals(name: str) -> list[str]:

@@ -10,13 +10,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.records.arrays import Codes, Counts, Floats, Indices, Mask
+from ecv_core.records.arrays import AnyFloats, Codes, Counts, Floats, Indices, Mask
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Lists = NDArray[np.integer]
+"""Items, best first, -1 where no candidate is left; shape (users, n)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,13 +136,13 @@ class Popularity:
     """Users with a training interaction."""
 
     @classmethod
-    def of(cls, train: scipy.sparse.csr_array) -> Popularity:
+    def of(cls, train: csr_array) -> Popularity:
         """From a training matrix of shape (users, items)."""
         counts = np.bincount(train.indices, minlength=train.shape[1])
         return cls(counts=counts, users=int(np.count_nonzero(np.diff(train.indptr))))
 
 
-def _discounted_novelty(ranked: Ranked, items: NDArray[np.integer], novelty: Floats) -> Floats:
+def _discounted_novelty(ranked: Ranked, items: Lists, novelty: Floats) -> Floats:
     """The novelty of the hits, discounted by rank, over the discounts of all places up to n.
 
     Args:
@@ -153,7 +158,7 @@ def _discounted_novelty(ranked: Ranked, items: NDArray[np.integer], novelty: Flo
     return gained / ranked.at_cutoffs(discount_of_rank[None])
 
 
-def epc(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> Floats:
+def epc(ranked: Ranked, items: Lists, popularity: Popularity) -> Floats:
     """Expected popularity complement: novelty 1 - p(seen | i) of the hits, discounted by rank.
 
     That is the share of the users who do not have the item.
@@ -170,7 +175,7 @@ def epc(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> F
     return _discounted_novelty(ranked, items, 1 - popularity.counts / max(popularity.users, 1))
 
 
-def efd(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> Floats:
+def efd(ranked: Ranked, items: Lists, popularity: Popularity) -> Floats:
     """Expected free discovery: novelty -log2 p(i | seen) of the hits, discounted by rank.
 
     An item that nobody has counts as one that one user has. Arguments as for `epc`.
@@ -195,9 +200,7 @@ HEAD_SHARE = 0.8
 """The share of all training interactions that the most popular items, the short head, have."""
 
 
-def _mean_in_list(
-    items: NDArray[np.integer], cutoffs: Sequence[int], item_values: NDArray[Any]
-) -> Floats:
+def _mean_in_list(items: Lists, cutoffs: Sequence[int], item_values: NDArray[Any]) -> Floats:
     """The mean of a number of each item over the items of each list.
 
     Args:
@@ -214,9 +217,7 @@ def _mean_in_list(
     return sums / np.maximum(lengths, 1)
 
 
-def average_popularity(
-    items: NDArray[np.integer], cutoffs: Sequence[int], popularity: Popularity
-) -> Floats:
+def average_popularity(items: Lists, cutoffs: Sequence[int], popularity: Popularity) -> Floats:
     """Training interactions of an item of the list, on average.
 
     Args:
@@ -231,9 +232,7 @@ def average_popularity(
     return _mean_in_list(items, cutoffs, popularity.counts)
 
 
-def tail_share(
-    items: NDArray[np.integer], cutoffs: Sequence[int], popularity: Popularity
-) -> Floats:
+def tail_share(items: Lists, cutoffs: Sequence[int], popularity: Popularity) -> Floats:
     """Share of the list's items that are of the long tail. Arguments as for `average_popularity`.
 
     Returns:
@@ -311,6 +310,37 @@ def graded_ndcg(graded: Graded, gain: Callable[[Floats], Floats]) -> Floats:
 
 GAINS = {"graded-ndcg": linear_gain, "graded-ndcg-exponential": exponential_gain}
 """Rating -> gain, by the metric's id."""
+
+
+# Scores of two kinds of things, positive and negative -> how far the kinds lie apart.
+
+
+def placements(scores: AnyFloats, is_positive: Mask) -> Floats:
+    """How well each score lies on its side: the mean over either kind is the AUC.
+
+    Args:
+        scores: Some positive and some negative ones; shape (scores,).
+        is_positive: Which are positive; same shape.
+
+    Returns:
+        Of each positive the share of the negatives that are lower, of each negative the share of
+        the positives that are higher; equal ones count one half; shape (scores,).
+    Source: DeLong, DeLong, Clarke-Pearson (1988).
+    """
+    positives = scores[is_positive]
+    negatives = scores[~is_positive]
+    shares = np.empty(len(scores))
+    shares[is_positive] = _share_below(positives, negatives)
+    shares[~is_positive] = 1 - _share_below(negatives, positives)
+    return shares
+
+
+def _share_below(scores: AnyFloats, others: AnyFloats) -> Floats:
+    """Of each score, the share of the others that are lower; equal ones count one half."""
+    others_in_order = np.sort(others)
+    count_lower = np.searchsorted(others_in_order, scores)
+    count_not_higher = np.searchsorted(others_in_order, scores, side="right")
+    return (count_lower + count_not_higher) / (2 * len(others))  # the mean of both, as a share
 
 
 # Predictions and what came true -> prediction errors: log loss, and MAE and RMSE of ratings.

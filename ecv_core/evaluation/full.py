@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy  # its parts load when they are used
-from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import (
     GAINS,
     NOVELTY_METRICS,
     POPULARITY_METRICS,
     Graded,
+    Lists,
     Ranked,
     graded_ndcg,
     log_loss,
@@ -22,21 +22,22 @@ from ecv_core.evaluation.metrics import METRICS, Kind
 from ecv_core.evaluation.pairs import ScoredPairs
 from ecv_core.evaluation.protocol import Columns, EvaluatedFold
 from ecv_core.evaluation.ranking import (
-    Lists,
     best_items,
     best_of_array,
     candidate_scores,
     hits_of,
+    items_of,
 )
 from ecv_core.evaluation.shortcuts import USERS_AT_ONCE, ranked_blocks
-from ecv_core.records.arrays import Codes, Counts, Floats, Indices, Mask
+from ecv_core.records.arrays import AnyFloats, Codes, Counts, Floats, Indices, Mask
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Scores of all candidates -> where held-out items are among them all, per user.
 
 
-def block_auc(
-    scores: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: Mask
-) -> Floats:
+def block_auc(scores: AnyFloats, held_out: csr_array, candidates: Mask) -> Floats:
     """The share of pairs (held-out item, other candidate) in which the held-out item is higher.
 
     A tie counts one half. Held-out items are not compared with each other. -inf is below every
@@ -53,7 +54,7 @@ def block_auc(
     """
     shares = np.full(len(scores), 0.5)
     for user, row in enumerate(scores):
-        items = held_out.indices[held_out.indptr[user] : held_out.indptr[user + 1]]
+        items = items_of(held_out, user)
         is_other = candidates[user].copy()
         is_other[items] = False
         others = np.sort(row[is_other])
@@ -65,17 +66,13 @@ def block_auc(
     return shares
 
 
-def block_auc_of_two(
-    scores: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: Mask
-) -> Floats:
+def block_auc_of_two(scores: AnyFloats, held_out: csr_array, candidates: Mask) -> Floats:
     """As `block_auc`, but NaN for a user without another candidate, who has no AUC to weigh."""
     is_other = candidates & (held_out.toarray() == 0)
     return np.where(is_other.any(axis=1), block_auc(scores, held_out, candidates), np.nan)
 
 
-def block_r_precision(
-    scores: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: Mask
-) -> Floats:
+def block_r_precision(scores: AnyFloats, held_out: csr_array, candidates: Mask) -> Floats:
     """Of each user's first |H| items, the share that is held out.
 
     Arguments as of `block_auc`.
@@ -85,7 +82,7 @@ def block_r_precision(
     """
     shares = np.empty(len(scores))
     for user, row in enumerate(scores):
-        items = held_out.indices[held_out.indptr[user] : held_out.indptr[user + 1]]
+        items = items_of(held_out, user)
         best = best_of_array(row[None], len(items))
         shares[user] = np.isin(best, items).mean()
     return shares
@@ -99,9 +96,7 @@ RANK_METRICS = {
 """Their kernels, by the metric's id."""
 
 
-def block_log_loss(
-    log_odds: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: Mask
-) -> Floats:
+def block_log_loss(log_odds: AnyFloats, held_out: csr_array, candidates: Mask) -> Floats:
     """Mean log loss of each user's candidates; arguments as of `block_auc`; shape (users,)."""
     chosen = held_out.toarray() != 0
     losses = np.where(candidates, log_loss(log_odds, chosen), 0.0)
@@ -111,7 +106,7 @@ def block_log_loss(
 # All users' lists together -> how much of the catalogue they use, and how evenly.
 
 
-def exposures(items: NDArray[np.integer], cutoffs: tuple[int, ...], n_items: int) -> Indices:
+def exposures(items: Lists, cutoffs: tuple[int, ...], n_items: int) -> Indices:
     """In how many lists of each length each item is.
 
     Args:
@@ -218,9 +213,9 @@ def _blocks_with_every_score(
 
 
 def block_pairs(
-    scores: NDArray[np.floating],
+    scores: AnyFloats,
     users: Indices,
-    held_out: scipy.sparse.csr_array,
+    held_out: csr_array,
     candidates: Mask,
 ) -> ScoredPairs:
     """What users have held out, candidates or not, and their other candidates.
@@ -268,7 +263,7 @@ def metrics_of_lists(fold: EvaluatedFold, items: Codes) -> Columns:
     return columns
 
 
-def _ranked_lists(fold: EvaluatedFold, rows: Indices, items: NDArray[np.integer]) -> Ranked:
+def _ranked_lists(fold: EvaluatedFold, rows: Indices, items: Lists) -> Ranked:
     """The lists of some users of a fold against what they have held out.
 
     Args:
@@ -285,9 +280,7 @@ def _ranked_lists(fold: EvaluatedFold, rows: Indices, items: NDArray[np.integer]
     )
 
 
-def _metrics_of_every_list(
-    fold: EvaluatedFold, ranked: Ranked, items: NDArray[np.integer]
-) -> Columns:
+def _metrics_of_every_list(fold: EvaluatedFold, ranked: Ranked, items: Lists) -> Columns:
     """Metrics that a list without a hit has too, of some users' lists."""
     columns = {}
     for name in fold.of_kind(Kind.HITS):
@@ -300,7 +293,7 @@ def _metrics_of_every_list(
 
 
 def _metrics_of_lists_with_hits(
-    fold: EvaluatedFold, rows: Indices, ranked: Ranked, items: NDArray[np.integer]
+    fold: EvaluatedFold, rows: Indices, ranked: Ranked, items: Lists
 ) -> Columns:
     """Metrics that are 0 without a hit, of some lists with hits.
 
@@ -327,7 +320,7 @@ def _metrics_of_lists_with_hits(
 def graded_lists(
     fold: EvaluatedFold,
     users: Indices,
-    items: NDArray[np.integer],
+    items: Lists,
     hits: Mask,
 ) -> Graded:
     """The ratings of what users' lists hit, and those of perfect lists.

@@ -11,9 +11,11 @@ import numpy as np
 from numba import config, njit
 from numpy.typing import NDArray
 
+from ecv_core.evaluation.formulas import Lists
+from ecv_core.records.arrays import AnyFloats, Indices
+
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
-Lists = NDArray[np.int64]
 
 CHUNK = 64
 """Items that are compared with a list's last together, by instructions for several at once."""
@@ -67,7 +69,7 @@ def _fill_list(row: Any, best_scores: Any, items: Any) -> None:  # noqa: ANN401
     cache=True,
     nogil=True,
 )
-def best_of_scores(scores: NDArray[np.floating], n: int) -> Lists:
+def best_of_scores(scores: AnyFloats, n: int) -> Lists:
     """As `ranking.best_items`, in one pass over the scores."""
     lists = np.empty((len(scores), n), np.int64)
     best_scores = np.empty(n, scores.dtype)  # memory that every row uses anew
@@ -82,7 +84,7 @@ def best_of_scores(scores: NDArray[np.floating], n: int) -> Lists:
     nogil=True,
 )
 def best_of_product(
-    users: NDArray[np.intp],
+    users: Indices,
     left_starts: Ints,
     left_columns: Ints,
     left_values: Floats,
@@ -135,8 +137,8 @@ def best_of_product(
     nogil=True,
 )
 def first_unseen(
-    users: NDArray[np.intp],
-    ranking: NDArray[np.intp],
+    users: Indices,
+    ranking: Indices,
     seen_starts: Ints,
     seen_columns: Ints,
     n_items: int,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are used
 
-from ecv_core.evaluation.formulas import linearized_by_user, log_loss
+from ecv_core.evaluation.formulas import linearized_by_user, log_loss, placements
 from ecv_core.records.arrays import Floats, Indices, Mask
 
 
@@ -50,12 +50,8 @@ def pooled_auc(pairs: ScoredPairs, seed: int = 0) -> Floats:
         Obuchowski (1997) for pairs that come in groups.
     """
     is_held_out = pairs.is_held_out
-    held_out = pairs.scores[is_held_out]
-    negative = pairs.scores[~is_held_out]
-    placements = np.empty(len(pairs.scores))
-    placements[is_held_out] = _share_below(held_out, negative)
-    placements[~is_held_out] = 1 - _share_below(negative, held_out)
-    auc = float(placements[is_held_out].mean())
+    placement_of_pair = placements(pairs.scores, is_held_out)
+    auc = float(placement_of_pair[is_held_out].mean())
     users, user_of_pair = np.unique(pairs.users, return_inverse=True)
     user_values = np.full(len(users), auc)
     # The area is the mean placement of the held-out pairs, and of the negative ones as well. A user
@@ -63,17 +59,9 @@ def pooled_auc(pairs: ScoredPairs, seed: int = 0) -> Floats:
     for is_of_kind in (is_held_out, ~is_held_out):
         owners = user_of_pair[is_of_kind]
         counts = np.bincount(owners, minlength=len(users))
-        sums = np.bincount(owners, weights=placements[is_of_kind], minlength=len(users))
+        sums = np.bincount(owners, weights=placement_of_pair[is_of_kind], minlength=len(users))
         user_values += linearized_by_user(sums, counts, mean=auc, value=0.0)
     return user_values
-
-
-def _share_below(scores: Floats, others: Floats) -> Floats:
-    """Of each score, the share of the others that are lower; equal ones count one half."""
-    others_in_order = np.sort(others)
-    count_lower = np.searchsorted(others_in_order, scores)
-    count_not_higher = np.searchsorted(others_in_order, scores, side="right")
-    return (count_lower + count_not_higher) / (2 * len(others))  # the mean of both, as a share
 
 
 def calibrated_log_loss(pairs: ScoredPairs, seed: int = 0) -> Floats:
@@ -137,6 +125,7 @@ def _logistic_curve(scores: Floats, is_held_out: Mask) -> Floats:
         return float(log_loss(np.polyval(curve, scores), is_held_out).mean())
 
     share = is_held_out.mean()
+    # The curve is its slope and its intercept; it begins flat, at the share of held-out pairs.
     curve = np.array([0.0, np.log(share / (1 - share))])
     least_loss = mean_loss(curve)
     for _ in range(100):  # Newton's steps, of which a few are enough

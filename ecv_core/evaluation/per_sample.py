@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
-from ecv_core.records.arrays import Floats, Mask
+from ecv_core.evaluation.formulas import placements
+from ecv_core.records.arrays import AnyFloats, Floats, Mask
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _TOLERANCE = 1e-6
@@ -249,9 +249,6 @@ def _r2(held_out: HeldOut) -> Linearized:
 def _auc(is_positive: Mask, response: Floats) -> Linearized:
     """The area under the ROC curve, and the influence of each sample on it.
 
-    From the placements, or structural components, of DeLong et al. (1988), by ranks as Sun and Xu
-    (2014) get them.
-
     Args:
         is_positive: Whether a sample is of the positive class; shape (samples,).
         response: Higher where the estimator finds that class likelier; same shape.
@@ -264,17 +261,10 @@ def _auc(is_positive: Mask, response: Floats) -> Linearized:
     n_negative = n - n_positive
     if n_positive == 0 or n_negative == 0:
         raise NoFormula("one class")
-    ranks = rankdata(response)
-    ranks_of_positives = rankdata(response[is_positive])
-    ranks_of_negatives = rankdata(response[~is_positive])
-    # A rank among all, less that among one's own class, counts the lower ones of the other class.
-    placements = np.empty(n)  # of a positive, the share of negatives below it
-    placements[is_positive] = (ranks[is_positive] - ranks_of_positives) / n_negative
-    # Of a negative the share of positives above it.
-    placements[~is_positive] = 1 - (ranks[~is_positive] - ranks_of_negatives) / n_positive
-    area = float(placements[is_positive].mean())
+    placement_of_sample = placements(response, is_positive)
+    area = float(placement_of_sample[is_positive].mean())
     # The area is a mean over each class, so that a sample of a rare class has more influence.
-    influence = (placements - area) * np.where(is_positive, n / n_positive, n / n_negative)
+    influence = (placement_of_sample - area) * np.where(is_positive, n / n_positive, n / n_negative)
     return Linearized(area, influence)
 
 
@@ -333,8 +323,8 @@ def _average_precision(held_out: HeldOut) -> Linearized:
 class ClassCounts(NamedTuple):
     """What of each sample is counted above and below the line of a class's ratio; shape (n,)."""
 
-    numerators: NDArray[np.floating]
-    denominators: NDArray[np.floating]
+    numerators: AnyFloats
+    denominators: AnyFloats
 
 
 CountsOfClass = Callable[[HeldOut, Mask, Mask], ClassCounts]

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import Popularity
 from ecv_core.evaluation.metrics import METRICS, Kind
 from ecv_core.evaluation.pairs import ScoredPairs
-from ecv_core.records.arrays import Floats, Indices, Mask
+from ecv_core.records.arrays import Counts, Floats, Indices, Mask
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -45,7 +44,7 @@ class Protocol:
         """Whether held-out items are ranked against sampled negatives only."""
         return self.negatives is not None
 
-    def candidates_by(self, counts: NDArray[np.integer]) -> Mask:
+    def candidates_by(self, counts: Counts) -> Mask:
         """Which items may be recommended; shape (items,).
 
         Args:

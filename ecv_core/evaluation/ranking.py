@@ -13,17 +13,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ecv_core.records.arrays import Indices, Mask
+from ecv_core.evaluation.formulas import Lists
+from ecv_core.records.arrays import AnyFloats, Codes, Indices, Mask, rows_of_entries
 from ecv_core.records.errors import RunError
 
 if TYPE_CHECKING:
     import torch
     from scipy.sparse import csr_array
-
-Lists = NDArray[np.int64]
-"""Items, best first, -1 where no candidate is left; shape (users, n)."""
 
 BLOCK_CELLS = 2_000_000
 """Scores in one block: 8 MB, so that scoring, masking and top-n find them in cache."""
@@ -47,11 +44,11 @@ def load_compiled(cells: int) -> bool:
 
 
 def candidate_scores(
-    score: Callable[[Indices], NDArray[np.floating] | torch.Tensor],
+    score: Callable[[Indices], AnyFloats | torch.Tensor],
     seen: csr_array,
     users: Indices,
     candidates: Mask | None = None,
-) -> Iterator[tuple[Indices, NDArray[np.floating] | torch.Tensor]]:
+) -> Iterator[tuple[Indices, AnyFloats | torch.Tensor]]:
     """Scores of blocks of users, -inf where an item is no candidate.
 
     Args:
@@ -78,11 +75,15 @@ def candidate_scores(
             scores = scores.numpy()  # of the same memory; only on a GPU tensors stay tensors
         check_finite(bool(scores.max() < np.inf))
         seen_of_part = seen[part]
-        rows = np.repeat(np.arange(len(part)), np.diff(seen_of_part.indptr))
-        scores[rows, seen_of_part.indices] = -np.inf
+        scores[rows_of_entries(seen_of_part), seen_of_part.indices] = -np.inf
         if len(excluded_items):
             scores[:, excluded_items] = -np.inf
         yield part, scores
+
+
+def items_of(matrix: csr_array, user: np.intp | int) -> Codes:
+    """The items that a user has: the columns of the entries in the user's row."""
+    return matrix.indices[matrix.indptr[user] : matrix.indptr[user + 1]]
 
 
 def check_finite(finite: bool) -> None:
@@ -94,9 +95,7 @@ def check_finite(finite: bool) -> None:
         )
 
 
-def best_items(
-    scores: NDArray[np.floating] | torch.Tensor, n: int, *, compiled: bool = False
-) -> Lists:
+def best_items(scores: AnyFloats | torch.Tensor, n: int, *, compiled: bool = False) -> Lists:
     """The n items with the highest scores, by the rule above.
 
     Args:
@@ -109,14 +108,14 @@ def best_items(
     if compiled and n <= COMPILED_LENGTH:
         from ecv_core.evaluation.kernels import best_of_scores, on_every_core
 
-        def rank(part: NDArray[np.floating]) -> Lists:
+        def rank(part: AnyFloats) -> Lists:
             return best_of_scores(part, n)
 
         return on_every_core(rank, np.ascontiguousarray(scores))
     return best_of_array(scores, n)
 
 
-def best_of_array(scores: NDArray[np.floating], n: int) -> Lists:
+def best_of_array(scores: AnyFloats, n: int) -> Lists:
     """As `best_items`, by numpy."""
     item_count = scores.shape[1]
     # Of many equal numbers a whole sort is several times faster than a partition.
@@ -150,7 +149,7 @@ def best_of_tensor(scores: torch.Tensor, n: int) -> Lists:
     return best.masked_fill(best_scores == -torch.inf, -1)[:, :n].cpu().numpy()
 
 
-def hits_of(users: Indices, items: NDArray[np.integer], held_out: csr_array) -> Mask:
+def hits_of(users: Indices, items: Lists, held_out: csr_array) -> Mask:
     """Which of the recommended items are held out.
 
     Args:
@@ -163,13 +162,11 @@ def hits_of(users: Indices, items: NDArray[np.integer], held_out: csr_array) -> 
     """
     n_items = held_out.shape[1]
     relevant = held_out[users]
-    if not relevant.has_sorted_indices:
-        relevant.sort_indices()
-    # Each pair of a row and an item is one number, so that one sorted search looks all of them up.
-    rows = np.arange(len(users))
-    rows_held_out = np.repeat(rows, np.diff(relevant.indptr))
-    pairs_held_out = rows_held_out * n_items + relevant.indices
-    recommended_pairs = np.where(items < 0, -1, rows[:, None] * n_items + items)
+    relevant.sort_indices()
+    # Each pair of a row and an item is a number, so that one bisection looks all of them up.
+    pairs_held_out = rows_of_entries(relevant) * n_items + relevant.indices
+    rows = np.arange(len(users))[:, None]
+    recommended_pairs = np.where(items < 0, -1, rows * n_items + items)
     places = np.searchsorted(pairs_held_out, recommended_pairs)
     no_pair = -2  # found by those above the last one; no recommended pair has this number
     return np.append(pairs_held_out, no_pair)[places] == recommended_pairs

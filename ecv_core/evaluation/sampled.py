@@ -15,8 +15,8 @@ from ecv_core.evaluation.full import full_ranking
 from ecv_core.evaluation.metrics import METRICS, Kind
 from ecv_core.evaluation.pairs import ScoredPairs
 from ecv_core.evaluation.protocol import Columns, EvaluatedFold
-from ecv_core.evaluation.ranking import BLOCK_CELLS, check_finite
-from ecv_core.records.arrays import Codes, Counts, Floats, Indices, Mask
+from ecv_core.evaluation.ranking import BLOCK_CELLS, check_finite, items_of
+from ecv_core.records.arrays import Codes, Counts, Floats, Indices, Mask, rows_of_entries
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,23 +72,23 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
         bag_indices = rng.integers(0, len(bag), (len(users), draw_count), dtype=np.int32)
         # Reversed only so that a seed keeps the negatives that it has had in earlier versions.
         draws = bag[bag_indices[:, ::-1]]
-        taken = [_items_seen_or_held_out(fold, user) for user in users]
-        negatives = _first_free_draws(draws, taken, negative_count, len(item_weights))
-        _fill_up(negatives, taken, item_weights, rng)  # where too few of the draws counted
+        own_items = []
+        for user in users:
+            seen_items = items_of(fold.seen, user)
+            own_items.append(np.concatenate([seen_items, items_of(fold.held_out, user)]))
+        negatives = _first_other_items(draws, own_items, negative_count, len(item_weights))
+        _fill_up(negatives, own_items, item_weights, rng)  # where too few of the draws counted
         yield negatives
 
 
-def _items_seen_or_held_out(fold: EvaluatedFold, user: np.intp) -> Codes:
-    """The items of a user that are no negatives."""
-    return np.concatenate([_items_of(fold.seen, user), _items_of(fold.held_out, user)])
-
-
-def _first_free_draws(draws: Codes, taken: Sequence[Codes], wanted: int, n_items: int) -> Codes:
-    """Of each user the first different items drawn that are not taken.
+def _first_other_items(
+    draws: Codes, own_items: Sequence[Codes], wanted: int, n_items: int
+) -> Codes:
+    """Of each user the first different items drawn that are not the user's own.
 
     Args:
         draws: Item numbers in the order of the draws; shape (users, draws).
-        taken: For each user, the items that cannot be drawn.
+        own_items: For each user, the items seen or held out, which are no negatives.
         wanted: Items of each user.
         n_items: How many there are.
 
@@ -96,46 +96,41 @@ def _first_free_draws(draws: Codes, taken: Sequence[Codes], wanted: int, n_items
         Shape (users, wanted); -1 at the end of a row in which too few were drawn.
     """
     negatives = np.full((len(draws), wanted), -1, dtype=np.int32)
-    is_free = np.ones(n_items, dtype=np.bool_)
+    is_own = np.zeros(n_items, dtype=np.bool_)  # of one user after the other
     for row, draws_of_user in enumerate(draws):
-        is_free[taken[row]] = False
-        free_draws = draws_of_user[is_free[draws_of_user]]
-        is_free[taken[row]] = True  # for the next user
-        _, first_places = np.unique(free_draws, return_index=True)
-        distinct = free_draws[np.sort(first_places)][:wanted]
-        negatives[row, : len(distinct)] = distinct
+        is_own[own_items[row]] = True
+        other_draws = draws_of_user[~is_own[draws_of_user]]
+        is_own[own_items[row]] = False  # for the next user
+        # Of an item that was drawn several times the first draw counts.
+        _, first_draws = np.unique(other_draws, return_index=True)
+        items = other_draws[np.sort(first_draws)][:wanted]
+        negatives[row, : len(items)] = items
     return negatives
 
 
 def _fill_up(
-    negatives: Codes, taken: Sequence[Codes], chances: Counts, rng: np.random.Generator
+    negatives: Codes, own_items: Sequence[Codes], item_weights: Counts, rng: np.random.Generator
 ) -> None:
     """Complete, in place, the rows in which too few different items were drawn.
 
-    It is as if drawing had gone on: an exponential waiting time for each item, divided by its
-    chance, orders the items as draws without replacement do (Efraimidis, Spirakis 2006).
-
     Args:
         negatives: Shape (users, negatives); -1 at the end of a row where items are missing.
-        taken: For each user, the items that cannot be drawn.
-        chances: The chances of the items, up to a factor; shape (items,).
+        own_items: For each user, the items seen or held out, which are no negatives.
+        item_weights: The chances of the items, up to a factor; shape (items,).
         rng: Draws the waiting times.
     """
     short_rows = np.flatnonzero(negatives[:, -1] < 0)
-    waits_of_rows = rng.standard_exponential((len(short_rows), len(chances)))
+    # It is as if drawing had gone on: exponential waiting times, each divided by the item's weight,
+    # order the items as draws without replacement do (Efraimidis, Spirakis 2006).
+    waits_of_rows = rng.standard_exponential((len(short_rows), len(item_weights)))
     for row, waits in zip(short_rows.tolist(), waits_of_rows, strict=True):
         count = np.count_nonzero(negatives[row] >= 0)
         with np.errstate(divide="ignore"):
-            waits /= chances
-        waits[taken[row]] = np.inf
+            waits /= item_weights
+        waits[own_items[row]] = np.inf
         waits[negatives[row, :count]] = np.inf
         missing = negatives.shape[1] - count
         negatives[row, count:] = np.argsort(waits)[:missing]
-
-
-def _items_of(matrix: csr_array, user: np.intp) -> Codes:
-    """The items that a row of the matrix has."""
-    return matrix.indices[matrix.indptr[user] : matrix.indptr[user + 1]]
 
 
 def _ones_at(matrix: csr_array) -> csr_array:
@@ -152,11 +147,10 @@ def _check_enough_negatives(fold: EvaluatedFold, drawable: Mask, wanted: int) ->
         drawable: Which items may be drawn; shape (items,).
         wanted: Negatives of a user.
     """
-    # An item that a user has seen and that is held out as well is taken only once.
-    seen_or_held_out = _ones_at(fold.seen) + _ones_at(fold.held_out)
-    drawable_taken = np.concatenate(([0], np.cumsum(drawable[seen_or_held_out.indices])))
-    taken_counts = np.diff(drawable_taken[seen_or_held_out.indptr])
-    items_to_draw = drawable.sum() - taken_counts[fold.users]
+    # An item that a user has seen and that is held out as well counts only once.
+    own_items = _ones_at(_ones_at(fold.seen) + _ones_at(fold.held_out))
+    drawable_own_items = own_items @ drawable.astype(np.intp)
+    items_to_draw = drawable.sum() - drawable_own_items[fold.users]
     most = int(items_to_draw.min(initial=wanted))
     if most < wanted:
         kind = ""
@@ -400,7 +394,7 @@ def _compare(
 
     device = scores.device
     negatives_per_user = negatives.shape[1]
-    user_rows = _user_rows(held_out)
+    user_rows = rows_of_entries(held_out)
     rows = torch.from_numpy(user_rows).to(device)
     held_out_items = torch.from_numpy(held_out.indices.astype(np.int64)).to(device)
     held_out_scores = scores[rows, held_out_items]
@@ -438,15 +432,10 @@ def _compare(
     )
 
 
-def _user_rows(held_out: csr_array) -> Indices:
-    """The row of each held-out item; shape (held-out items,)."""
-    return np.repeat(np.arange(held_out.shape[0]), np.diff(held_out.indptr))
-
-
 def _log_loss(scores: torch.Tensor, negatives: Codes, held_out: csr_array) -> Floats:
     """Mean log loss of each user's lists; arguments as of `_compare`; shape (users,)."""
     log_odds = scores.cpu().numpy()
-    user_rows = _user_rows(held_out)
+    user_rows = rows_of_entries(held_out)
     held_out_losses = log_loss(log_odds[user_rows, held_out.indices], chosen=True)
     held_out_counts = np.bincount(user_rows)
     mean_loss = np.bincount(user_rows, weights=held_out_losses) / held_out_counts
@@ -464,7 +453,7 @@ def _pairs(
 ) -> ScoredPairs:
     """What users have held out, and their negatives; `users` as numbers, others of `_compare`."""
     values = scores.cpu().numpy().astype(np.float64)
-    user_rows = _user_rows(held_out)
+    user_rows = rows_of_entries(held_out)
     held_out_scores = values[user_rows, held_out.indices]
     negative_scores = np.take_along_axis(values, negatives.astype(np.int64), axis=1)
     users_of_negatives = np.repeat(users, negatives.shape[1])

@@ -100,6 +100,7 @@ class Scoring:
         """The same scorers, each as one that records what the samples tell."""
         self.multimetric = not (scoring is None or isinstance(scoring, str) or callable(scoring))
         if self.multimetric:
+            # `check_scoring` has made one object of all scorers; each is needed for itself.
             self.scorers = _scorers_by_name(estimator, scoring)
             self.scorer = {}
             for name, scorer in self.scorers.items():

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
+from ecv_core.evaluation.formulas import Lists
 from ecv_core.evaluation.protocol import EvaluatedFold
 from ecv_core.evaluation.ranking import (
     COMPILED_LENGTH,
-    Lists,
     best_items,
     candidate_scores,
     check_finite,
 )
-from ecv_core.records.arrays import Codes, Floats, Indices, Mask
+from ecv_core.records.arrays import AnyFloats, Codes, Floats, Indices, Mask
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Ranker = Callable[[Indices], Lists]
 """Users (block,) -> their lists, as of `ranking.best_items`."""
@@ -98,7 +101,7 @@ def ranker_by_common_scores(fold: EvaluatedFold, common: NDArray[np.float32], n:
 
 
 def ranker_by_sparse_product(
-    fold: EvaluatedFold, left: scipy.sparse.csr_array, right: scipy.sparse.csr_array, n: int
+    fold: EvaluatedFold, left: csr_array, right: csr_array, n: int
 ) -> Ranker:
     """By the product of two sparse matrices, of which one user's row is held at a time."""
     from ecv_core.evaluation.kernels import best_of_product, on_every_core
@@ -115,7 +118,7 @@ def ranker_by_sparse_product(
 
 
 def _csr_arrays(
-    matrix: scipy.sparse.csr_array,
+    matrix: csr_array,
 ) -> tuple[Codes, Codes, NDArray[np.float32]]:
     """What it is made of, with the numbers that the kernels take."""
     starts = matrix.indptr.astype(np.int32, copy=False)
@@ -160,8 +163,8 @@ class LongestFirst:
     def serves(fold: EvaluatedFold, n: int) -> bool:
         """Whether there are items to leave out, and no score can be infinite."""
         users, items = fold.model.product
-        largest = users.abs().max() * items.abs().max() * items.shape[0]
-        return bool(fold.candidates.sum() > n and np.isfinite(float(largest)))
+        most_of_score = users.abs().max() * items.abs().max() * items.shape[0]
+        return bool(fold.candidates.sum() > n and np.isfinite(float(most_of_score)))
 
     def __call__(self, users: Indices) -> Lists:
         """Lists of these users; shape (users, n)."""
@@ -205,7 +208,7 @@ class LongestFirst:
 
     def _are_complete(
         self,
-        best_scores: NDArray[np.floating],
+        best_scores: AnyFloats,
         item_lengths: Floats,
         user_lengths: Floats,
     ) -> Mask:

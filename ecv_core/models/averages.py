@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.models.base import Algorithm, Report, Settings, with_source
-from ecv_core.records.arrays import Floats, Indices
+from ecv_core.records.arrays import Floats, Indices, rows_of_entries
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
@@ -68,8 +68,8 @@ def _items_once_per_batch(train: csr_array, positives_per_batch: int, seed: int)
         Item indices, each as often as there are batches with it.
     """
     rng = np.random.default_rng(seed)
-    user_count, item_count = train.shape
-    users = np.repeat(np.arange(user_count), np.diff(train.indptr))
+    item_count = train.shape[1]
+    users = rows_of_entries(train)
     positive_pairs = users * item_count + train.indices  # a number for each user and item
     negatives = np.empty(train.nnz, dtype=np.intp)
     to_draw = np.arange(train.nnz)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ecv_core.models.base import SEARCH, Algorithm, Report, Settings, common, with_source
-from ecv_core.records.arrays import Floats, Indices
+from ecv_core.records.arrays import Floats, Indices, rows_of_entries
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
@@ -149,9 +149,7 @@ def dataset_of(train: csr_array) -> Dataset:
     from lenskit.data import from_interactions_df
 
     users, items = train.shape
-    frame = pd.DataFrame(
-        {"user_id": np.repeat(np.arange(users), np.diff(train.indptr)), "item_id": train.indices}
-    )
+    frame = pd.DataFrame({"user_id": rows_of_entries(train), "item_id": train.indices})
     return from_interactions_df(frame, users=np.arange(users), items=np.arange(items))
 
 

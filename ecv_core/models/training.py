@@ -13,7 +13,7 @@ import numpy as np
 
 from ecv_core.models.base import Fitted, Settings, Sharing
 from ecv_core.models.device import BinaryMatrix, best_device
-from ecv_core.records.arrays import Indices, Mask
+from ecv_core.records.arrays import Indices, Mask, rows_of_entries
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import History
 from ecv_core.records.run import Progress, no_progress
@@ -68,7 +68,7 @@ class Validation:
         """
         rng = np.random.default_rng([seed, 1])  # not the numbers that training draws by the seed
         row_sizes = np.diff(train.indptr)
-        user_of_entry = np.repeat(np.arange(len(row_sizes)), row_sizes)
+        user_of_entry = rows_of_entries(train)
         # A user's interaction with the lowest draw stays visible, so that nobody loses everything.
         draws = rng.random(train.nnz)
         by_user_and_draw = np.lexsort((draws, user_of_entry))

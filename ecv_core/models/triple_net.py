@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import embedding, logsigmoid
 
 from ecv_core.models.sampled_net import BatchLoss, Layer, SampledNet, kl_divergences
-from ecv_core.records.arrays import Indices
+from ecv_core.records.arrays import Indices, rows_of_entries
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import History
 
@@ -36,7 +36,7 @@ class Triples:
             baskets: The baskets of each stored entry; equal numbers of one user are one basket.
             device: Where triples are drawn.
         """
-        users = np.repeat(np.arange(train.shape[0]), np.diff(train.indptr))
+        users = rows_of_entries(train)
         by_basket = np.lexsort((baskets, users))  # by user first
         users = users[by_basket]
         baskets = baskets[by_basket]

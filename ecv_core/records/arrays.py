@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 Floats = NDArray[np.float64]
+AnyFloats = NDArray[np.floating]
+"""Numbers of either precision, float32 or float64."""
 Mask = NDArray[np.bool_]
 """Which of several are meant."""
 Codes = NDArray[np.int32]
@@ -16,3 +23,8 @@ Indices = NDArray[np.intp]
 """Places in another array, such as rows of a matrix."""
 Counts = NDArray[np.integer]
 """How many of something there are."""
+
+
+def rows_of_entries(matrix: csr_array) -> Indices:
+    """The row of each stored entry of a matrix, in their order."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ecv_core.records.arrays import Floats, Indices
+from ecv_core.records.arrays import AnyFloats, Floats, Indices
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import UserScores, user_table
 from ecv_core.stopping.fold_variance import (
@@ -139,7 +138,7 @@ class AdjustedMeans:
 
 
 def adjusted_means(
-    scores: Floats, values: NDArray[np.floating], cheap_models: CheapModels, sets: FoldsOfSets
+    scores: Floats, values: AnyFloats, cheap_models: CheapModels, sets: FoldsOfSets
 ) -> AdjustedMeans:
     """The k-fold mean of a model as each set of its folds tells it, corrected by cheap models.
 
@@ -203,9 +202,7 @@ def adjusted_means(
     )
 
 
-def _moments_with(
-    cheap_models: CheapModels, values: NDArray[np.floating], sets: FoldsOfSets
-) -> UserMoments:
+def _moments_with(cheap_models: CheapModels, values: AnyFloats, sets: FoldsOfSets) -> UserMoments:
     """Of a dear model, which comes first, and of the predictors of the cheap models.
 
     Args:
@@ -227,7 +224,7 @@ class _Regression:
     """Shape (sets, predictors)."""
     explained: Floats
     """The variance of a fold's mean that the predictors explain; shape (sets,)."""
-    inverse: NDArray[np.floating]
+    inverse: AnyFloats
     """Of the predictors' covariances; shape (sets, predictors, predictors)."""
     rank: Indices
     """Of the same; shape (sets,)."""

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ecv_core.records.arrays import AnyFloats, Codes, Floats, Indices, Mask
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter, Params, counted, resolve
 from ecv_core.records.renamed import renamed_fields
@@ -127,21 +125,21 @@ class TakesCheapModels(Protocol):
 class FoldSets:
     """All 2^k sets of some folds, as a `SetRule` sees them; the first one is empty."""
 
-    folds: NDArray[np.float64]
+    folds: Floats
     """The score of each fold; shape (k,)."""
-    means: NDArray[np.float64]
+    means: Floats
     """Of the scores of each set; shape (2^k,); NaN for the empty one."""
-    half_widths: Callable[[float], NDArray[np.float64]]
+    half_widths: Callable[[float], Floats]
     """Confidence -> of Student's t of each set's mean; shape (2^k,); NaN below two folds."""
-    contains_fold: Callable[[], NDArray[np.bool_]]
+    contains_fold: Callable[[], Mask]
     """Which folds each set holds; shape (2^k, k)."""
-    users: NDArray[np.floating] | None
+    users: AnyFloats | None
     """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
     cheap_models: CheapModels | None
     """Cheap models on the same users; None where there are none."""
 
 
-Step = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]]
+Step = Callable[[Codes, Codes], Floats]
 """(set before, set after) -> the least value of the rule's axis at which it stops there; the two
 are numbers of sets, of shapes (n, sets) and (sets,), and the answer broadcasts to (n, sets)."""
 
@@ -151,11 +149,11 @@ class SetSteps:
     """What decides at each step from a set of folds to the next, whatever the axis is set to."""
 
     threshold_of_step: Step
-    half_widths: NDArray[np.float64]
+    half_widths: Floats
     """Of the interval that each set's mean is shown with; shape (2^k,); NaN where there is none."""
     setting: float
     """The value of the axis."""
-    means: NDArray[np.float64] | None = None
+    means: Floats | None = None
     """The estimates of the k-fold mean, shape (2^k,), where they are not the plain means."""
 
 
@@ -179,7 +177,7 @@ class SetRule(StoppingRule, Protocol):
 class OrderRule(StoppingRule, Protocol):
     """A rule that needs the whole history, and decides for many orders at once."""
 
-    def first_stops(self, scores_of_orders: NDArray[np.float64]) -> NDArray[np.intp]:
+    def first_stops(self, scores_of_orders: Floats) -> Indices:
         """The fold after which each order stops; k where it does not stop before.
 
         Args:

@@ -27,7 +27,7 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.records.arrays import Counts, Floats, Indices, Mask
+from ecv_core.records.arrays import AnyFloats, Counts, Floats, Indices, Mask
 from ecv_core.stopping.interval import running_moments
 
 FoldsOfSets = Mask
@@ -115,7 +115,7 @@ class UserMoments:
         return VarianceByUsers(variance, np.clip(freedom, 1, _FREEDOM_OF_NORMAL))
 
 
-def user_moments(values: NDArray[np.floating], sets: FoldsOfSets) -> UserMoments:
+def user_moments(values: AnyFloats, sets: FoldsOfSets) -> UserMoments:
     """What the users of each set of folds tell of one or more models.
 
     Args:
@@ -167,7 +167,7 @@ class _ProductSums(NamedTuple):
 
 
 def _product_sums(
-    values: NDArray[np.floating],
+    values: AnyFloats,
     is_scored: Mask,
     sets: FoldsOfSets,
     patterns: _Patterns,
@@ -221,7 +221,7 @@ def _sums_within_by_pairs(
 
 
 def _sums_within_set_by_set(
-    values: NDArray[np.floating], is_scored: Mask, sets: FoldsOfSets
+    values: AnyFloats, is_scored: Mask, sets: FoldsOfSets
 ) -> tuple[Floats, Floats]:
     """`within` and `users_in_two_folds` of `_ProductSums`, set by set.
 
@@ -355,9 +355,7 @@ class _ScoresByPattern:
     """Ascending; shape (users,)."""
 
     @classmethod
-    def of(
-        cls, values: NDArray[np.floating], is_scored: Mask, patterns: _Patterns
-    ) -> _ScoresByPattern:
+    def of(cls, values: AnyFloats, is_scored: Mask, patterns: _Patterns) -> _ScoresByPattern:
         """Of `values` as for `user_moments`."""
         # A pattern is which folds a user is in; those of one pattern come to stand side by side.
         users_by_pattern = np.argsort(patterns.of_user, kind="stable")
@@ -750,7 +748,7 @@ def wilson_half_width(
     return farthest
 
 
-def fold_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> FoldVariance:
+def fold_variance(values: AnyFloats, sets: FoldsOfSets) -> FoldVariance:
     """The variance of one fold's mean about the mean of all folds, as each set of folds tells it.
 
     Args:
@@ -783,7 +781,7 @@ def fold_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> FoldVarian
     )
 
 
-def user_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> VarianceByUsers:
+def user_variance(values: AnyFloats, sets: FoldsOfSets) -> VarianceByUsers:
     """The part of the variance of a fold's mean that its users explain; see `UserMoments`.
 
     Args:
@@ -792,7 +790,7 @@ def user_variance(values: NDArray[np.floating], sets: FoldsOfSets) -> VarianceBy
     return user_moments(values[None], sets).variance_of(np.ones((len(sets), 1)))
 
 
-def user_variance_over_all_folds(values: NDArray[np.floating]) -> float:
+def user_variance_over_all_folds(values: AnyFloats) -> float:
     """`user_variance` of the set of all folds of `values`; NaN where it cannot be known."""
     set_of_all_folds = np.ones((1, len(values)), dtype=np.bool_)
     return float(user_variance(values, set_of_all_folds).variance[0])

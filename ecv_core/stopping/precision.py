@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ecv_core.records.arrays import Floats
+from ecv_core.records.arrays import Codes, Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter, percent_text
 from ecv_core.records.renamed import renamed_fields
@@ -165,7 +164,7 @@ class Precision:
         least_tolerances = least_tolerance(half_widths, means)
 
         # The rule does not look back: it stops at a set of folds, whichever set was before.
-        def tolerance_of_step(_smaller: NDArray[np.int32], larger: NDArray[np.int32]) -> Floats:
+        def tolerance_of_step(_smaller: Codes, larger: Codes) -> Floats:
             return least_tolerances[larger]
 
         return SetSteps(

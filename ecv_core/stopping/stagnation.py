@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ecv_core.records.arrays import Floats, Mask
+from ecv_core.records.arrays import Floats, Indices, Mask
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import Decision, FoldResult
 from ecv_core.stopping.base import AT_LEAST, Rule, check_numbers, decision
@@ -59,7 +59,7 @@ class StdStagnation:
         """The first fold that can stop."""
         return max(2 + IN_A_ROW, self.min_folds)
 
-    def first_stops(self, scores_of_orders: Floats) -> NDArray[np.intp]:
+    def first_stops(self, scores_of_orders: Floats) -> Indices:
         """The fold after which each order stops; see `OrderRule`."""
         _, deviations = running_means_and_deviations(scores_of_orders)
         may_stop = np.zeros(scores_of_orders.shape, dtype=np.bool_)
