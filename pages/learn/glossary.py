@@ -22,23 +22,23 @@ _glossary = component(
 
 def show() -> None:
     """The search and the entries; the one that the address names is brought into view."""
-    named = st.query_params.get(PARAMETER, "")
-    if named and named not in terms():
+    asked_term = st.query_params.get(PARAMETER, "")
+    if asked_term and asked_term not in terms():
         st.warning(
-            f"The glossary has no entry '{escaped(named)}'; search for another word below.",
+            f"The glossary has no entry '{escaped(asked_term)}'; search for another word below.",
             icon=":material/link_off:",
         )
-    _glossary(key="learn-glossary", data={"term": named, "entries": entries()})
+    _glossary(key="learn-glossary", data={"term": asked_term, "entries": entries()})
 
 
 def entries() -> list[dict[str, str]]:
     """Every entry as the component shows it, with the question of the chapter that tells it."""
-    shown = []
+    rows = []
     for term in terms().values():
         question = ""
         if term.chapter:
             question = CHAPTERS[term.chapter].question
-        shown.append(
+        rows.append(
             {
                 "id": term.id,
                 "title": term.title,
@@ -48,4 +48,4 @@ def entries() -> list[dict[str, str]]:
                 "told": question,
             }
         )
-    return shown
+    return rows

@@ -72,7 +72,7 @@ def _draw_save_menu(frame: pd.DataFrame, graded_data: str) -> None:
         subtitle="Four models on a made-up dataset, fold 1 of k = 10 held out",
         sentences=[grades_words(frame, SEEN), grades_words(frame, HELD_OUT)],
         step_names=[SEEN, HELD_OUT],
-        initial_step=int(graded_data == HELD_OUT),
+        initial_step=[SEEN, HELD_OUT].index(graded_data),
         animated=False,
     )
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import streamlit as st
 
 from ecv_core.figures.words import alpha_text, counted, run_title
-from ecv_core.stopping.interval import difference_percent
 from pages.learn.material.recorded_runs import (
     FIRST_STOP,
     MAX_ROUND,
@@ -31,6 +30,7 @@ MOST_POINTS = 3
 """Points of a round: two for the fold of the stop, one for a fold beside it, one for the mean."""
 
 
+_STOP_QUESTION = "The rule stops after fold"
 _STOP_BET = "learn-bet-stop"
 _DIFFERENCE_BET = "learn-bet-off"
 """Keys of the two bets."""
@@ -96,7 +96,7 @@ def _ask_bets(game_round: GameRound) -> None:
     """The two bets."""
     k = game_round.k
     with st.container(horizontal=True, vertical_alignment="bottom", key="learn-bet"):
-        stop = st.segmented_control(_stop_question(), _stops(k), key=_STOP_BET)
+        stop = st.segmented_control(_STOP_QUESTION, _stops(k), key=_STOP_BET)
         difference = st.segmented_control(
             _difference_question(k), list(_BRACKETS), key=_DIFFERENCE_BET, wrap=True
         )
@@ -112,17 +112,13 @@ def _ask_bets(game_round: GameRound) -> None:
         )
     if lecture() is not None:
         folds = list(map(str, _stops(k)))
-        parts = [(_stop_question(), folds), (_difference_question(k), list(_BRACKETS))]
+        parts = [(_STOP_QUESTION, folds), (_difference_question(k), list(_BRACKETS))]
         ask_phones(game_round.number, parts)
 
 
 def _stops(k: int) -> range:
     """The folds after which a round can stop."""
     return range(FIRST_STOP, k + 1)
-
-
-def _stop_question() -> str:
-    return "The rule stops after fold"
 
 
 def _difference_question(k: int) -> str:
@@ -144,7 +140,7 @@ def _count_bet(game_round: GameRound) -> None:
         who = "The lecturer"
         game.bet_of_phone = _bets_of_phones(room, game_round.k)
     verdict = ":red[**wrong**]"
-    if bracket == bracket_of(_difference_percent(game_round)):
+    if bracket == bracket_of(game_round.difference_percent):
         verdict = ":green[**right**]"
     points = points_of(Bet(stop, bracket), game_round)
     game.points += points
@@ -161,16 +157,16 @@ def _bets_of_phones(room: Room, k: int) -> dict[int, Bet]:
     stops = _stops(k)
     brackets = list(_BRACKETS)
     bets = {}
-    # A phone sends the places of its bets in the two lists.
-    for phone, (stop_place, bracket_place) in room.bets.items():
-        bets[phone] = Bet(stops[stop_place], brackets[bracket_place])
+    # A phone sends, for each of the two questions, the number of the answer that was picked.
+    for phone, (stop_number, bracket_number) in room.bets.items():
+        bets[phone] = Bet(stops[stop_number], brackets[bracket_number])
     return bets
 
 
 def points_of(bet: Bet, game_round: GameRound) -> int:
     """Two for the fold of the stop, one for a fold beside it, one for the mean."""
     points = max(2 - abs(bet.stop - game_round.stop), 0)
-    if bet.bracket == bracket_of(_difference_percent(game_round)):
+    if bet.bracket == bracket_of(game_round.difference_percent):
         points += 1
     return points
 
@@ -193,7 +189,7 @@ def _show_hall(game_round: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
         outcomes[phone] = (
             f"You bet on fold {bet.stop} and {bet.bracket}: {points_of_phone[phone]} of "
             f"{MOST_POINTS} points. The rule stopped after fold {game_round.stop}, off by "
-            f"{_difference_percent(game_round):.1f} %."
+            f"{game_round.difference_percent:.1f} %."
         )
     st.markdown(_nearest_words(points_of_phone))
     fold_words = [f"fold {stop}: **{bets_on_fold[stop]}**" for stop in sorted(bets_on_fold)]
@@ -230,12 +226,6 @@ def bracket_of(percent: float) -> str:
     return next(words for words, below in _BRACKETS.items() if percent < below)
 
 
-def _difference_percent(game_round: GameRound) -> float:
-    """Between the mean at the stop and that of all folds, in percent."""
-    at_stop = game_round.moments[game_round.stop - 1]
-    return difference_percent(at_stop.mean, game_round.moments[-1].mean)
-
-
 def _draw_picture(game_round: GameRound, *, folds: int, stopped_at: int | None) -> None:
     """The first folds, with the stop where it is known."""
     version = (game_round.number, game_round.run.run_id, folds)
@@ -263,8 +253,8 @@ def _truth_words(game_round: GameRound) -> str:
     name = f"It was **{run_title(game_round.run)}**."
     if stop == k:
         return f"{name} All {k} folds were used: nothing saved, and nothing lost."
-    at_stop = game_round.moments[stop - 1]
-    k_fold_mean = game_round.moments[-1].mean
+    at_stop = game_round.at_stop
+    k_fold_mean = game_round.k_fold_mean
     assert at_stop.interval is not None
     interval = "the interval **misses** it"
     if at_stop.interval.low <= k_fold_mean <= at_stop.interval.high:
@@ -272,7 +262,7 @@ def _truth_words(game_round: GameRound) -> str:
     return (
         f"{name} The rule said {at_stop.mean:.4f} after {stop} folds; the truth, the mean of all "
         f"{k}, is **{k_fold_mean:.4f}**: a difference of "
-        f"**{_difference_percent(game_round):.1f} %**, and {interval}."
+        f"**{game_round.difference_percent:.1f} %**, and {interval}."
     )
 
 

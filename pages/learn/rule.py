@@ -12,8 +12,7 @@ import streamlit as st
 from ecv_core.figures.palette import Step
 from ecv_core.figures.threshold import threshold_figure
 from ecv_core.figures.words import alpha_text
-from ecv_core.records.run import Moment, RunRecord
-from ecv_core.records.spec import RunSpec
+from ecv_core.records.run import Moment
 from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
 from ecv_core.stopping.efold import least_alpha, least_alpha_after_folds
 from ecv_core.stopping.interval import difference_percent
@@ -79,7 +78,8 @@ def _draw_picture(
         figures = []
         for alpha in ALPHAS:
             moments_at_alpha = moments(EFold(alpha=alpha), folds, CONFIDENCE)
-            spec = _spec_of(guide_run.run, alpha)
+            # The spec of the run as if the paper's rule had judged its folds at this alpha.
+            spec = replace(guide_run.run.spec, rule=PAPERS_RULE, rule_params=(("alpha", alpha),))
             figures.append(
                 threshold_figure(
                     moments_at_alpha, spec, dark=dark, height=_HEIGHT, numbers_on_axis=axis_numbers
@@ -112,11 +112,6 @@ def _draw_picture(
         step_names=alpha_texts,
         initial_step=ALPHAS.index(USUAL_ALPHA),
     )
-
-
-def _spec_of(run: RunRecord, alpha: float) -> RunSpec:
-    """The settings of the same run, had the paper's rule stopped it with this alpha."""
-    return replace(run.spec, rule=PAPERS_RULE, rule_params=(("alpha", alpha),))
 
 
 def _rule_numbers(all_moments: Sequence[Moment]) -> SliderNumbers:

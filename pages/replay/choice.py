@@ -232,7 +232,7 @@ def _choose_run_of_address(runs: Collection[str]) -> None:
     if run_id in runs:
         st.session_state[RUN_BOX] = run_id
     elif run_id:
-        st.warning(sentence(_why_not(run_id)), icon=":material/link_off:")
+        st.warning(sentence(_why_another_is_shown(run_id)), icon=":material/link_off:")
 
 
 def _usual_run(runs: Sequence[ChoosableRun]) -> ChoosableRun:
@@ -243,7 +243,7 @@ def _usual_run(runs: Sequence[ChoosableRun]) -> ChoosableRun:
     return runs[0]
 
 
-def _why_not(run_id: str) -> EcvError:
+def _why_another_is_shown(run_id: str) -> EcvError:
     """Why this run cannot be chosen."""
     try:
         run = store().run(run_id)

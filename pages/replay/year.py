@@ -241,7 +241,8 @@ def _pick_grams_per_kwh(usual_country: str) -> float:
 
 def _range_words(ends: Sequence[float]) -> str:
     """'1.2 to 3.4'; the number alone where both ends are the same."""
-    return " to ".join(dict.fromkeys(map(small_number, ends)))
+    distinct_texts = dict.fromkeys(map(small_number, ends))
+    return " to ".join(distinct_texts)
 
 
 def lecture_sentence(papers: int, work: Workload, stops: Stops | None) -> str:

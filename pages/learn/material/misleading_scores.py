@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 
-from ecv_core.records.arrays import Floats
+from ecv_core.records.arrays import Floats, Mask
 from ecv_core.records.errors import InputError
 from ecv_core.stopping.efold import EFold, least_alphas
 from ecv_core.stopping.interval import (
@@ -64,14 +64,14 @@ def coincidence(scores: Floats, alpha: float) -> Coincidence:
     percents = differences_percent(stop_means, k_fold_mean).round(9)
     is_furthest = percents == percents.max()
     # Of the triples that are furthest off, the one whose interval is most too narrow.
-    worst = int(np.argmax(np.where(is_furthest, times_too_narrow.round(9), -1.0)))
-    first_three = stopping_triples[worst].tolist()
+    worst_triple = int(np.argmax(np.where(is_furthest, times_too_narrow.round(9), -1.0)))
+    first_three = stopping_triples[worst_triple].tolist()
     others = [fold for fold in range(k) if fold not in first_three]
     return Coincidence(
         order=(*first_three, *others),
         share=len(stopping_triples) / len(triples),
         share_wrong=int((distances > half_widths).sum()) / len(triples),
-        times_too_narrow=float(times_too_narrow[worst]),
+        times_too_narrow=float(times_too_narrow[worst_triple]),
     )
 
 
@@ -124,7 +124,7 @@ def coverage_by_stop(alpha: float, deviation: float, *, runs: int) -> list[StopC
     may_stop = least_alphas(deviations, CONFIDENCE) <= alpha
     may_stop[:, -1] = True  # all folds are in
     last_folds = may_stop.argmax(axis=1)  # the index of the first fold that may stop
-    at_stop = (np.arange(runs), last_folds)
+    at_stop = (np.arange(runs), last_folds)  # of each run, its row, the column of its last fold
     distances = np.abs(means[at_stop]) / deviations[at_stop]  # to the true mean, in deviations
     # In deviations, too, half the width of an interval is its t factor.
     t_interval_holds = distances <= t_factors(K, CONFIDENCE)[last_folds]
@@ -133,24 +133,18 @@ def coverage_by_stop(alpha: float, deviation: float, *, runs: int) -> list[StopC
     first_look = EFold(alpha=alpha).first
     confidence_of_look = 1 - look_level(first_look, K, CONFIDENCE)
     look_interval_holds = distances <= t_factors(K, confidence_of_look)[last_folds]
-    coverages = [
-        StopCoverage(  # of all runs, wherever they stop
-            stop=None,
-            share=1.0,
-            t_interval_holds=float(t_interval_holds.mean()),
-            look_interval_holds=float(look_interval_holds.mean()),
+
+    def coverage(stop: int | None, is_counted: Mask) -> StopCoverage:
+        return StopCoverage(
+            stop=stop,
+            share=float(is_counted.mean()),
+            t_interval_holds=float(t_interval_holds[is_counted].mean()),
+            look_interval_holds=float(look_interval_holds[is_counted].mean()),
         )
-    ]
+
+    coverages = [coverage(None, np.full(runs, True))]  # of all runs, wherever they stop
     for stop in range(first_look, K + 1):
         stops_here = last_folds == stop - 1
-        share = float(stops_here.mean())
-        if share > _RARE:
-            coverages.append(
-                StopCoverage(
-                    stop=stop,
-                    share=share,
-                    t_interval_holds=float(t_interval_holds[stops_here].mean()),
-                    look_interval_holds=float(look_interval_holds[stops_here].mean()),
-                )
-            )
+        if stops_here.mean() > _RARE:
+            coverages.append(coverage(stop, stops_here))
     return coverages

@@ -15,6 +15,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import Moment, RunRecord
 from ecv_core.stopping import EFold, Never, moments
 from ecv_core.stopping.efold import least_alpha_after_folds
+from ecv_core.stopping.interval import difference_percent
 from ecv_core.store.recorded import recorded_runs
 
 GUIDE = ("hetrec-lastfm", "user-knn")
@@ -101,6 +102,21 @@ class GameRound:
     def k(self) -> int:
         """Number of folds."""
         return len(self.moments)
+
+    @property
+    def at_stop(self) -> Moment:
+        """The moment after the last fold used."""
+        return self.moments[self.stop - 1]
+
+    @property
+    def k_fold_mean(self) -> float:
+        """Mean of all folds."""
+        return self.moments[-1].mean
+
+    @property
+    def difference_percent(self) -> float:
+        """From the mean at the stop to that of all folds."""
+        return difference_percent(self.at_stop.mean, self.k_fold_mean)
 
 
 def round_of(runs: Sequence[RunRecord], number: int) -> GameRound:
