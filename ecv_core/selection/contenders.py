@@ -62,8 +62,7 @@ def over_same_users(contenders: Sequence[Scores]) -> list[Scores]:
         contenders: With `user_ids` where they have `users`.
     """
     id_arrays = [contender.user_ids for contender in contenders if contender.user_ids is not None]
-    # True also where no contender has users' scores, so that there is nothing to pair.
-    if all(np.array_equal(id_arrays[0], user_ids) for user_ids in id_arrays[1:]):
+    if not id_arrays:  # no contender has users' scores, so there is nothing to pair
         return list(contenders)
     everybody = np.unique(np.concatenate(id_arrays))
     return [_with_columns_for(contender, everybody) for contender in contenders]
@@ -72,6 +71,8 @@ def over_same_users(contenders: Sequence[Scores]) -> list[Scores]:
 def _with_columns_for(scores: Scores, everybody: NDArray[np.integer]) -> Scores:
     """A contender with a column for each of these users, NaN for those that it has not scored."""
     if scores.users is None or scores.user_ids is None:
+        return scores
+    if np.array_equal(scores.user_ids, everybody):
         return scores
     users = np.full((scores.k, len(everybody)), np.nan, dtype=scores.users.dtype)
     users[:, np.searchsorted(everybody, scores.user_ids)] = scores.users

@@ -299,7 +299,7 @@ def verdict_sentence(
         if any(played.folds_used[contender] < terms.k for contender in verdict.tied):
             return _indifferent_sentence(names, terms, played, on_dataset)
         return _tied_sentence(names, terms, played, on_dataset, brief=brief)
-    facts = _cost_words(terms, played) + _runner_up_words(names, played)
+    facts = f"{_cost_words(terms, played)}.{_runner_up_sentence(names, played)}"
     if not brief:
         facts += _worse_sentence(names, verdict) + _luck_sentence(terms, played)
     if terms.certain:
@@ -436,8 +436,8 @@ def _cost_words(terms: Terms, played: Played) -> str:
     return f"{after}, with {percent_text(sum(counts) / len(counts) / terms.k)} of all folds"
 
 
-def _runner_up_words(names: Sequence[str], played: Played) -> str:
-    """Who is second, with its last interval to the winner, and the full stop."""
+def _runner_up_sentence(names: Sequence[str], played: Played) -> str:
+    """Who is second, with its last interval to the winner; empty where that is not known."""
     verdict = played.verdict
     second = verdict.losers[0]
     # The newest gap to the winner counts. A later round has none of a contender that was out.
@@ -446,13 +446,12 @@ def _runner_up_words(names: Sequence[str], played: Played) -> str:
         if selection_round.leader == verdict.winner and second in selection_round.gaps:
             gap = selection_round.gaps[second]
     mean = abs(played.winner_mean)
-    # The sentence before has no full stop yet.
     if gap is None or not mean:
-        return "."
+        return ""
     if not math.isfinite(gap.high):
-        return f". {names[second]} is second."
+        return f" {names[second]} is second."
     distance = _distance_range(100 * gap.low / mean, 100 * gap.high / mean)
-    return f". {names[second]}, the second, is {distance}."
+    return f" {names[second]}, the second, is {distance}."
 
 
 def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
@@ -494,25 +493,27 @@ def _luck_sentence(terms: Terms, played: Played) -> str:
 
 def _distance_words(percent: float) -> str:
     """'3.1 % behind', or '0.4 % ahead' for a negative number."""
-    size = abs(percent)
-    text = f"{size:.1f}"
-    if 0 < size < 0.1:
-        text = f"{size:.1g}"
     if percent >= 0:
-        return f"{text} % behind"
-    return f"{text} % ahead"
+        return f"{_size_text(percent)} % behind"
+    return f"{_size_text(percent)} % ahead"
+
+
+def _size_text(percent: float) -> str:
+    """A distance without its sign, to one place, or to one digit where that would be zero."""
+    size = abs(percent)
+    if 0 < size < 0.1:
+        return f"{size:.1g}"
+    return f"{size:.1f}"
 
 
 def _distance_range(low: float, high: float) -> str:
     """'8.8 to 21.5 % behind', or 'from 1.1 % ahead to 8.1 % behind' where the sides differ."""
-    low_words = _distance_words(low)
     if low == high:
-        return low_words
+        return _distance_words(low)
     if (low < 0) != (high < 0):
-        return f"from {low_words} to {_distance_words(high)}"
+        return f"from {_distance_words(low)} to {_distance_words(high)}"
     # Both ends are on one side, which is said once, behind the second.
-    low_number, _ = low_words.split(maxsplit=1)
-    return f"{low_number} to {_distance_words(high)}"
+    return f"{_size_text(low)} to {_distance_words(high)}"
 
 
 def _loss(share: float) -> str:
@@ -539,24 +540,28 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
         f"{len(titles)} contenders with up to {terms.k} folds each: all run the first fold."
     ]
     in_before = set(range(len(titles)))
-    for step_number, selection_round in enumerate(rounds):
-        leads = leads_words(terms, rounds[:step_number])
+    for index, selection_round in enumerate(rounds):
+        earlier_rounds = rounds[:index]
         leader = titles[selection_round.leader]
+        leads = leads_words(terms, earlier_rounds)
         text = f"After {counted(selection_round.n, 'fold')}, {leader} {leads}"
-        now_out = in_before.difference(selection_round.still_in)
-        names_out = _names_at(sorted(now_out), titles)
-        if names_out and terms.until == "order":
-            text += f"; the place of {listed(names_out)} is known"
-        elif names_out:
-            text += f"; {listed(names_out)} {is_or_are(len(names_out))} not evaluated further"
-        back_in = [each for each in selection_round.still_in if each not in in_before]
-        if back_in:
+        in_now = set(selection_round.still_in)
+        titles_out = _names_at(sorted(in_before - in_now), titles)
+        if titles_out and terms.until == "order":
+            text += f"; the place of {listed(titles_out)} is known"
+        elif titles_out:
+            text += f"; {listed(titles_out)} {is_or_are(len(titles_out))} not evaluated further"
+        titles_back = []
+        for contender in selection_round.still_in:
+            if contender not in in_before:
+                titles_back.append(titles[contender])
+        if titles_back:
             text += (
-                f"; {listed(_names_at(back_in, titles))} can win again, because folds differ more "
-                "than the earlier ones showed"
+                f"; {listed(titles_back)} can win again, because folds differ more than the "
+                "earlier ones showed"
             )
         sentences.append(f"{text}. {_outlook_sentence(terms, selection_round)}")
-        in_before = set(selection_round.still_in)
+        in_before = in_now
     return sentences
 
 
@@ -651,17 +656,19 @@ def lanes(
 
     lanes_now = [_Lane() for _ in contenders]
     lanes_of_steps = [lanes_now]
-    for step_number, selection_round in enumerate(rounds, start=1):
+    for index, selection_round in enumerate(rounds):
         decision = None
         if selection_round.decided:
             decision = verdict
+        leader_mean = mean_so_far(contenders, rounds[: index + 1], selection_round.leader)
+        earlier_rounds = rounds[:index]
         step = _Step(
             selection_round=selection_round,
             verdict=decision,
             titles=titles,
             terms=terms,
-            leader_mean=abs(mean_so_far(contenders, rounds[:step_number], selection_round.leader)),
-            best=best_with_place(terms, rounds[: step_number - 1]),
+            leader_mean=abs(leader_mean),
+            best=best_with_place(terms, earlier_rounds),
         )
         lanes_now = [step.lane(place, earlier) for place, earlier in enumerate(lanes_now)]
         lanes_of_steps.append(lanes_now)
@@ -782,7 +789,6 @@ class _Step:
             low=self._percent_of_mean(gap.low),
             high=self._percent_of_mean(gap.high),
         )
-        after = counted(lane.folds, "fold")
         if self.verdict is not None and contender in self.verdict.tied:
             says = self._tie_words(self.verdict, contender, lane.folds)
             return replace(lane, state="tied", says=says)
@@ -793,21 +799,21 @@ class _Step:
         if self.terms.until == "order" and contender in self.selection_round.dropped:
             return _placed(lane)
         if contender not in self.selection_round.still_in:
-            return self._dropped_lane(lane, after)
+            return self._dropped_lane(lane)
         says = _distance_range(lane.low, lane.high)
         if math.isinf(lane.high):
             says = f"{_distance_words(lane.behind)} so far; the next fold shows how certain this is"
         return replace(lane, state="in", says=says)
 
-    def _dropped_lane(self, lane: _Lane, after: str) -> _Lane:
-        """The lane of a contender that does not run any more; `after` says how many folds."""
+    def _dropped_lane(self, lane: _Lane) -> _Lane:
+        """The lane of a contender that does not run any more."""
+        after = counted(lane.folds, "fold")
+        distance = _distance_range(lane.low, lane.high)
         if lane.low <= 0:
-            says = f"close after {after}: {_distance_range(lane.low, lane.high)}"
-            return replace(lane, state="close", says=says)
-        says = f"dropped after {after}: {_distance_range(lane.low, lane.high)}"
+            return replace(lane, state="close", says=f"close after {after}: {distance}")
         if self.terms.certain:
-            says = f"dropped after {after}: at least {_distance_words(lane.low)}"
-        return replace(lane, state="out", says=says)
+            distance = f"at least {_distance_words(lane.low)}"
+        return replace(lane, state="out", says=f"dropped after {after}: {distance}")
 
     def _tie_words(self, verdict: Verdict, contender: int, folds: int) -> str:
         winner = self.titles[verdict.winner]

@@ -168,8 +168,9 @@ class EverySubset(PairedScores):
     def __init__(self, contenders: Sequence[Scores]) -> None:
         super().__init__(contenders)
         k = contenders[0].k
+        # As numbers with one bit per fold, in one column; without 0, the empty set.
         every_set = np.arange(1, 2**k)[:, None]
-        self._has_fold = (every_set >> np.arange(k) & 1).astype(np.bool_)
+        self._has_fold = ((every_set >> np.arange(k)) & 1).astype(np.bool_)
         """Whether a set has a fold; shape (sets, k)."""
         self._pairs: dict[tuple[int, int], _OverSubsets] = {}
         self._means = [moments_by_mask(contender.folds).means for contender in contenders]
@@ -207,7 +208,7 @@ class EverySubset(PairedScores):
 
 def folds_in(fold_bits: int) -> list[int]:
     """The folds of a set of bits, ascending."""
-    return [fold for fold in range(fold_bits.bit_length()) if fold_bits >> fold & 1]
+    return [fold for fold in range(fold_bits.bit_length()) if (fold_bits >> fold) & 1]
 
 
 @dataclass(frozen=True, kw_only=True)

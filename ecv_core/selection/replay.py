@@ -147,15 +147,15 @@ def play_orders(
     # Means of which the highest is the best, also where lower scores are better.
     means = terms.sign * np.array([contender.folds.mean() for contender in contenders])
     best = float(means.max())
-    folds = 0
-    joules = 0.0
+    used_folds = 0
+    used_joules = 0.0
     right_orders = 0
     losses = np.zeros(orders)
     for draw in range(orders):
         order = rng.permutation(terms.k).tolist()
         played = _play_to_end(contenders, order, terms, differences)
-        folds += sum(played.folds_used)
-        joules += played.joules or 0.0
+        used_folds += sum(played.folds_used)
+        used_joules += played.joules or 0.0
         winner = played.verdict.winner
         if best:  # of a best mean of 0 no loss is a share
             losses[draw] = 100 * (best - means[winner]) / abs(best)
@@ -165,10 +165,10 @@ def play_orders(
     joules_share = None
     joules_of_all_folds = _joules_of_all_folds(contenders)
     if joules_of_all_folds is not None:
-        joules_share = joules / orders / joules_of_all_folds
+        joules_share = used_joules / orders / joules_of_all_folds
     return OverOrders(
         orders=orders,
-        folds_share=folds / (orders * terms.k * len(contenders)),
+        folds_share=used_folds / (orders * terms.k * len(contenders)),
         joules_share=joules_share,
         right_share=right_orders / orders,
         losses_percent=losses,
@@ -236,11 +236,8 @@ class _SelectionWalk:
         self, contenders: Sequence[Scores], terms: Terms, differences: Differences
     ) -> None:
         self._contenders = contenders
-        self._terms = terms
         self._costs = _fold_costs(contenders, terms)
-        self._budget = np.inf
-        if terms.budget is not None:
-            self._budget = terms.budget.amount
+        self._budget = terms.budget
         self.spent = 0.0
         """In the unit of the budget."""
         self.folds_ran: list[list[int]] = [[] for _ in contenders]
@@ -253,13 +250,16 @@ class _SelectionWalk:
 
     @property
     def budget_is_spent(self) -> bool:
-        return self.spent >= self._budget
+        return self._budget is not None and self.spent >= self._budget.amount
 
     def run_until_look(self, order: Sequence[int]) -> Turn | None:
         """Run what the selection wants before its next look, as far as the budget goes.
 
         Returns:
             The first of these folds that is not there, before which all ends; else None.
+
+        Raises:
+            InputError: For a budget in a unit in which the cost of a fold is not known.
         """
         for turn in self.selection.next_folds(order):
             if self.budget_is_spent:
@@ -268,20 +268,16 @@ class _SelectionWalk:
             if np.isnan(contender.folds[turn.fold]):
                 return turn
             cost = self._costs[turn.contender, turn.fold]
-            _check_cost(cost, contender, turn.fold, self._terms)
+            if self._budget is not None and np.isnan(cost):
+                raise InputError(
+                    f"the {self._budget.unit} of fold {turn.fold} of '{contender.name}' are not "
+                    "known, so they cannot limit the selection; give the budget as a number of "
+                    "folds"
+                )
             self.spent += cost
             self.folds_ran[turn.contender].append(turn.fold)
             self.selection.add_fold(turn.contender, turn.fold)
         return None
-
-
-def _check_cost(cost: float, contender: Scores, fold: int, terms: Terms) -> None:
-    """Refuse a budget in a unit in which the cost of a fold is not known."""
-    if terms.budget is not None and np.isnan(cost):
-        raise InputError(
-            f"the {terms.budget.unit} of fold {fold} of '{contender.name}' are not known, so "
-            "they cannot limit the selection; give the budget as a number of folds"
-        )
 
 
 def likely_turns(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:

@@ -26,6 +26,7 @@ from pages.best.show import ShownSelection, show_selection
 from pages.best.start import begin_selection
 from pages.folds.choice import OWN
 from pages.shared.address.navigation import open_page
+from pages.shared.base.rows import row_container
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun, offer_to_forget
@@ -193,7 +194,7 @@ def _show_what_goes_on(selection_id: str, drawn_states: _RunStates, drawn_at: fl
             st.rerun()
         show_trouble()
         active = [run for run in runs if run.state.active]
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with row_container():
             if active:
                 _show_computing(record, active)
             elif _is_about_to_go_on(runs):
@@ -298,7 +299,7 @@ def _cancel(runs: Sequence[RunRecord]) -> None:
 def _show_terms(record: PlanRecord, terms: Terms) -> None:
     """What was asked, and the way out of the list."""
     metric = escaped(metric_label(record.content.runs[0].spec))
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row_container():
         st.caption(
             f"It runs until {until_words(terms)}, by {metric} and with up to "
             f"{counted(terms.k, 'fold')} each. {_certainty_sentence(terms)}",

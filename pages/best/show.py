@@ -35,6 +35,7 @@ from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question
 from pages.folds.choice import FILE, RECORDED, SOURCE
 from pages.shared.base.present import present_button
+from pages.shared.base.rows import row_container
 from pages.shared.charts.cite import machine_and_versions, paper_panel
 from pages.shared.charts.energy_parts import energy_words
 from pages.shared.charts.player import asked_step, player
@@ -120,7 +121,7 @@ def show_selection(
     answer_card(selection_answer(selection), draw_next_step=draw_next_step)
     if selection.note:
         st.caption(selection.note)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row_container():
         st.caption(escaped(selection.about))
         present_button()
     with st.container(key="presented-lanes"):

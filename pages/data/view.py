@@ -20,9 +20,10 @@ from ecv_core.untrusted.limits import max_upload_mb
 from pages.data.dropped import LABELS, correct_layout, density, show_outcome
 from pages.shared.address.navigation import open_page
 from pages.shared.base.component import component
+from pages.shared.base.rows import row_container, spread_row
 from pages.shared.live.acting import handling, why_not
 from pages.shared.live.runs import act_and_rerun
-from pages.shared.live.state import errors_as_sentences, escaped, run_list, sentence
+from pages.shared.live.state import errors_as_sentences, escaped, run_list, show_error
 
 _scroll_to_top_once = component(__file__, "ecv_kept_top", html="", js=["top.js"])
 FILE = "file"
@@ -67,10 +68,10 @@ def _show_dropped_file(token: str) -> None:
             if not plain.path.is_file():  # it was kept or thrown away, in another tab
                 plain = own.taken_in(token)
     except EcvError as error:
-        st.error(sentence(error), icon=":material/error:")
+        show_error(error)
         _offer_another_file(token)
         return
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row_container():
         st.header(escaped(plain.name), anchor=False, width="content")
         _offer_another_file(token)
     with errors_as_sentences():
@@ -224,9 +225,7 @@ def _show_dataset(name: str, about: About, runs: int) -> None:
         about: What is known of it.
         runs: How many runs have used it.
     """
-    with st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
-    ):
+    with spread_row():
         with st.container(width="content"):
             st.markdown(f"**{escaped(name)}**")
         with st.container(horizontal=True, width="content"):

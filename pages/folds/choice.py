@@ -19,13 +19,14 @@ from ecv_core.records.run import RunRecord, Scores
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.address.link import translate_address
+from pages.shared.base.rows import row_container
 from pages.shared.live.runs import folds_done, follow_runs
 from pages.shared.live.state import (
     KEPT_IN_ADDRESS,
     errors_as_sentences,
     escaped,
     run_list,
-    sentence,
+    show_error,
     store,
 )
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words, scores_upload
@@ -79,7 +80,7 @@ def choose_systems() -> ChosenSystems:
     elif recorded:
         source_at_start = RECORDED
     translate_address(SOURCE, _SOURCES, warns_of_unknown=True)
-    line = st.container(horizontal=True, vertical_alignment="center", key="folds-source")
+    line = row_container(key="folds-source")
     source = line.segmented_control(
         "Fold scores from",
         list(_SOURCES),
@@ -253,7 +254,7 @@ def _read_file() -> ChosenSystems:
     try:
         scores = with_varying_scores(scores_of(file, key="scores-file"), f"the file {file.name}")
     except EcvError as error:
-        st.error(sentence(error), icon=":material/error:")
+        show_error(error)
         return _NO_SYSTEMS
     metric = scores.metric or "score"
     systems = [replace(system, dataset=file.name, metric=metric) for system in scores.contenders]

@@ -15,6 +15,7 @@ from pages.replay.race import play_race
 from pages.shared.address.navigation import open_page, page
 from pages.shared.base.glossary import glossary_link
 from pages.shared.base.present import present_button
+from pages.shared.base.rows import row_container, spread_row
 from pages.shared.live.acting import acting
 from pages.shared.live.state import errors_as_sentences, manager, sentence
 
@@ -29,9 +30,7 @@ _ALGORITHM = "multi-vae"
 
 def show_introduction(raced_run: RunRecord | None) -> None:
     """The title and what e-fold does, with the race below as its example."""
-    with st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
-    ):
+    with spread_row():
         st.title("Know when you have evaluated enough", anchor=False, width="content")
         present_button()
     example = ""
@@ -79,7 +78,7 @@ def _offer_live_run() -> None:
     """A button that starts a run and opens it, or why it may not be started."""
     spec = make_spec(dataset="synthetic", algorithm=_ALGORITHM, full=True)
     refusal = acting().start_refusal([spec])
-    row = st.container(horizontal=True, vertical_alignment="center")
+    row = row_container()
     pressed = row.button(
         "Try it live",
         type="primary",

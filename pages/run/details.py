@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -13,8 +12,6 @@ import streamlit as st
 from ecv_core.energy.parts import UNDIVIDED
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import frame_of_run
-from ecv_core.figures.efold_plot import run_figure
-from ecv_core.figures.report.pictures import printed_figure
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import metric_label, readings_words, run_name
 from ecv_core.records.errors import InputError
@@ -27,7 +24,6 @@ from pages.shared.live.state import results, sentence, store
 from pages.shared.widgets.tables import file_name, number, table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from streamlit.elements.lib.column_types import ColumnConfig
 
 
@@ -115,15 +111,6 @@ def _download(
         on_click="ignore",
         help=help,
     )
-
-
-def figure_1(shown: RunRecord) -> Callable[[], Figure]:
-    """What draws it for print, as the run is then."""
-
-    def figure() -> Figure:
-        return printed_figure(partial(run_figure, newest(shown)))
-
-    return figure
 
 
 def _report(run: RunRecord) -> str:

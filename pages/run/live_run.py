@@ -14,6 +14,7 @@ from ecv_core.access.roles import Action
 from ecv_core.figures.efold import frame_of_run
 from ecv_core.figures.efold_plot import run_alt_text, run_figure
 from ecv_core.figures.report.describe import Description, describe_runs
+from ecv_core.figures.report.pictures import printed_figure
 from ecv_core.figures.words import (
     algorithm_title,
     counted,
@@ -27,11 +28,12 @@ from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.made_with import imported_sentence
 from ecv_core.store.ownership import leases
 from pages.run.answer import run_answer
-from pages.run.details import downloads, figure_1, fold_table, newest, repeat_command
+from pages.run.details import downloads, fold_table, newest, repeat_command
 from pages.run.start_form import fill_form
 from pages.shared.address.link import translate_address
 from pages.shared.address.navigation import COMPARE, RACE, VIEW
 from pages.shared.base.present import present_button
+from pages.shared.base.rows import row_container, spread_row
 from pages.shared.charts.cite import machine_and_versions, paper_panel
 from pages.shared.charts.plot import draw_figure, figure_entries
 from pages.shared.live.acting import acting, name_of_starter
@@ -52,6 +54,7 @@ from pages.shared.widgets.words import ago, run_label, state_badge
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 def _draw_note_on_outside_folds(run: RunRecord) -> None:
@@ -112,7 +115,7 @@ def live_run(runs: list[RunRecord]) -> None:
         for run in runs:
             titles[run.spec.algorithm] = algorithm_title(run.spec.algorithm)
         translate_address("show", titles)
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with row_container():
             st.segmented_control(
                 "Show",
                 list(titles),
@@ -186,17 +189,13 @@ def _draw_run(was_active: bool, opened: _OpenedRuns) -> None:
     if was_active != _any_active(runs):
         st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
     run = shown_run(runs)
-    with st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
-    ):
-        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+    with spread_row():
+        with row_container(width="content"):
             with st.container(key="presented-title", width="content"):
                 st.title(escaped(run_title(run)), anchor=False, width="content")
             state_badge(run.state)
             st.caption(f"seed {run.spec.seed}", width="content")
-        with st.container(
-            horizontal=True, vertical_alignment="center", width="content", key="run-actions"
-        ):
+        with row_container(width="content", key="run-actions"):
             run_actions(run, runs)
             present_button()
     _draw_results(run, runs)
@@ -351,11 +350,14 @@ def _draw_details(run: RunRecord, runs: list[RunRecord]) -> None:
     def describe() -> Description:
         return describe_runs([results().with_user_scores(run)], machine_and_versions([run]))
 
+    def print_figure_1() -> Figure:
+        return printed_figure(partial(run_figure, newest(run)))
+
     if run.folds and not run.state.active:  # a paper is not written of a run that goes on
         paper_panel(
             describe,
             key="run",
-            pictures={"Figure 1": figure_1(run)},
+            pictures={"Figure 1": print_figure_1},
             title=f"{run_title(run)}, {rule_words(run.spec)}",
             specs=[run.spec],
         )

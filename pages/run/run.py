@@ -10,7 +10,7 @@ from pages.run.start_form import start_form
 from pages.shared.address.navigation import page
 from pages.shared.live.running import just_arrived
 from pages.shared.live.runs import opened_runs
-from pages.shared.live.state import manager, sentence, store
+from pages.shared.live.state import manager, show_error, store
 from pages.shared.live.watch import watch
 
 
@@ -26,7 +26,7 @@ def _runs_of_address() -> list[RunRecord]:
     try:
         return opened_runs()
     except EcvError as error:
-        st.error(sentence(error), icon=":material/error:")
+        show_error(error)
         return []
 
 

@@ -92,14 +92,14 @@ def algorithm_picker(
             names.append(name)
             lines.append(f"- **{algorithm.title}** (`{name}`): {algorithm.summary}")
     listed = "\n".join(lines)
-    default = [name for name in names if name in default] or names[:1]
-    _unpick_other_tasks(key, names, default)
+    first_picks = [name for name in names if name in default] or names[:1]
+    _unpick_other_tasks(key, names, first_picks)
     picked = st.pills(
         "Algorithms",
         names,
         format_func=ALGORITHM_LABELS.__getitem__,
         selection_mode="multi",
-        default=default,
+        default=first_picks,
         key=key,
         **KEPT_IN_ADDRESS,
         help=f"{explanation}\n\n{listed}",
@@ -331,7 +331,10 @@ def stop_settings(k: int) -> dict[str, Any]:
     )
     rule = RULES[rule_id]
     picked: dict[str, Any] = {"rule": rule.id}
-    min_folds_is_folded_away = False
+    # The axis of a rule is the setting that has it stop sooner or later. Where that is the minimum
+    # of folds itself, the minimum stays in sight; else it is folded away.
+    min_folds_is_axis = rule.axis is not None and rule.axis.scale == "folds"
+    min_folds_is_folded_away = k > 1 and not min_folds_is_axis
     if k == 1:
         st.caption("No rule applies: after one fold there is none to save.")
     else:
@@ -340,12 +343,8 @@ def stop_settings(k: int) -> dict[str, Any]:
         }
         if not rule.parameters:
             st.caption(rule.help)
-        # A rule's axis is the setting that has it stop sooner or later; here it may be the minimum
-        # of folds itself, which then stays in sight.
-        if rule.axis is not None and rule.axis.scale == "folds":
+        if min_folds_is_axis:
             picked["min_folds"] = _pick_min_folds(rule, k)
-        else:
-            min_folds_is_folded_away = True
         if rule.id != NEVER_STOPS:
             picked["full"] = setting_widget("full")
     label = "Interval, energy"
@@ -529,5 +528,7 @@ def _draw_readings(names: list[str]) -> None:
         except InputError as error:
             st.error(f"`{name}`: {sentence(error)}", icon=":material/power_off:")
         else:
-            what = "Power now" if unit == "W" else "Energy counted so far"
+            what = "Energy counted so far"
+            if unit == "W":
+                what = "Power now"
             st.metric(name, f"{value:,.1f} {unit}", help=f"{what}, read every two seconds.")

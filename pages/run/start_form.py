@@ -48,9 +48,10 @@ from pages.run.settings import (
     stop_settings,
 )
 from pages.shared.address.link import link_warning, step_from_link, translate_address
+from pages.shared.base.rows import row_container
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.acting import acting
-from pages.shared.live.state import errors_as_sentences, escaped, sentence, store
+from pages.shared.live.state import errors_as_sentences, escaped, sentence, show_error, store
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
 from pages.shared.widgets.place import pick_where_to_compute
 from pages.shared.widgets.setting_widgets import (
@@ -116,7 +117,7 @@ def start_form() -> None:
     with st.container(key="start-room"):
         if acting().start_refusal([]) is None:
             st.markdown("Press **Start**, or change anything below first.")
-        start_place = st.container(horizontal=True, vertical_alignment="center")
+        start_place = row_container()
         expectation_place = st.container()
     left, right = st.columns(2, gap="medium")
     with left.container(border=True, height="stretch"):
@@ -129,7 +130,7 @@ def start_form() -> None:
         specs = _specs(data, picked_stop)
     except EcvError as error:
         error_in_settings = error
-        st.error(sentence(error), icon=":material/error:")
+        show_error(error)
     with start_place:
         pressed = _start_button(data, specs, error_in_settings)
     with expectation_place:
@@ -286,7 +287,7 @@ def _recompute_toggle(specs: list[RunSpec]) -> bool:
             parts.append(f"{finished} of {folds} of {algorithm_title(spec.algorithm)}")
     if not parts:
         return False
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row_container():
         st.markdown(f":material/recycling: Computed before, and used again: {listed(parts)}.")
         return st.toggle(
             "Compute them again",

@@ -14,6 +14,7 @@ from ecv_core.records.run import RunState
 from ecv_core.store.listing import NAME_LENGTH, NOTE_LENGTH, Label, ListedRun, checked_label
 from ecv_core.store.schema import UNDO_MINUTES
 from pages.shared.address.navigation import COMPARE, open_page, show_view
+from pages.shared.base.rows import row_container
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import COMPARED, ids_of
 from pages.shared.live.state import errors_as_sentences, store
@@ -158,7 +159,7 @@ def offer_undo() -> None:
     removed = st.session_state.get(REMOVED, [])
     if not removed:
         return
-    with st.container(horizontal=True, vertical_alignment="center", border=True, key="undo-toast"):
+    with row_container(border=True, key="undo-toast"):
         st.markdown(f"Deleted {counted(len(removed), 'run')}.", width="content")
         st.button("Undo", key="undo-delete", icon=":material/undo:", on_click=_bring_back)
         st.button(

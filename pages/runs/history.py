@@ -46,6 +46,7 @@ from pages.runs.report import report_popover
 from pages.shared.address.link import translate_address
 from pages.shared.address.navigation import open_page
 from pages.shared.base.glossary import glossary_link
+from pages.shared.base.rows import row_container
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.acting import acting, name_of_starter, why_not
@@ -137,7 +138,7 @@ def show_history() -> None:
     _show_damaged(run_list().damaged)
     show_damaged_folds(rows)
     if not rows:
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with row_container():
             offer_import()
         offer_undo()
         st.markdown(
@@ -150,7 +151,7 @@ def show_history() -> None:
     _open_clicked_run()
     key = table_key(shown)
     picked = _picked_runs(shown, key)
-    with st.container(horizontal=True, vertical_alignment="center", key="runs-actions"):
+    with row_container(key="runs-actions"):
         draw_actions(picked, rows)
         report_popover(picked, shown)
         offer_import()

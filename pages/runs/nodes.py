@@ -90,8 +90,14 @@ def _on_several_nodes(frame: pd.DataFrame) -> bool:
 
 def _words_on_where_runs_are_computed() -> str:
     """Where runs of this dashboard are computed."""
-    usual, *others = ("this machine" if name == HERE else escaped(name) for name in places())
-    if others:
+    words = []
+    for place in places():
+        if place == HERE:
+            words.append("this machine")
+        else:
+            words.append(escaped(place))
+    if len(words) > 1:
+        usual, *others = words
         return (
             f"Runs of this dashboard are computed on {usual}, unless they are started elsewhere: "
             f"on {', '.join(others)}."

@@ -28,7 +28,9 @@ def report_popover(picked: Sequence[ListedRun], shown: Sequence[ListedRun]) -> N
     rows = list(picked or shown)[:MOST]
     if not rows:
         return
-    kind = "picked" if picked else "shown"
+    kind = "shown"
+    if picked:
+        kind = "picked"
     with st.popover("Report", icon=":material/summarize:"):
         st.markdown(
             f"**{counted(len(rows), f'{kind} run')}**: which is best, with p values, and what they "

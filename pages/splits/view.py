@@ -30,6 +30,7 @@ from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
 from pages.shared.address.link import translate_address, write_into_link
 from pages.shared.base.glossary import explained, glossary_link
+from pages.shared.base.rows import row_container
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, sentence
 from pages.shared.widgets.dataset_picker import PickedDataset, dataset_picker, not_ready
@@ -339,7 +340,7 @@ def show_splits() -> None:
 def offer_split(spec: RunSpec) -> None:
     """Buttons in a row."""
     st.header("Use this split", anchor=False)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row_container():
         # A tab of its own: a link within this session would lose choices that came by the address.
         st.link_button(
             "Run with this split",

@@ -35,6 +35,7 @@ from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
 from pages.run.expectation import show_expected_cost
 from pages.run.settings import metric_select
 from pages.shared.address.link import translate_address
+from pages.shared.base.rows import row_container, spread_row
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import (
@@ -137,9 +138,7 @@ def _show_runs_now(study_id: str, drawn_states: object, drawn_at: float) -> None
         if watch().drawn_activity().moment > drawn_at and _states_in_figures(cells) != drawn_states:
             st.rerun()  # the figures below have changed too
         show_trouble()
-        with st.container(
-            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
-        ):
+        with spread_row():
             st.markdown(progress_words(cells), width="content")
             with st.container(horizontal=True, width="content"):
                 _draw_actions(study_id, cells)
@@ -342,7 +341,7 @@ def draw_start_form(recorded: Sequence[RunRecord], *, compare_splits: bool = Fal
     if cells:
         sentence_beside_button = _work_words(len(cells), specs_to_compute)
     compute_on = pick_where_to_compute()
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row_container():
         pressed = st.button(
             "Start the study",
             type="primary",

@@ -196,7 +196,7 @@ def dominance(
         values = [configuration[name] for configuration in configurations]
         powers[name] = {}
         for value in dict.fromkeys(values):
-            has_value = np.array([each == value for each in values])
+            has_value = np.array([configuration[name] == value for configuration in configurations])
             both_have_value = has_value[first] & has_value[second]
             if both_have_value.any():
                 # The DP of a draw is the sum of its p values, so its expectation is their mean

@@ -16,6 +16,7 @@ from ecv_core.records.errors import EcvError
 from pages.shared.address.link import link_button, translate_address
 from pages.shared.base.component import component
 from pages.shared.base.present import presentation
+from pages.shared.base.rows import row_container, spread_row
 from pages.shared.live.acting import who
 from pages.shared.live.state import errors_as_sentences
 
@@ -76,11 +77,9 @@ def draw_page_head(titles: Mapping[str, str]) -> PageHead:
     """
     views = list(titles)
     _forget_unknown_view(views)
-    with st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
-    ):
+    with spread_row():
         title = st.container(width="content")  # filled below, once the view is known
-        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+        with row_container(width="content"):
             picked = st.segmented_control(
                 "View",
                 views,

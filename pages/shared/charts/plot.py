@@ -18,6 +18,7 @@ import streamlit as st
 from ecv_core.figures.palette import Step, steps_json
 from ecv_core.untrusted.texts import chart_text
 from pages.shared.base.component import component
+from pages.shared.base.rows import row_container
 from pages.shared.live.server import PLOTLY
 from pages.shared.widgets.tables import chart_table, file_name
 
@@ -241,7 +242,7 @@ def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, tit
         r"PGF is for LaTeX: `\input` it."
     )
     for name, draw in pictures.items():
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with row_container():
             st.markdown(name, width="stretch")
             for form, mime in _TYPES.items():
                 st.download_button(

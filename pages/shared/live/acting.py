@@ -17,7 +17,7 @@ from ecv_core.access.sign_outs import SignOuts
 from ecv_core.records.errors import EcvError
 from ecv_core.store.people import people_names
 from pages.shared.base.component import component
-from pages.shared.live.state import escaped, manager, sentence, store
+from pages.shared.live.state import escaped, manager, sentence, show_error, store
 from pages.shared.live.tabs import TAB_HEADER, tabs
 
 COOKIE = "ecv_visitor"
@@ -79,7 +79,7 @@ def admit() -> bool:
     try:
         person = who()
     except EcvError as error:
-        st.error(sentence(error), icon=":material/error:")
+        show_error(error)
         return False
     may_upload = refusal(Action.UPLOAD, person) is None
     may_look = person.role is not PersonRole.NOBODY

@@ -241,8 +241,9 @@ class Events:
             if not self._pages:
                 await self._new_page.wait()
             self._new_page.clear()
-            busy = await self._look_and_tell_once()
-            seconds = _BUSY_SECONDS if busy else _IDLE_SECONDS
+            seconds = _IDLE_SECONDS
+            if await self._look_and_tell_once():
+                seconds = _BUSY_SECONDS
             await asyncio.sleep(_LEAST_SECONDS)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._new_page.wait(), seconds - _LEAST_SECONDS)

@@ -15,6 +15,7 @@ from ecv_core.figures.words import counted, duration, run_title
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import RunRecord, RunState
 from pages.shared.base.component import component
+from pages.shared.base.rows import row_container, spread_row
 from pages.shared.base.states import STATES
 from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, QUEUE, STEPS
@@ -200,7 +201,7 @@ def _tab_title(run: RunRecord) -> str:
 
 
 def _row() -> DeltaGenerator:
-    return st.container(horizontal=True, vertical_alignment="center", key="running-bar")
+    return row_container(key="running-bar")
 
 
 def _ended_run() -> RunRecord | None:
@@ -232,9 +233,7 @@ def _bar_of_ended_run() -> None:
 def _draw_queue(waiting: list[RunRecord]) -> None:
     with st.popover(f"{len(waiting)} waiting", icon=":material/hourglass_empty:", key="queue"):
         for run in waiting[:_LISTED]:
-            with st.container(
-                horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
-            ):
+            with spread_row():
                 st.markdown(escaped(run_title(run)), width="content")
                 if _may_cancel(run) and st.button(
                     "Remove", key=f"unqueue-{run.run_id}", type="tertiary"

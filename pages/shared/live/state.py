@@ -108,7 +108,12 @@ def errors_as_sentences() -> Iterator[None]:
     try:
         yield
     except EcvError as error:
-        st.error(sentence(error), icon=":material/error:")
+        show_error(error)
+
+
+def show_error(error: EcvError) -> None:
+    """The error as its one sentence."""
+    st.error(sentence(error), icon=":material/error:")
 
 
 def sentence(error: Exception) -> str:

@@ -57,38 +57,24 @@ def draw_live(
         version_of_topic = dict.fromkeys((*topics, *foreground_topics), "")
         tokens: list[str] = []  # `draw` adds to them, where it calls `shared_entries`
         with errors_as_sentences():  # shows the error where the database cannot be read
-            if not is_first_drawing:
-                _rerun_page_if_shut_out()
-            activity = _activity_to_draw(is_first_drawing=is_first_drawing)
+            if is_first_drawing:
+                activity = watch().drawn_activity()  # as all the rest of the page
+            else:
+                # A page that begins lets nobody in who may not see it. A part that is drawn anew
+                # has to look itself: the whole page then says so.
+                if who().role is PersonRole.NOBODY:
+                    st.rerun()
+                activity = watch().newest_activity()
             is_first_drawing = False
             moment = activity.moment
-            _read_versions_into(version_of_topic, activity)
+            for topic in version_of_topic:
+                version_of_topic[topic] = events.version(topic, activity)
             with _set_inside(_tokens_of_part, tokens), _set_inside(_drawn_from, activity):
                 draw(*arguments)
         # The listener is drawn last, so that it does not move what the part shows.
         _listen(key, moment, version_of_topic, foreground_topics, tokens)
 
     st.fragment(draw_and_listen)()
-
-
-def _rerun_page_if_shut_out() -> None:
-    """Have the whole page say so where this person is not let in any more. Raises: StoreError."""
-    # A page asks this for all its parts where it begins; a part that is drawn anew has to ask.
-    if who().role is PersonRole.NOBODY:
-        st.rerun()
-
-
-def _activity_to_draw(*, is_first_drawing: bool) -> Activity:
-    """What a part is drawn from: at first what the rest of its page is. Raises: StoreError."""
-    if is_first_drawing:
-        return watch().drawn_activity()
-    return watch().newest_activity()
-
-
-def _read_versions_into(version_of_topic: dict[str, str], activity: Activity) -> None:
-    """Set the version of each topic. Raises: EcvError; those that were read before it stay."""
-    for topic in version_of_topic:
-        version_of_topic[topic] = events.version(topic, activity)
 
 
 def shared_entries(

@@ -52,7 +52,9 @@ def saved_head(runs: Sequence[RunRecord]) -> str:
 
 def _energy(runs: Sequence[RunRecord]) -> Amount:
     """What the metered runs took and what their stops saved, together."""
-    metered = _metered(runs)
+    metered = metered_runs(runs)
+    # Those that other work disturbed are left out, unless there are no others.
+    metered = runs_without_other_work(metered) or metered
     if not metered:
         used = "-"
         if any(run.folds for run in runs):
@@ -73,12 +75,6 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
         used, saved_watt_hours = watt_hours_in_one_unit(joules_range, saved_joules_range)
         saved = f"{saved_watt_hours}, {_about_if_forecast(metered)}{percent:.0f} %"
     return Amount(name=name, used=f"{used} ({emissions} CO2e)", saved=saved)
-
-
-def _metered(runs: Sequence[RunRecord]) -> list[RunRecord]:
-    """The metered runs, without those that other work disturbed where there are others."""
-    metered = metered_runs(runs)
-    return runs_without_other_work(metered) or metered
 
 
 def _saved_percent(runs: Sequence[RunRecord]) -> float:

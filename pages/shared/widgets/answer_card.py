@@ -12,6 +12,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from pages.shared.base.component import component
+from pages.shared.base.rows import row_container
 
 _card = component(
     __file__,
@@ -93,7 +94,7 @@ def draw_card(entries: Mapping[str, object], *, draw_next_step: Callable[[], Non
     with st.container(key="presented-verdict"):
         _card(key="answer", data=dict(entries))
     if draw_next_step is not None:
-        with st.container(horizontal=True, vertical_alignment="center", key="answer-next"):
+        with row_container(key="answer-next"):
             draw_next_step()
 
 

@@ -22,6 +22,7 @@ from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import translate_address
+from pages.shared.base.rows import row_container
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT_IN_ADDRESS, escaped
 
@@ -110,7 +111,7 @@ def picked_line(*, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
     Returns:
         Where the words go, and where the widgets go.
     """
-    with st.container(horizontal=True, vertical_alignment="center", key=key, width="content"):
+    with row_container(key=key, width="content"):
         words = st.container(width="content")
         widgets = st.popover("Choose", icon=":material/tune:")
     return words, widgets

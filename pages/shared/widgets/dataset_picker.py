@@ -14,6 +14,7 @@ from ecv_core.figures.words import dataset_title, titles_of
 from ecv_core.records.tasks import Task
 from pages.shared.address.link import translate_address
 from pages.shared.base.glossary import explained
+from pages.shared.base.rows import row_container
 from pages.shared.live.acting import handling, why_not
 from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped
 
@@ -112,7 +113,7 @@ def dataset_picker(task: Task = Task.TOP_N, *, with_tables: bool = False) -> Pic
     )
     entry = entries[picked or usual]
     ready = datasets.available(entry)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row_container():
         _show_size(entry, ready, task)
         if not why_not(Action.UPLOAD):
             st.page_link("data/data.py", label="Add your data", icon=":material/upload_file:")
