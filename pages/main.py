@@ -45,13 +45,14 @@ def main() -> None:
     st.logo(str(_PICTURES / "logo.svg"), size="large")
     look()
     drop_infinite_numbers()
-    welcome = admit()
-    page = st.navigation(_menu(), position="top" if welcome else "hidden")
-    if welcome:
-        draw_running_bar(page)
-        show_phones(is_learn_page=page.url_path == "learn")
-        with _drawing():
-            page.run()
+    if not admit():
+        st.navigation(_menu(), position="hidden")
+        return
+    page = st.navigation(_menu(), position="top")
+    draw_running_bar(page)
+    show_phones(is_learn_page=page.url_path == "learn")
+    with _drawing():
+        page.run()
 
 
 @contextmanager

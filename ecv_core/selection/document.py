@@ -743,8 +743,7 @@ class _Step:
         if self.verdict is not None and contender == self.verdict.winner:
             return replace(lane, state="leader", says=self._winner_words(self.verdict))
         if self.verdict is not None and contender in self.verdict.tied:
-            says = self._tie_words(self.verdict, contender, lane.folds)
-            return replace(lane, state="tied", says=says)
+            return self._tied_lane(self.verdict, contender, lane)
         if contender in selection_round.still_in and self.verdict is None:
             after = counted(lane.folds, "fold")
             return replace(lane, state="in", says=f"its place is not known after {after}")
@@ -765,15 +764,21 @@ class _Step:
 
     def _leader_lane(self) -> _Lane:
         leader = self.selection_round.leader
-        folds = self.selection_round.n
-        lane = _Lane(state="leader", folds=folds, behind=0.0, low=0.0, high=0.0, says="leads")
+        lane = _Lane(
+            state="leader",
+            folds=self.selection_round.n,
+            behind=0.0,
+            low=0.0,
+            high=0.0,
+            says="leads",
+        )
         if self.verdict is None:
             return lane
         if leader == self.verdict.winner:
             return replace(lane, says=self._winner_words(self.verdict))
         # Until 'order' the leader is the best of those that ran to the end, and another may win.
         if leader in self.verdict.tied:
-            return replace(lane, state="tied", says=self._tie_words(self.verdict, leader, folds))
+            return self._tied_lane(self.verdict, leader, lane)
         return _placed(lane)
 
     def _winner_words(self, verdict: Verdict) -> str:
@@ -790,8 +795,7 @@ class _Step:
             high=self._percent_of_mean(gap.high),
         )
         if self.verdict is not None and contender in self.verdict.tied:
-            says = self._tie_words(self.verdict, contender, lane.folds)
-            return replace(lane, state="tied", says=says)
+            return self._tied_lane(self.verdict, contender, lane)
         if self.verdict is not None and lane.folds == self.terms.k:
             return replace(
                 lane, state="behind", says=f"{_distance_words(lane.behind)}, all folds used"
@@ -815,14 +819,17 @@ class _Step:
             distance = f"at least {_distance_words(lane.low)}"
         return replace(lane, state="out", says=f"dropped after {after}: {distance}")
 
-    def _tie_words(self, verdict: Verdict, contender: int, folds: int) -> str:
+    def _tied_lane(self, verdict: Verdict, contender: int, lane: _Lane) -> _Lane:
+        """The lane of a contender of which no difference to the winner was found."""
         winner = self.titles[verdict.winner]
-        if folds == self.terms.k:
-            return f"no difference from {winner} found over all folds"
         margin = percent_text(self.terms.indifference)
-        if contender in verdict.as_good:
-            return f"as good as {winner}: within {margin} of its mean"
-        return f"at most {margin} ahead of {winner}; not shown to be as good"
+        if lane.folds == self.terms.k:
+            says = f"no difference from {winner} found over all folds"
+        elif contender in verdict.as_good:
+            says = f"as good as {winner}: within {margin} of its mean"
+        else:
+            says = f"at most {margin} ahead of {winner}; not shown to be as good"
+        return replace(lane, state="tied", says=says)
 
     def _percent_of_mean(self, difference: float) -> float:
         if not self.leader_mean:

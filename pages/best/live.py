@@ -205,10 +205,10 @@ def _show_what_goes_on(selection_id: str, drawn_states: _RunStates, drawn_at: fl
 
 def _show_computing(record: PlanRecord, active: Sequence[RunRecord]) -> None:
     """What is computed now, and the button that cancels it."""
-    run, *_ = active
+    run = active[0]
     reporting = [run for run in active if run.progress is not None]
     if reporting:  # of runs that share their work, one reports it
-        run, *_ = reporting
+        run = reporting[0]
     words = _fold_words(_titles(record)[run.spec.score_key], run)
     if len(active) > 1:
         words += f", with {counted(len(active) - 1, 'other run')} sharing its work"

@@ -149,14 +149,13 @@ def _parse_values(text: str) -> dict[str, list[str]]:
         InputError: If a line has no '='.
     """
     values_of = {}
-    for line in text.splitlines():
-        if not line.strip():
+    for line in map(str.strip, text.splitlines()):
+        if not line:
             continue
-        name, equals, values = line.strip().partition("=")
+        name, equals, values = line.partition("=")
         if not equals:
             raise InputError(
-                f"'{line.strip()}' is not of the form name=v1,v2; write for example "
-                "neighbours=20,50,100"
+                f"'{line}' is not of the form name=v1,v2; write for example neighbours=20,50,100"
             )
         values_of[name.strip()] = [value.strip() for value in values.split(",") if value.strip()]
     return values_of

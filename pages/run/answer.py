@@ -65,7 +65,7 @@ def run_answer(run: RunRecord) -> Answer:
         sentences=sentences,
         amounts=amounts_of([run]),
         saved_head=saved_head([run]),
-        details=details(run),
+        details=details_html(run),
     )
 
 
@@ -141,7 +141,7 @@ def _kept_sentences(run: RunRecord) -> str:
 # What is behind Details.
 
 
-def details(run: RunRecord) -> str:
+def details_html(run: RunRecord) -> str:
     """The rule's arithmetic, the interval of these folds, and how the energy comes about."""
     if not run.folds:
         return ""
@@ -153,9 +153,7 @@ def details(run: RunRecord) -> str:
         "of the mean to each side.",
         glossary_line(_terms(run)),
     )
-    processor_time = _processor_time(facts)
-    energy = _energy(run, facts)
-    return f"<div>{score}{processor_time}</div><div>{energy}</div>"
+    return f"<div>{score}{_processor_time_html(facts)}</div><div>{_energy_html(run, facts)}</div>"
 
 
 def _terms(run: RunRecord) -> list[str]:
@@ -187,16 +185,16 @@ def _labelled_number(
         width: In pixels; as wide as it needs by default.
         explanation: Markdown that is shown on demand.
     """
-    size = ""
+    style = ""
     if width:
-        size = f' style="width: {width}px"'
-    kind = "ecv-value"
-    if " to " in value:  # a range, in smaller type
-        kind = "ecv-value ecv-range"
+        style = f' style="width: {width}px"'
+    css_class = "ecv-value"
+    if " to " in value:  # a range, such as '2 to 3 Wh', is in smaller type
+        css_class = "ecv-value ecv-range"
     return (
-        f'<div class="ecv-metric"{size}>'
+        f'<div class="ecv-metric"{style}>'
         f'<div class="ecv-label"><span>{escape(label)}</span>{_help(label, explanation)}</div>'
-        f'<div class="{kind}">{escape(value)}</div></div>'
+        f'<div class="{css_class}">{escape(value)}</div></div>'
     )
 
 
@@ -227,7 +225,7 @@ def _interval_sentence(run: RunRecord) -> str:
     return sentence
 
 
-def _processor_time(facts: EnergyFacts) -> str:
+def _processor_time_html(facts: EnergyFacts) -> str:
     """What other work beside it does not change; nothing of runs of before it was written."""
     if facts.processor_seconds is None:
         return ""
@@ -247,7 +245,7 @@ def _processor_time(facts: EnergyFacts) -> str:
     return _row(*metrics)
 
 
-def _energy(run: RunRecord, facts: EnergyFacts) -> str:
+def _energy_html(run: RunRecord, facts: EnergyFacts) -> str:
     if facts.source == "none":
         return captions(source_sentence("none"))
     least, most = facts.joules_range
@@ -272,9 +270,7 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     if not run.state.active:
         cheap_models = _energy_of_cheap_models(run)
     below_bar = captions(parts_of_energy.sentence, escaped(reused_words(run.folds)), cheap_models)
-    return (
-        f"{numbers}{above_bar}<div>{parts_of_energy.bar}</div>{below_bar}{_details_on_energy(run)}"
-    )
+    return f"{numbers}{above_bar}<div>{parts_of_energy.bar}</div>{below_bar}{_why_this_energy_html(run)}"
 
 
 def _forecast_sentence(facts: EnergyFacts) -> str:
@@ -290,7 +286,7 @@ def _forecast_sentence(facts: EnergyFacts) -> str:
     )
 
 
-def _details_on_energy(run: RunRecord) -> str:
+def _why_this_energy_html(run: RunRecord) -> str:
     """How the energy was found, step by step, folded away; empty where nothing is to be said."""
     steps = "".join(f"<p>{escape(line)}</p>" for line in energy_lines(run))
     if not steps:

@@ -186,10 +186,11 @@ def set_usual_metric_and_split(names: list[str]) -> None:
     task = models.algorithm(names[0]).task
     task_before = state.get(TASK_OF_METRIC)
     state[TASK_OF_METRIC] = task
-    if task == (task_before or Task.TOP_N):  # the widgets begin with what is usual of top-n lists
-        return
-    choices_already_there = {"metric", "split"} & {*state, *st.query_params}
-    if task_before is None and choices_already_there:  # by a link, or in a form that was filled in
+    if task_before is None:  # the form is drawn for the first time
+        if {"metric", "split"} & {*state, *st.query_params}:  # chosen by a link or a filled form
+            return
+        task_before = Task.TOP_N  # the widgets begin with what is usual of top-n lists
+    if task == task_before:
         return
     state["metric"] = task.usual_metric
     state["split"] = task.usual_split

@@ -194,7 +194,7 @@ def _panel(run: RunRecord) -> Panel:
 
 
 class RunPairs(NamedTuple):
-    """RunPairs of runs, by whether a test of them is fair."""
+    """Pairs of runs, by whether a test of them is fair."""
 
     tested: list[Comparison]
     untested: list[Untested]

@@ -22,7 +22,7 @@ from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import RunState, UserScores
 from ecv_core.store.ownership import active_owners, this_process
 from ecv_core.store.schema import user_scores
-from pages.run.answer import details
+from pages.run.answer import details_html
 from tests.fake_folds import computing, fold_result
 from tests.pages.conftest import amounts, card, progress, verdict
 
@@ -310,9 +310,9 @@ def test_the_number_and_the_band_of_the_figure_say_why_they_differ(a_run) -> Non
     stopped = a_run(SCORES, stopped_at=4)
     wide = interval_allowing_for_stop(stopped)
     assert wide is not None
-    said = details(stopped)
+    said = details_html(stopped)
     assert f"± {wide.width / 2:.4f} over these folds" in said
     band = stopped.at_stop.interval.width / 2
     assert f"The band in the figure, ± {band:.4f}, ignores the stop." in said
     going_on = a_run([0.30, 0.31], state=RunState.RUNNING)
-    assert "ignores the stop" not in details(going_on)
+    assert "ignores the stop" not in details_html(going_on)
