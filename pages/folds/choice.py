@@ -201,7 +201,7 @@ def _pick_own_runs(runs: Sequence[ListedRun]) -> list[RunRecord]:
     Args:
         runs: To pick among, the newest first.
     """
-    run_of_id = {run.run_id: run for run in runs}
+    labels = {run.run_id: run_label(run) for run in runs}
     # Streamlit looks up the labels of the address among those of the box. A link that was copied
     # earlier may name a run by a label that has changed since.
     current_labels = {}
@@ -217,9 +217,9 @@ def _pick_own_runs(runs: Sequence[ListedRun]) -> list[RunRecord]:
         ids_at_start = _newest_run_ids(runs)
     picked_ids = st.multiselect(
         "Runs",
-        list(run_of_id),
+        list(labels),
         default=ids_at_start,
-        format_func=lambda run_id: run_label(run_of_id[run_id]),
+        format_func=labels.__getitem__,
         key=RUNS,
         **KEPT_IN_ADDRESS,
         placeholder="Runs with all k folds finished",

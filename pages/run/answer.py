@@ -270,7 +270,8 @@ def _energy_html(run: RunRecord, facts: EnergyFacts) -> str:
     if not run.state.active:
         cheap_models = _energy_of_cheap_models(run)
     below_bar = captions(parts_of_energy.sentence, escaped(reused_words(run.folds)), cheap_models)
-    return f"{numbers}{above_bar}<div>{parts_of_energy.bar}</div>{below_bar}{_why_this_energy_html(run)}"
+    bar = f"<div>{parts_of_energy.bar}</div>"
+    return f"{numbers}{above_bar}{bar}{below_bar}{_why_this_energy_html(run)}"
 
 
 def _forecast_sentence(facts: EnergyFacts) -> str:

@@ -332,10 +332,9 @@ def stop_settings(k: int) -> dict[str, Any]:
     )
     rule = RULES[rule_id]
     picked: dict[str, Any] = {"rule": rule.id}
-    # The axis of a rule is the setting that has it stop sooner or later. Where that is the minimum
-    # of folds itself, the minimum stays in sight; else it is folded away.
-    min_folds_is_axis = rule.axis is not None and rule.axis.scale == "folds"
-    min_folds_is_folded_away = k > 1 and not min_folds_is_axis
+    # The minimum of folds stays in sight where it is what has the rule stop sooner or later; else
+    # it is folded away.
+    min_folds_is_folded_away = k > 1 and not _stops_by_min_folds(rule)
     if k == 1:
         st.caption("No rule applies: after one fold there is none to save.")
     else:
@@ -344,7 +343,7 @@ def stop_settings(k: int) -> dict[str, Any]:
         }
         if not rule.parameters:
             st.caption(rule.help)
-        if min_folds_is_axis:
+        if _stops_by_min_folds(rule):
             picked["min_folds"] = _pick_min_folds(rule, k)
         if rule.id != NEVER_STOPS:
             picked["full"] = setting_widget("full")
@@ -461,6 +460,11 @@ def _cheap_models() -> list[str]:
         if not algorithm.random and algorithm.needs is Need.NOTHING and algorithm.task in tasks:
             names.append(name)
     return names
+
+
+def _stops_by_min_folds(rule: Rule) -> bool:
+    """Whether the minimum of folds is the setting that has the rule stop sooner or later."""
+    return rule.axis is not None and rule.axis.scale == "folds"
 
 
 def _pick_min_folds(rule: Rule, k: int) -> int:

@@ -85,14 +85,11 @@ def choose_runs() -> list[RunRecord]:
     elif st.session_state.get(_PICKER):
         st.session_state[_PICKER] = [key for key in st.session_state[_PICKER] if key in runs]
         _write_address()
-
-    def label(key: str) -> str:
-        return choice_label(runs[key])
-
+    labels = {key: choice_label(run) for key, run in runs.items()}
     picked = st.multiselect(
         "Runs",
-        list(runs),
-        format_func=label,
+        list(labels),
+        format_func=labels.__getitem__,
         key=_PICKER,
         on_change=_write_address,
         persist_state="session",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -24,13 +24,13 @@ from ecv_core.figures.words import (
     titles_of,
 )
 from ecv_core.models import ALGORITHMS
-from ecv_core.records.errors import EcvError, InputError
+from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs_under_splits
 from pages.shared.address.link import translate_address
 from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import errors_as_sentences, escaped, results, sentence
+from pages.shared.live.state import errors_as_sentences, escaped, results
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.words import show_large
 from pages.studies.own import RECORDED, cells_of, draw_start_form, pick_study, show_progress
@@ -80,12 +80,16 @@ def show_ranks_under_splits() -> None:
         "The same algorithms, the same data, another split: does the winner stay the winner?"
     )
     runs = _picked_runs()
-    try:
-        comparison = _pick_comparison(runs)
-    except EcvError as error:  # there is nothing to compare yet, which is no fault of anybody
-        st.info(sentence(error), icon=":material/info:")
+    # A block has every algorithm under every split, on one dataset.
+    blocks = _blocks(runs)
+    if blocks:
+        _show_comparison(_pick_comparison(blocks))
     else:
-        _show_comparison(comparison)
+        st.info(
+            "There are no complete runs of two algorithms under two splits yet: ranks can only "
+            "swap between splits. Start some below.",
+            icon=":material/info:",
+        )
     with st.expander("Compare splits yourself", icon=":material/add:", expanded=not runs):
         draw_start_form(_recorded_runs(), compare_splits=True)
 
@@ -114,19 +118,12 @@ def _recorded_runs() -> list[RunRecord]:
     return []
 
 
-def _pick_comparison(runs: Sequence[RunRecord]) -> SplitComparison:
+def _pick_comparison(blocks: Mapping[str, Block]) -> SplitComparison:
     """What is compared, by which metric, against which split; with their widgets.
 
-    Raises:
-        InputError: If there is nothing to pick yet.
+    Args:
+        blocks: Dataset -> what can be compared on it; at least one.
     """
-    # A block has every algorithm under every split, on one dataset.
-    blocks = _blocks(runs)
-    if not blocks:
-        raise InputError(
-            "there are no complete runs of two algorithms under two splits yet: ranks can only "
-            "swap between splits. Start some below"
-        )
 
     def run_count(dataset: str) -> int:
         return len(blocks[dataset].runs)
