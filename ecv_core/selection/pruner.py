@@ -211,6 +211,28 @@ class FoldPruner:
         Returns:
             Of each trial, shape (folds, users); NaN where a user has nothing held out.
         """
+        scores_of_folds = self._fold_scores_of_both(best, trial, folds)
+        if scores_of_folds is None:
+            return None, None
+        shape = (len(folds), len(self._column_of))
+        users_of_best = np.full(shape, np.nan)
+        users_of_trial = np.full(shape, np.nan)
+        for row, (scores_of_best, scores_of_trial) in enumerate(scores_of_folds):
+            columns = self._columns[scores_of_trial.users_digest]
+            users_of_best[row, columns] = scores_of_best.values
+            users_of_trial[row, columns] = scores_of_trial.values
+        return users_of_best, users_of_trial
+
+    def _fold_scores_of_both(
+        self,
+        best: Any,  # noqa: ANN401  a trial of Optuna's
+        trial: Any,  # noqa: ANN401
+        folds: Sequence[int],
+    ) -> list[tuple[_FoldScores, _FoldScores]] | None:
+        """What both trials have kept of each fold, the best first; every user gets a column.
+
+        None, with a warning, where a fold lacks users' scores, or has other users in one of them.
+        """
         scores_of_folds = []
         for fold in folds:
             key = _attribute(fold)
@@ -220,7 +242,7 @@ class FoldPruner:
                     "some trials have reported fold means without the scores of users, so the "
                     "means are compared, which takes more folds; report by FoldPruner.report",
                 )
-                return None, None
+                return None
             scores_of_best = _FoldScores.unpack(best.user_attrs[key])
             scores_of_trial = _FoldScores.unpack(trial.user_attrs[key])
             digest = scores_of_trial.users_digest
@@ -231,21 +253,14 @@ class FoldPruner:
                     f"that of trial {best.number}, so fold means are compared, which takes more "
                     "folds; score all trials on the same users or samples",
                 )
-                return None, None
+                return None
             if digest not in self._columns:
                 # Another process has reported both, and only a digest of the users' names is kept:
                 # here they are named by it and by their places.
                 user_count = len(scores_of_trial.values)
                 self._add_columns(digest, [(digest, place) for place in range(user_count)])
             scores_of_folds.append((scores_of_best, scores_of_trial))
-        shape = (len(folds), len(self._column_of))
-        users_of_best = np.full(shape, np.nan)
-        users_of_trial = np.full(shape, np.nan)
-        for row, (scores_of_best, scores_of_trial) in enumerate(scores_of_folds):
-            columns = self._columns[scores_of_trial.users_digest]
-            users_of_best[row, columns] = scores_of_best.values
-            users_of_trial[row, columns] = scores_of_trial.values
-        return users_of_best, users_of_trial
+        return scores_of_folds
 
     def _add_columns(self, digest: str, users: Sequence[Any]) -> None:
         """Give each user a column, the same in every fold: fills `_column_of` and `_columns`."""

@@ -85,7 +85,7 @@ class Room:
                 message = json.loads(await host.receive_text())
                 await self._show_on_phones(message)
         finally:
-            if self._host is host:
+            if self._host is host:  # else the lecturer's page has opened another socket since
                 self._host = None
                 loop = asyncio.get_running_loop()
                 loop.call_later(_SECONDS_WITHOUT_HOST, self._end_unless_back, host)

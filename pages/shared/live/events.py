@@ -321,17 +321,7 @@ class Events:
 
         Topics that may wait have another look only after some seconds.
         """
-        # Topics that may wait are told what went on at an earlier look, until their wait is over.
-        # The more pages watch, the longer they wait, as each page is drawn anew after every wait. A
-        # look that comes a little too early ends the wait as well.
-        seconds_of_wait = max(_SECONDS_OF_WAIT, _SECONDS_OF_WAIT_PER_PAGE * len(self._pages))
-        earlier_activity = self._activity_of_topics_that_may_wait
-        if (
-            earlier_activity is None
-            or activity.moment - earlier_activity.moment >= seconds_of_wait - _TOLERATED_SECONDS
-        ):
-            earlier_activity = activity
-        self._activity_of_topics_that_may_wait = earlier_activity
+        activity_of_waiting_topics = self._end_wait_if_over(activity)
         topics: set[str] = set()
         for page in self._pages.values():
             topics.update(page.topics)
@@ -339,10 +329,21 @@ class Events:
         for topic in topics:
             activity_told = activity
             if topic.startswith(_KINDS_THAT_MAY_WAIT):
-                activity_told = earlier_activity
+                activity_told = activity_of_waiting_topics
             # The page is drawn anew only for a version that is newer than what it shows.
             versions[topic] = f"{activity_told.moment} {self.version(topic, activity_told)}"
         return versions
+
+    def _end_wait_if_over(self, activity: Activity) -> Activity:
+        """The look that topics are told of which may wait: this one where their wait is over."""
+        # The more pages watch, the longer they wait, as each page is drawn anew after every wait. A
+        # look that comes a little too early ends the wait as well.
+        wait = max(_SECONDS_OF_WAIT, _SECONDS_OF_WAIT_PER_PAGE * len(self._pages))
+        told_last = self._activity_of_topics_that_may_wait
+        if told_last is None or activity.moment - told_last.moment >= wait - _TOLERATED_SECONDS:
+            told_last = activity
+        self._activity_of_topics_that_may_wait = told_last
+        return told_last
 
     def _take_new_entries(self, page: _Page) -> list[str]:
         """Messages with the entries that a page does not show yet; they count as shown then."""

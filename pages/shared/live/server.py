@@ -85,6 +85,15 @@ class _Styled:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        request_headers = MutableHeaders(raw=list(scope["headers"]))
+        if "text/html" not in request_headers.get("accept", ""):
+            await self._app(scope, receive, send)
+            return
+        # A style cannot be added to a page that is packed.
+        del request_headers["accept-encoding"]
         is_page = False
 
         async def send_styled(message: Message) -> None:
@@ -100,15 +109,7 @@ class _Styled:
                 message = {**message, "body": message.get("body", b"") + _STYLE_ELEMENT}
             await send(message)
 
-        if scope["type"] != "http" or scope["method"] != "GET":
-            await self._app(scope, receive, send)
-            return
-        headers = MutableHeaders(raw=list(scope["headers"]))
-        if "text/html" not in headers.get("accept", ""):
-            await self._app(scope, receive, send)
-            return
-        del headers["accept-encoding"]  # a style cannot be added to a page that is packed
-        await self._app({**scope, "headers": headers.raw}, receive, send_styled)
+        await self._app({**scope, "headers": request_headers.raw}, receive, send_styled)
 
 
 @asynccontextmanager
