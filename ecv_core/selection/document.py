@@ -670,7 +670,7 @@ def lanes(
             leader_mean=abs(leader_mean),
             best=best_with_place(terms, earlier_rounds),
         )
-        lanes_now = [step.lane(place, earlier) for place, earlier in enumerate(lanes_now)]
+        lanes_now = [step.lane(place, lane_before) for place, lane_before in enumerate(lanes_now)]
         lanes_of_steps.append(lanes_now)
 
     best_first = _best_first(lanes_now)
@@ -712,13 +712,13 @@ class _Step:
     best: int | None
     """Who had its place before the round as the best of all; see `best_with_place`."""
 
-    def lane(self, contender: int, earlier: _Lane) -> _Lane:
+    def lane(self, contender: int, lane_before: _Lane) -> _Lane:
         """A contender's lane after the round; the earlier one where it was not compared."""
         if self.best is not None:
-            return self._lane_beside_best(contender, earlier)
+            return self._lane_beside_best(contender, lane_before)
         if contender == self.selection_round.leader:
             return self._leader_lane()
-        lane = self._lane_of_other(contender, earlier)
+        lane = self._lane_of_other(contender, lane_before)
         if self.verdict is None:
             return lane
         if contender == self.verdict.winner:
@@ -730,16 +730,16 @@ class _Step:
             return replace(lane, state="worse", says=f"{lane.says}; worse on new data too")
         return replace(lane, says=f"{lane.says}; not shown for new data")
 
-    def _lane_beside_best(self, contender: int, earlier: _Lane) -> _Lane:
+    def _lane_beside_best(self, contender: int, lane_before: _Lane) -> _Lane:
         """A contender's lane once the best has its place.
 
         The best runs no more folds, so distances to it stay. Those to the leader of the round, who
         is behind the best itself, would be measured from elsewhere.
         """
         selection_round = self.selection_round
-        lane = earlier
+        lane = lane_before
         if contender in (selection_round.leader, *selection_round.gaps):
-            lane = replace(earlier, folds=selection_round.n)
+            lane = replace(lane_before, folds=selection_round.n)
         if self.verdict is not None and contender == self.verdict.winner:
             return replace(lane, state="leader", says=self._winner_words(self.verdict))
         if self.verdict is not None and contender in self.verdict.tied:
@@ -752,15 +752,15 @@ class _Step:
             return replace(placed, state="leader")
         return placed
 
-    def _lane_of_other(self, contender: int, earlier: _Lane) -> _Lane:
+    def _lane_of_other(self, contender: int, lane_before: _Lane) -> _Lane:
         """The lane of a contender that does not lead, but for what a decision says of it."""
         # A contender that is out keeps the lane with which it left, unless this round took it back.
         gap = self.selection_round.gaps.get(contender)
-        was_out = earlier.state in (*_DROPPED, "placed")
+        was_out = lane_before.state in (*_DROPPED, "placed")
         stays_out = was_out and contender not in self.selection_round.still_in
         if gap is not None and not stays_out:
             return self._lane_behind_leader(contender, gap)
-        return earlier
+        return lane_before
 
     def _leader_lane(self) -> _Lane:
         leader = self.selection_round.leader

@@ -83,14 +83,14 @@ def correct_layout(token: str, plain: PlainFile) -> Layout | None:
     """
     recognised = _recognise(token, plain)
     # As it was corrected last, in an earlier drawing of the page or an earlier visit.
-    earlier = own.kept_layout(token)
-    layout = _correct_form(token, recognised.layout, earlier or recognised.layout)
+    kept_layout = own.kept_layout(token)
+    layout = _correct_form(token, recognised.layout, kept_layout or recognised.layout)
     if layout != recognised.layout:  # written otherwise than guessed, it has other columns and rows
         recognised = _recognise_again(token, plain, layout)
-    layout = _correct_roles(token, recognised, earlier)
-    if earlier is not None:  # this is corrected below, where the users are counted
-        layout = replace(layout, without_bots=earlier.without_bots)
-    layout = _offer_to_leave_out(token, replace(recognised, layout=layout), earlier)
+    layout = _correct_roles(token, recognised, kept_layout)
+    if kept_layout is not None:  # this is corrected below, where the users are counted
+        layout = replace(layout, without_bots=kept_layout.without_bots)
+    layout = _offer_to_leave_out(token, replace(recognised, layout=layout), kept_layout)
     own.keep_layout(token, layout)
     _show_preview(replace(recognised, layout=layout))
     for role in layout.missing:
@@ -180,20 +180,20 @@ def _correct_delimited_form(
     return replace(layout, separator=separator, header=header, quotes=quotes)
 
 
-def _correct_roles(token: str, recognised: Recognised, earlier: Layout | None) -> Layout:
+def _correct_roles(token: str, recognised: Recognised, kept_layout: Layout | None) -> Layout:
     """A column to choose for every role, and how times are written.
 
     Args:
         token: Names the dropped file.
         recognised: Its layout and first rows.
-        earlier: The layout as it was corrected last, which may have had other columns.
+        kept_layout: The layout as it was corrected last, which may have had other columns.
 
     Returns:
         The layout with the roles that are chosen.
     """
     layout = recognised.layout
-    if earlier is not None and earlier.names == layout.names:
-        layout = replace(layout, roles=earlier.roles, unit=earlier.unit)
+    if kept_layout is not None and kept_layout.names == layout.names:
+        layout = replace(layout, roles=kept_layout.roles, unit=kept_layout.unit)
     columns_key = f"{token}-{hash(layout.names)}"  # other columns have widgets of their own
     st.markdown(
         "**Which column is what?** This was guessed from names, values and order; correct what is "
@@ -238,13 +238,13 @@ def _correct_roles(token: str, recognised: Recognised, earlier: Layout | None) -
     return replace(corrected, unit=unit)
 
 
-def _offer_to_leave_out(token: str, recognised: Recognised, earlier: Layout | None) -> Layout:
+def _offer_to_leave_out(token: str, recognised: Recognised, kept_layout: Layout | None) -> Layout:
     """A switch for each column of ratings or quantities that is 0 or less in some rows.
 
     Args:
         token: Names the dropped file.
         recognised: Its layout, as far as it is corrected, and its first rows.
-        earlier: The layout as it was corrected last.
+        kept_layout: The layout as it was corrected last.
 
     Returns:
         The layout, with the last column whose switch is on.
@@ -257,7 +257,7 @@ def _offer_to_leave_out(token: str, recognised: Recognised, earlier: Layout | No
         name = layout.names[column]
         leave_out = st.toggle(
             f"Leave out the rows with a {escaped(name)} of 0 or less",
-            value=earlier is not None and earlier.above_zero == column,
+            value=kept_layout is not None and kept_layout.above_zero == column,
             key=f"above-zero-{token}-{column}",
             help=f"{count} of the first {len(recognised.rows)} rows have one, as returned goods "
             "do. Algorithms that rank items count every row as positive feedback.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -386,15 +386,24 @@ def _go_on_buttons(run: RunRecord) -> None:
     if not acting().may(Action.GO_ON, run.started_by):
         return
     refusal = acting().go_on_refusal(run)
-    look: dict[str, Any] = {}  # of the buttons, where it is not the usual one
+    reason = None
     if refusal:
-        look = {"disabled": True, "help": sentence(EcvError(refusal))}
+        reason = sentence(EcvError(refusal))
     if run.resumable and st.button(
-        "Resume", icon=":material/resume:", type="primary", key="resume", **look
+        "Resume",
+        icon=":material/resume:",
+        type="primary",
+        key="resume",
+        disabled=reason is not None,
+        help=reason,
     ):
         act_and_rerun(partial(acting().resume, run.run_id))
     if run.can_be_checked and st.button(
-        "Run the remaining folds to check", icon=":material/fact_check:", key="check", **look
+        "Run the remaining folds to check",
+        icon=":material/fact_check:",
+        key="check",
+        disabled=reason is not None,
+        help=reason,
     ):
         act_and_rerun(partial(acting().resume, run.run_id, full=True))
 

@@ -129,15 +129,15 @@ def account_page() -> list[st.Page]:
     return [st.Page("account/account.py", title=title, icon=":material/account_circle:")]
 
 
-def open_page(page: str, more: Mapping[str, str | Sequence[str]]) -> None:
+def open_page(page: str, query_params: Mapping[str, str | Sequence[str]]) -> None:
     """Open another page with these query parameters, as one step that Back goes back.
 
     `st.switch_page` gives the parameters to the page that is left first, as a step of its own.
 
     Args:
         page: Its file, as for `st.page_link`.
-        more: Query parameter -> its value, or its values.
+        query_params: Query parameter -> its value, or its values.
     """
     with st.container(key="go-there", height=1, border=False):
-        st.page_link(page, label="Open", query_params=dict(more))
-    _press(key="go-press", data={"query": urlencode(more, doseq=True)})
+        st.page_link(page, label="Open", query_params=dict(query_params))
+    _press(key="go-press", data={"query": urlencode(query_params, doseq=True)})

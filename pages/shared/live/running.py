@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
 from ecv_core.access.roles import Action
@@ -118,7 +117,7 @@ def _bar_of_active_runs(page_title: str) -> None:
     run, *waiting = active_runs
     st.session_state[_ID_OF_RUN_IN_BAR] = run.run_id
     st.set_page_config(page_title=f"{_tab_title(run)} · {page_title}")
-    with _row():
+    with row_container(key="running-bar"):
         progress = shared_entries("bar", [ALL, STEPS], _progress_of_active_run)
         _draw_progress(page_title, progress)
         id_in_address = st.query_params.get("run")
@@ -200,10 +199,6 @@ def _tab_title(run: RunRecord) -> str:
     return f"▶ {_newest_fold(run)}/{run.k} {run_title(run)}"
 
 
-def _row() -> DeltaGenerator:
-    return row_container(key="running-bar")
-
-
 def _ended_run() -> RunRecord | None:
     """The run that was watched to its end, for as long as the page that shows it is open."""
     run: RunRecord | None = st.session_state.get(_ENDED_RUN_IN_BAR)
@@ -226,7 +221,7 @@ def _bar_of_ended_run() -> None:
     words = f"{len(run.folds)} of {run.k} folds"  # its state stands beside its title
     if run.folds:
         words = f"{words} · {duration(run.seconds)} of computing"
-    with _row():
+    with row_container(key="running-bar"):
         _draw_progress("", _progress_data(run, share, words))
 
 
