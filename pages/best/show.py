@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -216,35 +216,32 @@ def _amounts(selection: ShownSelection) -> list[Amount]:
         percent = 100 * saved_joules / played.joules_of_all_folds
         saved = f"{about}{watt_hours(saved_joules)}, {percent:.0f} %"
         amounts.append(Amount(name="energy", used=watt_hours(played.joules), saved=saved))
-    seconds = _seconds(selection)
-    if seconds is not None:
-        saved = f"{about}{duration(seconds.of_all_folds - seconds.used)}"
-        amounts.append(Amount(name="time", used=duration(seconds.used), saved=saved))
+    time = _time_amount(selection, about)
+    if time is not None:
+        amounts.append(time)
     return amounts
 
 
-class _Seconds(NamedTuple):
-    """Computing time of all contenders together."""
+def _time_amount(selection: ShownSelection, about: str) -> Amount | None:
+    """Computing time of all contenders together; None for scores of a file, which have none.
 
-    used: float
-    of_all_folds: float
-    """Of folds that never ran it is a forecast."""
-
-
-def _seconds(selection: ShownSelection) -> _Seconds | None:
-    """What the folds that were looked at took, and what all would take; None if not known."""
+    Args:
+        selection: Whose folds were looked at.
+        about: What stands before the time that was saved: of folds that never ran, a forecast.
+    """
     used_folds = selection.folds_used
-    used = 0.0
-    of_all_folds = 0.0
+    used_seconds = 0.0
+    seconds_of_all_folds = 0.0
     for number, contender in enumerate(selection.contenders):
-        if not contender.results:  # scores of a file, of which no time is known
+        if not contender.results:
             return None
         *_, tally_of_all = tallies(contender.results, selection.terms.k)
-        of_all_folds += tally_of_all.seconds
+        seconds_of_all_folds += tally_of_all.seconds
         for result in contender.results:
             if (number, result.fold) in used_folds:
-                used += result.total_seconds
-    return _Seconds(used, of_all_folds)
+                used_seconds += result.total_seconds
+    saved = f"{about}{duration(seconds_of_all_folds - used_seconds)}"
+    return Amount(name="time", used=duration(used_seconds), saved=saved)
 
 
 def leader_sentence(selection: ShownSelection) -> str:
