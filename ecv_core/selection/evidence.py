@@ -50,7 +50,8 @@ class Difference:
 
 def _algorithm(contender: Scores) -> str:
     """What a contender is a configuration of; its own name where that is not known."""
-    return contender.algorithm or contender.name.partition(":")[0]
+    name, _, _ = contender.name.partition(":")
+    return contender.algorithm or name
 
 
 class Differences(ABC):

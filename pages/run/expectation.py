@@ -46,7 +46,8 @@ def show_expected_cost(specs: Sequence[RunSpec], *, as_contenders: bool = False)
         as_contenders: Whether they are contenders, of which each may be done after one fold.
     """
     if specs:
-        load_per_core = psutil.getloadavg()[0] / (psutil.cpu_count() or 1)
+        load_of_last_minute, *_ = psutil.getloadavg()
+        load_per_core = load_of_last_minute / (psutil.cpu_count() or 1)
         evidence = evidence_of(specs)
         st.caption(
             expectation_words(

@@ -297,7 +297,8 @@ def _parameters(spec: RunSpec) -> str:
     """Those that are not at their defaults."""
     if not computed_here(spec):
         return ", ".join(f"{name} {value}" for name, value in spec.params)
-    return contender_title(contender_name(spec)).partition(", ")[2]
+    _, _, parameters = contender_title(contender_name(spec)).partition(", ")  # after the algorithm
+    return parameters
 
 
 @lru_cache(maxsize=8192)

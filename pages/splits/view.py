@@ -128,7 +128,7 @@ def draw_toy(spec: RunSpec) -> None:
         FoldsError: If even the toy cannot be split so.
     """
     toy = _toy(spec)
-    steps = range(min(max(spec.k, 1), _MOST_STEPS))
+    steps = range(min(spec.k, _MOST_STEPS))
     # The toy may have fewer folds than the slider has steps: it stays at its last one.
     folds = [min(step, toy.k - 1) for step in steps]
     sentences = [toy_sentence(toy, fold) for fold in folds]

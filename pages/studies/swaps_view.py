@@ -253,7 +253,8 @@ def _show_taus(swaps: Swaps, version: Hashable, name: str) -> None:
 def _metric_title(metric: str) -> str:
     """'nDCG@10'; 'Gini index@10 (lower is better)'."""
     title = column_title(metric)
-    definition = METRICS.get(metric.partition("@")[0])
+    metric_id, _, _ = metric.partition("@")  # before its cut-off
+    definition = METRICS.get(metric_id)
     if definition is not None and not definition.higher_is_better:
         title += " (lower is better)"
     return title

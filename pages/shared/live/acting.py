@@ -117,7 +117,7 @@ def _say_how_to_get_in(person: Actor) -> None:
 
 def subject_of(person: Actor) -> str:
     """How a list of members can name somebody without an email address."""
-    subject = person.id.partition("#")[2]
+    _, _, subject = person.id.partition("#")
     if "@" in subject:
         return person.id
     return subject

@@ -274,7 +274,7 @@ class Listener:
             assert self.loop is not None
             bound = _bound_socket(first_port)
             asyncio.run_coroutine_threadsafe(self._begin(bound), self.loop).result(5)
-            self._port = bound.getsockname()[1]
+            _, self._port = bound.getsockname()
         return f"http://{host}:{self._port}"
 
     async def _begin(self, bound: socket.socket) -> None:
@@ -317,7 +317,8 @@ def local_address() -> str:
                 "this computer is in no network, so that no phone can reach it: join the "
                 "network of the room, or open a hotspot, and try again"
             ) from error
-        return str(probe.getsockname()[0])
+        address, _ = probe.getsockname()
+        return str(address)
 
 
 def _bound_socket(first_port: int) -> socket.socket:

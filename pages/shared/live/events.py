@@ -387,7 +387,8 @@ async def _send(socket: WebSocket, messages: Sequence[str]) -> None:
 
 def _without_moment(version: str) -> str:
     """A version without the moment of its look."""
-    return version.rpartition(" ")[2]
+    _, _, shown = version.rpartition(" ")
+    return shown
 
 
 def _page_of_message(text: str) -> _Page | None:

@@ -127,7 +127,9 @@ class Tabs:
 
     async def _serve_socket(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Open a tab, if there may be one more; its browser's files go with its last tab."""
-        address = (scope.get("client") or [""])[0]
+        address = ""
+        if scope.get("client"):
+            address, _ = scope["client"]
         tab = Tab(path=scope["path"], address=household_of(address), browser=browser_of(scope))
         if self._exceeds_limits(tab):
             await receive()  # that it wants to connect
