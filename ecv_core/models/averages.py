@@ -81,7 +81,7 @@ def _items_once_per_batch(train: csr_array, positives_per_batch: int, seed: int)
     # A number for each batch and item, of which each counts once.
     items = np.concatenate([train.indices, negatives])
     batches_and_items = np.unique(np.tile(batches, 2) * item_count + items)
-    return batches_and_items % item_count
+    return batches_and_items % item_count  # the item of each such number
 
 
 _POPULAR_PARAMETERS = (

@@ -320,9 +320,9 @@ class Algorithm:
         """
         return resolve(self.parameters, values, of=self.id)
 
-    def value_of(self, name: str, given: ParamValue) -> ParamValue:
+    def value_of(self, name: str, value: ParamValue) -> ParamValue:
         """A value of one parameter. Raises: InputError for an unknown name or a bad value."""
-        values = self.with_defaults(self.resolve({name: given}))
+        values = self.with_defaults(self.resolve({name: value}))
         return values[name]
 
     def with_defaults(self, params: Params) -> dict[str, ParamValue]:

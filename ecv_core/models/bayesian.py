@@ -223,6 +223,8 @@ class BayesianFM:
 
         Where there is none, a MemoryError says so; inside myFM that mostly ends the whole process.
         """
+        # Its largest arrays hold vectors: about two for each feature, a column of a block, and one
+        # for each row.
         rows, columns = np.sum([block.features.shape for block in blocks], axis=0)
         np.empty((2 * int(columns) + int(rows), self._params["dimension"]))
 

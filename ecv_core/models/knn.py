@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy  # its parts load when they are used
@@ -16,6 +17,9 @@ from ecv_core.models.neighbourhood import (
     cosine,
 )
 from ecv_core.records.parameters import Parameter
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 DEFAULT_NEIGHBOURS = 100
 
@@ -31,7 +35,7 @@ class ItemKNN(NeighbourModel):
     user at a time (benchmarks/README.md).
     """
 
-    def similarity_terms(self, train: scipy.sparse.csr_array) -> SimilarityTerms:
+    def similarity_terms(self, train: csr_array) -> SimilarityTerms:
         return cosine(train, shrink=self.params["shrink"])
 
 
@@ -44,19 +48,19 @@ class UserKNN(NeighbourModel):
     ranks worse (benchmarks/README.md), and it scores one user at a time.
     """
 
-    def similarity_terms(self, train: scipy.sparse.csr_array) -> SimilarityTerms:
+    def similarity_terms(self, train: csr_array) -> SimilarityTerms:
         return cosine(train.T.tocsr(), shrink=self.params["shrink"])
 
-    def voting(self, train: scipy.sparse.csr_array, similarities: scipy.sparse.csr_array) -> Voting:
+    def voting(self, train: csr_array, similarities: csr_array) -> Voting:
         return Voting(similarities, train)
 
 
-def _parameters(source: str, neighbours: str, shrink: str) -> tuple[Parameter, ...]:
+def _parameters(source: str, neighbours_help: str, shrink_help: str) -> tuple[Parameter, ...]:
     """Of both; `neighbours` and `shrink` say what these two mean."""
     return with_source(
         source,
-        Parameter("neighbours", DEFAULT_NEIGHBOURS, neighbours, low=1, high=100_000),
-        Parameter("shrink", 0.0, shrink, low=0, high=1e6),
+        Parameter("neighbours", DEFAULT_NEIGHBOURS, neighbours_help, low=1, high=100_000),
+        Parameter("shrink", 0.0, shrink_help, low=0, high=1e6),
     )
 
 
@@ -117,7 +121,7 @@ class RP3Beta(NeighbourModel):
     largest are kept.
     """
 
-    def similarity_terms(self, train: scipy.sparse.csr_array) -> SimilarityTerms:
+    def similarity_terms(self, train: csr_array) -> SimilarityTerms:
         alpha = np.float32(self.params["alpha"])
         beta = np.float32(self.params["beta"])
         items_per_user = np.diff(train.indptr)

@@ -60,15 +60,18 @@ _DIVERGED = (
 
 
 @contextmanager
-def lenskit_training(divergence_message: str) -> Iterator[None]:
-    """While LensKit trains: numpy's BLAS in one thread, and a panic as a RunError.
+def lenskit_training(
+    scorer: ImplicitMFScorer | BiasedMFScorer, divergence_message: str
+) -> Iterator[None]:
+    """While LensKit trains: numpy's BLAS in one thread, and a divergence as a RunError.
 
     With more threads scores would depend on their number in the sixth digit, and cores be kept
     busy by waiting between small products: a fit of implicit-mf on ml-100k would take twice as
-    long. The compiled part panics, which is no Exception, on a singular system.
+    long.
 
     Args:
-        divergence_message: The divergence message of that RunError.
+        scorer: What is trained; its vectors are looked at in the end.
+        divergence_message: Of that RunError.
     """
     from threadpoolctl import threadpool_limits
 
@@ -76,18 +79,14 @@ def lenskit_training(divergence_message: str) -> Iterator[None]:
         with threadpool_limits(1, user_api="blas"):
             yield
     except BaseException as error:
+        # The compiled part panics, which is no Exception and cannot be imported, on a singular
+        # system of equations.
         if type(error).__name__ != "PanicException":
             raise
         raise RunError(divergence_message) from error
-
-
-def _check_finite(scorer: ImplicitMFScorer | BiasedMFScorer, divergence_message: str) -> None:
-    """Refuse a scorer whose vectors are no finite numbers. Raises: RunError."""
-    users = scorer.user_embeddings
-    if users is None or not (
-        np.isfinite(users).all() and np.isfinite(scorer.item_embeddings).all()
-    ):
-        raise RunError(divergence_message)
+    for vectors in (scorer.user_embeddings, scorer.item_embeddings):
+        if vectors is None or not np.isfinite(vectors).all():
+            raise RunError(divergence_message)
 
 
 # Implicit feedback: the whole matrix of users and items.
@@ -121,14 +120,12 @@ class ImplicitMF:
         )
         options = TrainingOptions(rng=np.random.default_rng(seed))
         trainer = scorer.create_trainer(dataset_of(train), options)  # type: ignore[no-untyped-call]
-        divergence_message = _DIVERGED.format("implicit-mf", "or fewer factors")
-        with lenskit_training(divergence_message):
+        with lenskit_training(scorer, _DIVERGED.format("implicit-mf", "or fewer factors")):
             for epoch in range(epochs):
                 trainer.train_epoch()
                 progress("fit", epoch + 1, epochs)
             # Users once more, against the final items, as in LensKit's own pipeline.
             trainer.als_half_epoch(epochs + 1, trainer.u_ctx)
-        _check_finite(scorer, divergence_message)
         self._users = torch.from_numpy(scorer.user_embeddings)
         self._items = torch.from_numpy(scorer.item_embeddings)
 
@@ -234,15 +231,13 @@ class BiasedALS:
         )
         data = from_interactions_df(frame, rating_col="rating")
         options = TrainingOptions(rng=np.random.default_rng(seed))
-        divergence_message = _DIVERGED.format("biased-als", "or a smaller dimension")
-        with lenskit_training(divergence_message):
+        with lenskit_training(scorer, _DIVERGED.format("biased-als", "or a smaller dimension")):
             trainer = scorer.create_trainer(data, options)  # type: ignore[no-untyped-call]
             for epoch in range(epochs):
                 trainer.train_epoch()
                 if epoch + 1 < epochs:
                     report(epoch + 1, epochs)
             trainer.finalize()
-        _check_finite(scorer, divergence_message)
         # So the pipeline leaves the scorer as it is, and trains what else it has: the biases.
         scorer.trained_epochs = epochs
         pipeline = predict_pipeline(scorer)

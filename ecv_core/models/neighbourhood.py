@@ -195,8 +195,9 @@ def keep_nearest(similarities: csr_array, neighbours: int) -> csr_array:
         kth_largest = np.partition(values, -neighbours)[-neighbours]
         room_for_ties = neighbours - np.count_nonzero(values > kth_largest)
         ties = np.flatnonzero(values == kth_largest)
-        is_kept[entries] &= values >= kth_largest
-        is_kept[entries][ties[room_for_ties:]] = False
+        is_kept_in_row = is_kept[entries]  # a view: what is set in it is set in `is_kept`
+        is_kept_in_row &= values >= kth_largest
+        is_kept_in_row[ties[room_for_ties:]] = False
     kept_before_entry = np.concatenate(([0], np.cumsum(is_kept)))
     # One index type everywhere: scipy converts a whole matrix for every product of two types.
     starts = kept_before_entry[similarities.indptr].astype(np.int32)

@@ -95,12 +95,15 @@ def _append_nearest(
     if count > k:
         limit = _kth_largest(similarities, k)
         for index in range(count):
-            room_for_ties -= similarities[index] > limit
-    # As many of those exactly at the limit are kept as there is room for.
+            if similarities[index] > limit:
+                room_for_ties -= 1
     for index in range(count):
-        is_tied = count > k and similarities[index] == limit
-        if similarities[index] > limit or (is_tied and room_for_ties > 0 and limit > 0):
-            room_for_ties -= is_tied
+        is_kept = similarities[index] > limit
+        # As many of those exactly at the limit are kept as there is room for; never a similarity 0.
+        if similarities[index] == limit and limit > 0 and room_for_ties > 0:
+            is_kept = True
+            room_for_ties -= 1
+        if is_kept:
             kept_columns[kept_count] = columns[index]
             kept_similarities[kept_count] = similarities[index]
             kept_count += 1

@@ -46,37 +46,31 @@ _VALIDATION_SHARE = Parameter(
 
 def _network(
     id: str,
-    title: str,
-    summary: str,
-    paper: str,
-    home: str,
+    class_path: str,
     parameters: tuple[Parameter, ...],
     **facts: Any,  # noqa: ANN401
 ) -> Algorithm:
     """A model that trains a network by epochs; each takes the parameters of early stopping too.
 
     Args:
-        home: Where the network is in this package, as 'module:Class'.
+        class_path: Where the network is in this package, as 'module:Class'.
         parameters: With defaults from our own search, but for those that say another source.
         facts: Other fields of `Algorithm`.
     """
-    every = (*parameters, _EARLY_STOPPING, _PATIENCE, _VALIDATION_SHARE)
+    all_parameters = (*parameters, _EARLY_STOPPING, _PATIENCE, _VALIDATION_SHARE)
     return Algorithm(
         id=id,
-        title=title,
-        summary=summary,
-        paper=paper,
-        parameters=with_source(SEARCH, *every),
-        build=partial(_build, id, home),
+        parameters=with_source(SEARCH, *all_parameters),
+        build=partial(_build, id, class_path),
         sharing=SHARED_EPOCHS,
         **facts,
     )
 
 
-def _build(id: str, home: str, params: Settings) -> NeuralRecommender:
+def _build(id: str, class_path: str, params: Settings) -> NeuralRecommender:
     """An unfitted model; its network is imported now."""
-    module, _, name = home.partition(":")
-    network = getattr(import_module(f"ecv_core.models.{module}"), name)
+    module, _, class_name = class_path.partition(":")
+    network = getattr(import_module(f"ecv_core.models.{module}"), class_name)
     return NeuralRecommender(id, network, params)
 
 
@@ -117,7 +111,7 @@ _BPR_MF_PARAMETERS = (
 )
 BPR_MF = _network(
     id="bpr-mf",
-    home="pair_net:BPRNet",
+    class_path="pair_net:BPRNet",
     parameters=_BPR_MF_PARAMETERS,
     title="BPR-MF",
     summary="Learns a vector for each user and item so that the items a user has rank above items "
@@ -145,7 +139,7 @@ _NEU_MF_PARAMETERS = (
 )
 NEU_MF = _network(
     id="neu-mf",
-    home="pair_net:NeuMFNet",
+    class_path="pair_net:NeuMFNet",
     parameters=_NEU_MF_PARAMETERS,
     title="NeuMF",
     summary=(
@@ -200,7 +194,7 @@ _MULTI_VAE_PARAMETERS = (
 )
 MULTI_VAE = _network(
     id="multi-vae",
-    home="multi_vae_net:MultiVAENet",
+    class_path="multi_vae_net:MultiVAENet",
     parameters=_MULTI_VAE_PARAMETERS,
     title="MultiVAE",
     summary=(
@@ -218,7 +212,7 @@ _LIGHT_GCN_PARAMETERS = (
 )
 LIGHT_GCN = _network(
     id="light-gcn",
-    home="graph_net:LightGCNNet",
+    class_path="graph_net:LightGCNNet",
     parameters=_LIGHT_GCN_PARAMETERS,
     title="LightGCN",
     summary="Gives users and items vectors, and averages each with those of its neighbours in the "
@@ -236,7 +230,7 @@ _NGCF_PARAMETERS = (
 )
 NGCF = _network(
     id="ngcf",
-    home="graph_net:NGCFNet",
+    class_path="graph_net:NGCFNet",
     parameters=_NGCF_PARAMETERS,
     title="NGCF",
     summary=(
@@ -270,7 +264,7 @@ _TRIPLE2VEC_PARAMETERS = (
 )
 TRIPLE2VEC = _network(
     id="triple2vec",
-    home="triple_net:Triple2vecNet",
+    class_path="triple_net:Triple2vecNet",
     parameters=_TRIPLE2VEC_PARAMETERS,
     title="Triple2vec",
     summary=(
@@ -307,7 +301,7 @@ _VBCAR_PARAMETERS = (
 )
 VBCAR = _network(
     id="vbcar",
-    home="triple_net:VBCARNet",
+    class_path="triple_net:VBCARNet",
     parameters=_VBCAR_PARAMETERS,
     title="VBCAR",
     summary="Learns, from who bought which two items together, the vector of each user and item "

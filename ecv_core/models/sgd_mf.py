@@ -21,9 +21,6 @@ RATINGS_AT_ONCE = 1_000_000
 """Ratings between two reports, so that a cancel takes effect within about a second."""
 PAIRS_AT_ONCE = 250_000
 """Pairs whose vectors are copied at once to predict them."""
-GRID_RATES = (0.001, 0.003)
-GRID_REGULARIZATIONS = (0.02, 0.03, 0.04, 0.05)
-"""The paper's grid: every pair of the two is tried."""
 HIDDEN_SHARE = 0.05
 """Of the training ratings, hidden from the fits of the grid, to choose one by."""
 
@@ -33,6 +30,10 @@ class FactorSetting(NamedTuple):
 
     learning_rate: float
     regularization: float
+
+
+GRID = [FactorSetting(*pair) for pair in product((0.001, 0.003), (0.02, 0.03, 0.04, 0.05))]
+"""The settings of the paper's search: every pair of two rates and four regularizations."""
 
 
 class SgdMF:
@@ -47,15 +48,14 @@ class SgdMF:
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         """As `RatingPredictor.predict`; the mean and the other's bias for who is unknown."""
         epochs = self._params["epochs"]
-        grid = []
+        search_steps = 0
         if self._params["search"]:
-            grid = [FactorSetting(*pair) for pair in product(GRID_RATES, GRID_REGULARIZATIONS)]
-        steps = epochs * (1 + len(grid))  # each setting of the grid is trained, then the best
+            search_steps = len(GRID) * epochs
+        steps = search_steps + epochs
         report(0, steps)
         setting = FactorSetting(self._params["learning_rate"], self._params["regularization"])
-        if grid:
-            setting = self._best_setting(grid, train, seed, lambda done: report(done, steps))
-        search_steps = len(grid) * epochs
+        if self._params["search"]:
+            setting = self._best_setting(train, seed, lambda done: report(done, steps))
         factorization = _Factorization(train, self._params, seed)
         for epoch in range(epochs):
             epochs_before = search_steps + epoch
@@ -64,26 +64,21 @@ class SgdMF:
             report_same_step = partial(report, epochs_before, steps)
             factorization.train_epoch(setting, report_same_step)
             predicted = factorization.predict(asked)
-            self._check_converging(predicted, f"{epoch + 1} of {epochs}", setting)
+            if not np.isfinite(predicted).all():
+                raise RunError(
+                    f"sgd-mf diverged in epoch {epoch + 1} of {epochs}: predictions are no longer "
+                    "finite numbers; use a lower learning_rate than "
+                    f"{setting.learning_rate:g}"
+                )
             report(epochs_before + 1, steps, predicted)
         return predicted
 
-    @staticmethod
-    def _check_converging(predicted: Floats, epoch_words: str, setting: FactorSetting) -> None:
-        """Raises: RunError where training has diverged; `epoch_words` are such as '3 of 128'."""
-        if not np.isfinite(predicted).all():
-            raise RunError(
-                f"sgd-mf diverged in epoch {epoch_words}: predictions are no longer finite "
-                f"numbers; use a lower learning_rate than {setting.learning_rate:g}"
-            )
-
     def _best_setting(
-        self, grid: list[FactorSetting], train: Ratings, seed: int, report: Callable[[int], None]
+        self, train: Ratings, seed: int, report: Callable[[int], None]
     ) -> FactorSetting:
-        """The setting that predicts a part of the training ratings best, learnt from the others.
+        """The setting of the grid that predicts a part of the ratings best, learnt from the others.
 
         Args:
-            grid: What is tried.
             train: The training ratings.
             seed: Fixes which part, and each fit.
             report: Called with the number of epochs that are done.
@@ -100,7 +95,7 @@ class SgdMF:
         validation = train.take(is_hidden)
         epochs = self._params["epochs"]
         mean_squared_errors = []
-        for number, setting in enumerate(grid):
+        for number, setting in enumerate(GRID):
             factorization = _Factorization(visible, self._params, seed)
             for epoch in range(epochs):
                 factorization.train_epoch(setting, partial(report, number * epochs + epoch))
@@ -108,7 +103,7 @@ class SgdMF:
             error = np.mean((predicted - validation.values) ** 2)
             # A fit that diverged, whose error is NaN, is never best.
             mean_squared_errors.append(np.nan_to_num(error, nan=np.inf))
-        return grid[int(np.argmin(mean_squared_errors))]
+        return GRID[int(np.argmin(mean_squared_errors))]
 
 
 class _Factorization:

@@ -89,36 +89,32 @@ def _add_algorithms(
         if parameter.search_values:
             default_space[parameter.name] = parameter.search_values
 
-    def add_if_installed(
-        id: str, title: str, class_path: str, task: Task, *, log_odds: bool
-    ) -> None:
+    def add_if_installed(class_path: str, task: Task, **facts: Any) -> None:  # noqa: ANN401
         module = class_path.partition(":")[0]
         package = module.partition(".")[0]
         if find_spec(package) is None:
             return
         algorithm = Algorithm(
-            id=id,
-            title=title,
             summary=summary,
             paper=paper,
             parameters=parameters,
             build=partial(Estimator, class_path, scaled=scaled),
-            log_odds=log_odds,
             random=random,
             with_torch=False,
             task=task,
             spaces={"default": default_space},
+            **facts,
         )
         TABULAR.append(algorithm)
 
     if classifier:
-        add_if_installed(id, title, classifier, Task.CLASSES, log_odds=log_odds)
+        add_if_installed(classifier, Task.CLASSES, id=id, title=title, log_odds=log_odds)
     # Of an algorithm for both tasks the regressor gets an id and a title of its own.
     if classifier and regressor:
         id += "-regressor"
         title += " (regression)"
     if regressor:
-        add_if_installed(id, title, regressor, Task.NUMBERS, log_odds=False)
+        add_if_installed(regressor, Task.NUMBERS, id=id, title=title)
 
 
 def _number(

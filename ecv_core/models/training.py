@@ -147,9 +147,7 @@ class NeuralRecommender:
         self.params = params
         self._make = make
 
-    def untrained_net(
-        self, train: csr_array, seed: int, history: History | None = None
-    ) -> SampledNet:
+    def untrained_net(self, train: csr_array, seed: int, history: History | None) -> SampledNet:
         """The network as it is before its first epoch."""
         return self._make(train, self.params, seed, history)
 
@@ -223,6 +221,7 @@ def run_epochs(
             if epochs_done - best_epoch >= params["patience"]:
                 break
         report(epochs_done)
+    # Without validation no epoch is the best, and the averaged weights of all epochs count.
     _overwrite(net.weights, best_weights or average.means)
     report(params["epochs"])
     return ndcg_by_epoch
