@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ecv_core.analysis.replay import Replay
-from ecv_core.figures.words import counted, metric_label, run_title
+from ecv_core.figures.palette import Span
+from ecv_core.figures.words import counted, ends_words, metric_label, run_title
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import IntervalKind, Moment, RunRecord
 from ecv_core.records.spec import RunSpec
@@ -148,7 +149,7 @@ def history_of_replay(spec: RunSpec, played: Replay, title: str) -> FoldHistory:
     )
 
 
-def score_range(frame: pd.DataFrame) -> tuple[float, float]:
+def score_range(frame: pd.DataFrame) -> Span:
     """Range of the score axis, made so that the axis does not jump while folds arrive.
 
     One fold alone gives a provisional range of 10 % around it. The second fold, the first with an
@@ -193,10 +194,7 @@ def alt_text(history: FoldHistory) -> str:
     )
     interval = last_used.interval
     if interval is not None:
-        text += (
-            f", confidence interval {interval.low:.4f} to {interval.high:.4f} "
-            f"({interval.width:.4f} wide)"
-        )
+        text += f", confidence interval {ends_words(interval)} ({interval.width:.4f} wide)"
     if history.early_stop is not None:
         text += f"; the rule stopped here, {history.later_folds_words(history.early_stop)}"
         if history.has_all_folds:

@@ -12,6 +12,7 @@ from ecv_core.figures.efold import FoldHistory, alt_text, history_of_run, score_
 from ecv_core.figures.palette import (
     Looks,
     Palette,
+    Span,
     Step,
     base_layout,
     fold_ticks,
@@ -53,7 +54,7 @@ def efold_figure(
     dark: bool = False,
     height: int = 470,
     type_scale: float = 1.0,
-    span: tuple[float, float] | None = None,
+    span: Span | None = None,
     note_if_empty: str = "no fold is finished yet",
 ) -> go.Figure:
     """Figure 1 of the paper, a pure function of the completed folds.
@@ -324,7 +325,7 @@ def efold_figures(
     dark: bool = False,
     height: int = 470,
     type_scale: float = 1.0,
-    span: tuple[float, float] | None = None,
+    span: Span | None = None,
 ) -> list[go.Figure]:
     """One figure for each of `drawn_steps`: before the first fold, and after others.
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Looks = dict[str, Any]
 """Of a trace, an axis or a layout: what Plotly calls each of its attributes -> its value."""
 
+Span = tuple[float, float]
+"""The two ends of an axis, the lower one first."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Palette:

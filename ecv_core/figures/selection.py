@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from ecv_core.figures.palette import (
     Looks,
     Palette,
+    Span,
     Step,
     base_layout,
     lay_out,
@@ -39,7 +40,7 @@ _KINDS = {
 """State of a contender -> what the legend calls it, and its mark."""
 
 
-def axis_range(lanes: pd.DataFrame) -> tuple[float, float]:
+def axis_range(lanes: pd.DataFrame) -> Span:
     """Percent behind the leader that the axis shows, the same at every step.
 
     It shows the contenders near the leader; whoever is far behind is an arrow at its end.
@@ -88,7 +89,7 @@ def selection_steps(lanes: pd.DataFrame, sentences: Sequence[str]) -> list[Step]
     return steps
 
 
-def _figure_of_step(rows: pd.DataFrame, span: tuple[float, float], colours: Palette) -> go.Figure:
+def _figure_of_step(rows: pd.DataFrame, span: Span, colours: Palette) -> go.Figure:
     """A lane for each contender, the first on top."""
     rows = rows.assign(height=range(0, -len(rows), -1))
     traces = _interval_traces(rows, span, colours) + _mark_traces(rows, span, colours)
@@ -115,9 +116,7 @@ def _figure_of_step(rows: pd.DataFrame, span: tuple[float, float], colours: Pale
     )
 
 
-def _interval_traces(
-    rows: pd.DataFrame, span: tuple[float, float], colours: Palette
-) -> list[Looks]:
+def _interval_traces(rows: pd.DataFrame, span: Span, colours: Palette) -> list[Looks]:
     """The intervals of those behind the leader."""
     traces = []
     rows_behind = rows[(rows["state"] != "leader") & rows["low"].notna()]
@@ -143,7 +142,7 @@ def _interval_traces(
     return traces
 
 
-def _mark_traces(rows: pd.DataFrame, span: tuple[float, float], colours: Palette) -> list[Looks]:
+def _mark_traces(rows: pd.DataFrame, span: Span, colours: Palette) -> list[Looks]:
     """Where contenders are; of each state those on the axis, then those beyond it, as arrows."""
     traces = []
     _, axis_end = span
@@ -169,7 +168,7 @@ def _mark_traces(rows: pd.DataFrame, span: tuple[float, float], colours: Palette
     return traces
 
 
-def _mark_data(contenders: pd.DataFrame, span: tuple[float, float]) -> Looks:
+def _mark_data(contenders: pd.DataFrame, span: Span) -> Looks:
     if contenders.empty:
         # A point that is nowhere, so that the legend has the state of an arrow too.
         return {"x": [math.nan], "y": [math.nan], "customdata": []}
@@ -203,7 +202,7 @@ def _state_colour(state: str, colours: Palette) -> str:
     return colours.muted
 
 
-def _clipped_to_axis(value: float, span: tuple[float, float]) -> float:
+def _clipped_to_axis(value: float, span: Span) -> float:
     """On the axis; what lies beyond it is put at its end."""
     low, high = span
     return min(max(value, low), high - 0.02 * (high - low))

@@ -12,6 +12,7 @@ from ecv_core.figures.palette import (
     BIG,
     Looks,
     Palette,
+    Span,
     axis,
     fold_axis,
     lay_out,
@@ -141,7 +142,7 @@ def _add_named_line(
     )
 
 
-def _value_range(numbers: Sequence[float], logarithmic: bool) -> tuple[float, float]:
+def _value_range(numbers: Sequence[float], logarithmic: bool) -> Span:
     """Whole powers of ten around the numbers, or from zero to above them."""
     if not logarithmic:
         return 0.0, 1.1 * max(numbers)

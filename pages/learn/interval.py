@@ -11,7 +11,7 @@ import streamlit as st
 
 from ecv_core.figures.efold import FoldHistory
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
-from ecv_core.figures.palette import FIGURE_1_SCALE, Step
+from ecv_core.figures.palette import FIGURE_1_SCALE, Span, Step
 from pages.learn.material.dealing import MeanInterval, mean_intervals
 from pages.learn.material.recorded_runs import CONFIDENCE, moments_in_order
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
@@ -106,7 +106,7 @@ def _draw_picture(
     )
 
 
-def _span(guide_run: Guide, intervals: Sequence[MeanInterval]) -> tuple[float, float]:
+def _span(guide_run: Guide, intervals: Sequence[MeanInterval]) -> Span:
     """Of the axis: every interval is in the chart, that of two scores too, which is the widest."""
     ends = guide_run.scores.tolist()
     for interval in intervals:

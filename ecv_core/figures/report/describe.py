@@ -73,6 +73,9 @@ from ecv_core.stopping.base import Phrases
 if TYPE_CHECKING:
     from ecv_core.figures.report.race import ContenderRace
 
+MadeWith = Mapping[str, Any]
+"""What computed runs: the versions of e-fold, Python and packages, and facts of the machine."""
+
 # The sentences of a methods section: data, split, score, rule, energy, versions. They hold marks,
 # `cite` and `maths`, that become words in plain text and commands in LaTeX.
 
@@ -470,7 +473,7 @@ def file_sentence(scores: Sequence[Scores], file: str) -> str:
     return sentence
 
 
-def version_sentence(made_with: Mapping[str, Any], specs: Sequence[RunSpec]) -> str:
+def version_sentence(made_with: MadeWith, specs: Sequence[RunSpec]) -> str:
     """What e-fold computed, in which versions; the software to cite.
 
     Args:
@@ -489,7 +492,7 @@ def version_sentence(made_with: Mapping[str, Any], specs: Sequence[RunSpec]) -> 
     return f"{computed} with e-fold{cite(software())} ({_version_words(made_with)})."
 
 
-def _version_words(made_with: Mapping[str, Any]) -> str:
+def _version_words(made_with: MadeWith) -> str:
     """'e-fold 0.1.0, Python 3.11.7, torch 2.13.0', or that these are several or not known."""
     if not made_with:
         return "in a version that was not recorded"
@@ -521,7 +524,7 @@ class Description:
     """An entry of everything to be cited."""
 
 
-def describe_runs(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> Description:
+def describe_runs(runs: Sequence[RunRecord], made_with: MadeWith) -> Description:
     """One run, or several that are compared.
 
     Args:
@@ -536,7 +539,7 @@ def describe_runs(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> De
     return replace(describe_methods(runs, made_with), table=table)
 
 
-def describe_methods(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> Description:
+def describe_methods(runs: Sequence[RunRecord], made_with: MadeWith) -> Description:
     """As `describe_runs`, without a table."""
     specs = [run.spec for run in runs]
     sentences = [*_setup(specs), rule_sentence(specs)]
@@ -555,7 +558,7 @@ def describe_methods(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) ->
 
 
 def describe_study(
-    cells: pd.DataFrame, runs: Sequence[RunRecord], made_with: Mapping[str, Any], *, alpha: float
+    cells: pd.DataFrame, runs: Sequence[RunRecord], made_with: MadeWith, *, alpha: float
 ) -> Description:
     """Datasets x algorithms under the paper's rule at one alpha, over every order of the folds.
 
@@ -611,7 +614,7 @@ def describe_study(
 def describe_advice(
     advice: FoldsAdvice,
     runs: Sequence[RunRecord],
-    made_with: Mapping[str, Any],
+    made_with: MadeWith,
     *,
     cost: str,
 ) -> Description:
@@ -658,7 +661,7 @@ def describe_advice(
 
 
 def describe_selection(
-    race: ContenderRace, made_with: Mapping[str, Any], *, file: str = "", replayed: bool = True
+    race: ContenderRace, made_with: MadeWith, *, file: str = "", replayed: bool = True
 ) -> Description:
     """Which of several is best.
 

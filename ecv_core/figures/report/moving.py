@@ -55,7 +55,7 @@ _SENTENCE_LETTERS = 100
 _HEADING_LETTERS = 88
 _LINE_HEIGHT = 0.16
 """Inches of a line above or below a chart."""
-_BAND_MARGIN = 0.04
+_STRIP_MARGIN = 0.04
 
 
 class MakeFigures(Protocol):
@@ -194,7 +194,10 @@ def moving_picture(
     if dark:
         ground = DARK.ground
     look = _Look(
-        heading=_wrapped([chart.title, chart.subtitle], _HEADING_LETTERS),
+        heading=[
+            *textwrap.wrap(chart.title, _HEADING_LETTERS),
+            *textwrap.wrap(chart.subtitle, _HEADING_LETTERS),
+        ],
         colours=palette(dark),
         ground=ground,
         sentence_lines=_most_lines(chart.sentences),
@@ -241,10 +244,10 @@ def _image(figure: go.Figure, sentence: str, look: _Look) -> Image:
     """A step as pixels: the heading, the chart, the sentence."""
     from PIL import Image
 
-    lines = _wrapped([sentence], _SENTENCE_LETTERS)
+    lines = textwrap.wrap(sentence, _SENTENCE_LETTERS)
     # As many lines at each step, so that the chart has the same place.
     lines += [""] * (look.sentence_lines - len(lines))
-    words_height = _band_height(look.heading) + _band_height(lines)
+    words_height = _strip_height(look.heading) + _strip_height(lines)
     height = max(_LEAST_HEIGHT - words_height, figure.layout.height / PIXELS_PER_INCH)
 
     # `printed_figure` takes what makes a figure, and this one is made already.
@@ -253,8 +256,8 @@ def _image(figure: go.Figure, sentence: str, look: _Look) -> Image:
 
     with styled({"axes.facecolor": look.ground}, colours=look.colours):
         chart = printed_figure(figure_of_step, width=_WIDTH, height=height)
-        heading = _band(look.heading, size=9)
-        words = _band(lines, size=8)
+        heading = _text_strip(look.heading, size=9)
+        words = _text_strip(lines, size=8)
         parts = [_pixels(part, look.ground) for part in (heading, chart, words)]
     size = (_PIXELS_ACROSS, sum(part.height for part in parts))
     image = Image.new("RGB", size, look.ground)
@@ -266,7 +269,7 @@ def _image(figure: go.Figure, sentence: str, look: _Look) -> Image:
     return image
 
 
-def _band(lines: Sequence[str], *, size: float) -> Figure:
+def _text_strip(lines: Sequence[str], *, size: float) -> Figure:
     """Lines of text across a picture.
 
     Args:
@@ -275,13 +278,13 @@ def _band(lines: Sequence[str], *, size: float) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    band = Figure(figsize=(_WIDTH, _band_height(lines)))
-    band.text(0.01, 1, "\n".join(lines), fontsize=size, linespacing=1.3, va="top")
-    return band
+    strip = Figure(figsize=(_WIDTH, _strip_height(lines)))
+    strip.text(0.01, 1, "\n".join(lines), fontsize=size, linespacing=1.3, va="top")
+    return strip
 
 
-def _band_height(lines: Sequence[str]) -> float:
-    return _LINE_HEIGHT * len(lines) + _BAND_MARGIN
+def _strip_height(lines: Sequence[str]) -> float:
+    return _LINE_HEIGHT * len(lines) + _STRIP_MARGIN
 
 
 def _pixels(figure: Figure, ground: str) -> Image:
@@ -296,19 +299,11 @@ def _pixels(figure: Figure, ground: str) -> Image:
     return Image.open(file).convert("RGB")
 
 
-def _wrapped(texts: Sequence[str], letters: int) -> list[str]:
-    """Texts in lines of at most so many letters, each text on lines of its own."""
-    lines = []
-    for text in texts:
-        lines += textwrap.wrap(text, letters)
-    return lines
-
-
 def _most_lines(sentences: Sequence[str]) -> int:
     """For how many lines the chart leaves room at each step."""
     most = _SENTENCE_LINES
     for sentence in sentences:
-        most = max(most, len(_wrapped([sentence], _SENTENCE_LETTERS)))
+        most = max(most, len(textwrap.wrap(sentence, _SENTENCE_LETTERS)))
     return most
 
 

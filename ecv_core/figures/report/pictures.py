@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ecv_core.figures.palette import LIGHT, PRINTED_CELLS
+from ecv_core.figures.palette import LIGHT, PRINTED_CELLS, Span
 from ecv_core.figures.report.saving import COLUMN, SMALL
 from ecv_core.records.arrays import Floats
 
@@ -51,15 +51,17 @@ _MARKS = {
     "pentagon": "p",
     "line-ns": "|",
 }
-_SIDES = {"left": "right", "center": "center", "right": "left", "top": "bottom", "bottom": "top"}
-"""Where text stands of its point -> which of its own sides is there."""
+_SIDES = {"left": "right", "right": "left", "top": "bottom", "bottom": "top"}
+"""Where text stands of its point -> which of its own sides is there; elsewhere its centre is."""
 
 
 Make = Callable[[], "go.Figure"]
 """Makes a chart for a light page."""
 
-_Trace = Mapping[str, Any]
-"""A trace of a chart, as Plotly writes it to JSON."""
+_Part = Mapping[str, Any]
+"""A part of a chart as Plotly has it in JSON: its layout, a trace, an axis, a shape or a note."""
+_Colour = tuple[float, ...] | str
+"""As matplotlib takes it: red, green, blue and maybe alpha, from 0 to 1; or as CSS has it."""
 
 
 def printed_figure(make: Make, *, width: float = COLUMN, height: float | None = None) -> Figure:
@@ -82,10 +84,10 @@ def printed_figure(make: Make, *, width: float = COLUMN, height: float | None = 
     sides = _add_sides(figure, layout)
     axes = sides["y"]
     _draw_traces(sides, chart["data"])
-    _dress_axis(axes.xaxis, layout.get("xaxis", {}))
+    _set_axis(axes.xaxis, layout.get("xaxis", {}))
     for name, side in sides.items():
         name_in_layout = name.replace("y", "yaxis")  # 'yaxis' of 'y', and 'yaxis2' of 'y2'
-        _dress_axis(side.yaxis, layout.get(name_in_layout, {}))
+        _set_axis(side.yaxis, layout.get(name_in_layout, {}))
     for shape in layout.get("shapes", ()):
         _draw_shape(axes, shape)
     domain = layout.get("yaxis", {}).get("domain", (0, 1))
@@ -99,16 +101,16 @@ def printed_figure(make: Make, *, width: float = COLUMN, height: float | None = 
     return figure
 
 
-def _draw_traces(sides: Mapping[str, Axes], traces: Sequence[_Trace]) -> None:
+def _draw_traces(sides: Mapping[str, Axes], traces: Sequence[_Part]) -> None:
     """Draw what a page shows at first, each trace knowing the one before: it may fill up to it."""
-    previous: _Trace = {}
+    previous: _Part = {}
     for trace in traces:
         if trace.get("visible", True) is True:
             _draw_trace(sides[trace.get("yaxis", "y")], trace, previous)
         previous = trace
 
 
-def _add_sides(figure: Figure, layout: Mapping[str, Any]) -> dict[str, Axes]:
+def _add_sides(figure: Figure, layout: _Part) -> dict[str, Axes]:
     """The axes of a figure, by the name of their upward axis: 'y', and 'y2' if there are two."""
     axes = figure.subplots()
     sides = {"y": axes}
@@ -158,7 +160,7 @@ def _numbers(values: Any) -> Floats:  # noqa: ANN401  a list, or as Plotly packs
     return np.asarray(values, dtype=np.float64)
 
 
-def _colour(css: str) -> tuple[float, ...] | str:
+def _colour(css: str) -> _Colour:
     match = re.fullmatch(r"rgba\((.+)\)", css)
     if match is None:
         return css
@@ -174,7 +176,7 @@ def _text_inches(characters: int) -> float:
 # Lines, marks, bars and text.
 
 
-def _draw_trace(axes: Axes, trace: _Trace, previous: _Trace) -> None:
+def _draw_trace(axes: Axes, trace: _Part, previous: _Part) -> None:
     """A trace; `previous` is the one that its fill reaches to."""
     x = _numbers(trace["x"])
     y = _numbers(trace["y"])
@@ -202,12 +204,12 @@ def _draw_trace(axes: Axes, trace: _Trace, previous: _Trace) -> None:
         _draw_texts(axes, trace, x, y)
 
 
-def _main_colour(trace: _Trace) -> str:
+def _main_colour(trace: _Part) -> str:
     """The colour of its line, or of its marks where the line has none of its own."""
     return trace.get("line", {}).get("color") or trace["marker"]["color"]
 
 
-def _line_look(trace: _Trace) -> dict[str, Any]:
+def _line_look(trace: _Part) -> dict[str, Any]:
     """How the line of a trace looks; one without width where it has marks alone."""
     line = trace.get("line", {})
     colour = _colour(_main_colour(trace))
@@ -218,7 +220,7 @@ def _line_look(trace: _Trace) -> dict[str, Any]:
     return look
 
 
-def _marker_look(trace: _Trace) -> dict[str, Any]:
+def _marker_look(trace: _Part) -> dict[str, Any]:
     """How the marks of a trace look; empty where it has none."""
     if "markers" not in trace["mode"]:
         return {}
@@ -239,7 +241,7 @@ def _marker_look(trace: _Trace) -> dict[str, Any]:
     return look
 
 
-def _draw_texts(axes: Axes, trace: _Trace, x: Floats, y: Floats) -> None:
+def _draw_texts(axes: Axes, trace: _Part, x: Floats, y: Floats) -> None:
     """The texts of a trace, each beside its point or on its bar."""
     from matplotlib import rcParams
 
@@ -248,18 +250,18 @@ def _draw_texts(axes: Axes, trace: _Trace, x: Floats, y: Floats) -> None:
     if isinstance(positions, str):
         positions = [positions] * len(x)
     for x_of_text, y_of_text, text, position in zip(x, y, trace["text"], positions, strict=True):
-        # 'top right', or 'top' alone, whose side is then the centre; 'outside' a bar is above it.
-        vertical, side = f"{position} center".replace("outside", "top").split()[:2]
+        # 'top right', or 'top' alone, which is above the middle; 'outside' a bar is above it, too.
+        vertical, _, side = position.replace("outside", "top").partition(" ")
         points_upward = 2
         if vertical == "bottom":
             points_upward = -2
-        points_sideways = {"left": -2, "center": 0, "right": 2}[side]
+        points_sideways = {"left": -2, "right": 2}.get(side, 0)
         axes.annotate(
             _plain(text),
             (x_of_text, y_of_text),
             (points_sideways, points_upward),
             textcoords="offset points",
-            ha=_SIDES[side],
+            ha=_SIDES.get(side, "center"),
             va=_SIDES.get(vertical, "center"),
             size=SMALL,
             color=colour,
@@ -271,7 +273,7 @@ def _draw_texts(axes: Axes, trace: _Trace, x: Floats, y: Floats) -> None:
 # Axes, shapes and notes.
 
 
-def _dress_axis(axis: XAxis | YAxis, looks: Mapping[str, Any]) -> None:
+def _set_axis(axis: XAxis | YAxis, looks: _Part) -> None:
     """Title, range, ticks, grid and colour of an axis, as the chart's layout has them."""
     title = looks.get("title", {})
     axis.set_label_text(_plain(title.get("text", "")))
@@ -288,7 +290,7 @@ def _dress_axis(axis: XAxis | YAxis, looks: Mapping[str, Any]) -> None:
     axis.set_visible(looks.get("visible", True))
 
 
-def _set_range(axis: XAxis | YAxis, looks: Mapping[str, Any]) -> None:
+def _set_range(axis: XAxis | YAxis, looks: _Part) -> None:
     name = axis.axis_name
     ends = looks.get("range")
     if looks.get("type") == "log":
@@ -299,7 +301,7 @@ def _set_range(axis: XAxis | YAxis, looks: Mapping[str, Any]) -> None:
         axis.axes.set(**{f"{name}lim": tuple(ends)})
 
 
-def _set_ticks(axis: XAxis | YAxis, looks: Mapping[str, Any]) -> None:
+def _set_ticks(axis: XAxis | YAxis, looks: _Part) -> None:
     """Those that the layout names, or a few round numbers; none outside of the axis."""
     from matplotlib.ticker import MaxNLocator
 
@@ -330,7 +332,7 @@ def _set_named_ticks(axis: XAxis | YAxis, values: Sequence[float], names: Sequen
     axis.set_ticks([], minor=True)
 
 
-def _draw_shape(axes: Axes, shape: Mapping[str, Any]) -> None:
+def _draw_shape(axes: Axes, shape: _Part) -> None:
     """An upright line over a part of the height, or what is shaded behind the marks."""
     if shape["type"] == "rect":
         axes.axvspan(shape["x0"], shape["x1"], color=_colour(shape["fillcolor"]), lw=0, zorder=0)
@@ -347,9 +349,7 @@ def _draw_shape(axes: Axes, shape: Mapping[str, Any]) -> None:
         axes.axvline(shape["x0"], shape["y0"], shape["y1"], **look)
 
 
-def _draw_note(
-    axes: Axes, note: Mapping[str, Any], width: float, domain: tuple[float, float]
-) -> None:
+def _draw_note(axes: Axes, note: _Part, width: float, domain: Span) -> None:
     """Words; those at a place on the x axis keep within it.
 
     Args:
@@ -413,7 +413,7 @@ _GAP_IN_ROWS = 0.35
 """Rows between two tables."""
 
 
-def _printed_cells(heatmaps: Sequence[_Trace]) -> Figure:
+def _printed_cells(heatmaps: Sequence[_Part]) -> Figure:
     """Heatmaps turned, so that they fit a column.
 
     What is across stands at the left, a table below the other; the darker the worse, in grey too.
@@ -452,7 +452,7 @@ def _printed_cells(heatmaps: Sequence[_Trace]) -> Figure:
     return figure
 
 
-def _draw_table(axes: Axes, heatmap: _Trace, top: float) -> None:
+def _draw_table(axes: Axes, heatmap: _Part, top: float) -> None:
     """The cells of one heatmap, turned, from this height down."""
     from matplotlib.patches import Rectangle
 
@@ -483,7 +483,7 @@ def _draw_table(axes: Axes, heatmap: _Trace, top: float) -> None:
 class _CellLook(NamedTuple):
     """Colours of a cell and of its words, as matplotlib takes them."""
 
-    fill: tuple[float, ...] | str
+    fill: _Colour
     ink: str
 
 

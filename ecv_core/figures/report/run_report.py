@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ecv_core import models
 from ecv_core.energy.load import memory_words
@@ -14,7 +13,7 @@ from ecv_core.energy.parts import energy_parts, parts_sentence
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold import history_of_run
 from ecv_core.figures.efold_plot import run_alt_text, run_figure
-from ecv_core.figures.report.describe import describe_methods, moment_numbers
+from ecv_core.figures.report.describe import MadeWith, describe_methods, moment_numbers
 from ecv_core.figures.report.html_templates import templates
 from ecv_core.figures.report.pictures import printed_figure
 from ecv_core.figures.report.saving import PAGE, inline_svg
@@ -49,7 +48,7 @@ _FIGURE_INCHES = 2.45
 """Height of figure 1, which leaves room for the table of the folds on its page."""
 
 
-def run_report(run: RunRecord, made_with: Mapping[str, Any], *, origin: str = "") -> str:
+def run_report(run: RunRecord, made_with: MadeWith, *, origin: str = "") -> str:
     """One HTML page about a run, finished or not.
 
     Args:
@@ -240,7 +239,7 @@ def _energy_words(run: RunRecord, energy: EnergyFacts) -> str:
     )
 
 
-def machine_words(made_with: Mapping[str, Any]) -> str:
+def machine_words(made_with: MadeWith) -> str:
     """'x86_64, 2 cores, 24 GiB', and its GPU if it has one; 'unknown' where nothing is recorded."""
     forms = {"machine": "{}", "cores": "{} cores", "memory_gib": "{} GiB", "gpu": "{}"}
     words = []

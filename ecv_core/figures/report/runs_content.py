@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ecv_core.energy.meter import country_in_words, intensity_words
 from ecv_core.energy.parts import runs_without_other_work
@@ -18,7 +18,7 @@ from ecv_core.figures.compare import (
     compare_frame,
     panels_of,
 )
-from ecv_core.figures.report.describe import describe_methods, energy_sentence
+from ecv_core.figures.report.describe import MadeWith, describe_methods, energy_sentence
 from ecv_core.figures.report.run_report import KeyNumber, machine_words
 from ecv_core.figures.report.runs_table import RunRow, interval_of_folds, rows_of_runs
 from ecv_core.figures.words import (
@@ -119,7 +119,7 @@ def runs_content(
     runs: Sequence[RunRecord],
     *,
     groups: Mapping[str, Mapping[str, str]],
-    made_with: Mapping[str, Any],
+    made_with: MadeWith,
 ) -> ReportContent:
     """Work out what is to be said about several runs.
 

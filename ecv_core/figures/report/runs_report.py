@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 import pandas as pd
 
+from ecv_core.figures.report.describe import MadeWith
 from ecv_core.figures.report.html_templates import templates
 from ecv_core.figures.report.pictures import printed_figure
 from ecv_core.figures.report.runs_content import (
@@ -36,7 +36,7 @@ def runs_report(
     form: str,
     *,
     groups: Mapping[str, Mapping[str, str]],
-    made_with: Mapping[str, Any],
+    made_with: MadeWith,
 ) -> str | bytes:
     """A report of several runs as the content of a file.
 

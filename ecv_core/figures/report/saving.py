@@ -83,6 +83,7 @@ def inline_svg(draw: Draw, *, alt: str) -> Markup:
     no_facts = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     with styled({"svg.fonttype": "none"}):
         draw().savefig(file, format="svg", metadata=no_facts, transparent=True)
+    # The XML declaration before the element has no place inside a page.
     _, start, element = file.getvalue().partition("<svg")
     attributes, _, body = element.partition(">")
     # Without a size of its own, the figure takes the width that the page has for it.

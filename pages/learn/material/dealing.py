@@ -134,13 +134,14 @@ def small_deal() -> dict[int, list[list[int]]]:
         k -> per user, the fold 0 .. k-1 of each interaction.
     """
     interactions = synthetic.generate(SEED, SMALL)
-    folds: dict[int, list[list[int]]] = {}
+    folds = {}
     for k in range(2, MOST_K + 1):
         fold_of_interaction = splits.split(interactions, "user-k-fold", k, SEED).assignment
         assert fold_of_interaction is not None  # every interaction is in one of the k folds
-        folds[k] = []
-        for user in range(interactions.n_users):
-            folds[k].append(fold_of_interaction[interactions.users == user].tolist())
+        folds[k] = [
+            fold_of_interaction[interactions.users == user].tolist()
+            for user in range(interactions.n_users)
+        ]
     return folds
 
 
