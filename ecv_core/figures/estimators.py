@@ -75,6 +75,7 @@ def _scores_of_table(arrays: Mapping[str, NDArray[Any]], table: str) -> list[Sco
     """
     fold_of_sample = arrays[f"{table}/fold"]
     samples = np.arange(len(fold_of_sample))
+    # Scores of samples have a row per estimator and a column per sample.
     if f"{table}/right" in arrays:
         # A bit for each sample that an estimator has right; the last byte has some to spare.
         bits = np.unpackbits(arrays[f"{table}/right"], axis=1)

@@ -34,11 +34,11 @@ def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
         folds_wanted = len(folds)
         if run.stopped_at is not None and not run.spec.full:
             folds_wanted = run.stopped_at
-        for number, fold in enumerate(folds, start=1):
+        for position, fold in enumerate(folds, start=1):
             if fold.node is None or fold.reused:
                 continue
             kind = "fold"
-            if number > folds_wanted:
+            if position > folds_wanted:
                 kind = FINISHED_AFTER_STOP
             row = {
                 "node": fold.node.host,

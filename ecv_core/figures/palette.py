@@ -230,12 +230,6 @@ def fold_ticks(k: int, most_with_tick_each: int = 20) -> Looks:
     return ticks
 
 
-def bar_label(bar: str, words: str, colours: Palette) -> Looks:
-    """A note above a horizontal bar: beside it, narrow screens have no room for words."""
-    place = {"xanchor": "left", "yanchor": "bottom", "yshift": 12, "align": "left"}
-    return note(words, LABEL, colours.ink, x=0, y=bar, **place)
-
-
 # How a figure changes along a slider.
 
 

@@ -94,6 +94,7 @@ def in_catalogue_order(names: Iterable[str]) -> list[str]:
     """
     alphabetical = sorted(set(names))
     registered = [name for name in (*datasets.catalogue(), *ALGORITHMS) if name in alphabetical]
+    # Names that are registered come first, and each name once.
     return list(dict.fromkeys([*registered, *alphabetical]))
 
 

@@ -9,15 +9,15 @@ from pages.learn.material.dealing import half_widths_percent
 from pages.learn.material.recorded_runs import complete_runs
 from pages.learn.parts import show_takeaway
 
-_DATASET = "ml-100k"
+_USUAL_DATASET = "ml-100k"
 
 
 def show() -> None:
     """The recorded selection, and why a difference is known sooner than a mean."""
     datasets = [run.spec.dataset for run in complete_runs()]
     dataset = datasets[0]
-    if _DATASET in datasets:
-        dataset = _DATASET
+    if _USUAL_DATASET in datasets:
+        dataset = _USUAL_DATASET
     selection = recorded_selection(dataset, question={})  # with the usual terms
     show_selection_by_slider(selection)
     best, second, *_ = selection.played.verdict.order

@@ -14,6 +14,7 @@ from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.threshold import PICTURES
 from ecv_core.figures.words import (
     alpha_text,
+    joined,
     metric_label,
     processor_sentence,
     rule_words,
@@ -161,9 +162,13 @@ def _caption(chosen: ChosenReplay) -> str:
     facts = energy_of(chosen.run)
     order_words = f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}"
     bands = f"Bands are {glossary_link('confidence-interval', 'intervals')} of these folds."
-    energy_words = f"{source_sentence(facts.source)} {processor_sentence(facts)}"
-    missing = _missing_folds_words(chosen.run)
-    return f"{order_words}: {order} ({how}). {bands} {missing}{energy_words}"
+    return joined(
+        f"{order_words}: {order} ({how}).",
+        bands,
+        _missing_folds_words(chosen.run),
+        source_sentence(facts.source),
+        processor_sentence(facts),
+    )
 
 
 def _moving_chart(chosen: ChosenReplay) -> MovingChart:
@@ -180,7 +185,7 @@ def _missing_folds_words(run: RunRecord) -> str:
     # A run that checks its stop goes on after it: the stop is not why its folds are missing.
     if run.stopped_early and not run.checked:
         why = ", as its rule stopped it"
-    return f"Only {len(run.folds)} of {run.k} folds ran{why}. "
+    return f"Only {len(run.folds)} of {run.k} folds ran{why}."
 
 
 def _draw_decisions(chosen: ChosenReplay) -> None:

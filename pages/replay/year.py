@@ -167,12 +167,11 @@ def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> W
     )
     folds_used = _pick_folds_used(right, run, stops)
     folds = len(run.folds)
-    low, high = facts.joules_range
-    low = low / folds
-    high = high / folds
+    least_joules, most_joules = facts.joules_range
+    joules_per_fold = (least_joules / folds, most_joules / folds)
     title = escaped(run_title(run))
     st.caption(
-        f"{title}: {watt_hours_range(low, high)} ({HOW_KNOWN[facts.source]}) and "
+        f"{title}: {watt_hours_range(*joules_per_fold)} ({HOW_KNOWN[facts.source]}) and "
         f"{duration(run.seconds / folds)} a fold. {range_words(facts)} "
         f"{inflated_energy_words([run])}"
     )
@@ -180,10 +179,10 @@ def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> W
     if facts.processor_seconds is not None:
         seconds = facts.processor_seconds
     return Workload(
-        runs_per_week=float(runs),
+        runs_per_week=runs,
         k=run.k,
         folds_used=folds_used,
-        joules_per_fold=(low, high),
+        joules_per_fold=joules_per_fold,
         seconds_per_fold=seconds / folds,
         grams_per_kwh=_pick_grams_per_kwh(run.spec.country),
     )

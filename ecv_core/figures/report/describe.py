@@ -112,12 +112,12 @@ def _mark_as_text(mark: re.Match[str]) -> str:
 def as_latex(marked: str) -> str:
     """LaTeX: citations as \\cite, formulas between dollars, everything else escaped."""
     parts = []
-    end = 0
+    end_of_mark = 0
     for mark in _MARK.finditer(marked):
-        parts.append(escaped(marked[end : mark.start()]))
+        parts.append(escaped(marked[end_of_mark : mark.start()]))
         parts.append(_mark_as_latex(mark))
-        end = mark.end()
-    parts.append(escaped(marked[end:]))
+        end_of_mark = mark.end()
+    parts.append(escaped(marked[end_of_mark:]))
     return "".join(parts)
 
 

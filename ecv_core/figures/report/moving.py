@@ -223,6 +223,7 @@ def moving_picture(
 
 def pictured_steps(steps: int) -> list[int]:
     """Which of so many steps a picture has, at equal distances."""
+    # Evenly spread, with the first and the last one among them.
     pictured = min(steps, _MOST_PICTURED)
     gaps = max(pictured - 1, 1)
     return [place * (steps - 1) // gaps for place in range(pictured)]

@@ -291,7 +291,7 @@ def _set_axis(axis: XAxis | YAxis, looks: _Part) -> None:
 
 
 def _set_range(axis: XAxis | YAxis, looks: _Part) -> None:
-    name = axis.axis_name
+    name = axis.axis_name  # 'x' or 'y', with which matplotlib's 'xscale' and 'ylim' begin
     ends = looks.get("range")
     if looks.get("type") == "log":
         axis.axes.set(**{f"{name}scale": "log"})

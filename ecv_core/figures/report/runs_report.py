@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
 
@@ -70,11 +69,9 @@ def runs_html(content: ReportContent) -> str:
     for picture in content.pictures:
         draw = partial(printed_figure, picture.make, width=PAGE)
         pictures.append(inline_svg(draw, alt=picture.alt))
-    facts = {field.name: getattr(content, field.name) for field in fields(content)}
-    facts["pictures"] = pictures
     page = templates().get_template("runs.html")
     return page.render(
-        facts,
+        vars(content) | {"pictures": pictures},
         pictures_caption=PICTURES_CAPTION,
         headers=HEADERS,
         caption=TABLE_CAPTION,

@@ -67,7 +67,7 @@ def draws_frame(scores: Floats, draws: int) -> pd.DataFrame:
     orders = np.empty((draws, k), dtype=np.intp)
     for draw in range(draws):  # each by a seed of its own, so that more draws leave it as it is
         orders[draw] = np.random.default_rng([0, draw]).permutation(k)
-    shuffled = scores[orders]
+    shuffled = scores[orders]  # a row for each draw, a column for each fold
     means, _ = running_means_and_deviations(shuffled)
     return pd.DataFrame(
         {
@@ -138,10 +138,10 @@ def small_deal() -> dict[int, list[list[int]]]:
     for k in range(2, MOST_K + 1):
         fold_of_interaction = splits.split(interactions, "user-k-fold", k, SEED).assignment
         assert fold_of_interaction is not None  # every interaction is in one of the k folds
-        folds[k] = [
-            fold_of_interaction[interactions.users == user].tolist()
-            for user in range(interactions.n_users)
-        ]
+        folds_of_users = []
+        for user in range(interactions.n_users):
+            folds_of_users.append(fold_of_interaction[interactions.users == user].tolist())
+        folds[k] = folds_of_users
     return folds
 
 

@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 from ecv_core.figures.palette import (
     LABEL,
     axis,
-    bar_label,
     fold_axis,
     lay_out,
     lecture_layout,
@@ -45,11 +44,13 @@ def grades_figure(frame: pd.DataFrame, graded_data: str, *, dark: bool = False) 
         showlegend=False,
         hovertemplate="%{y}: %{x:.4f}<extra></extra>",
     )
+    # Beside the bars, narrow screens have no room for words.
+    above_bar = {"xanchor": "left", "yanchor": "bottom", "yshift": 12, "align": "left"}
     for model, score in zip(models, scores, strict=True):
         words = f"<b>{score:.2f}</b>  {model}"
         if model == models[-1]:
             words += ", <b>best</b>"
-        figure.add_annotation(**bar_label(model, words, colours))
+        figure.add_annotation(note(words, LABEL, colours.ink, x=0, y=model, **above_bar))
     grades = axis("nDCG@10: 0 useless, 1 perfect", colours, range=[0, 1.02])
     grades["tickvals"] = [0, 0.25, 0.5, 0.75, 1]
     return lay_out(
