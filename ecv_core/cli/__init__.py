@@ -215,7 +215,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     words = list(arguments)
     names: Iterable[str] = COMMANDS
     if words and words[0] in COMMANDS:
-        names = words[:1]
+        names = words[:1]  # the others are not needed, and building a parser takes time
     elif words and not words[0].startswith("-"):
         raise UnknownName("command", words[0], COMMANDS)
     parser, _ = command_line(names)
@@ -294,13 +294,9 @@ class CommandParser(_Parser):
     def __init__(self, *, command: str, **options: Any) -> None:  # noqa: ANN401
         super().__init__(**options)
         self._command = command
-        self._declared = False
 
     def declare(self) -> None:
-        """Load the command's module, and add its options."""
-        if self._declared:
-            return
-        self._declared = True
+        """Load the command's module, and add its options; a parser declares once."""
         module_name, _ = COMMANDS[self._command]
         module = import_module(f"{__name__}.{module_name}")
         getattr(module, f"{self._command}_options")(self)

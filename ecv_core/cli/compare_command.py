@@ -156,13 +156,15 @@ def _pair_document(comparison: Comparison, tests: FurtherTests, sentence: str) -
 
 
 def _ranks_document(ranks: DatasetRanks) -> dict[str, Any]:
-    document: dict[str, Any] = {"metric": ranks.metric}
-    document["datasets"] = list(ranks.datasets)
-    document["learners"] = list(ranks.learners)
-    document["mean_ranks"] = ranks.test.mean_ranks.tolist()
-    document["friedman_statistic"] = ranks.test.statistic
-    document["friedman_p"] = ranks.test.p
-    document["nemenyi_p"] = ranks.test.nemenyi_p.tolist()
-    document["critical_difference"] = ranks.test.critical_difference
-    document["left_out"] = list(ranks.left_out)
-    return document
+    test = ranks.test
+    return {
+        "metric": ranks.metric,
+        "datasets": list(ranks.datasets),
+        "learners": list(ranks.learners),
+        "mean_ranks": test.mean_ranks.tolist(),
+        "friedman_statistic": test.statistic,
+        "friedman_p": test.p,
+        "nemenyi_p": test.nemenyi_p.tolist(),
+        "critical_difference": test.critical_difference,
+        "left_out": list(ranks.left_out),
+    }

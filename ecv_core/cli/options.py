@@ -119,17 +119,17 @@ def rule_params_from_options(options: argparse.Namespace, rule: str) -> dict[str
         UnknownName: For the rule.
         InputError: For an option of another rule's.
     """
-    chosen = stopping.rule(rule)
-    own = {parameter.name for parameter in chosen.parameters}
+    chosen_rule = stopping.rule(rule)
+    own_names = {parameter.name for parameter in chosen_rule.parameters}
     values: dict[str, Any] = dict(named_values(options.rule_param, "--rule-param"))
     for name, parameter in stopping.rule_options().items():
         value = getattr(options, name, None)
         if value is None:
             continue
         flag = parameter.flag
-        if name not in own:
+        if name not in own_names:
             rules = " or ".join(stopping.rules_that_take(name))
-            raise InputError(f"{flag} belongs to --rule {rules}, but the rule is {chosen.id}")
+            raise InputError(f"{flag} belongs to --rule {rules}, but the rule is {chosen_rule.id}")
         if name in values:
             raise InputError(
                 f"{flag} and --rule-param {name} set the same parameter; leave one of them out"

@@ -61,7 +61,7 @@ def orders_command(options: argparse.Namespace) -> None:
     min_folds = options.min_folds
     if min_folds is None:
         min_folds = stopping_rule.default_folds
-    spec = RunSpec(
+    spec = RunSpec(  # of which only the rule and what belongs to it count here
         dataset="",
         algorithm="",
         rule=stopping_rule.id,

@@ -241,9 +241,9 @@ def _costs_words(run: RunRecord) -> str:
 
     facts = energy_of(run)
     amounts = []
-    time = processor_words(facts)
-    if time:
-        amounts.append(time)
+    processor_time = processor_words(facts)
+    if processor_time:
+        amounts.append(processor_time)
     if facts.source == "none":
         amounts.append(f"energy: {SOURCES['none']}")
         return "; ".join(amounts)

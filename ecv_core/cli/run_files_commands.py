@@ -103,15 +103,16 @@ def report_command(options: argparse.Namespace) -> None:
     if options.output is not None:
         check_folder(options.output)
     store = open_store()
-    records = _runs_to_report(options, store)
-    runs = [library.Run(record) for record in records]
-    subject: library.Run | library.Runs = library.Runs(runs)
-    words = counted(len(runs), "run")
-    name = "report"
+    runs = [library.Run(record) for record in _runs_to_report(options, store)]
+    subject: library.Run | library.Runs
     if len(runs) == 1:
         subject = runs[0]
         words = run_name(subject)
         name = subject.run_id
+    else:
+        subject = library.Runs(runs)
+        words = counted(len(runs), "run")
+        name = "report"
     if len(options.run_ids) == 1:
         name = options.run_ids[0]  # a recorded run's name says more than its id
     path: Path = options.output or Path(f"e-fold-{name}.html")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from ecv_core.cli import write_answer
 from ecv_core.cli.options import (
@@ -154,7 +154,7 @@ def select_command(options: argparse.Namespace) -> None:
 
 def _check_no_folds(options: argparse.Namespace) -> None:
     """Refuse options of folds that are computed, beside scores that are there."""
-    of_folds = {
+    fold_options = {
         "--split": options.split,
         "--split-param": options.split_param,
         "-k": options.k,
@@ -165,8 +165,8 @@ def _check_no_folds(options: argparse.Namespace) -> None:
         "--meter": options.meter,
     }
     for name in OF_MACHINE:
-        of_folds[str(SETTINGS[name].option)] = getattr(options, name)
-    for option, value in of_folds.items():
+        fold_options[str(SETTINGS[name].option)] = getattr(options, name)
+    for option, value in fold_options.items():
         if value not in (None, [], False):
             raise InputError(
                 f"{option} is for folds that have yet to be computed, and these scores exist; "
@@ -240,79 +240,57 @@ _USUAL_ORDERS = 1000
 """Drawn of the recorded study, where the number is not said."""
 
 
-class _SelectionOnDataset(NamedTuple):
-    """What the selection on a dataset of the recorded study takes over many orders."""
-
-    contender_count: int
-    joules: float
-    """Of all folds of all contenders."""
-    outcome: OverOrders
-
-    @property
-    def joules_share(self) -> float:
-        """Of `joules`, what the selection spends; 0 where energy is not known."""
-        return self.outcome.joules_share or 0.0
-
-    def document(self) -> dict[str, Any]:
-        """The JSON of this dataset."""
-        counts = {"contenders": self.contender_count, "joules": self.joules}
-        return orders_document(self.outcome) | counts
-
-    def line(self, dataset: str) -> str:
-        """The same as a line that begins with the dataset."""
-        return (
-            f"{dataset}: {self.contender_count} contenders, "
-            f"{percent_text(self.outcome.folds_share)} of the folds, "
-            f"{percent_text(self.joules_share)} of the energy, the right winner in "
-            f"{percent_text(self.outcome.right_share, '.4g')} of {self.outcome.orders} orders"
+def _check_no_metric(options: argparse.Namespace) -> None:
+    """Refuse options that choose a metric or its direction, beside the recorded study."""
+    if options.metric is not None or options.higher_is_better is not None:
+        raise InputError(
+            f"the recorded study has its metric, nDCG@10; leave --metric, {LOWER} and {HIGHER} out"
         )
 
 
 def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The recorded study: what each dataset and all of them take over many orders of the folds."""
     from ecv_core.energy.parts import inflated_energy_words
+    from ecv_core.selection.contenders import recorded_contenders
     from ecv_core.store.recorded import recorded_runs
 
-    if options.metric is not None or options.higher_is_better is not None:
-        raise InputError(
-            f"the recorded study has its metric, nDCG@10; leave --metric, {LOWER} and {HIGHER} out"
-        )
-    selections = _recorded_selections(options)
-    lines = [selection.line(dataset) for dataset, selection in selections.items()]
-    joules_spent = 0.0
-    joules_of_all = 0.0
-    for selection in selections.values():
-        joules_spent += selection.joules_share * selection.joules
-        joules_of_all += selection.joules
-    share = joules_spent / joules_of_all
-    right = fmean(selection.outcome.right_share for selection in selections.values())
-    lines.append(
-        f"in total: {percent_text(share)} of the energy, the right winner in "
-        f"{percent_text(right, '.4g')} of orders"
-    )
-    note = inflated_energy_words(run for run in recorded_runs() if run.spec.dataset in selections)
-    if note:
-        lines.append(note)
-    documents = {dataset: selection.document() for dataset, selection in selections.items()}
-    return {"datasets": documents, "joules_share": share, "right": right}, "\n".join(lines)
-
-
-def _recorded_selections(options: argparse.Namespace) -> dict[str, _SelectionOnDataset]:
-    """What the selection on each dataset takes. Raises: InputError where nothing is recorded."""
-    from ecv_core.selection.contenders import recorded_contenders
-
+    _check_no_metric(options)
     orders = options.orders
     if orders is None:
         orders = _USUAL_ORDERS
-    selections = {}
+    documents = {}
+    lines = []
+    right_shares = []
+    joules_spent = 0.0
+    joules_of_all = 0.0
     for dataset, contenders in recorded_contenders().items():
         terms = Terms(k=contenders[0].k, **_terms(options))
         outcome = play_orders(contenders, terms, orders=orders, seed=options.seed or 0)
         joules = float(sum(contender.fold_joules.sum() for contender in contenders))
-        selections[dataset] = _SelectionOnDataset(len(contenders), joules, outcome)
-    if not selections:
+        counts = {"contenders": len(contenders), "joules": joules}
+        documents[dataset] = orders_document(outcome) | counts
+        joules_share = outcome.joules_share or 0.0  # None where energy is not known
+        lines.append(
+            f"{dataset}: {len(contenders)} contenders, "
+            f"{percent_text(outcome.folds_share)} of the folds, "
+            f"{percent_text(joules_share)} of the energy, the right winner in "
+            f"{percent_text(outcome.right_share, '.4g')} of {outcome.orders} orders"
+        )
+        right_shares.append(outcome.right_share)
+        joules_spent += joules_share * joules
+        joules_of_all += joules
+    if not documents:
         raise InputError("there are no recorded runs to select from; compute a study first")
-    return selections
+    share = joules_spent / joules_of_all
+    right = fmean(right_shares)
+    lines.append(
+        f"in total: {percent_text(share)} of the energy, the right winner in "
+        f"{percent_text(right, '.4g')} of orders"
+    )
+    note = inflated_energy_words(run for run in recorded_runs() if run.spec.dataset in documents)
+    if note:
+        lines.append(note)
+    return {"datasets": documents, "joules_share": share, "right": right}, "\n".join(lines)
 
 
 def _select_from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:

@@ -177,22 +177,19 @@ def ask_command(options: argparse.Namespace) -> None:
         fold=options.fold,
         lease_seconds=_seconds(options.lease),
     )
-    until = None
-    if reply.until is not None:
-        until = reply.until.isoformat()
-    document: dict[str, Any] = {}
+    document: dict[str, Any]
     if not isinstance(reply, NoFold):
-        document["fold"] = reply.fold
+        document = {"fold": reply.fold}
         lines = [f"fold {reply.fold}"]
         for name, path in reply.files.items():
             document[name] = str(path)
             lines.append(f"{name} {path}")
-        document["until"] = until
-    elif until is None:  # without a fold a time says when to ask again, unless the run has stopped
+        document["until"] = reply.until.isoformat()
+    elif reply.until is None:  # there will be no fold any more
         document = {"stop": True, "reason": reply.reason}
         lines = [f"stop: {reply.reason}"]
     else:
-        document = {"wait": True, "until": until, "reason": reply.reason}
+        document = {"wait": True, "until": reply.until.isoformat(), "reason": reply.reason}
         lines = [f"wait: {reply.reason}"]
     write_json(document, options.json)
     if options.json is None:
@@ -224,14 +221,14 @@ def _reported_fold(options: argparse.Namespace) -> object:
         return options.score
     from ecv_core.jobs.reported_tables import check_columns
 
+    path = options.scores or options.recommendations or options.predictions
+    columns = ["user_id", "item_id"]
     if options.scores:
-        table = track.read_table(options.scores)
         columns = ["user_id", "score"]
-        check_columns(table, columns, f"{options.scores.name} must be a CSV file with a header")
-        return table[columns]
-    path = options.recommendations or options.predictions
     table = track.read_table(path)
-    check_columns(table, ["user_id", "item_id"], f"{path.name} must be a CSV file with a header")
+    check_columns(table, columns, f"{path.name} must be a CSV file with a header")
+    if options.scores:
+        return table[columns]  # a further column would pass for lists of items
     return table
 
 
@@ -241,10 +238,10 @@ _LONGEST_LEASE = 366 * 86400.0
 
 def _seconds(text: str) -> float:
     """Of '6h', '30 min', '90s' or '2d'. Raises: InputError."""
-    parts = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})\s*", text)
+    match = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})\s*", text)
     seconds = 0.0
-    if parts:
-        seconds = float(parts[1]) * _UNITS[parts[2]]
+    if match:
+        seconds = float(match[1]) * _UNITS[match[2]]
     if not 0 < seconds <= _LONGEST_LEASE:
         raise InputError(
             f"--lease takes a time of at most a year, such as 90s, 30min, 6h or 2d, not '{text}'"
