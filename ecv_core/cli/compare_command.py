@@ -88,7 +88,7 @@ def _sentences(
         comparison: The comparison of the pair.
         tests: Its other tests.
         name_of_run: Short names by id.
-        every_comparison: The every comparison that was made; among several p is corrected.
+        every_comparison: All that were made; among several p is corrected.
     """
     first = name_of_run[comparison.first]
     second = name_of_run[comparison.second]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from ecv_core import dataset as datasets
 from ecv_core.cli import program, say
-from ecv_core.cli.options import DATASET, add_split_options, named_values
+from ecv_core.cli.options import DATASET, add_split_options, named_values, values_of
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import ENCODINGS, NONE, OPTIONS, SEPARATORS, TimeUnit
 from ecv_core.dataset.own.recognise import Recognised, first_rows_sentences, rows_not_above_zero
@@ -185,7 +183,7 @@ def add_command(options: argparse.Namespace) -> None:
     unit = None
     if options.time_unit is not None:
         unit = TimeUnit(options.time_unit)
-    layout_fields = _values_of(options, ("encoding", "header", "quotes"))
+    layout_fields = values_of(options, ("encoding", "header", "quotes"))
     if options.separator is not None:
         layout_fields["separator"] = SEPARATOR_NAMES[options.separator]
     bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
@@ -202,7 +200,7 @@ def add_command(options: argparse.Namespace) -> None:
         facts, recognised_file = own.add_file(
             options.name,
             options.file,
-            _values_of(options, OPTIONS),
+            values_of(options, OPTIONS),
             show,
             unit=unit,
             layout_fields=layout_fields,
@@ -216,16 +214,6 @@ def add_command(options: argparse.Namespace) -> None:
     print("\n".join(summary(facts)))
     algorithm = (facts.task or Task.TOP_N).usual_algorithm
     print(f"added as {options.name}; run it with: {program()} run {options.name} {algorithm}")
-
-
-def _values_of(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """Those of these options that were given, and their values."""
-    values = {}
-    for name in names:
-        value = getattr(options, name)
-        if value is not None:
-            values[name] = value
-    return values
 
 
 def _offer_to_leave_out(recognised: Recognised) -> None:

@@ -158,10 +158,10 @@ def add_setting(parser: argparse._ActionsContainer, name: str, **overrides: Any)
     parser.add_argument(str(setting.option), **defaults | overrides)
 
 
-def settings_from_options(options: argparse.Namespace) -> dict[str, Any]:
-    """What the options say of the settings, the dataset and the algorithm, for `make_spec`."""
+def values_of(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """The values of those of these options that the command has and that were given, by name."""
     values = {}
-    for name in (*SETTINGS, *stopping.rule_options()):
+    for name in names:
         value = getattr(options, name, None)
         if value is not None:
             values[name] = value
@@ -192,11 +192,6 @@ def _several(setting: Setting, text: str) -> tuple[int | str, ...]:
 
 
 OF_MACHINE = ("share_machine", "wait_for_quiet", "no_energy")
-
-
-def machine_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What the options of OF_MACHINE say, for `make_spec`."""
-    return {name: getattr(options, name) for name in OF_MACHINE}
 
 
 # Which split, how many folds, which seed; `folds` writes them, the others compute them.

@@ -23,11 +23,11 @@ from ecv_core.cli.options import (
     add_setting,
     add_settings,
     executor_of,
-    machine_settings,
     named_values,
     rule_params_from_options,
     save_attempts,
     showing_phase,
+    values_of,
 )
 from ecv_core.cli.select_command import add_selection_options, shared_settings
 from ecv_core.figures.words import counted, metric_label
@@ -137,7 +137,7 @@ def _planned_study(options: argparse.Namespace) -> list[Cell]:
         folder=folder,
         seed=options.seed,
         **settings,
-        **machine_settings(options),
+        **values_of(options, OF_MACHINE),
     )
 
 

@@ -21,9 +21,9 @@ from ecv_core.cli.options import (
     named_values,
     rule_params_from_options,
     save_attempts,
-    settings_from_options,
     settings_of_folds,
     showing_phase,
+    values_of,
 )
 from ecv_core.figures.words import (
     counted,
@@ -216,7 +216,7 @@ def _newest_fold_sentence(run: RunRecord) -> str:
 
 def spec_of(options: argparse.Namespace) -> RunSpec:
     """The spec these options ask for. Raises: InputError."""
-    settings = settings_from_options(options)
+    settings = values_of(options, (*SETTINGS, *stopping.rule_options()))
     # Its answer is not needed: it refuses an option that belongs to another rule.
     rule_params_from_options(options, options.rule or SETTINGS["rule"].default)
     if options.folds:

@@ -18,11 +18,11 @@ from ecv_core.cli.options import (
     add_setting,
     add_settings,
     executor_of,
-    machine_settings,
     named_values,
     save_attempts,
     settings_of_folds,
     showing_phase,
+    values_of,
 )
 from ecv_core.cli.score_file import (
     HIGHER,
@@ -81,7 +81,7 @@ def shared_settings(options: argparse.Namespace, dataset: str, task: Task) -> di
         "metric": options.metric,
         "n": options.n,
         **settings_of_folds(options, dataset, task),
-        **machine_settings(options),
+        **values_of(options, OF_MACHINE),
     }
 
 

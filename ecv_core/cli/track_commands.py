@@ -35,9 +35,7 @@ def add_tracking_options(
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help=param_help
     )
-    shared = [name for name, setting in SETTINGS.items() if setting.tracked]
     # Here a metric such as ndcg@5 says how long lists are.
-    of_lists = ("metric", "n")
     add_setting(parser, "metric", help=metric_help)
     add_setting(
         parser,
@@ -45,7 +43,10 @@ def add_tracking_options(
         help="How many items are recommended to each user (top-n). Default: that of --metric, "
         "such as 5 of ndcg@5; else 10.",
     )
-    add_settings(parser, [name for name in shared if name not in (*OF_SPLITS, *of_lists)])
+    added_names = (*OF_SPLITS, "metric", "n")
+    for name, setting in SETTINGS.items():
+        if setting.tracked and name not in added_names:
+            add_settings(parser, [name])
     parser.add_argument(
         "--new",
         action="store_true",

@@ -126,7 +126,7 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
             for role, id_limit in id_limits.items():
                 id_limit.check(chunks[role])
         row_count += len(batch)
-    if not any(map(len, chunks.get("user_id", ()))):
+    if not any(map(len, chunks.get("user_id", ()))):  # no batch has a row that can be used
         raise Unreadable(_nothing_usable_sentence(losses, row_count + unfit_line_count))
     interactions = _join_and_empty(chunks, name)
     pa.default_memory_pool().release_unused()  # what is freed would stay with it otherwise
@@ -143,9 +143,7 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
 
 def _without_repetitions(interactions: Interactions, losses: _Losses) -> Interactions:
     """One interaction of each user and item; the others are counted."""
-    kept = _first_row_of_each_pair(
-        interactions.users, interactions.items, interactions.n_items, interactions.history
-    )
+    kept = _first_row_of_each_pair(interactions)
     repeated = len(interactions) - len(kept)
     if not repeated:
         return interactions
@@ -219,7 +217,10 @@ def _usable_values(
             usable[lost] = False
 
     if layout.above_zero is not None:  # the column whose numbers have to be above zero
-        leave_out(NOT_ABOVE_ZERO, _is_not_above_zero(batch, layout))
+        role_of_place = {place: role for role, place in layout.columns_to_read}
+        column = batch.columns[role_of_place[layout.above_zero]]
+        numbers = read_numbers(column, decimal_comma=layout.decimal_comma)
+        leave_out(NOT_ABOVE_ZERO, numbers <= 0)
     columns: dict[str, Any] = {}
     for role, column in batch.columns.items():
         if role == ABOVE_ZERO:
@@ -228,24 +229,15 @@ def _usable_values(
         for reason, mask in refusals.items():
             leave_out(reason, mask)
         columns[role] = values
-    usable_rows = pa.array(usable)
+    # Only now is it known which rows can be used.
     for role, values in columns.items():
         if isinstance(values, pa.Array):
-            columns[role] = values.filter(usable_rows).dictionary_encode()
+            columns[role] = values.filter(pa.array(usable)).dictionary_encode()
         elif role == "timestamp":
             columns[role] = values[usable]
         else:
             columns[role] = values[usable].astype(np.float32)
     return columns
-
-
-def _is_not_above_zero(batch: Batch, layout: Layout) -> Mask:
-    """Which rows have 0 or less in the column of which such rows are left out; shape (rows,)."""
-    for role, place in layout.columns_to_read:
-        if place == layout.above_zero:
-            numbers = read_numbers(batch.columns[role], decimal_comma=layout.decimal_comma)
-            return numbers <= 0
-    return np.zeros(len(batch), dtype=np.bool_)
 
 
 def _read_column(
@@ -291,9 +283,9 @@ def _row_words(batch: Batch, row: int) -> str:
 # Ids are stored at the width of the longest one, so few long ones among many take much memory.
 
 
-_SAFE_ID_BYTES = limits.MAX_ID_BYTES // 4 * 21 // 20
-"""Bytes of the ids of all batches so far, each batch by itself. With fewer they are not too many,
-for of ids of one length each takes four bytes a character later."""
+_SAFE_ID_BYTES = limits.MAX_ID_BYTES // 4
+"""Bytes of the ids of all batches so far, each batch by itself. With fewer, ids of one length are
+not too many, as each takes four bytes a character later; ids of other lengths wait for the end."""
 
 
 class _IdLimit:
@@ -398,9 +390,11 @@ def _order_within_seconds(
     """
     if np.array_equal(moments, seconds):  # mostly so
         return None
-    ascending = np.lexsort((moments, users))
-    is_of_same_second = (np.diff(users[ascending]) == 0) & (np.diff(seconds[ascending]) == 0)
-    if not (is_of_same_second & (np.diff(moments[ascending]) > 0)).any():
+    by_user = np.lexsort((moments, users))  # of each user from the earliest to the latest
+    is_same_user = np.diff(users[by_user]) == 0
+    is_same_second = np.diff(seconds[by_user]) == 0
+    is_later = np.diff(moments[by_user]) > 0
+    if not (is_same_user & is_same_second & is_later).any():
         return None  # whole seconds tell the order of every user
     _, ranks = np.unique(moments, return_inverse=True)
     return ranks.astype(np.int32)
@@ -479,33 +473,25 @@ def _starts_of_days(
     return days.astype("datetime64[s]").astype(np.int64)
 
 
-def _first_row_of_each_pair(
-    users: Codes,
-    items: Codes,
-    n_items: int,
-    history: NDArray[np.int64] | Codes | None,
-) -> Indices:
+def _first_row_of_each_pair(interactions: Interactions) -> Indices:
     """Which row of each user and item is kept: the earliest, or the first where none is earlier.
-
-    Args:
-        users: Codes; shape (rows,).
-        items: Codes from 0 to n_items - 1; shape (rows,).
-        n_items: How many items there are.
-        history: Larger is later; None where nothing tells; shape (rows,).
 
     Returns:
         Places of the rows to keep, ascending; shape (distinct pairs,).
     """
-    if (int(users.max(initial=0)) + 1) * n_items >= 1 << 31:
+    users = interactions.users
+    n_items = interactions.n_items
+    if interactions.n_users * n_items >= 1 << 31:
         users = users.astype(np.int64)  # else 32 bits, and half the room, are enough
-    pairs = users * n_items + items
+    pairs = users * n_items + interactions.items
     ascending = np.sort(pairs)
     if (ascending[1:] != ascending[:-1]).all():  # mostly so, and much faster to find out
         return np.arange(len(pairs))
     del ascending
     keys: tuple[NDArray[np.integer], ...] = (pairs,)
-    if history is not None:
-        keys = (history, pairs)  # The last key is the first by which rows are sorted.
+    if interactions.history is not None:
+        # The last key is the first by which rows are sorted.
+        keys = (interactions.history, pairs)
     # The rows of a pair lie side by side in this order, the earliest first; of several that are
     # equally early, that which the file has first, as the sort is stable.
     by_pair = np.lexsort(keys)

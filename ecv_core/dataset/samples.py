@@ -79,18 +79,20 @@ def row_number_columns(frame: pd.DataFrame) -> list[str]:
     Args:
         frame: As `read_samples` gives it.
     """
-    default_name_of = dict(zip(frame.columns, default_names(len(frame.columns)), strict=True))
     nameless = []
-    for name, default_name in default_name_of.items():
+    for name, default_name in zip(frame.columns, default_names(len(frame.columns)), strict=True):
         # pandas calls an index so in Parquet, or where it has read and written it again.
         if name in (default_name, _PARQUET_INDEX) or name.startswith("Unnamed: "):
             nameless.append(name)
-    number_rows = _are_row_numbers
-    if len(nameless) == len(frame.columns):  # The file names none, so that any may be a feature.
-        number_rows = _count_up
     numbering = []
     for name in nameless:
-        if number_rows(frame[name]):
+        if len(nameless) == len(
+            frame.columns
+        ):  # The file names none, so that any may be a feature.
+            numbers_rows = _count_up(frame[name])
+        else:
+            numbers_rows = _are_row_numbers(frame[name])
+        if numbers_rows:
             numbering.append(name)
     return numbering
 
@@ -120,7 +122,6 @@ def column_remarks(frame: pd.DataFrame, *, decimal_comma: bool) -> dict[str, str
     """
     remarks = {}
     for name, column in frame.items():
-        remark = ""
         if column.dtype == np.float64:
             remark = _remark_on_infinite(column)
         else:

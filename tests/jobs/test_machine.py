@@ -18,7 +18,7 @@ from filelock import FileLock
 
 import ecv_core as ecv
 from ecv_core.cli import parse
-from ecv_core.cli.options import machine_settings
+from ecv_core.cli.options import OF_MACHINE, values_of
 from ecv_core.energy.load import Load
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs import machine
@@ -210,7 +210,7 @@ def test_a_fold_waits_until_the_machine_is_quiet_and_says_so(monkeypatch, caplog
 )
 @pytest.mark.parametrize("option", ["--share-machine", "--wait-for-quiet", "--no-energy"])
 def test_every_command_that_computes_can_share_the_machine_or_wait_for_it(words, option):
-    asked = machine_settings(parse([*words, option]))
+    asked = values_of(parse([*words, option]), OF_MACHINE)
     assert asked == {
         "share_machine": option == "--share-machine",
         "wait_for_quiet": option == "--wait-for-quiet",

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
@@ -366,9 +365,9 @@ def suggested_name(file_name: str) -> str:
         name = "my-data"
     taken = {dataset_id.lower() for dataset_id in catalogue()}
     candidate = name
-    for number in count(2):
-        if candidate not in taken:
-            break
+    number = 1
+    while candidate in taken:
+        number += 1
         candidate = f"{name}-{number}"
     return candidate
 
@@ -509,7 +508,9 @@ def recognise_with_corrections(
         layout = replace(layout, unit=unit)
     elif "timestamp" in column_places:
         layout = with_unit(layout, recognition.rows)
-    layout = _with_rows_left_out(layout, leave_out)
+    if leave_out.not_above_zero:
+        layout = replace(layout, above_zero=layout.place(leave_out.not_above_zero))
+    layout = replace(layout, without_bots=leave_out.bots)
     return replace(recognition, layout=layout)
 
 
@@ -526,15 +527,6 @@ def _column_places(layout: Layout, columns: Mapping[str, str]) -> dict[str, int 
         else:
             places[role] = layout.place(column)
     return places
-
-
-def _with_rows_left_out(layout: Layout, leave_out: LeaveOut) -> Layout:
-    """A layout by which these rows are left out. Raises: UnknownName for a column."""
-    if leave_out.not_above_zero:
-        layout = replace(layout, above_zero=layout.place(leave_out.not_above_zero))
-    if leave_out.bots:
-        layout = replace(layout, without_bots=True)
-    return layout
 
 
 def add_file(

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import islice, takewhile
+from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ SAMPLE = 200
 LONGEST_NAME = 100
 _HEADING = re.compile(r"[^\s,;|]+:")
 """A line that is a heading of the rows below it, such as Netflix's '1:'."""
+_SEPARATOR_LINE = re.compile(r"sep=(.?)\s*", re.IGNORECASE)
 _NOT_IN_CP1252 = b"\x81\x8d\x8f\x90\x9d"
 """Windows-1252 has the letters of Latin-1 and more signs; these bytes it has not at all."""
 _COMMENTS = ("#", "%")
@@ -80,6 +82,8 @@ class Recognised:
     """The first ones as text, each as wide as the layout's names."""
     notes: tuple[str, ...] = ()
     """Sentences about what was left out."""
+    given_up: tuple[int, ...] = ()
+    """The columns of which a note says that they are not used as what they seemed to be."""
 
 
 def recognise(plain: PlainFile) -> Recognised:
@@ -168,23 +172,20 @@ def without_roles(
     """
     layout = recognition.layout
     notes = list(recognition.notes)
+    given_up = list(recognition.given_up)
     for role, place in layout.roles:
         if role not in empty_counts:
             continue
         layout = layout.with_roles({role: None})
         column = layout.names[place]
         role_in_words = ROLE_WORDS[role]
+        given_up.append(place)
         notes.append(
-            f"{_not_used_words(column)} as the {role_in_words}, because "
+            f"The column {column} is not used as the {role_in_words}, because "
             f"{empty_counts[role]:,} of {row_count_words} rows have no {role_in_words} in it. "
             f"To use it, give {OPTIONS[role]} {column}."
         )
-    return replace(recognition, layout=layout, notes=tuple(notes))
-
-
-def _not_used_words(column: str) -> str:
-    """How a sentence begins that tells of a column that is not used."""
-    return f"The column {column} is not used"
+    return replace(recognition, layout=layout, notes=tuple(notes), given_up=tuple(given_up))
 
 
 def _count_readable(values: Sequence[str], role: str, layout: Layout) -> int:
@@ -274,7 +275,7 @@ def _recognise_delimited(text: str, encoding: str) -> Recognised:
     _check_no_markup(text)
     lines = _first_filled_lines(text)
     # Lines to skip above the table: blank ones, and one that names the separator.
-    skip = len(list(takewhile(str.isspace, _lines_of(text))))
+    skip = _place_of_filled_line(text, skip=0, number=0)
     separator = _separator_in_first_line(lines[0])
     if separator is not None:
         skip += 1
@@ -306,9 +307,10 @@ def _lines_of(text: str) -> Iterator[str]:
 
 def _separator_in_first_line(line: str) -> str | None:
     """What follows 'sep=' in the first line, as Excel writes it; None for any other line."""
-    if not line.lower().startswith("sep=") or len(line.strip()) not in (4, 5):
+    match = _SEPARATOR_LINE.fullmatch(line)
+    if match is None:
         return None
-    return line.rstrip("\n")[4:5] or "\t"
+    return match[1] or "\t"  # a tab at the end of a line is often lost
 
 
 def _note_of_titles(count: int, first_line: str) -> str:
@@ -509,8 +511,8 @@ def _likeliest_separator(lines: Sequence[str]) -> str:
     # A space stands in texts as well, so it is one only where no other sign fits.
     space = qualities.pop(" ")
     # The best one fits; of several it cuts the first line too, then gives the most columns.
-    best_sign = max(qualities, key=qualities.__getitem__)
-    if space.fits and not qualities[best_sign].fits:
+    best_sign, best_quality = max(qualities.items(), key=itemgetter(1))
+    if space.fits and not best_quality.fits:
         return " "
     return best_sign
 
@@ -626,8 +628,9 @@ def _recognise_json_lines(text: str, encoding: str) -> Recognised:
         rows.append(tuple(as_text(record.get(name)) or "" for name in names))
     layout = Layout(form=Form.JSON_LINES, names=names, encoding=encoding)
     recognised = with_guesses(layout, rows)
-    lists = [name for name in names if isinstance(records[0].get(name), list)]
-    _check_no_lists(lists, recognised)
+    for name in names:
+        if isinstance(records[0].get(name), list):
+            _check_has_users_and_items(recognised, name)
     return recognised
 
 
@@ -648,19 +651,17 @@ def _field_names(records: Sequence[Mapping[str, object]]) -> Row:
     return tuple(names)
 
 
-def _check_no_lists(lists: Sequence[str], recognised: Recognised) -> None:
-    """Refuse objects whose users or items are in lists. Raises: Unreadable."""
-    layout = recognised.layout
-    # A column of lists is read as an empty one. Lists elsewhere in the file do no harm.
-    has_users_and_items = True
-    for role, place in layout.roles:
+def _check_has_users_and_items(recognised: Recognised, name_of_lists: str) -> None:
+    """Refuse a file with a field of lists where they are its users or items. Raises: Unreadable.
+
+    A column of lists is read as an empty one. Lists elsewhere in the file do no harm.
+    """
+    for role, place in recognised.layout.roles:
         if role in ("user_id", "item_id") and not any(_column(recognised, place)):
-            has_users_and_items = False
-    if lists and not has_users_and_items:
-        raise Unreadable(
-            f"'{lists[0]}' has lists, but each row must have one user and one item; write a "
-            "line for each entry of the list"
-        )
+            raise Unreadable(
+                f"'{name_of_lists}' has lists, but each row must have one user and one item; "
+                "write a line for each entry of the list"
+            )
 
 
 def first_rows_sentences(recognition: Recognised) -> list[str]:
@@ -686,10 +687,7 @@ def first_rows_sentences(recognition: Recognised) -> list[str]:
                 "These dates fit both day first and month first: check which one is right."
             )
     sentences += _returns_sentences(recognition)
-    told_places = list(unread_times)
-    for place, name in enumerate(layout.names):
-        if any(note.startswith(_not_used_words(name)) for note in recognition.notes):
-            told_places.append(place)
+    told_places = (*unread_times, *recognition.given_up)
     return sentences + _unused_sentences(layout, told_places)
 
 
@@ -713,7 +711,7 @@ def _unused_sentences(layout: Layout, told_places: Container[int]) -> list[str]:
     if len(unused) > _MOST_NAMED:
         words = f"{listed(unused[:_MOST_NAMED])} and {len(unused) - _MOST_NAMED} more"
     if len(unused) == 1:
-        return [f"{_not_used_words(words)}."]
+        return [f"The column {words} is not used."]
     return [f"These columns are not used: {words}."]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ecv_core.dataset.dates import date_orders
 from ecv_core.dataset.layout import UNITS_A_SECOND, TimeUnit
@@ -140,15 +140,12 @@ def _with_roles_by_values(
         if role not in roles and columns_without_role:
             roles[role] = _likeliest_id(role, names, columns_without_role)
             del columns_without_role[roles[role]]
-    # Where columns have names, one of ratings would be called so: numbers alone do not tell.
-    test_of_role = {"timestamp": is_time}
-    if not has_names:
-        test_of_role["rating"] = _is_rating
-    for role, values_fit in test_of_role.items():
-        fitting_place = _first_column(columns_without_role, values_fit)
-        if role not in roles and fitting_place is not None:
-            roles[role] = fitting_place
-            del columns_without_role[fitting_place]
+    for place, values in columns_without_role.items():
+        if "timestamp" not in roles and is_time(values):
+            roles["timestamp"] = place
+        # Where columns have names, one of ratings would be called so: numbers alone do not tell.
+        elif "rating" not in roles and not has_names and _is_rating(values):
+            roles["rating"] = place
     return roles
 
 
@@ -168,7 +165,7 @@ def roles_by_names(names: Sequence[str], rows: Rows) -> dict[str, int]:
         names: The names of the columns.
         rows: The first ones, as text.
     """
-    plain = [plain_name(name) for name in _names_in_object_of_row(names)]
+    plain = [plain_name(name) for name in _names_within_row_object(names)]
     roles: dict[str, int] = {}
     for role, words in _WORDS.items():
         places = [plain.index(word) for word in words if word in plain]  # likeliest first
@@ -224,7 +221,7 @@ def _is_day_of_month(place: int | None, plain_names: Sequence[str], rows: Rows) 
     return True
 
 
-def _names_in_object_of_row(names: Sequence[str]) -> list[str]:
+def _names_within_row_object(names: Sequence[str]) -> list[str]:
     """The names in the object of JSON that has a user and an item, without its path.
 
     Elasticsearch writes such rows: '_source.user_id' and '_source.rating' beside its own '_id'. Of
@@ -261,7 +258,7 @@ def _likeliest_id(role: str, names: Sequence[str], columns: Mapping[int, Values]
     """
     for place, values in columns.items():
         plain = plain_name(names[place])
-        if any(part in plain for part in _ID_WORDS[role]) and not _are_row_numbers(values):
+        if any(part in plain for part in _ID_WORDS[role]) and not _always_changes(values):
             return place
     for place, values in columns.items():
         if _can_be_ids(role, values):
@@ -281,12 +278,12 @@ def _can_be_ids(role: str, values: Values) -> bool:
     """
     if role == "item_id" and _never_changes(values):
         return False
-    if are_dates(values) or _have_decimals(values) or _are_row_numbers(values):
+    if are_dates(values) or _have_decimals(values) or _always_changes(values):
         return False
     return role == "user_id" or not _is_scale(values)
 
 
-def _are_row_numbers(values: Values) -> bool:
+def _always_changes(values: Values) -> bool:
     """Whether every row has another value, as the number of a row has."""
     return len(values) >= _TELLING and len(set(values)) == len(values)
 
@@ -308,14 +305,6 @@ def _is_scale(values: Values) -> bool:
     if len(values) < _TELLING * _SCALE or len(different) > _SCALE:
         return False
     return all(map(is_number, different))
-
-
-def _first_column(values: Mapping[int, Values], fits: Callable[[Values], bool]) -> int | None:
-    """The first column whose values fit; None where there is none."""
-    for place, column in values.items():
-        if fits(column):
-            return place
-    return None
 
 
 def guess_unit(values: Values, name: str = "") -> TimeUnit:
@@ -342,10 +331,12 @@ def guess_unit(values: Values, name: str = "") -> TimeUnit:
 def _unit_of_size(median: float) -> TimeUnit:
     """The unit in which so many since 1970 are a moment of our time."""
     unit = TimeUnit.SECONDS
+    latest_time = _UNIX_TO
     for finer_unit, per_second in UNITS_A_SECOND.items():
-        latest_in_unit_before = _UNIX_TO * per_second / 1000
-        if median > 20 * latest_in_unit_before:
+        # A number far beyond the latest time in one unit is a time in the next finer one.
+        if median > 20 * latest_time:
             unit = finer_unit
+        latest_time = _UNIX_TO * per_second
     return unit
 
 
@@ -385,7 +376,7 @@ def _is_rating(values: Values) -> bool:
     different = {value for value in values if value}
     if not different or len(different) > _FEW or _never_changes(values):
         return False
-    if _are_row_numbers(values) and all(map(str.isdecimal, different)):
+    if _always_changes(values) and all(map(str.isdecimal, different)):
         return False
     return all(map(_can_be_rating, different))
 
