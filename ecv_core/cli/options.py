@@ -296,9 +296,11 @@ def use_meters(options: argparse.Namespace) -> None:
             "--meter measures this machine, but --on computes elsewhere; set ECV_METER on each "
             "node instead"
         )
-    from ecv_core.energy.real_meters import NAME, checked
+    from ecv_core.energy.real_meters import METERS_VARIABLE, check_meter
 
-    os.environ[NAME] = "\n".join(map(checked, options.meter))
+    for meter in options.meter:
+        check_meter(meter)
+    os.environ[METERS_VARIABLE] = "\n".join(options.meter)
 
 
 @contextmanager

@@ -90,6 +90,7 @@ def read_about(folder: Path) -> About | None:
     """What is kept beside the interactions; None where nothing is, or it cannot be read."""
     path = folder / ABOUT
     try:
+        # A file that was written anew has another time or size, so that it is read anew.
         status = path.stat()
         return _read_version(path, status.st_mtime_ns, status.st_size)
     except OSError:

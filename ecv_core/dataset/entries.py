@@ -241,13 +241,12 @@ def catalogue() -> dict[str, DatasetEntry]:
     a folder of `search_dirs()`, where the catalogue does not have the id (letters, digits, -, _).
     What was added comes before a plain file of the same name.
     """
-    official_entries = _official_entries()
     own_entries: dict[str, DatasetEntry] = {}
     for folder in search_dirs():
         for name in _own_file_ids(folder):
-            own_entries.setdefault(name, _own_entry(name))
+            own_entries[name] = _own_entry(name)
     own_entries |= _added_entries()
-    entries = dict(official_entries)
+    entries = dict(_official_entries())
     for name in sorted(own_entries):
         entries.setdefault(name, own_entries[name])
     return entries
@@ -273,6 +272,7 @@ def _added_entries() -> dict[str, DatasetEntry]:
         for name in _names_in(folder / ADDED):
             if not OWN_NAME.fullmatch(name):
                 continue
+            # One that cannot be read gives way to that of a later folder.
             if name not in entries or entries[name].about is None:
                 entries[name] = _added_entry(name, read_about(folder / ADDED / name))
     return entries
@@ -316,6 +316,7 @@ def _official_entries() -> dict[str, DatasetEntry]:
 
 def _official_entry(dataset_id: str, fields: dict[str, Any]) -> DatasetEntry:
     """A table of data/catalogue.toml as an entry."""
+    # The fields are those of the entry, but that lists and tables of TOML become tuples here.
     files = [_official_file(file) for file in fields.pop("files", ())]
     if files:
         files.extend(_plain_files(dataset_id))

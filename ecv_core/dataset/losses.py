@@ -61,7 +61,7 @@ def count_lost(unused: Mapping[str, int]) -> int:
     return sum(unused.values()) - sum(unused.get(reason, 0) for reason in _NO_LOSS)
 
 
-def reason_of(role: str, unit: TimeUnit) -> str:
+def no_value_reason(role: str, unit: TimeUnit) -> str:
     """Why a row cannot be used that lacks what an optional role needs; empty for other roles."""
     reasons = {"rating": NO_RATING, "timestamp": no_time_reason(unit), "basket": NO_BASKET}
     return reasons.get(role, "")

@@ -84,7 +84,7 @@ def _limited_batches(plain: PlainFile, layout: Layout, report: Report) -> Iterat
     """The batches of a file, up to the limit of rows. Raises: Unreadable beyond it."""
     rows = 0
     for batch in batches(plain, layout):
-        rows += len(batch) + batch.unfit
+        rows += len(batch) + batch.unfit.count
         check_limits(rows=rows)
         yield batch
         report("read", batch.per_mille, 1000)
@@ -118,8 +118,8 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
     row_count = 0
     unfit_line_count = 0
     for batch in file_batches:
-        losses.add(batch.unfit_reason, batch.unfit, batch.first_unfit)
-        unfit_line_count += batch.unfit
+        losses.add(batch.unfit.reason, batch.unfit.count, batch.unfit.first)
+        unfit_line_count += batch.unfit.count
         if len(batch):
             for role, values in _usable_values(batch, layout, losses, row_count).items():
                 chunks.setdefault(role, []).append(values)

@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -116,18 +116,31 @@ _DEEPEST = 5
 """Objects within objects are opened up to so many levels."""
 
 
+@dataclass
+class UnfitLines:
+    """Lines that are no rows of the table."""
+
+    reason: str = WIDTH
+    """Why they are none."""
+    count: int = 0
+    first: str = ""
+    """The beginning of the first of them."""
+
+    def add(self, line: str) -> None:
+        """Count a line; of the first its beginning is kept."""
+        if not self.count:
+            self.first = line[:_BEGINNING]
+        self.count += 1
+
+
 @dataclass(frozen=True, kw_only=True)
 class Batch:
     """Some rows, in the order of the file."""
 
     columns: Mapping[str, pa.Array]
     """Role -> values as they are written, all of one length."""
-    unfit: int = 0
-    """How many lines beside these are no rows of the table."""
-    unfit_reason: str = WIDTH
-    """Why they are none."""
-    first_unfit: str = ""
-    """The beginning of the first of them."""
+    unfit: UnfitLines = field(default_factory=UnfitLines)
+    """The lines beside these rows that are none."""
     share: float = 1.0
     """How much of the file has been read, from 0; a little above 1 where that is not known well."""
 
@@ -211,69 +224,35 @@ def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> It
     """
     roles = [role for role, _ in layout.columns_to_read]
     no_rows = {role: pa.array([], pa.string()) for role in roles}
-    unfit_lines = _UnfitLines()
+    unfit = UnfitLines(WIDTH)  # since the batch before
     counted_file = CountedLines(file, layout)
     rows_read = int(layout.header)  # The line of names is among the lines as well.
 
     def skip_unfit(row: pv.InvalidRow) -> str:
         # The parser was given one sign for a separator of two; a person sees the file's own.
-        unfit_lines.add(row.text.replace(ONE_SIGN, layout.separator))
+        unfit.add(row.text.replace(ONE_SIGN, layout.separator))
         return "skip"
 
     try:
         for rows in _open_csv(counted_file, layout, skip_unfit):
             columns = dict(zip(roles, rows.columns, strict=True))
-            rows_read += rows.num_rows + unfit_lines.count
-            yield unfit_lines.batch_with(columns, WIDTH, file.tell() / size)
-            unfit_lines.clear()
+            rows_read += rows.num_rows + unfit.count
+            yield Batch(columns=columns, unfit=unfit, share=file.tell() / size)
+            unfit = UnfitLines(WIDTH)
     except pa.ArrowInvalid as error:
         raise Unreadable(_csv_reason(str(error), layout)) from error
-    if unfit_lines.count:
-        rows_read += unfit_lines.count
-        yield unfit_lines.batch_with(no_rows, WIDTH, file.tell() / size)
+    if unfit.count:
+        rows_read += unfit.count
+        yield Batch(columns=no_rows, unfit=unfit, share=file.tell() / size)
     # There are more lines than rows where quoted fields have line ends in them, which is no fault,
     # or where a quotation mark that nobody closed has swallowed rows, which are then counted.
     if layout.quotes and counted_file.lines > rows_read:
         file.seek(0)
-        swallowed_rows = _UnfitLines()
+        swallowed_rows = UnfitLines(SWALLOWED)
         for row in find_swallowed_rows(file, layout):
             swallowed_rows.add(row.strip())
         if swallowed_rows.count:
-            yield swallowed_rows.batch_with(no_rows, SWALLOWED, share=1.0)
-
-
-class _UnfitLines:
-    """The lines since the last batch that are no rows of the table."""
-
-    def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        """Begin the next batch."""
-        self.count = 0
-        self._first_beginning = ""
-
-    def add(self, line: str) -> None:
-        """Count a line; of the first its beginning is kept."""
-        if not self.count:
-            self._first_beginning = line[:_BEGINNING]
-        self.count += 1
-
-    def batch_with(self, columns: Mapping[str, pa.Array], reason: str, share: float) -> Batch:
-        """A batch of rows beside these lines.
-
-        Args:
-            columns: Role -> the values of the rows.
-            reason: Why these lines are no rows.
-            share: The share of the file that has been read.
-        """
-        return Batch(
-            columns=columns,
-            unfit=self.count,
-            unfit_reason=reason,
-            first_unfit=self._first_beginning,
-            share=share,
-        )
+            yield Batch(columns=no_rows, unfit=swallowed_rows)
 
 
 def _open_csv(
@@ -378,34 +357,35 @@ def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterato
         filled_lines = _filled_lines(text)
         is_at_end = False
         while not is_at_end:
-            unfit_lines = _UnfitLines()
+            unfit = UnfitLines(NO_OBJECT)
             lines = islice(filled_lines, _JSON_ROWS)
-            columns = _json_columns(lines, field_of_role, unfit_lines)
-            batch = unfit_lines.batch_with(columns, NO_OBJECT, file.tell() / size)
-            is_at_end = len(batch) + batch.unfit < _JSON_ROWS
+            columns = _json_columns(lines, field_of_role, unfit)
+            batch = Batch(columns=columns, unfit=unfit, share=file.tell() / size)
+            is_at_end = len(batch) + unfit.count < _JSON_ROWS
             yield batch
 
 
 def _json_columns(
-    lines: Iterable[str], field_of_role: Mapping[str, str], unfit_lines: _UnfitLines
+    lines: Iterable[str], field_of_role: Mapping[str, str], unfit: UnfitLines
 ) -> dict[str, pa.Array]:
     """Role -> what the objects on these lines have in its field, as texts.
 
     Args:
         lines: Each with something in it.
         field_of_role: Role -> name in the objects, as 'user.id' where an object is within another.
-        unfit_lines: Lines that hold no object are added to them.
+        unfit: Lines that hold no object are added to these.
     """
     texts: dict[str, list[str | None]] = {role: [] for role in field_of_role}
     for line in lines:
         record = json_object(line)
         if record is None:
-            unfit_lines.add(line.strip())
+            unfit.add(line.strip())
             continue
+        # Most objects have no others in them, and to make them flat takes time.
         if any(isinstance(value, dict) for value in record.values()):
             record = flattened(record)
-        for role, field in field_of_role.items():
-            texts[role].append(_cut_encodable(as_text(record.get(field))))
+        for role, field_name in field_of_role.items():
+            texts[role].append(_cut_encodable(as_text(record.get(field_name))))
     return {role: pa.array(values, pa.string()) for role, values in texts.items()}
 
 
@@ -462,8 +442,6 @@ def _cut_encodable(text: str | None) -> str | None:
     if text is None:
         return None
     text = text[: limits.LONGEST_ID + 1]  # so that an id that is too long still shows
-    if text.isascii():
-        return text
     try:
         text.encode()
     except UnicodeEncodeError:  # half of a surrogate pair

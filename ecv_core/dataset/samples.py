@@ -47,6 +47,7 @@ def read_samples(
     import pandas as pd
 
     places = range(len(layout.names))
+    # Every column is read, and its place stands for the role by which a batch has it.
     all_columns = replace(layout, roles=tuple((str(place), place) for place in places))
     chunks: list[list[pa.Array]] = [[] for _ in places]
     unfit_by_reason: Counter[str] = Counter()
@@ -57,8 +58,8 @@ def read_samples(
             for place in places:
                 # As ids, values are read as texts of a limited length, null where there is none.
                 chunks[place].append(read_ids(batch.columns[str(place)]))
-            if batch.unfit:
-                unfit_by_reason[batch.unfit_reason] += batch.unfit
+            if batch.unfit.count:
+                unfit_by_reason[batch.unfit.reason] += batch.unfit.count
             report("read", batch.per_mille, 1000)
         if not 0 < rows <= limits.MAX_ROWS:
             raise Unreadable(f"it has {rows:,} rows, but must have 1 to {limits.MAX_ROWS:,}")
@@ -86,9 +87,8 @@ def row_number_columns(frame: pd.DataFrame) -> list[str]:
             nameless.append(name)
     numbering = []
     for name in nameless:
-        if len(nameless) == len(
-            frame.columns
-        ):  # The file names none, so that any may be a feature.
+        # Where the file names no column, any may be a feature, if it does not count the rows up.
+        if len(nameless) == len(frame.columns):
             numbers_rows = _count_up(frame[name])
         else:
             numbers_rows = _are_row_numbers(frame[name])

@@ -128,7 +128,7 @@ def table_of(name: str, frame: pd.DataFrame, target: str) -> Table:
     return Table.of(name, features, codes, classes, target)
 
 
-def no_features(frame: pd.DataFrame) -> dict[str, str]:
+def left_out_columns(frame: pd.DataFrame) -> dict[str, str]:
     """The columns that cannot be learnt from, and why.
 
     Args:
@@ -142,24 +142,22 @@ def no_features(frame: pd.DataFrame) -> dict[str, str]:
     reasons = {}
     for name, column in frame.items():
         distinct_count = column.nunique()
-        if distinct_count == 0 or _is_infinite_alone(column):
+        has_numbers = is_numeric_dtype(column)
+        if distinct_count == 0 or (has_numbers and np.isnan(_finite_numbers(column)).all()):
             reasons[str(name)] = "it has no value"
         elif distinct_count == 1:
             reasons[str(name)] = "it has only one value"
-        elif distinct_count > MOST_CATEGORIES and not is_numeric_dtype(column):
+        elif distinct_count > MOST_CATEGORIES and not has_numbers:
             reasons[str(name)] = (
                 f"it has {distinct_count:,} different texts, more than {MOST_CATEGORIES}"
             )
     return reasons
 
 
-def _is_infinite_alone(column: pd.Series) -> bool:
-    """Whether a column of numbers has none that is finite."""
-    from pandas.api.types import is_numeric_dtype
-
-    if not is_numeric_dtype(column):
-        return False
-    return not np.isfinite(column.to_numpy(np.float64, na_value=np.nan)).any()
+def _finite_numbers(column: pd.Series) -> Floats:
+    """The numbers of a column, NaN where one is missing or infinite; shape (rows,)."""
+    numbers = column.to_numpy(np.float64, na_value=np.nan)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def _features(frame: pd.DataFrame) -> Floats:
@@ -171,14 +169,12 @@ def _features(frame: pd.DataFrame) -> Floats:
     from pandas.api.types import is_numeric_dtype
 
     features = [np.empty((len(frame), 0))]
-    left_out = no_features(frame)
+    left_out = left_out_columns(frame)
     for name, column in frame.items():
         if str(name) in left_out:
             continue
         if is_numeric_dtype(column):
-            numbers = column.to_numpy(np.float64, copy=True, na_value=np.nan)
-            numbers[~np.isfinite(numbers)] = np.nan
-            features.append(numbers[:, None])
+            features.append(_finite_numbers(column)[:, None])
         else:
             features.append(pd.get_dummies(column.astype("string")).to_numpy(np.float64))
     return np.hstack(features)

@@ -48,7 +48,7 @@ from ecv_core.records.spec import RunSpec
 
 log = logging.getLogger(__name__)
 
-NAME = "ECV_METER"
+METERS_VARIABLE = "ECV_METER"
 TAPO_ACCOUNT = ("KASA_USERNAME", "KASA_PASSWORD")
 SAMPLE_SECONDS = 1.0
 """How often a meter is read."""
@@ -323,19 +323,18 @@ def reading_now(meter: Device) -> tuple[float, str]:
     return float(value), unit
 
 
-def checked(text: str) -> str:
-    """The name of a meter that answers. Raises: InputError."""
+def check_meter(text: str) -> None:
+    """Refuse the name of a meter that does not answer. Raises: InputError."""
     meter = device_from_text(text)
     try:
         reading_now(meter)
     except InputError as error:
         raise InputError(f"the meter '{text}' cannot be read: {error}") from None
-    return text
 
 
 def meter_names() -> list[str]:
     """The meters of this machine, as they are named."""
-    lines = os.environ.get(NAME, "").splitlines()
+    lines = os.environ.get(METERS_VARIABLE, "").splitlines()
     return [line.strip() for line in lines if line.strip()]
 
 
@@ -608,7 +607,7 @@ def _samplers(meter_names: Sequence[str]) -> list[Sampler]:
         try:
             samplers.append(Sampler(name, device_from_text(meter_name)))
         except InputError as error:
-            log.warning("a meter of %s is left out: %s", NAME, error)
+            log.warning("a meter of %s is left out: %s", METERS_VARIABLE, error)
         else:
             count_of_kind[kind] += 1
     return samplers

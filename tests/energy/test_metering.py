@@ -20,7 +20,7 @@ from ecv_core.energy.real_meters import (
     SampledMeter,
     Sampler,
     Shelly,
-    checked,
+    check_meter,
     device_from_text,
     meter_names,
 )
@@ -227,7 +227,7 @@ def test_a_meter_that_cannot_be_is_one_sentence_and_exit_code_2(text, said, caps
 @pytest.mark.parametrize(("generation", "said"), [(0, "asks for a password"), (9, "answers 404")])
 def test_a_plug_that_refuses_is_refused(generation, said):
     with serving(Plug(generation)) as address, pytest.raises(InputError, match=said):
-        checked(f"shelly:{address}")
+        check_meter(f"shelly:{address}")
 
 
 def test_an_answer_that_is_no_meters_is_refused():
@@ -241,7 +241,7 @@ def test_an_answer_that_is_no_meters_is_refused():
 
         threading.Thread(target=answer, daemon=True).start()
         with pytest.raises(InputError, match="BadStatusLine: 220 mail"):
-            checked(f"shelly:127.0.0.1:{server.getsockname()[1]}")
+            check_meter(f"shelly:127.0.0.1:{server.getsockname()[1]}")
 
 
 def test_a_command_says_watts_or_joules(tmp_path):

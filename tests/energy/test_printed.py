@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ecv_core.energy.printed import printed_reading
-from ecv_core.energy.real_meters import Command, checked
+from ecv_core.energy.real_meters import Command, check_meter
 from ecv_core.records.errors import InputError
 
 
@@ -103,4 +103,4 @@ def test_a_meter_whose_values_are_not_alike_is_refused_before_a_run(tmp_path) ->
     path = tmp_path / "printed"
     path.write_text("120.50 W\n300 J")
     with pytest.raises(InputError, match="watts and joules"):
-        checked(f"cat {path}")
+        check_meter(f"cat {path}")

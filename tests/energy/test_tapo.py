@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from ecv_core.energy import real_meters as metering
-from ecv_core.energy.real_meters import Sampler, checked, device_from_text
+from ecv_core.energy.real_meters import Sampler, check_meter, device_from_text
 from ecv_core.records.errors import InputError
 
 ACCOUNT = ("me@example.org", "correct horse")
@@ -141,7 +141,7 @@ def test_a_wrong_password_is_one_sentence_without_it(account, monkeypatch, caplo
     monkeypatch.setenv("KASA_PASSWORD", "wrong staple")
     with serving(Plug()) as name:
         with pytest.raises(InputError) as refused:
-            checked(name)
+            check_meter(name)
         assert str(refused.value) == (
             f"the meter '{name}' cannot be read: it refuses the account of KASA_USERNAME and "
             "KASA_PASSWORD"

@@ -32,7 +32,7 @@ from ecv_core.dataset.about import About as About  # also for those who take it 
 from ecv_core.dataset.entries import catalogue
 from ecv_core.dataset.folders import data_dir
 from ecv_core.dataset.layout import NONE, Form, Layout, TimeUnit
-from ecv_core.dataset.losses import MOST_LOST, SWALLOWED, count_lost, loss_sentence, reason_of
+from ecv_core.dataset.losses import MOST_LOST, SWALLOWED, count_lost, loss_sentence, no_value_reason
 from ecv_core.dataset.own.recognise import (
     Recognised,
     recognise,
@@ -46,7 +46,7 @@ from ecv_core.dataset.pruning import CORE, core_rows
 from ecv_core.dataset.reading import FileContent, read_rows
 from ecv_core.dataset.samples import column_remarks, read_samples, row_number_columns
 from ecv_core.dataset.sources import file_sha256
-from ecv_core.dataset.tables import no_features, table_of
+from ecv_core.dataset.tables import left_out_columns, table_of
 from ecv_core.records import codec
 from ecv_core.records.arrays import Codes, Ids
 from ecv_core.records.errors import DatasetError, EcvError, InputError, UnknownName
@@ -253,7 +253,7 @@ def _write_samples(
             "rows; add a column of numbers"
         )
     table = table_of(plain.name, frame, target)
-    left_out |= no_features(frame.drop(columns=target))
+    left_out |= left_out_columns(frame.drop(columns=target))
     task = Task.NUMBERS
     classes = 0
     if table.classes is not None:
@@ -572,6 +572,7 @@ def add_file(
                 )
             return keep(folder, name), recognition
         except EcvError as error:
+            # Whoever reads it has not seen which columns were taken for what.
             raise type(error)(f"{roles_sentence(recognition.layout)} {error}") from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -642,7 +643,7 @@ def _without_lossy_roles(
     """
     empty_counts = {}
     for role in about.columns:
-        empty_count = about.unused.get(reason_of(role, recognition.layout.unit), 0)
+        empty_count = about.unused.get(no_value_reason(role, recognition.layout.unit), 0)
         if role not in corrections and empty_count > MOST_LOST * about.rows:
             empty_counts[role] = empty_count
     return without_roles(recognition, empty_counts, f"{about.rows:,}")
