@@ -45,6 +45,7 @@ def bridge_command(options: argparse.Namespace) -> None:
 
     compare_evaluators = options.check  # score each fold with the library's own evaluator too
     library = bridge.LIBRARIES[options.library]
+    # `spec_of` reads the options, and these two are not of the command line.
     options.algorithm = f"{library.title} {options.model}"
     # The version is a parameter, so that another version makes another run.
     options.param.append(f"{options.library}={library.version}")

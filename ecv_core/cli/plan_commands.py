@@ -102,9 +102,11 @@ def study_command(options: argparse.Namespace) -> None:
         cells = studies.cells_with_runs(possible_cells, store)
     to_compute = []
     for cell in cells:
-        if cell.has_every_score and cell.run is not None:
+        if cell.recorded:  # in the folder of the study
+            continue
+        if cell.run is not None and cell.has_every_score:
             print(f"{_result_line(cell.run)}, computed before")
-        elif not (cell.recorded or cell.has_every_score):  # recorded in the folder of the study
+        else:
             to_compute.append(cell)
     say(f"{counted(len(possible_cells), 'run')}, {len(to_compute)} to compute")
     if to_compute:

@@ -22,7 +22,7 @@ from ecv_core.untrusted.files import opened, replacing
 _FORMAT = 4
 """Raised when `preparation` or the layout of the file changes, so that old files are not read."""
 _ALIGNMENT = 64
-_ALWAYS = ("users", "items", "user_ids", "item_ids")
+_NEEDED = ("users", "items", "user_ids", "item_ids")
 
 
 def read_or_make(key: str, folder: Path, make: Callable[[], Interactions]) -> Interactions:
@@ -38,7 +38,7 @@ def read_or_make(key: str, folder: Path, make: Callable[[], Interactions]) -> In
         make: Called when there is nothing to read; what it raises passes through.
     """
     path = folder / f"{key}.v{_FORMAT}.arrays"
-    mapped = _map(path)
+    mapped = _map_arrays(path)
     if mapped is not None:
         return mapped
     interactions = make()
@@ -46,13 +46,13 @@ def read_or_make(key: str, folder: Path, make: Callable[[], Interactions]) -> In
         _write(path, interactions)
     except OSError:
         return interactions
-    return _map(path) or interactions
+    return _map_arrays(path) or interactions
 
 
 def _write(path: Path, interactions: Interactions) -> None:
     """Write the file in one step. Raises: OSError."""
     arrays = {}
-    for name in (*_ALWAYS, *SOMETIMES):
+    for name in (*_NEEDED, *SOMETIMES):
         array = getattr(interactions, name)
         if array is not None:
             arrays[name] = array
@@ -67,7 +67,7 @@ def _write(path: Path, interactions: Interactions) -> None:
             stream.write(checksum.tobytes())
 
 
-def _map(path: Path) -> Interactions | None:
+def _map_arrays(path: Path) -> Interactions | None:
     """The interactions of a file; None where there is none, or it is damaged."""
     try:
         with opened(path) as stream:

@@ -179,40 +179,28 @@ def _copy_within_limits(
         report("unpack", size, 0)  # How much it will be is not known.
 
 
-class _ShortReads(io.RawIOBase):
+class _ShortReads(io.BufferedReader):
     """A file of which nobody reads much at once: a ZIP's table of contents can be huge."""
 
-    def __init__(self, file: io.BufferedReader) -> None:
-        self._file = file
-
-    def read(self, size: int = -1, /) -> bytes:
-        if size < 0:  # All that is left is asked for: enough of it shows whether it is too much.
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:  # All that is left: enough of it shows whether it is too much.
             size = limits.MAX_ARCHIVE_TABLE + 1
-        content = self._file.read(size)
+        content = super().read(size)
         if len(content) > limits.MAX_ARCHIVE_TABLE:
             raise Unreadable("the ZIP archive lists too many files; pack only one file")
         return content
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
         try:
-            return self._file.seek(offset, whence)
+            return super().seek(offset, whence)
         except (OSError, ValueError) as error:
             raise zipfile.BadZipFile("an offset points outside of it") from error
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
 
 
 @contextmanager
 def _open_only_member(file: io.BufferedReader) -> Iterator[IO[bytes]]:
     """The one file of data in a ZIP archive, to be read."""
-    with zipfile.ZipFile(_ShortReads(file)) as archive:
+    with _ShortReads(file.raw) as short_reads, zipfile.ZipFile(short_reads) as archive:
         member = _data_member(archive.infolist())
         if member.flag_bits & 1:
             raise Unreadable("the ZIP archive is encrypted; pack it again without a password")

@@ -156,9 +156,11 @@ def _without_bots(interactions: Interactions, losses: _Losses) -> Interactions:
     is_of_bot = rows_of_bots(interactions.users, interactions.n_users)
     if not is_of_bot.any():
         return interactions
-    example = interactions.user_ids[interactions.users[is_of_bot.argmax()]]
+    first_row = is_of_bot.argmax()
+    example = interactions.user_ids[interactions.users[first_row]]
     losses.add(OF_A_BOT, int(is_of_bot.sum()), f"user '{example}'")
     others = interactions.take(np.flatnonzero(~is_of_bot))
+    # Codes go from 0 without a gap, so that those of the users who stay are made anew.
     present, users = np.unique(others.users, return_inverse=True)
     return replace(others, users=users.astype(np.int32), user_ids=interactions.user_ids[present])
 
@@ -452,7 +454,7 @@ def _clusters(chunks: list[pa.DictionaryArray], users: Codes, user_ids: Ids) -> 
             f"clusters differ; {remedy}"
         )
     cluster_of_user = np.empty(len(user_ids), dtype=np.int32)
-    cluster_of_user[users] = codes
+    cluster_of_user[users] = codes  # of a user with several rows the last one stays
     contradictions = np.flatnonzero(cluster_of_user[users] != codes)
     if len(contradictions):
         row = contradictions[0]

@@ -361,7 +361,7 @@ def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterato
             lines = islice(filled_lines, _JSON_ROWS)
             columns = _json_columns(lines, field_of_role, unfit)
             batch = Batch(columns=columns, unfit=unfit, share=file.tell() / size)
-            is_at_end = len(batch) + unfit.count < _JSON_ROWS
+            is_at_end = len(batch) + unfit.count < _JSON_ROWS  # only the last one is not full
             yield batch
 
 

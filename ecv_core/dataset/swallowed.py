@@ -85,10 +85,12 @@ def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> Iterator[str
     for line in lines:
         if is_field_open:
             closing_mark = _find_closing_mark(line)
-            # The last line of a field has a part of another row only with a separator in it.
-            if closing_mark is None or layout.separator in line[:closing_mark]:
+            if closing_mark is None:
                 lines_of_field.append(line)
-            if closing_mark is not None:
+            else:
+                # The last line of a field has a part of another row only with a separator in it.
+                if layout.separator in line[:closing_mark]:
+                    lines_of_field.append(line)
                 yield from _lines_like_rows(lines_of_field, layout)
                 lines_of_field = []
         # Any line may open a field that goes on below it, the one that closed another too.

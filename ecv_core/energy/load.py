@@ -35,10 +35,9 @@ class Load:
     clock_seconds: float
     machine_seconds: float
     """Processor seconds of all programs."""
-    own_processor_seconds: float
-    """Processor seconds of this process and its children, those that have ended too."""
-    program_seconds: float
-    """Processor seconds of the program that this process works for."""
+    own_seconds: float
+    """Processor seconds of this process, of its children, those that have ended too, and of the
+    program that this process works for."""
 
     @classmethod
     def now(cls) -> Load:
@@ -48,8 +47,7 @@ class Load:
         return cls(
             clock_seconds=time.perf_counter(),
             machine_seconds=sum(times) - idle,
-            own_processor_seconds=own_processor_seconds(),
-            program_seconds=sum(map(_seconds_of, _program)),
+            own_seconds=own_processor_seconds() + sum(map(_seconds_of, _program)),
         )
 
     def share_of_others_since(self, before: Load) -> float | None:
@@ -60,11 +58,8 @@ class Load:
         possible_seconds = self._processor_seconds_since(before)
         if possible_seconds < 10 * TICK_SECONDS:  # the two ticks below would be too much of it
             return None
-        own_seconds = self.own_processor_seconds - before.own_processor_seconds
-        # The program that this process works for is no other one, either.
-        program_seconds = self.program_seconds - before.program_seconds
         all_seconds = self.machine_seconds - before.machine_seconds
-        seconds_of_others = all_seconds - own_seconds - program_seconds
+        seconds_of_others = all_seconds - (self.own_seconds - before.own_seconds)
         # Each of the two readings may be a tick off.
         return min(max(seconds_of_others - 2 * TICK_SECONDS, 0.0) / possible_seconds, 1.0)
 

@@ -448,12 +448,12 @@ class SampledMeter:
         last_samples_until = time.perf_counter() + LAST_SAMPLE_SECONDS
         half_of_fold = (time.perf_counter() - self._began_at) / 2
         estimate = self._codecarbon.stop()
-        good_readings = []
+        readings_of_most = []  # of meters that tell of most of the fold
         other_readings = []
         for sampler in self._samplers:
             reading = sampler.reading(last_samples_until)
-            if reading.gap_seconds < half_of_fold:  # it tells of most of the fold
-                good_readings.append(reading)
+            if reading.gap_seconds < half_of_fold:
+                readings_of_most.append(reading)
             else:
                 other_readings.append(reading)
         low_joules, high_joules = estimate.range
@@ -464,12 +464,12 @@ class SampledMeter:
             low_joules=low_joules,
             high_joules=high_joules,
         )
-        if not good_readings:
+        if not readings_of_most:
             return replace(estimate, readings=(estimated, *other_readings))
-        readings = [*good_readings, *other_readings]
+        readings = [*readings_of_most, *other_readings]
         if estimate.source != "none":
             readings.append(estimated)
-        # Of the first meter that tells of most of the fold; which part used them it cannot tell.
+        # The first meter counts; which part of the machine used the joules it cannot tell.
         joules = readings[0].joules
         return Energy(
             joules=joules,

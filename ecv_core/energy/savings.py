@@ -154,18 +154,19 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     joules = []
     least_joules = []
     most_joules = []
+    gpu_seconds = []
     grams = 0.0
     for fold in folds:
         low, high = fold.energy.range
         joules.append(fold.energy.joules)
         least_joules.append(low)
         most_joules.append(high)
+        gpu_seconds.append(fold.energy.gpu_seconds)
         grams += fold.energy.grams_co2e
     processor = processor_costs(folds)
     processor_seconds = None
     if processor:
         processor_seconds = sum(processor)
-    gpu_seconds = [fold.energy.gpu_seconds for fold in folds]
     some_never_ran = False
     folds_after_stop = 0
     if stopped_at is not None:
@@ -364,14 +365,14 @@ class Expected:
 
 
 def expected_costs(
-    spec: RunSpec, runs: Iterable[KnownCosts], folds: tuple[int, int]
+    spec: RunSpec, runs: Iterable[KnownCosts], fewest_and_most: tuple[int, int]
 ) -> Expected | None:
     """What a run takes, by runs of its dataset and algorithm; with its parameters if there are any.
 
     Args:
         spec: The spec of the run that is asked about.
         runs: Costs of any runs; those of others are passed over.
-        folds: The fewest and the most that it may need, see `stopping.folds_planned`.
+        fewest_and_most: Folds that it may need, see `stopping.folds_planned`.
 
     Returns:
         From the fewest folds at the lowest cost of one to the most at the highest, see
@@ -385,10 +386,10 @@ def expected_costs(
     metered_joules = [costs.joules for costs in costs_of_similar_runs if all(costs.joules)]
     joules = None
     if metered_joules:
-        joules = _cost_range(folds, metered_joules)
+        joules = _cost_range(fewest_and_most, metered_joules)
     return Expected(
-        folds=folds,
-        seconds=_cost_range(folds, seconds),
+        folds=fewest_and_most,
+        seconds=_cost_range(fewest_and_most, seconds),
         joules=joules,
         runs=len(costs_of_similar_runs),
         same_parameters=costs_of_similar_runs[0].spec.params == spec.params,
@@ -405,14 +406,14 @@ def _most_alike(spec: RunSpec, runs: Iterable[KnownCosts]) -> list[KnownCosts]:
     return [costs for costs in alike if costs.spec.params == spec.params] or alike
 
 
-def _cost_range(folds: tuple[int, int], fold_costs: Sequence[Sequence[float]]) -> Range:
+def _cost_range(fewest_and_most: tuple[int, int], fold_costs: Sequence[Sequence[float]]) -> Range:
     """The fewest folds at the lowest cost of a fold, to the most folds at the highest.
 
     Args:
-        folds: The fewest and the most that a run may need.
-        fold_costs: The fold costs of the folds of each run, in seconds or joules; at least one run.
+        fewest_and_most: Folds that a run may need.
+        fold_costs: What the folds of each run cost, in seconds or joules; at least one run.
     """
-    fewest, most = folds
+    fewest, most = fewest_and_most
     low_costs = []
     high_costs = []
     for costs in fold_costs:

@@ -87,8 +87,7 @@ def machine(monkeypatch, tmp_path):
         return Load(
             clock_seconds=state["now"],
             machine_seconds=state["machine"],
-            own_processor_seconds=0.0,
-            program_seconds=0.0,
+            own_seconds=0.0,
         )
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

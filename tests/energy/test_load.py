@@ -38,8 +38,7 @@ def reading(seconds: float, machine: float, own: float, program: float = 0.0) ->
     return Load(
         clock_seconds=seconds,
         machine_seconds=machine,
-        own_processor_seconds=own,
-        program_seconds=program,
+        own_seconds=own + program,
     )
 
 

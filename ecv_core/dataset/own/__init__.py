@@ -560,11 +560,13 @@ def add_file(
         plain = plain_file(path, path.name, Path(scratch), report)
         recognition = recognise_with_corrections(plain, columns, unit, layout_fields, leave_out)
         folder = make_working_folder()
+
+        def build(layout: Layout) -> About:
+            return build_dataset(plain, layout, folder, report)
+
         try:
             corrections = {*columns, *layout_fields}
-            about, recognition = _build_without_lossy_guesses(
-                plain, recognition, corrections, folder, report
-            )
+            about, recognition = _build_without_lossy_guesses(build, recognition, corrections)
             reason = loss_sentence(about.unused, about.rows)
             if reason and not lossy:
                 raise InputError(
@@ -579,16 +581,14 @@ def add_file(
 
 
 def _build_without_lossy_guesses(
-    plain: PlainFile, recognition: Recognised, corrections: set[str], folder: Path, report: Report
+    build: Callable[[Layout], About], recognition: Recognised, corrections: set[str]
 ) -> tuple[About, Recognised]:
-    """As `build_dataset`, and anew without the guesses that cost too many rows.
+    """Build a dataset, and anew without the guesses that cost too many rows.
 
     Args:
-        plain: The file.
-        recognition: How it is read at first.
+        build: Reads the file by a layout; what the last call wrote becomes the dataset.
+        recognition: How the file is read at first.
         corrections: Roles, and fields of the layout, that somebody has set: these are no guesses.
-        folder: Where what becomes the dataset is written.
-        report: See `Report`.
 
     Returns:
         What was read, and how; its notes say which guesses were given up.
@@ -596,36 +596,33 @@ def _build_without_lossy_guesses(
     Raises:
         InputError, DatasetError: As `build_dataset`.
     """
-    # A guess that loses many rows is given up. What somebody has corrected is no guess.
-    about = build_dataset(plain, recognition.layout, folder, report)
+    about = build(recognition.layout)
     if SWALLOWED in about.unused and "quotes" not in corrections:
-        about, recognition = _build_without_quotes(plain, recognition, about, folder, report)
+        about, recognition = _build_without_quotes(build, recognition, about)
     less_lossy = _without_lossy_roles(recognition, about, corrections)
     if less_lossy.layout != recognition.layout:
-        about = build_dataset(plain, less_lossy.layout, folder, report)
+        about = build(less_lossy.layout)
     return about, less_lossy
 
 
 def _build_without_quotes(
-    plain: PlainFile, recognition: Recognised, with_quotes: About, folder: Path, report: Report
+    build: Callable[[Layout], About], recognition: Recognised, with_quotes: About
 ) -> tuple[About, Recognised]:
     """Read a file with quotation marks as signs like any other, unless that loses more rows.
 
     Args:
-        plain: The file.
-        recognition: How it was read, with fields in quotation marks.
+        build: As of `_build_without_lossy_guesses`.
+        recognition: How the file was read, with fields in quotation marks.
         with_quotes: What was read so.
-        folder: Where what becomes the dataset is written; it holds the better of both at the end.
-        report: See `Report`.
 
     Returns:
         What was read by the better way, and how.
     """
     unquoted = replace(recognition.layout, quotes=False)
-    without_quotes = build_dataset(plain, unquoted, folder, report)
+    without_quotes = build(unquoted)
     if count_lost(without_quotes.unused) >= count_lost(with_quotes.unused):
-        # Anew, because the folder now holds what was read without quotation marks.
-        return build_dataset(plain, recognition.layout, folder, report), recognition
+        # Anew, because the last call wrote what was read without quotation marks.
+        return build(recognition.layout), recognition
     note = "Quotation marks are read as ordinary characters, so that no line is lost."
     notes = (*recognition.notes, note)
     return without_quotes, replace(recognition, layout=unquoted, notes=notes)
