@@ -466,9 +466,9 @@ def _explain_scorer_errors(what: str) -> Iterator[None]:
         raise RunError(f"the estimator {what}: {reason}") from error
 
 
-def clipped_rmse(predicted: AnyFloats, given: AnyFloats, scale: tuple[float, float]) -> float:
+def clipped_rmse(predicted: AnyFloats, ratings: AnyFloats, scale: tuple[float, float]) -> float:
     """RMSE of predictions clipped to the scale; NaN where one is NaN."""
-    return float(np.sqrt(np.mean((np.clip(predicted, *scale) - given) ** 2)))
+    return float(np.sqrt(np.mean((np.clip(predicted, *scale) - ratings) ** 2)))
 
 
 def _evaluation(fold: EvaluatedFold, values: Mapping[str, Floats]) -> Evaluation:

@@ -86,9 +86,9 @@ def items_of(matrix: csr_array, user: np.intp | int) -> Codes:
     return matrix.indices[matrix.indptr[user] : matrix.indptr[user + 1]]
 
 
-def check_finite(finite: bool) -> None:
+def check_finite(are_finite: bool) -> None:
     """Refuse scores that cannot be ranked. Raises: RunError if they are not finite."""
-    if not finite:
+    if not are_finite:
         raise RunError(
             "the model gave scores that are not finite (NaN or infinite), so nothing can be "
             "ranked; its training has diverged: try a lower learning rate or more regularization"

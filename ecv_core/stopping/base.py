@@ -43,6 +43,7 @@ def check_numbers(rule: object, **lowest_values: float) -> None:
         setting.check(setting.typed(rule.confidence))
     if hasattr(rule, "min_folds"):
         lowest_values["min_folds"] = 1
+    # Where `min_folds` is a property the class has no type hint for it.
     types = {"min_folds": int} | get_type_hints(type(rule))
     for name, lowest in lowest_values.items():
         value = getattr(rule, name)
@@ -313,19 +314,19 @@ class Rule:
         """What the intervals of its moments hold."""
         return getattr(self._decider, "interval_kind", IntervalKind.MEAN)
 
-    def resolve(self, given: Mapping[str, Any]) -> Params:
+    def resolve(self, values: Mapping[str, Any]) -> Params:
         """Every parameter with its value: the given ones checked, the rest by default.
 
         Raises:
             InputError: For an unknown name, a bad value, or none where one is required.
         """
         for parameter in self.parameters:
-            if parameter.required and given.get(parameter.name) is None:
+            if parameter.required and values.get(parameter.name) is None:
                 example = parameter.way_out.removeprefix("use ")
                 if not example:
                     example = f"such as {parameter.text(parameter.default)}"
                 raise InputError(f"the {self.id} rule needs a {parameter.words}, {example}")
-        return resolve(self.parameters, given, of=f"the rule {self.id}")
+        return resolve(self.parameters, values, of=f"the rule {self.id}")
 
     def check(self, spec: RunSpec) -> None:
         """Refuse what the rule is set to in a run, where it cannot work.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ecv_core.records.arrays import Floats
+from ecv_core.records.arrays import Codes, Floats
 from ecv_core.records.parameters import Parameter, percent_text, scientific
 from ecv_core.records.run import Decision, FoldResult, Interval, Moment
 from ecv_core.stopping.base import (
@@ -24,7 +24,7 @@ from ecv_core.stopping.base import (
 )
 from ecv_core.stopping.interval import mean_interval, t_factors
 
-Widths = TypeVar("Widths", float, NDArray[np.float64])
+Widths = TypeVar("Widths", float, Floats)
 
 
 def least_alpha(width_before: Widths, width: Widths) -> Widths:
@@ -58,9 +58,9 @@ class EFold:
         """The first fold that can stop: a change needs two widths, a width two scores."""
         return max(3, self.min_folds)
 
-    def widths(self, wide: ArrayLike, means: ArrayLike) -> Floats:
+    def widths(self, interval_widths: ArrayLike, means: ArrayLike) -> Floats:
         """What counts as the width of intervals so wide about these means."""
-        return np.asarray(wide, dtype=np.float64)
+        return np.asarray(interval_widths, dtype=np.float64)
 
     def words(self, width: float) -> str:
         """Such a width: '0.0123'."""
@@ -68,13 +68,16 @@ class EFold:
 
     def steps(self, sets: FoldSets) -> SetSteps:
         """Width times change, from every set of folds to the next."""
-        half = sets.half_widths(self.confidence)
-        widths = self.widths(2 * half, sets.means)
+        half_widths = sets.half_widths(self.confidence)
+        widths = self.widths(2 * half_widths, sets.means)
+
+        def alpha_of_step(before: Codes, after: Codes) -> Floats:
+            # Where a width is not known, no alpha is large enough.
+            return np.nan_to_num(least_alpha(widths[before], widths[after]), nan=np.inf)
+
         return SetSteps(
-            threshold_of_step=lambda before, after: np.nan_to_num(
-                least_alpha(widths[before], widths[after]), nan=np.inf
-            ),
-            half_widths=half,
+            threshold_of_step=alpha_of_step,
+            half_widths=half_widths,
             setting=self.alpha,
         )
 
@@ -132,10 +135,10 @@ class EFoldRelative(EFold):
         """A share squared; larger stops earlier."""
         return self.alpha
 
-    def widths(self, wide: ArrayLike, means: ArrayLike) -> Floats:
+    def widths(self, interval_widths: ArrayLike, means: ArrayLike) -> Floats:
         size = np.abs(np.asarray(means, dtype=np.float64))
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares: Floats = np.where(size > 0, np.asarray(wide) / size, np.nan)
+            shares: Floats = np.where(size > 0, np.asarray(interval_widths) / size, np.nan)
         return shares
 
     def words(self, width: float) -> str:
@@ -183,22 +186,36 @@ def least_alphas(deviations: Floats, confidence: float) -> Floats:
     return least
 
 
-def least_alpha_after_folds(moments: Sequence[Moment]) -> list[float | None]:
-    """Width times change after each fold, which is the least alpha that stops there."""
-    widths = []
-    for moment in moments:
-        width = None
-        if moment.interval:
-            width = moment.interval.width
-        widths.append(width)
-    return _least_alphas_of_widths(widths)
+def _interval_width(moment: Moment) -> float | None:
+    """How wide the interval is; None while there is none."""
+    if moment.interval is None:
+        return None
+    return moment.interval.width
 
 
-def _least_alphas_of_widths(widths: Sequence[float | None]) -> list[float | None]:
-    """The same of widths; None after a fold where it, or the one before it, has no width."""
+def _relative_width(moment: Moment) -> float | None:
+    """The same as a share of the mean; None also where the mean is 0."""
+    if moment.interval is None or moment.mean == 0:
+        return None
+    return moment.interval.width / abs(moment.mean)
+
+
+def least_alpha_after_folds(
+    moments: Sequence[Moment], width_of: Callable[[Moment], float | None] = _interval_width
+) -> list[float | None]:
+    """Width times change after each fold, which is the least alpha that stops there.
+
+    Args:
+        moments: The moment after each fold.
+        width_of: The width of a moment; None where it has none.
+
+    Returns:
+        One number for each moment; None where it, or the one before it, has no width.
+    """
     least_alphas: list[float | None] = []
     width_before = None
-    for width in widths:
+    for moment in moments:
+        width = width_of(moment)
         alpha = None
         if width_before is not None and width is not None:
             alpha = least_alpha(width_before, width)
@@ -271,13 +288,7 @@ def _relative_sentence(say: Phrases) -> str:
 
 def _relative_products(moments: Sequence[Moment], _values: Mapping[str, Any]) -> list[float | None]:
     """The least relative alpha that stops after each fold."""
-    widths = []
-    for moment in moments:
-        width = None
-        if moment.interval and moment.mean:
-            width = moment.interval.width / abs(moment.mean)
-        widths.append(width)
-    return _least_alphas_of_widths(widths)
+    return least_alpha_after_folds(moments, _relative_width)
 
 
 RELATIVE_ALPHA = replace(

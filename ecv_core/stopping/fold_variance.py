@@ -132,15 +132,24 @@ def user_moments(values: AnyFloats, sets: FoldsOfSets) -> UserMoments:
     freedom_between = in_set @ np.maximum(users_in_fold - 1, 0)
     patterns = _Patterns.of(is_scored)
     freedom_within = patterns.freedom_within(sets)
-    sums = _product_sums(values, is_scored, sets, patterns)
+    # Sums over the users of each set of products of two models' deviations: within users from a
+    # user's own mean over the folds of the set, between users from the mean of a fold.
+    scores = _ScoresByPattern.of(values, is_scored, patterns)
+    between_sums = _sums_between(scores, in_set)
+    # Pairs of folds serve all sets at once; of many folds they take gigabytes, so that a few sets
+    # are better gone through one by one.
+    if len(is_scored) <= _MOST_FOLDS_IN_PAIRS or len(sets) >= len(is_scored):
+        within_sums, users_in_two_folds = _sums_within_by_pairs(scores, sets, patterns)
+    else:
+        within_sums, users_in_two_folds = _sums_within_set_by_set(values, is_scored, sets)
     fold_pairs = sizes * (sizes - 1) / 2
     with np.errstate(invalid="ignore", divide="ignore"):
         # The users that two folds share on average, as a share of the users of a fold.
-        overlap = sums.users_in_two_folds / fold_pairs / users_per_fold
+        overlap = users_in_two_folds / fold_pairs / users_per_fold
         overlap = np.where(freedom_within > 0, overlap, 0.0)
         # Transposed, the sums of each set can be divided by that set's degrees of freedom.
-        within = np.where(freedom_within > 0, sums.within.T / freedom_within, 0.0).T
-        between = (sums.between.T / freedom_between).T
+        within = np.where(freedom_within > 0, within_sums.T / freedom_within, 0.0).T
+        between = (between_sums.T / freedom_between).T
     # Users whom two folds share differ within themselves only, the others between each other; and
     # the mean of a fold's users varies by so much less as there are users.
     return UserMoments(
@@ -155,54 +164,28 @@ def user_moments(values: AnyFloats, sets: FoldsOfSets) -> UserMoments:
     )
 
 
-class _ProductSums(NamedTuple):
-    """Sums of products of two models' deviations, over the users of each set of folds."""
-
-    within: Floats
-    """About each user's own mean; shape (sets, models, models)."""
-    between: Floats
-    """About each fold's mean; shape (sets, models, models)."""
-    users_in_two_folds: Floats
-    """How many users two folds have in common, added up over the pairs of folds; shape (sets,)."""
-
-
-def _product_sums(
-    values: AnyFloats,
-    is_scored: Mask,
-    sets: FoldsOfSets,
-    patterns: _Patterns,
-) -> _ProductSums:
-    """The sums of every two models.
+def _sums_between(scores: _ScoresByPattern, in_set: Floats) -> Floats:
+    """Sums of products of deviations from each fold's mean; shape (sets, models, models).
 
     Args:
-        values: As for `user_moments`.
-        is_scored: Which fold has which user; shape (folds, users).
-        sets: As for `user_moments`.
-        patterns: The patterns of the users.
+        scores: The scores of every model.
+        in_set: 1 for a fold in a set, else 0; shape (sets, folds).
     """
-    models, folds, _ = values.shape
-    # Deviations within users are from a user's own mean over the folds of a set, those between
-    # users from the mean of a fold. Users whose scores are in the same folds share a pattern.
-    scores = _ScoresByPattern.of(values, is_scored, patterns)
-    # Pairs of folds serve all sets at once; of many folds they take gigabytes, so that a few sets
-    # are better gone through one by one.
-    if folds <= _MOST_FOLDS_IN_PAIRS or len(sets) >= folds:
-        within, users_in_two_folds = _sums_within_by_pairs(scores, sets, patterns)
-    else:
-        within, users_in_two_folds = _sums_within_set_by_set(values, is_scored, sets)
-    # A row is a set, with 1 for a fold in it: times numbers of folds it gives their sums over sets.
-    in_set = sets.astype(np.float64)
-    between = np.zeros((len(sets), models, models))
+    models = len(scores.scores)
+    between = np.zeros((len(in_set), models, models))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
         between[:, a, b] = in_set @ scores.products_about_fold_means(a, b)
         between[:, b, a] = between[:, a, b]
-    return _ProductSums(within=within, between=between, users_in_two_folds=users_in_two_folds)
+    return between
 
 
 def _sums_within_by_pairs(
     scores: _ScoresByPattern, sets: FoldsOfSets, patterns: _Patterns
 ) -> tuple[Floats, Floats]:
-    """`within` and `users_in_two_folds` of `_ProductSums`, by differences between two folds each.
+    """Sums of products of deviations from users' own means, and the users of two folds each.
+
+    The sums are of differences between two folds, in shape (sets, models, models); the users that
+    two folds have in common are added up over the pairs of folds, in shape (sets,).
 
     Args:
         scores: Those of the models.
@@ -223,7 +206,7 @@ def _sums_within_by_pairs(
 def _sums_within_set_by_set(
     values: AnyFloats, is_scored: Mask, sets: FoldsOfSets
 ) -> tuple[Floats, Floats]:
-    """`within` and `users_in_two_folds` of `_ProductSums`, set by set.
+    """As `_sums_within_by_pairs`, set by set.
 
     Args:
         values: As for `user_moments`.
@@ -409,9 +392,11 @@ class _ScoresByPattern:
         for block in self._blocks():
             scores = self.scores[a, :, block]
             other_scores = self.scores[b, :, block]
-            pattern = self.pattern_of_user[block]
-            patterns = slice(pattern[0], pattern[-1] + 1)
-            first_users = np.flatnonzero(np.diff(pattern, prepend=-1))
+            # The users of a pattern stand side by side, so that their products can be added up from
+            # the pattern's first user on.
+            pattern_of_user = self.pattern_of_user[block]
+            patterns_of_block = slice(pattern_of_user[0], pattern_of_user[-1] + 1)
+            first_users = np.flatnonzero(np.diff(pattern_of_user, prepend=-1))
             first_pair = 0  # of a fold with all that come after it, as `_Pairs` has them
             for fold in range(len(scores) - 1):
                 products = scores[fold + 1 :] - scores[fold]
@@ -421,7 +406,7 @@ class _ScoresByPattern:
                     products *= other_scores[fold + 1 :] - other_scores[fold]
                 after_last_pair = first_pair + len(products)
                 sums_of_patterns = np.add.reduceat(products, first_users, axis=1)
-                sums[first_pair:after_last_pair, patterns] += sums_of_patterns
+                sums[first_pair:after_last_pair, patterns_of_block] += sums_of_patterns
                 first_pair = after_last_pair
         return sums * pairs.in_both
 
@@ -737,6 +722,7 @@ def wilson_half_width(
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         population = samples * population_ratio
+        # Squared standard errors over n, in a finite population: z^2 / n * (N - n) / (N - 1).
         squared_errors = standard_errors**2 * (population_ratio - 1) / (population - 1)
         farthest = np.zeros(len(hits))
         for count in (hits, samples - hits):  # upwards from the ones, then from the zeros

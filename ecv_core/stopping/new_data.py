@@ -236,10 +236,14 @@ def _influence(table: Floats) -> Floats:
     """
     is_scored = ~np.isnan(table)
     share_of_users = is_scored.mean(axis=1, keepdims=True)
-    means = np.nanmean(table, axis=1, keepdims=True)
-    deviations = np.where(is_scored, table - means, 0.0)
     # In a fold with few users each of them counts for more. The mean is over the folds.
-    return (deviations / share_of_users).mean(axis=0)
+    return (_deviations(table) / share_of_users).mean(axis=0)
+
+
+def _deviations(table: Floats) -> Floats:
+    """Of each score, how far it is from the mean of its fold; 0 where a score is missing."""
+    fold_means = np.nanmean(table, axis=1, keepdims=True)
+    return np.nan_to_num(table - fold_means)
 
 
 def _skewness_slope(influence: Floats, variance: float) -> float:
@@ -262,12 +266,10 @@ def _skewness_slope(influence: Floats, variance: float) -> float:
 
 def _variance_within_folds(table: Floats) -> float:
     """The variance of the scores about the mean of their fold, pooled over the folds."""
-    is_scored = ~np.isnan(table)
-    freedom = is_scored.sum() - len(table)
+    freedom = np.count_nonzero(~np.isnan(table)) - len(table)
     if freedom == 0:
         return 0.0
-    deviations = np.where(is_scored, table - np.nanmean(table, axis=1, keepdims=True), 0.0)
-    return float((deviations**2).sum() / freedom)
+    return float((_deviations(table) ** 2).sum() / freedom)
 
 
 def _variance_beyond_users(table: Floats, variance_of_row: float) -> float:
@@ -282,13 +284,12 @@ def _variance_beyond_users(table: Floats, variance_of_row: float) -> float:
     explain of a fold's mean; what is left is the luck of the fold and of its training.
     """
     is_scored = ~np.isnan(table)
-    fold_means = np.nanmean(table, axis=1)
     folds_of_users = is_scored.sum(axis=0)
     is_in_several_folds = folds_of_users > 1
     if not is_in_several_folds.any():
         return 0.0
     # What one user's score varies about the user's own mean, once the fold's mean is taken off.
-    deviations = np.where(is_scored, table - fold_means[:, None], 0.0)
+    deviations = _deviations(table)
     user_means = deviations.sum(axis=0) / folds_of_users
     within_users = np.where(is_scored, deviations - user_means, 0.0)[:, is_in_several_folds]
     freedom = (folds_of_users[is_in_several_folds] - 1).sum()
@@ -297,4 +298,5 @@ def _variance_beyond_users(table: Floats, variance_of_row: float) -> float:
     # own, other rows explain at least as much as what rows vary within a fold.
     users_of_folds = is_scored.sum(axis=1)
     by_users = max(variance_of_user, variance_of_row) * (1 / users_of_folds).mean()
-    return max(0.0, float(fold_means.var(ddof=1) - by_users))
+    variance_of_fold_means = np.nanmean(table, axis=1).var(ddof=1)
+    return max(0.0, float(variance_of_fold_means - by_users))
